@@ -1,0 +1,108 @@
+# Needs Python 3.11, 3.12 or 3.13 and make, nothing else. Everything is installed into .venv.
+#
+#   make audit PYTHON=python3.12                       to choose the interpreter
+#   make test PYTEST_ARGS="-k version"                 to pass arguments on
+
+VENV := .venv
+BIN := $(VENV)/bin
+# The supported Python 3 minors; pyproject.toml states the same in requires-python.
+OLDEST := 11
+NEWEST := 13
+AUDIT_ARGS ?= huang2020-lemma5 huang2020-theorem6 --data breast-cancer --out audit-report
+
+# What was installed is written down inside .venv, so that it is forgotten together with it.
+RUNTIME := $(VENV)/.installed-runtime
+DEV := $(VENV)/.installed-dev
+LISTS := pyproject.toml constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help audit test lint types bench constraints clean
+# Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
+.NOTPARALLEL:
+
+help:
+	@echo 'make audit        audit two published claims on real records; report in audit-report/'
+	@echo 'make test         run the fast tests           (PYTEST_ARGS="-m slow" for the slow ones)'
+	@echo 'make lint         check the style and the format'
+	@echo 'make types        check the types'
+	@echo 'make bench        run the benchmarks'
+	@echo 'make constraints  pin the newest release of every dependency in constraints.txt'
+	@echo 'make clean        delete .venv, caches and build leftovers; reports stay'
+
+audit: $(RUNTIME)
+	@$(BIN)/dpaudit audit $(AUDIT_ARGS)
+
+test: $(DEV)
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(DEV)
+	$(BIN)/python -m mypy
+
+bench: $(DEV)
+	@set -e; for script in benchmarks/[!_]*.py; do \
+	  test -e "$$script" || { echo 'There are no benchmarks yet.' >&2; exit 1; }; \
+	  echo "== $$script"; $(BIN)/python "$$script" $(BENCH_ARGS); \
+	done
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name .git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# The oldest Python decides what can be pinned: a release that dropped it is of no use here.
+constraints:
+	@$(call find-python,$(OLDEST),$(OLDEST)); \
+	set -e; rm -rf build/pins; "$$found" -m venv build/pins; \
+	echo 'Resolving the newest releases for Python 3.$(OLDEST) ...'; \
+	build/pins/bin/python -m pip install --quiet --editable '.[dev]'; \
+	{ grep '^#' constraints.txt; \
+	  build/pins/bin/python -m pip freeze --exclude-editable; } > build/constraints.txt; \
+	mv build/constraints.txt constraints.txt; rm -rf build/pins
+
+$(RUNTIME): $(LISTS) | $(BIN)/python
+	$(call install,.)
+
+# The dev extra contains the runtime, so one stamp less is out of date.
+$(DEV): $(LISTS) | $(BIN)/python
+	$(call install,.[dev])
+	@touch $(RUNTIME)
+
+# Reached when .venv is missing, or when the interpreter that it pointed at is gone.
+$(BIN)/python:
+	@$(call find-python,$(OLDEST),$(NEWEST)); \
+	echo "Creating $(VENV) with $$found"; "$$found" -m venv --clear $(VENV)
+
+# $(call is-python,11,13): a Python expression, true on Python 3.11 to 3.13.
+is-python = sys.version_info[0] == 3 and $(1) <= sys.version_info[1] <= $(2)
+
+# $(call find-python,11,13): sets $$found, or says in one line what is missing.
+# A candidate has to run: version managers leave names on the PATH that do not.
+define find-python
+set -- python3 python3.13 python3.12 python3.11 python; \
+if test -n '$(PYTHON)'; then set -- '$(PYTHON)'; fi; found=; \
+for python; do \
+  "$$python" -c 'import ensurepip, sys, venv; sys.exit(not ($(is-python)))' 2>/dev/null && \
+    found=$$python && break; \
+done; \
+test -n "$$found" || { echo "make: found no Python 3.$(1) to 3.$(2) with venv (tried: $$*)." \
+  'Name one: make PYTHON=/path/to/python3 ...' >&2; exit 1; }
+endef
+
+# $(call install,what): shows the names that pip collects, in place of its whole log.
+# The stamp is written on the left of the pipe, where pip's exit status is known.
+define install
+@$(BIN)/python -c 'import sys; sys.exit(not ($(call is-python,$(OLDEST),$(NEWEST))))' || \
+  { echo 'make: $(VENV) holds another Python than 3.$(OLDEST) to 3.$(NEWEST); try make clean' >&2; \
+    exit 1; }
+@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null
+@rm -f $@; echo 'Installing dpaudit into $(VENV), about a minute the first time:'
+@{ $(BIN)/python -m pip install --progress-bar off --disable-pip-version-check \
+     --constraint constraints.txt --editable '$(1)' && touch $@; } | \
+  while read -r word name rest; do case "$$word $$name" in \
+    Collecting*) printf ' %s' "$${name%%[!A-Za-z0-9._-]*}";; \
+    'Installing collected') printf '\n installing all of these ...';; \
+  esac; done; echo; test -e $@
+endef

@@ -1,0 +1,1 @@
+"""Reference implementations of private distributed learning, batched over trials."""

@@ -1,0 +1,281 @@
+"""The instances on which the claims of Huang & Gong are audited: worst case and deployment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.random import default_rng
+from pydantic import BaseModel, ConfigDict, Field
+
+from algorithms.claims.lemma5_search import Search
+from algorithms.graphs import Graph, from_edges, graph_called
+from algorithms.losses import LOSSES, MarginLoss, loss_called
+from algorithms.multistep import MultiStepADMM, published_noise_multiplier
+from algorithms.step_sizes import ConstantStepSize, DecayingStepSize
+from dpaudit import _validate as check
+from dpaudit.case import AssumptionOutcome, PrivacyCase, Proof, SensitivityCase
+from dpaudit.claims import WORST_CASE, Settings
+from dpaudit.datasets import (
+    Dataset,
+    load,
+    most_distant_records,
+    replacement_pair,
+    split_evenly,
+    split_unevenly,
+    subset,
+)
+from dpaudit.errors import UnsupportedEvent
+from dpaudit.events import gaussian_guarantee
+from dpaudit.execution import stream
+from dpaudit.guarantees import ApproximateDP, GaussianDP
+from dpaudit.neighbours import REPLACE_RECORD, Pair
+
+_COMPOSITION = "exact composition of Gaussian releases (Dong, Roth & Su 2022) with Lemma 5"
+
+
+class Parameters(BaseModel):
+    """Public parameters of the audited run; the defaults make a small, quick deployment."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    nodes: int = Field(5, ge=1, description="nodes of the graph")
+    graph: Literal["complete", "ring", "star", "random"] = Field(
+        "complete", description="its shape, unless edges are given"
+    )
+    edges: tuple[tuple[int, int], ...] | None = Field(None, description="pairs of nodes")
+    split: Literal["even", "uneven"] = Field("even", description="records over nodes")
+    records: int | None = Field(None, ge=2, description="use a random part of the data")
+    iterations: int = Field(10, ge=1, description="t")
+    inner_steps: int = Field(5, ge=1, description="l")
+    penalty: float = Field(0.1, gt=0, description="rho")
+    loss: str | None = Field(None, description="; ".join(LOSSES) + " (by default the claim's)")
+    regulariser_weight: float = Field(1e-4, ge=0, description="lambda")
+    step_size: float | None = Field(None, gt=0, description="constant eta instead of eq. (23)")
+    diameter: float = Field(10.0, gt=0, description="D of eq. (23)")
+    batch_size: int | None = Field(None, ge=1, description="stochastic variant")
+    c0: float = Field(1.0, gt=0, description="the constant of Theorem 6")
+    view: Literal["inner", "broadcast"] = Field("inner", description="what the observer sees")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """The algorithm, the pair it runs on, and where the records come from."""
+
+    algorithm: MultiStepADMM
+    pair: Pair[Dataset]
+    data: str
+
+    @property
+    def node(self) -> int:
+        """The node that holds the differing record."""
+        return self.pair.dataset.node_of(self.pair.index)
+
+
+def theorem6(settings: Settings, parameters: Parameters) -> PrivacyCase:
+    """Return the audit of Theorem 6 on the settings' data."""
+    check.positive("epsilon", settings.epsilon)
+    check.probability("delta", settings.delta)
+    instance = make_instance(settings, parameters)
+    algorithm, pair = instance.algorithm, instance.pair
+    inner = parameters.view == "inner"
+    mechanism = algorithm.inner() if inner else algorithm.broadcast()
+    seen = "every noisy inner model" if inner else "only the broadcast averages"
+    return PrivacyCase(
+        mechanism=mechanism,
+        pair=pair,
+        claimed=ApproximateDP(settings.epsilon, settings.delta),
+        at_delta=settings.delta,
+        view=f"{parameters.view}: {seen} of every node",
+        data=instance.data,
+        default_trials=10_000 if settings.data == WORST_CASE else 2_000,
+        parameters=_public(instance, parameters),
+        assumptions=(*_outcomes(instance), _published_noise(algorithm, settings, parameters)),
+        proved=_proof(algorithm),
+        pair_ceiling=_pair_proof(algorithm, pair),
+        notes=_notes(algorithm),
+    )
+
+
+def lemma5(settings: Settings, parameters: Parameters) -> SensitivityCase:
+    """Return the audit of Lemma 5 on the settings' data."""
+    check.positive("epsilon", settings.epsilon)
+    check.probability("delta", settings.delta)
+    instance = make_instance(settings, parameters)
+    algorithm, data = instance.algorithm, instance.pair.dataset
+    bound = float(algorithm.sensitivity(data, algorithm.eta(data, 1, 1))[instance.node])
+    worst = settings.data == WORST_CASE
+    return SensitivityCase(
+        bound=bound,
+        attain=Search(algorithm, instance.pair, whole_class=worst),
+        view="one inner update (13a) of one node, given all earlier outputs",
+        data=instance.data,
+        relation=REPLACE_RECORD.name,
+        pair=_describe(instance),
+        default_trials=10_000,
+        parameters=_public(instance, parameters),
+        assumptions=_outcomes(instance),
+        proved=(bound, "triangle inequality on two gradients of norm at most c_1 (eq. 19)"),
+        notes=(
+            "The bound shown is that of the first update; each state's ratio is to its own bound.",
+        ),
+    )
+
+
+def make_instance(settings: Settings, parameters: Parameters) -> Instance:
+    """Return the worst case of the claim's class, or the deployment on real records."""
+    worst = settings.data == WORST_CASE
+    pair = _worst_pair(parameters.nodes) if worst else _real_pair(settings, parameters)
+    loss = loss_called(parameters.loss or ("linear" if worst else "logistic"))
+    steps = parameters.iterations * parameters.inner_steps
+    algorithm = MultiStepADMM(
+        graph=_graph(settings, parameters),
+        iterations=parameters.iterations,
+        inner_steps=parameters.inner_steps,
+        noise_multiplier=published_noise_multiplier(
+            settings.epsilon, settings.delta, steps, parameters.c0
+        ),
+        penalty=parameters.penalty,
+        loss=loss,
+        regulariser_weight=parameters.regulariser_weight,
+        step_size=_step_size(parameters),
+        batch_size=parameters.batch_size,
+    )
+    algorithm.check(pair.dataset)
+    algorithm.check(pair.neighbour)
+    words = (
+        "two opposite unit records; with the linear loss every step moves by Lemma 5's bound"
+        if worst
+        else f"{pair.dataset.name}: {len(pair.dataset.labels)} records, "
+        f"{pair.dataset.dimension} features, {parameters.nodes} nodes ({parameters.split})"
+    )
+    return Instance(algorithm, pair, words)
+
+
+def _worst_pair(nodes: int) -> Pair[Dataset]:
+    features = np.tile([1.0, 0.0], (2 * nodes, 1))
+    data = Dataset(features, np.ones(2 * nodes), node_sizes=(2,) * nodes, name=WORST_CASE)
+    return Pair(data, data.with_record(0, data.features[0], -1.0), REPLACE_RECORD)
+
+
+def _real_pair(settings: Settings, parameters: Parameters) -> Pair[Dataset]:
+    data = load(settings.data, path=settings.data_path, **settings.data_options)
+    data.require_signed_labels()
+    rng = default_rng(stream(settings.seed, "pair"))
+    if parameters.records is not None:
+        data = subset(data, parameters.records, rng)
+    one, other = replacement_pair(data, *most_distant_records(data, rng))
+    return Pair(_dealt(one, settings, parameters), _dealt(other, settings, parameters), REPLACE_RECORD)
+
+
+def _dealt(data: Dataset, settings: Settings, parameters: Parameters) -> Dataset:
+    """Deal records to nodes; the same seed gives both datasets of a pair the same order."""
+    deal = split_evenly if parameters.split == "even" else split_unevenly
+    return deal(data, parameters.nodes, default_rng(stream(settings.seed, "split")))
+
+
+def _graph(settings: Settings, parameters: Parameters) -> Graph:
+    if parameters.edges is not None:
+        return from_edges(parameters.nodes, parameters.edges)
+    rng = default_rng(stream(settings.seed, "graph"))
+    return graph_called(parameters.graph, parameters.nodes, rng)
+
+
+def _step_size(parameters: Parameters) -> ConstantStepSize | DecayingStepSize:
+    if parameters.step_size is not None:
+        return ConstantStepSize(parameters.step_size)
+    return DecayingStepSize(diameter=parameters.diameter)
+
+
+def _proof(algorithm: MultiStepADMM) -> Proof | None:
+    try:
+        return Proof(guarantee=gaussian_guarantee(algorithm.event()), source=_COMPOSITION)
+    except UnsupportedEvent:
+        return None
+
+
+def _pair_proof(algorithm: MultiStepADMM, pair: Pair[Dataset]) -> Proof | None:
+    if algorithm.batch_size is not None:
+        return None
+    mu = float(np.sqrt(algorithm.squared_shift_bounds(pair)[1]))
+    return Proof(guarantee=GaussianDP(mu), source="largest gradient difference of this pair")
+
+
+def _notes(algorithm: MultiStepADMM) -> tuple[str, ...]:
+    if algorithm.batch_size is None:
+        return ()
+    return (
+        "The stochastic variant keeps the noise of full gradients, but a record drawn K times into "
+        "a batch of size s moves the update K m_i / s times as far as Lemma 5 allows: nothing is "
+        "proved for it.",
+    )
+
+
+def _describe(instance: Instance) -> str:
+    pair = instance.pair
+    old, new = (d.signed_records[pair.index] for d in (pair.dataset, pair.neighbour))
+    return (
+        f"record {pair.index} of node {instance.node} is replaced; its signed record moves by "
+        f"{float(np.linalg.norm(old - new)):.4g}"
+    )
+
+
+def _public(instance: Instance, parameters: Parameters) -> dict[str, Any]:
+    algorithm = instance.algorithm
+    computed = {
+        "loss": algorithm.loss.name,
+        "noise_multiplier": algorithm.noise_multiplier,
+        "node_sizes": list(instance.pair.dataset.node_sizes),
+        "edges": [list(edge) for edge in algorithm.graph.edges],
+    }
+    return parameters.model_dump(mode="json") | computed
+
+
+def _outcomes(instance: Instance) -> tuple[AssumptionOutcome, ...]:
+    graph, pair = instance.algorithm.graph, instance.pair
+    norms = [float(np.linalg.norm(d.features, axis=1).max()) for d in (pair.dataset, pair.neighbour)]
+    return (
+        *_loss_outcomes(instance.algorithm.loss),
+        AssumptionOutcome(
+            name="bounded records",
+            holds=max(norms) <= 1 + 1e-9,
+            evidence=f"largest norm {max(norms):.6g}; all labels are -1 or +1",
+        ),
+        AssumptionOutcome(name="one tuple differs", holds=True, evidence=_describe(instance)),
+        AssumptionOutcome(
+            name="connected graph",
+            holds=True,
+            evidence=f"{graph.nodes} nodes and {len(graph.edges)} edges in one component",
+        ),
+    )
+
+
+def _loss_outcomes(loss: MarginLoss) -> tuple[AssumptionOutcome, AssumptionOutcome]:
+    margins = np.linspace(-50.0, 50.0, 200_001)
+    slopes = loss.slope(margins)
+    steepest = float(np.abs(slopes).max())
+    grid = f"slope of the {loss.name} loss on {len(margins)} margins from -50 to 50"
+    return (
+        AssumptionOutcome(
+            name="convex loss",
+            holds=bool(np.all(np.diff(slopes) >= -1e-15)),
+            evidence=f"{grid} never falls",
+        ),
+        AssumptionOutcome(
+            name="Lipschitz loss",
+            holds=steepest <= loss.lipschitz,
+            evidence=f"{grid} is at most {steepest:.6g}; c_1 = {loss.lipschitz:g}",
+        ),
+    )
+
+
+def _published_noise(
+    algorithm: MultiStepADMM, settings: Settings, parameters: Parameters
+) -> AssumptionOutcome:
+    formula = parameters.c0 * np.sqrt(2 * algorithm.steps * np.log(1.25 / settings.delta))
+    return AssumptionOutcome(
+        name="published noise",
+        holds=bool(np.isclose(algorithm.noise_multiplier * settings.epsilon, formula, rtol=1e-12)),
+        evidence=f"sigma = {algorithm.noise_multiplier:.6g} with c_0 = {parameters.c0:g}",
+    )

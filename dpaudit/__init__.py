@@ -1,0 +1,1 @@
+"""dpaudit audits differential-privacy claims: claimed, proved and measured, side by side."""

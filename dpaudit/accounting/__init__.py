@@ -1,0 +1,1 @@
+"""From events to upper bounds: what can be proved about a release."""

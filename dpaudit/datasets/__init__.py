@@ -1,0 +1,32 @@
+"""Real records with the papers' preprocessing, and how they are split over nodes."""
+
+from dpaudit.datasets.bundled import breast_cancer
+from dpaudit.datasets.catalogue import CATALOGUE, load
+from dpaudit.datasets.census import adult
+from dpaudit.datasets.census_columns import ADULT_FEATURES
+from dpaudit.datasets.dataset import Dataset
+from dpaudit.datasets.preprocess import clip_rows, preprocess, scale_columns
+from dpaudit.datasets.real_pair import most_distant_records, replacement_pair
+from dpaudit.datasets.split import split_evenly, split_unevenly, subset
+from dpaudit.datasets.svmlight import a9a, libsvm
+from dpaudit.datasets.table import csv
+
+__all__ = [
+    "ADULT_FEATURES",
+    "CATALOGUE",
+    "Dataset",
+    "a9a",
+    "adult",
+    "breast_cancer",
+    "clip_rows",
+    "csv",
+    "libsvm",
+    "load",
+    "most_distant_records",
+    "preprocess",
+    "replacement_pair",
+    "scale_columns",
+    "split_evenly",
+    "split_unevenly",
+    "subset",
+]

@@ -1,0 +1,78 @@
+"""The datasets by name, for the command line and for specifications."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from dpaudit.datasets.bundled import breast_cancer
+from dpaudit.datasets.census import adult
+from dpaudit.datasets.dataset import Dataset
+from dpaudit.datasets.sources import PathLike
+from dpaudit.datasets.svmlight import a9a, libsvm
+from dpaudit.datasets.table import csv
+from dpaudit.errors import InvalidArgument, UnknownName
+
+CATALOGUE: Mapping[str, Callable[..., Dataset]] = MappingProxyType(
+    {
+        "a9a": a9a,
+        "adult": adult,
+        "breast-cancer": breast_cancer,
+        "csv": csv,
+        "libsvm": libsvm,
+    }
+)
+
+
+def load(name: str, *, path: PathLike | None = None, **options: object) -> Dataset:
+    """Load a dataset by name.
+
+    Parameters
+    ----------
+    name
+        A key of `CATALOGUE`; ``_`` may stand for ``-``.
+    path
+        Where its files are: a directory, or the file. By default those that need files look into
+        the directory in ``DPAUDIT_DATA``, then on OpenML.
+    **options
+        Further arguments of the function behind the name, such as ``split`` of `a9a` or
+        ``label_column`` of `csv`.
+
+    Returns
+    -------
+    Dataset
+        The records, held by one node.
+
+    Raises
+    ------
+    UnknownName
+        There is no such dataset.
+    InvalidArgument
+        The dataset does not take these arguments.
+    DataError
+        The files are missing or damaged, or could not be fetched.
+
+    Examples
+    --------
+    >>> load("breast-cancer").features.shape
+    (569, 30)
+    >>> load("aduld")
+    Traceback (most recent call last):
+    dpaudit.errors.UnknownName: dataset: got 'aduld', expected one of: a9a, adult, \
+breast-cancer, csv, libsvm; did you mean 'adult'?
+    """
+    key = str(name).replace("_", "-")
+    if key not in CATALOGUE:
+        raise UnknownName("dataset", str(name), CATALOGUE)
+    loader = CATALOGUE[key]
+    arguments = options if path is None else {"path": path, **options}
+    signature = inspect.signature(loader)
+    try:
+        signature.bind(**arguments)
+    except TypeError as error:
+        accepted = ", ".join(signature.parameters) or "no arguments"
+        raise InvalidArgument(
+            f"dataset {key}", arguments, f"arguments among: {accepted} ({error})"
+        ) from None
+    return loader(**arguments)

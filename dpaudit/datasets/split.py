@@ -1,0 +1,150 @@
+"""How records are dealt to nodes: evenly, unevenly, or only some of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit import _validate as check
+from dpaudit.datasets.dataset import Dataset
+from dpaudit.errors import InvalidArgument
+
+
+def split_evenly(dataset: Dataset, nodes: int, rng: np.random.Generator) -> Dataset:
+    """Deal the records to nodes at random, as evenly as they go.
+
+    Parameters
+    ----------
+    dataset
+        ``N`` records; which nodes held them before does not matter.
+    nodes
+        How many nodes, at most ``N``.
+    rng
+        Permutes the records.
+
+    Returns
+    -------
+    Dataset
+        The same records in a random order; the node sizes differ by at most one.
+
+    Raises
+    ------
+    InvalidArgument
+        There are more nodes than records, or ``rng`` is no generator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = Dataset(np.eye(7), [1, 1, 1, 1, -1, -1, -1])
+    >>> split_evenly(data, 3, np.random.default_rng(0)).node_sizes
+    (3, 2, 2)
+    """
+    count = len(dataset.labels)
+    nodes = _count("nodes", nodes, count)
+    order = _generator(rng).permutation(count)
+    each, over = divmod(count, nodes)
+    return _take(dataset, order, tuple(each + (node < over) for node in range(nodes)))
+
+
+def split_unevenly(
+    dataset: Dataset, nodes: int, rng: np.random.Generator, *, concentration: float = 1.0
+) -> Dataset:
+    """Deal the records to nodes at random, in sizes proportional to a Dirichlet draw.
+
+    Every node gets one record; the others are shared out in the drawn proportions.
+
+    Parameters
+    ----------
+    dataset
+        ``N`` records; which nodes held them before does not matter.
+    nodes
+        How many nodes, at most ``N``.
+    rng
+        Permutes the records, then draws the proportions.
+    concentration
+        The Dirichlet parameter of every node, above 0: near 0 one node holds almost
+        all records, 1 makes all proportions equally likely, a large value is nearly even.
+
+    Returns
+    -------
+    Dataset
+        The same records in a random order; every node holds at least one.
+
+    Raises
+    ------
+    InvalidArgument
+        There are more nodes than records, the concentration is not above 0, or ``rng`` is no
+        generator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = Dataset(np.eye(20), np.ones(20))
+    >>> split = split_unevenly(data, 3, np.random.default_rng(0), concentration=0.5)
+    >>> sum(split.node_sizes), min(split.node_sizes) >= 1
+    (20, True)
+    """
+    count = len(dataset.labels)
+    nodes = _count("nodes", nodes, count)
+    concentration = check.positive("concentration", concentration)
+    order = _generator(rng).permutation(count)
+    shares = rng.dirichlet(np.full(nodes, concentration))
+    # Rounding the running total keeps the sizes summing to the number of records.
+    ends = np.rint(np.cumsum(shares) * (count - nodes)).astype(np.int64)
+    ends[-1] = count - nodes
+    sizes = 1 + np.diff(np.minimum(ends, count - nodes), prepend=0)
+    return _take(dataset, order, tuple(sizes.tolist()))
+
+
+def subset(dataset: Dataset, records: int, rng: np.random.Generator) -> Dataset:
+    """Draw some of the records at random, without replacement.
+
+    Parameters
+    ----------
+    dataset
+        ``N`` records.
+    records
+        How many to draw, at most ``N``.
+    rng
+        Draws them.
+
+    Returns
+    -------
+    Dataset
+        The drawn records in random order, held by one node: draw first, then split.
+
+    Raises
+    ------
+    InvalidArgument
+        More records are asked for than there are, or ``rng`` is no generator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = Dataset(np.eye(5), [1, 1, 1, -1, -1])
+    >>> subset(data, 2, np.random.default_rng(0)).features.shape
+    (2, 5)
+    """
+    count = len(dataset.labels)
+    records = _count("records", records, count)
+    return _take(dataset, _generator(rng).permutation(count)[:records], (records,))
+
+
+def _take(dataset: Dataset, rows: NDArray[np.int64], sizes: tuple[int, ...]) -> Dataset:
+    features, labels = dataset.features[rows], dataset.labels[rows]
+    return replace(dataset, features=features, labels=labels, node_sizes=sizes)
+
+
+def _count(name: str, value: object, records: int) -> int:
+    number = check.integer(name, value, least=1)
+    if number > records:
+        raise InvalidArgument(name, value, f"at most the number of records, {records}")
+    return number
+
+
+def _generator(rng: object) -> np.random.Generator:
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidArgument("rng", rng, "a numpy.random.Generator")
+    return rng

@@ -1,0 +1,1 @@
+"""From counts and losses to certified bounds on epsilon."""

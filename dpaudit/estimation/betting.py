@@ -1,0 +1,119 @@
+r"""Confidence bounds for the mean of non-negative variables, by betting.
+
+To test that a mean is at most m, start with a wealth of 1 and multiply it, for every independent
+observation X >= 0, by ``1 + b (X/m - 1)`` with a fixed stake b in [0, 1]. While the hypothesis
+holds the expected wealth never exceeds 1, so it reaches ``1/alpha`` with probability at most alpha
+(Ville 1939; Markov's inequality for a fixed number of observations). No bound on X is needed. To
+test that the mean is at least m, with ``X <= B``, the factor is ``1 + b (1 - X/m)`` and b must stay
+below ``1 / (B/m - 1)``. Averages over several stakes fixed in advance keep the property
+(Waudby-Smith & Ramdas 2024).
+
+Everything is in logarithms: the means here go down to 1e-300.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+Array = NDArray[np.float64]
+
+# Stakes around the best guess, so that a poor guess costs little.
+_SPREAD = (0.4, 1.0, 2.0)
+
+
+@dataclass(frozen=True)
+class Stakes:
+    """Stakes fixed before the observations they bet on.
+
+    Parameters
+    ----------
+    rise
+        For tests that the mean is at most m; each in [0, 1].
+    fall
+        For tests that it is at least m; each below ``1 / (B/m - 1)`` for ``log m >= floor``.
+    floor
+        The least log-mean the second kind of test is offered for; infinite when it never is.
+    """
+
+    rise: tuple[float, ...]
+    fall: tuple[float, ...]
+    floor: float
+
+    @classmethod
+    def planned(
+        cls, relative_variance: float, observations: int, alpha: float, log_ceiling: float
+    ) -> Stakes:
+        """Return stakes that are near the best for a relative variance guessed from a pilot.
+
+        ``log_ceiling`` bounds ``log(X/m)`` for every m the falling test is offered for; it is
+        infinite when X has no bound.
+        """
+        needed = 2 * math.log(1 / alpha) / observations
+        best = math.sqrt(needed / max(relative_variance, needed))
+        most = 0.95 * falling_limit(log_ceiling)
+        return cls(
+            rise=tuple(min(factor * best, 1.0) for factor in _SPREAD),
+            fall=tuple(min(factor * best, most) for factor in _SPREAD),
+            floor=-math.inf if most > 0 else math.inf,
+        )
+
+
+def falling_limit(log_ceiling: float) -> float:
+    """Return the largest stake for ``X/m <= exp(log_ceiling)`` that cannot lose everything.
+
+    Examples
+    --------
+    >>> falling_limit(math.log(5.0))
+    0.25
+    >>> falling_limit(math.inf)
+    0.0
+    """
+    if log_ceiling == math.inf:
+        return 0.0
+    excess = math.expm1(min(log_ceiling, 700.0))
+    return 1.0 if excess <= 1 else 1 / excess
+
+
+def log_wealth_rising(log_values: Array, log_mean: float, stakes: tuple[float, ...]) -> float:
+    """Return the log-wealth of the bet that the mean of ``exp(log_values)`` exceeds the given."""
+    ratio = np.exp(np.minimum(log_values - log_mean, 700.0))
+    return _average([float(np.log1p(b * (ratio - 1)).sum()) for b in map(_below_one, stakes)])
+
+
+def log_wealth_falling(log_values: Array, log_mean: float, stakes: tuple[float, ...]) -> float:
+    """Return the log-wealth of the bet that the mean of ``exp(log_values)`` is below the given."""
+    ratio = np.exp(np.minimum(log_values - log_mean, 700.0))
+    return _average([float(np.log1p(b * (1 - ratio)).sum()) for b in stakes])
+
+
+def last_true(holds: Callable[[float], bool], low: float, high: float, steps: int = 60) -> float:
+    """Return a point where ``holds`` is true, next to where it turns false between low and high.
+
+    ``holds`` must be true at ``low``; with ``low > high`` the search goes downwards.
+
+    Examples
+    --------
+    >>> round(last_true(lambda x: x * x <= 2, 0.0, 2.0), 6)
+    1.414214
+    """
+    if holds(high):
+        return high
+    for _ in range(steps):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _below_one(stake: float) -> float:
+    # A stake of exactly 1 loses everything on one zero, and its logarithm is -inf.
+    return min(stake, 1 - 1e-9)
+
+
+def _average(log_wealths: list[float]) -> float:
+    return float(logsumexp(log_wealths) - math.log(len(log_wealths)))

@@ -1,0 +1,242 @@
+r"""Certified bounds on epsilon from exact privacy losses, by tilted sampling and betting.
+
+Where the law is known, the privacy loss ``L = log p(o)/q(o)`` of a transcript is computed, and
+
+    delta(epsilon) = E_P[(1 - e^(epsilon - L))_+].
+
+Transcripts come from a law tilted towards large losses, and are weighed back by ``w = p/r``. The
+weighted payoff ``X = w (1 - e^(epsilon - L))_+`` is non-negative, so betting bounds its mean from
+below whatever the weights do. If ``sum_t K_t(theta) <= Kbar`` for every transcript, then also
+``X <= e^(Kbar - theta epsilon) theta^theta / (1 + theta)^(1 + theta)``, and betting bounds it
+from above.
+
+X falls as epsilon grows, sample by sample, so "the true epsilon is at most e" are nested
+hypotheses tested with one family of bets: the bound is where the test stops rejecting, and no
+epsilon has to be chosen in advance. For the lower end the wealths of both directions are e-values
+under the same hypothesis, on independent transcripts: their product is one too. The upper end
+holds when both directions' do, and only the worse direction's can fail it: no union bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
+
+from dpaudit.accounting import gaussian
+from dpaudit.estimation.betting import (
+    Stakes,
+    last_true,
+    log_wealth_falling,
+    log_wealth_rising,
+)
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TiltedLosses:
+    """One direction's trials, reduced to what the bounds need.
+
+    Parameters
+    ----------
+    privacy_loss, log_mgf
+        As in `dpaudit.mechanism.TiltedSample`, shape ``(R,)``.
+    tilt
+        ``theta``.
+    log_mgf_bound
+        ``Kbar``, or infinity.
+    """
+
+    privacy_loss: Array
+    log_mgf: Array
+    tilt: float
+    log_mgf_bound: float
+
+    def log_payoffs(self, epsilon: float) -> Array:
+        """Return ``log X`` of every trial, ``-inf`` where the loss is at most epsilon."""
+        excess = self.privacy_loss - epsilon
+        above = excess > 0
+        payoff = np.full(len(excess), -np.inf)
+        payoff[above] = (
+            self.log_mgf[above]
+            - self.tilt * self.privacy_loss[above]
+            + np.log(-np.expm1(-excess[above]))
+        )
+        return payoff
+
+    def log_payoff_bound(self, epsilon: float) -> float:
+        """Return the logarithm of a number no payoff exceeds, or infinity."""
+        theta = self.tilt
+        peak = theta * math.log(theta) if theta > 0 else 0.0
+        return self.log_mgf_bound - theta * epsilon + peak - (1 + theta) * math.log1p(theta)
+
+    def log_delta(self, epsilon: float) -> float:
+        """Return the point estimate of ``log delta(epsilon)``."""
+        payoffs = self.log_payoffs(epsilon)
+        return float(logsumexp(payoffs) - math.log(len(payoffs))) if len(payoffs) else -math.inf
+
+    def estimate(self, log_delta: float) -> float:
+        """Return the epsilon at which the point estimate of delta meets the target."""
+        top = max(0.0, float(self.privacy_loss.max()))
+        return last_true(lambda e: self.log_delta(e) >= log_delta or e == 0, 0.0, top)
+
+    def relative_variance(self, epsilon: float) -> float:
+        """Return the payoff's variance over its squared mean; a cautious 10 without payoffs."""
+        payoffs = self.log_payoffs(epsilon)
+        if (payoffs > -np.inf).sum() < 10:
+            return 10.0
+        scaled = np.exp(payoffs - payoffs.max())
+        return float(scaled.var() / scaled.mean() ** 2)
+
+
+def best_tilt(mu: float, log_delta: float) -> float:
+    """Return the tilt that makes the payoff of a mu-Gaussian loss least variable at delta.
+
+    Under the tilt the loss is ``N((1/2 + theta) mu^2, mu^2)``; the second moment of the payoff is
+    ``E_P[w h^2]``, one quadrature on the losses above epsilon.
+
+    Examples
+    --------
+    >>> 3.5 < best_tilt(1.0, math.log(1e-5)) < 5.5
+    True
+    """
+    if mu < 1e-8:
+        return 1.0
+    epsilon = gaussian.epsilon_at(mu, log_delta)
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    reach = mu * 12 + mu * mu
+    excess = reach * (nodes + 1) / 2
+    loss = epsilon + excess
+    log_payoff = 2 * np.log(-np.expm1(-excess)) + np.log(weights)
+    log_density = -((loss / mu - mu / 2) ** 2) / 2
+
+    def log_second_moment(theta: float) -> float:
+        log_weight = theta * (1 + theta) / 2 * mu * mu - theta * loss
+        return float(logsumexp(log_weight + log_density + log_payoff))
+
+    centre = epsilon / mu**2
+    found = minimize_scalar(log_second_moment, bounds=(0.0, 2 * centre + 4 / mu), method="bounded")
+    return float(found.x)
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One direction of the pair: its certifying trials and the stakes its pilot chose."""
+
+    losses: TiltedLosses
+    pilot: TiltedLosses
+
+    def stakes(self, epsilon: float, log_delta: float, alpha: float) -> Stakes:
+        """Return stakes for tests near ``(epsilon, delta)``, from the pilot alone."""
+        floor = epsilon_floor(self.pilot, epsilon, log_delta)
+        return Stakes.planned(
+            self.pilot.relative_variance(epsilon),
+            len(self.losses.privacy_loss),
+            alpha,
+            self.losses.log_payoff_bound(floor) - log_delta,
+        )
+
+
+def epsilon_floor(pilot: TiltedLosses, epsilon: float, log_delta: float) -> float:
+    """Return the least epsilon the upper end may take: where the pilot sees four times delta."""
+    lower = pilot.estimate(log_delta + math.log(4.0))
+    return min(lower, epsilon)
+
+
+def lower_end(directions: Sequence[Direction], log_delta: float, alpha: float) -> float:
+    """Return an epsilon that the pair's true epsilon exceeds, except with probability alpha."""
+    stakes = [d.stakes(d.pilot.estimate(log_delta), log_delta, alpha).rise for d in directions]
+
+    def refuted(epsilon: float) -> bool:
+        wealth = [
+            log_wealth_rising(d.losses.log_payoffs(epsilon), log_delta, bets)
+            for d, bets in zip(directions, stakes, strict=True)
+        ]
+        return combined(wealth) >= -math.log(alpha)
+
+    if not refuted(0.0):
+        return 0.0
+    return last_true(refuted, 0.0, max(float(d.losses.privacy_loss.max()) for d in directions))
+
+
+def combined(log_wealths: Sequence[float]) -> float:
+    """Return the log of half the product plus half the mean: an e-value if each is one.
+
+    The wealths must come from independent trials.
+    """
+    mean = float(logsumexp(log_wealths)) - math.log(len(log_wealths))
+    return float(np.logaddexp(sum(log_wealths), mean) - math.log(2))
+
+
+def upper_end(directions: Sequence[Direction], log_delta: float, alpha: float) -> float | None:
+    """Return an epsilon the true one is below, except with probability alpha; or None."""
+    ends = [_direction_upper_end(d, log_delta, alpha) for d in directions]
+    return None if any(end is None for end in ends) else max(e for e in ends if e is not None)
+
+
+def _direction_upper_end(direction: Direction, log_delta: float, alpha: float) -> float | None:
+    losses = direction.losses
+    centre = direction.pilot.estimate(log_delta)
+    stakes = direction.stakes(centre, log_delta, alpha)
+    floor = epsilon_floor(direction.pilot, centre, log_delta)
+
+    def excluded(epsilon: float) -> bool:
+        wealth = log_wealth_falling(losses.log_payoffs(epsilon), log_delta, stakes.fall)
+        return wealth >= -math.log(alpha)
+
+    top = max(floor, float(losses.privacy_loss.max())) + 1.0
+    if stakes.floor == math.inf or not excluded(top):
+        return None
+    return last_true(excluded, top, floor)
+
+
+def delta_lower(directions: Sequence[Direction], epsilon: float, alpha: float) -> float:
+    """Return a lower bound on ``delta(epsilon)`` of the pair, one epsilon, fixed in advance."""
+    share = alpha / len(directions)
+    return max(_direction_delta_lower(d, epsilon, share) for d in directions)
+
+
+def _direction_delta_lower(direction: Direction, epsilon: float, alpha: float) -> float:
+    payoffs = direction.losses.log_payoffs(epsilon)
+    top = float(payoffs.max())
+    if top == -math.inf:
+        return 0.0
+    bets = direction.stakes(epsilon, direction.pilot.log_delta(epsilon), alpha).rise
+
+    def refuted(log_mean: float) -> bool:
+        return log_wealth_rising(payoffs, log_mean, bets) >= -math.log(alpha)
+
+    low = top - math.log(len(payoffs)) - 60.0
+    return math.exp(last_true(refuted, low, top)) if refuted(low) else 0.0
+
+
+def delta_upper(directions: Sequence[Direction], epsilon: float, alpha: float) -> float | None:
+    """Return an upper bound on ``delta(epsilon)`` of the pair, one epsilon; None without one."""
+    ends = [_direction_delta_upper(d, epsilon, alpha) for d in directions]
+    return None if any(end is None for end in ends) else max(e for e in ends if e is not None)
+
+
+def _direction_delta_upper(direction: Direction, epsilon: float, alpha: float) -> float | None:
+    log_pilot = direction.pilot.log_delta(epsilon)
+    if log_pilot == -math.inf:
+        return None
+    floor = log_pilot - math.log(2)
+    ceiling = direction.losses.log_payoff_bound(epsilon) - floor
+    count = len(direction.losses.privacy_loss)
+    variance = direction.pilot.relative_variance(epsilon)
+    stakes = Stakes.planned(variance, count, alpha, ceiling)
+    payoffs = direction.losses.log_payoffs(epsilon)
+
+    def excluded(log_mean: float) -> bool:
+        return log_wealth_falling(payoffs, log_mean, stakes.fall) >= -math.log(alpha)
+
+    top = max(0.0, floor)
+    if stakes.floor == math.inf or not excluded(top):
+        return None
+    return math.exp(min(0.0, last_true(excluded, top, floor)))

@@ -1,0 +1,173 @@
+"""Trials in blocks over worker processes: one seed, one result, bounded memory.
+
+A block is a fixed number of trials with a seed of its own, spawned from the audit's. The plan
+fixes the blocks; workers and chunks (how many blocks a worker takes at once) only decide who
+computes them and when. Results come back in the plan's order, and each block runs on one thread,
+so that they are the same to the last bit whatever the number of workers.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.random import Generator, SeedSequence
+from threadpoolctl import threadpool_limits
+
+from dpaudit import _validate as check
+
+ResultT = TypeVar("ResultT")
+
+# What a block's transcripts may take; what a step needs besides is of the same order.
+_BLOCK_BYTES = 64 * 2**20
+_LARGEST_BLOCK = 256
+
+
+class Progress(Protocol):
+    """Something that can be told how many trials of a stage are done."""
+
+    def start(self, stage: str, trials: int) -> None:
+        """Begin a stage of so many trials."""
+        ...
+
+    def advance(self, trials: int) -> None:
+        """Say that so many more are done."""
+        ...
+
+
+class Silent:
+    """Progress nobody sees."""
+
+    def start(self, stage: str, trials: int) -> None:
+        """Begin a stage."""
+
+    def advance(self, trials: int) -> None:
+        """Say that some are done."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """``trials`` trials that share one random stream."""
+
+    trials: int
+    seed: SeedSequence
+
+    def generator(self) -> Generator:
+        """Return the block's own stream, the same at every call."""
+        return np.random.default_rng(self.seed)
+
+
+@dataclass(frozen=True)
+class Executor:
+    """How blocks are computed; nothing in it changes a number.
+
+    Parameters
+    ----------
+    workers
+        Worker processes; 1 computes in this process.
+    chunk
+        Blocks handed to a worker at a time.
+    progress
+        Told after every chunk.
+
+    Examples
+    --------
+    >>> blocks = plan_blocks(100, block=40, seed=np.random.SeedSequence(7))
+    >>> [block.trials for block in blocks]
+    [40, 40, 20]
+    >>> draw = lambda block: block.generator().random(block.trials)
+    >>> np.concatenate(list(Executor().map(draw, blocks, "doctest"))).shape
+    (100,)
+    """
+
+    workers: int = 1
+    chunk: int = 1
+    progress: Progress = Silent()
+
+    def __post_init__(self) -> None:
+        check.integer("workers", self.workers, least=1)
+        check.integer("chunk", self.chunk, least=1)
+
+    def map(
+        self, task: Callable[[Block], ResultT], blocks: Sequence[Block], stage: str
+    ) -> Iterator[ResultT]:
+        """Yield ``task(block)`` of every block, in order, as they become ready."""
+        self.progress.start(stage, sum(block.trials for block in blocks))
+        chunks = [blocks[i : i + self.chunk] for i in range(0, len(blocks), self.chunk)]
+        for chunk, results in zip(chunks, self._run(task, chunks), strict=True):
+            self.progress.advance(sum(block.trials for block in chunk))
+            yield from results
+
+    def _run(
+        self, task: Callable[[Block], ResultT], chunks: list[Sequence[Block]]
+    ) -> Iterator[list[ResultT]]:
+        if self.workers == 1 or len(chunks) == 1:
+            yield from (_on_one_thread(task, chunk) for chunk in chunks)
+            return
+        from joblib import Parallel, delayed
+
+        parallel = Parallel(
+            n_jobs=self.workers, return_as="generator", pre_dispatch="2*n_jobs", batch_size=1
+        )
+        yield from parallel(delayed(_on_one_thread)(task, chunk) for chunk in chunks)
+
+
+def plan_blocks(trials: int, block: int, seed: SeedSequence) -> list[Block]:
+    """Return ``trials`` trials cut into blocks, each with a seed spawned from ``seed``."""
+    check.integer("trials", trials, least=1)
+    check.integer("block", block, least=1)
+    sizes = [block] * (trials // block) + ([trials % block] if trials % block else [])
+    # Spawned by hand, so that planning twice from one sequence gives the same seeds twice.
+    keys = [(*seed.spawn_key, i) for i in range(len(sizes))]
+    return [
+        Block(size, SeedSequence(seed.entropy, spawn_key=key))
+        for size, key in zip(sizes, keys, strict=True)
+    ]
+
+
+def block_size(bytes_per_trial: int) -> int:
+    """Return how many trials make a block: a power of two whose transcripts stay in bounds.
+
+    Examples
+    --------
+    >>> block_size(8), block_size(2**20), block_size(2**40)
+    (256, 64, 1)
+    """
+    fitting = max(1, _BLOCK_BYTES // max(bytes_per_trial, 1))
+    return int(min(_LARGEST_BLOCK, 2 ** (fitting.bit_length() - 1)))
+
+
+def stream(seed: int, *names: str) -> SeedSequence:
+    """Return the seed sequence of a named purpose: the same name, the same stream.
+
+    Examples
+    --------
+    >>> stream(1, "pilot").spawn_key == stream(1, "certify").spawn_key
+    False
+    """
+    check.integer("seed", seed, least=0)
+    key = tuple(zlib.crc32(name.encode()) for name in names)
+    return SeedSequence(seed, spawn_key=key)
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep linear algebra on one thread: workers are the parallelism, and results stay equal."""
+    with threadpool_limits(limits=1):
+        yield
+
+
+def _on_one_thread(task: Callable[[Block], Any], blocks: Sequence[Block]) -> list[Any]:
+    with one_thread():
+        return [task(block) for block in blocks]

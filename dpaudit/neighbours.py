@@ -1,0 +1,219 @@
+"""Neighbour relations, and pairs of datasets that check themselves.
+
+A pair is what an audit compares. Building one verifies that its two datasets really are neighbours
+under the relation, so that a violation found later cannot be blamed on the pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.datasets.dataset import Dataset
+from dpaudit.errors import InvalidArgument, Shown, UnknownName
+
+DatasetT = TypeVar("DatasetT")
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A neighbour relation.
+
+    Parameters
+    ----------
+    name
+        How specifications and reports call it.
+    statement
+        The relation in one sentence.
+    difference
+        Returns the index that differs, or raises `InvalidArgument`. It takes both datasets as
+        tables: features shape ``(N, d)``, labels shape ``(N,)`` (empty when there are none).
+    """
+
+    name: str
+    statement: str
+    difference: Callable[[Table, Table], int] = field(repr=False)
+
+    def check(self, dataset: object, neighbour: object) -> int:
+        """Return the index of the record or column that differs.
+
+        Raises
+        ------
+        InvalidArgument
+            The two are not neighbours under this relation.
+        """
+        return self.difference(Table.of("dataset", dataset), Table.of("neighbour", neighbour))
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The parts of a dataset a relation looks at."""
+
+    features: NDArray[np.float64]
+    labels: NDArray[np.float64]
+    node_sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, name: str, dataset: object) -> Table:
+        """Read a `Dataset`, or an array whose first axis is records."""
+        if isinstance(dataset, Dataset):
+            return cls(dataset.features, dataset.labels, dataset.node_sizes)
+        try:
+            array = np.asarray(dataset, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidArgument(name, dataset, "a Dataset or an array of records") from None
+        if array.ndim == 0 or not np.isfinite(array).all():
+            raise InvalidArgument(name, dataset, "a Dataset or an array of finite records")
+        return cls(array.reshape(len(array), -1), np.empty(0), (len(array),))
+
+
+@dataclass(frozen=True, eq=False)
+class Pair(Generic[DatasetT]):
+    """Two neighbouring datasets.
+
+    Parameters
+    ----------
+    dataset, neighbour
+        The law of transcripts on the first is called p, on the second q.
+    relation
+        What makes them neighbours.
+
+    Attributes
+    ----------
+    index
+        The record (or column) in which they differ.
+
+    Raises
+    ------
+    InvalidArgument
+        They are not neighbours under ``relation``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Pair(np.array([1.0, 2.0]), np.array([1.0, 5.0]), REPLACE_RECORD).index
+    1
+    >>> Pair(np.array([1.0, 2.0]), np.array([0.0, 5.0]), REPLACE_RECORD)
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: pair: got 2 differing records, expected exactly one
+    """
+
+    dataset: DatasetT
+    neighbour: DatasetT
+    relation: Relation
+    index: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "index", self.relation.check(self.dataset, self.neighbour))
+
+    def swapped(self) -> Pair[DatasetT]:
+        """Return the pair seen from the other side: p and q exchanged."""
+        return Pair(self.neighbour, self.dataset, self.relation)
+
+
+def relation(name: str) -> Relation:
+    """Return the relation called ``name``.
+
+    Examples
+    --------
+    >>> relation("replace-record").statement
+    'one record (features and label) is replaced'
+    """
+    if name not in RELATIONS:
+        raise UnknownName("relation", name, RELATIONS)
+    return RELATIONS[name]
+
+
+def _only(kind: str, differs: NDArray[np.bool_]) -> int:
+    count = int(differs.sum())
+    if count != 1:
+        raise InvalidArgument("pair", Shown(f"{count} differing {kind}"), "exactly one")
+    return int(np.argmax(differs))
+
+
+def _same_shape(one: Table, other: Table) -> None:
+    if one.features.shape != other.features.shape or one.node_sizes != other.node_sizes:
+        given = Shown(f"shapes {one.features.shape} and {other.features.shape}")
+        raise InvalidArgument("pair", given, "datasets of the same shape, split alike over nodes")
+
+
+def _rows_differ(one: Table, other: Table) -> NDArray[np.bool_]:
+    differs: NDArray[np.bool_] = (one.features != other.features).any(axis=1)
+    return differs | (one.labels != other.labels) if len(one.labels) else differs
+
+
+def _replaced_record(one: Table, other: Table) -> int:
+    _same_shape(one, other)
+    return _only("records", _rows_differ(one, other))
+
+
+def _replaced_label(one: Table, other: Table) -> int:
+    _same_shape(one, other)
+    if not np.array_equal(one.features, other.features):
+        raise InvalidArgument("pair", Shown("differing features"), "features that are the same")
+    return _only("labels", one.labels != other.labels)
+
+
+def _replaced_column(one: Table, other: Table) -> int:
+    _same_shape(one, other)
+    if not np.array_equal(one.labels, other.labels):
+        raise InvalidArgument("pair", Shown("differing labels"), "labels that are the same")
+    return _only("columns", (one.features != other.features).any(axis=0))
+
+
+def _added_record(one: Table, other: Table) -> int:
+    longer, shorter = (one, other) if len(one.features) > len(other.features) else (other, one)
+    start, stop = _node_that_shrank(longer, shorter)
+    row = int(np.clip(_first_difference(longer, shorter), start, stop - 1))
+    kept = np.delete(longer.features, row, axis=0)
+    labels = np.delete(longer.labels, row) if len(longer.labels) else longer.labels
+    if not (np.array_equal(kept, shorter.features) and np.array_equal(labels, shorter.labels)):
+        given = Shown("more than one differing record")
+        raise InvalidArgument("pair", given, "one dataset to be the other and one record more")
+    return row
+
+
+def _node_that_shrank(longer: Table, shorter: Table) -> tuple[int, int]:
+    expected = "record counts that differ by one, at one node"
+    if len(longer.node_sizes) != len(shorter.node_sizes):
+        raise InvalidArgument("pair", Shown("different numbers of nodes"), expected)
+    shrunk = np.subtract(longer.node_sizes, shorter.node_sizes)
+    if shrunk.sum() != 1 or np.abs(shrunk).sum() != 1:
+        given = Shown(f"node sizes {shorter.node_sizes} and {longer.node_sizes}")
+        raise InvalidArgument("pair", given, expected)
+    node = int(np.argmax(shrunk))
+    start = sum(longer.node_sizes[:node])
+    return start, start + longer.node_sizes[node]
+
+
+def _first_difference(longer: Table, shorter: Table) -> int:
+    n = len(shorter.features)
+    if longer.features.shape[1] != shorter.features.shape[1]:
+        given = Shown(f"shapes {shorter.features.shape} and {longer.features.shape}")
+        raise InvalidArgument("pair", given, "records of the same length")
+    head = Table(longer.features[:n], longer.labels[:n], (n,))
+    return int(np.argmax(np.append(_rows_differ(head, shorter), True)))
+
+
+REPLACE_RECORD = Relation(
+    "replace-record", "one record (features and label) is replaced", _replaced_record
+)
+ADD_REMOVE_RECORD = Relation(
+    "add-remove-record", "one dataset holds one record more than the other", _added_record
+)
+REPLACE_LABEL = Relation("replace-label", "the label of one record is replaced", _replaced_label)
+REPLACE_COLUMN = Relation(
+    "replace-column", "one feature column is replaced, the labels are public", _replaced_column
+)
+RELATIONS: dict[str, Relation] = {
+    r.name: r for r in (REPLACE_RECORD, ADD_REMOVE_RECORD, REPLACE_LABEL, REPLACE_COLUMN)
+}
+
+
+def compare(pair: Pair[Any]) -> str:
+    """Return one line on what differs in ``pair``, for reports."""
+    return f"{pair.relation.statement} (index {pair.index})"

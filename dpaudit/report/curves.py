@@ -1,0 +1,214 @@
+"""Two pictures of curves, as SVG text: delta against epsilon, and the trade-off of an attack."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpaudit.errors import InvalidArgument
+from dpaudit.report._drawing import (
+    CLAIMED,
+    CLAIMED_MARK,
+    FAINT,
+    INK,
+    MEASURED,
+    PROVED,
+    picture,
+    plain_ticks,
+)
+from dpaudit.report.formatting import number, percent
+from dpaudit.report.schema import DeltaCurves, Result, TradeOffCurves
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SIZE = (5.0, 4.1)
+Points = Sequence[float | None]
+
+
+def delta_against_epsilon(result: Result, *, prefix: str = "delta") -> str:
+    """Return delta against epsilon on a logarithmic axis: claimed, proved, certified.
+
+    Where the band has no upper end, only its lower edge is drawn.
+
+    Raises
+    ------
+    InvalidArgument
+        If the result has no such curves.
+    """
+    curves = result.delta_curves
+    if curves is None or not curves.epsilon:
+        raise InvalidArgument("result.delta_curves", curves, "curves with at least one point")
+    label = (
+        f"delta against epsilon for {result.claim}: "
+        f"{_listed(claimed=curves.claimed, proved=curves.proved, certified=curves.band_lower)}."
+    )
+    return picture(
+        lambda axes: _draw_delta(axes, result, curves), size=SIZE, label=label, prefix=prefix
+    )
+
+
+def trade_off(result: Result, *, prefix: str = "trade-off") -> str:
+    """Return false negatives against false positives: claimed, proved, and the attack that ran.
+
+    The axes are logarithmic where the curves would otherwise hug them.
+
+    Raises
+    ------
+    InvalidArgument
+        If the result has no such curves.
+    """
+    curves = result.trade_off
+    if curves is None or not curves.false_positive_rate:
+        raise InvalidArgument("result.trade_off", curves, "curves with at least one point")
+    label = (
+        f"False-negative rate against false-positive rate for {result.claim}: "
+        f"{_listed(claimed=curves.claimed, proved=curves.proved, measured=curves.measured)}."
+    )
+    return picture(
+        lambda axes: _draw_trade_off(axes, curves), size=SIZE, label=label, prefix=prefix
+    )
+
+
+def _listed(**curves: Points | None) -> str:
+    return ", ".join(name for name, curve in curves.items() if curve) or "no curve"
+
+
+def _draw_delta(axes: Axes, result: Result, curves: DeltaCurves) -> None:
+    claimed = result.claimed
+    bottom = _delta_floor(curves, claimed.delta)
+    axes.set_yscale("log")
+    axes.set_ylim(bottom, 2.0)
+    _band(axes, curves, bottom)
+    if curves.proved is not None:
+        axes.plot(curves.epsilon, _above(curves.proved, bottom), **PROVED, label="proved")
+    if curves.claimed is not None:
+        _claimed_curve(axes, curves.epsilon, curves.claimed, bottom)
+    if claimed.epsilon is not None and math.isfinite(claimed.epsilon):
+        _claimed_mark(axes, claimed.epsilon, claimed.delta or 0.0, bottom)
+    axes.set_xlabel("ε")
+    axes.set_ylabel("δ (log scale)")
+    plain_ticks(axes.yaxis)
+    _legend_above(axes)
+
+
+def _claimed_curve(
+    axes: Axes, epsilon: Sequence[float], claimed: Sequence[float], bottom: float
+) -> None:
+    hidden = "" if any(value >= bottom for value in claimed) else f" (below {number(bottom)})"
+    axes.plot(epsilon, _above(claimed, bottom), **CLAIMED, label=f"claimed{hidden}")
+
+
+def _claimed_mark(axes: Axes, epsilon: float, delta: float, bottom: float) -> None:
+    label = f"claimed: ε = {number(epsilon)}, δ = {number(delta)}"
+    axes.plot(
+        [epsilon],
+        [max(delta, bottom)],
+        CLAIMED_MARK if delta >= bottom else "v",
+        color=CLAIMED["color"],
+        markeredgecolor="white",
+        markersize=10,
+        clip_on=False,
+        zorder=5,
+        label=label,
+    )
+
+
+def _band(axes: Axes, curves: DeltaCurves, bottom: float) -> None:
+    if curves.band_lower is None:
+        return
+    sure = "" if curves.band_confidence is None else f" ({percent(curves.band_confidence)})"
+    upper = curves.band_upper or [None] * len(curves.epsilon)
+    has_upper = [end is not None for end in upper]
+    # On top of the proved curve, which a narrow band would otherwise hide behind.
+    edge: dict[str, Any] = {"color": INK, "linewidth": 1.2, "linestyle": (0, (1, 1.5)), "zorder": 4}
+    lower = [max(value, bottom) for value in curves.band_lower]
+    if any(has_upper):
+        tops = [bottom if end is None else max(end, bottom) for end in upper]
+        axes.fill_between(
+            curves.epsilon,
+            lower,
+            tops,
+            where=has_upper,
+            color="#9aa3ad",
+            alpha=0.55,
+            linewidth=0,
+            label=f"measured: certified band{sure}",
+        )
+        axes.plot(curves.epsilon, _above(upper, bottom), **edge)
+        axes.plot(curves.epsilon, _above(curves.band_lower, bottom), **edge)
+    else:
+        label = f"measured: certified lower edge{sure}"
+        axes.plot(curves.epsilon, _above(curves.band_lower, bottom), **MEASURED, label=label)
+
+
+def _delta_floor(curves: DeltaCurves, delta: float | None) -> float:
+    """Return where the log axis ends: a decade below all that matters."""
+    matters = [value for value in (delta, *(curves.band_lower or [])) if value]
+    proved = [value for value in (curves.proved or []) if value > 1e-9]
+    smallest = min([*(value for value in matters if value > 1e-12), *proved[-1:]], default=1e-6)
+    least = 1e-5 * delta if delta else 1e-14  # far under the claim nothing is decided
+    return 10.0 ** (math.floor(math.log10(max(smallest, least))) - 1)
+
+
+def _draw_trade_off(axes: Axes, curves: TradeOffCurves) -> None:
+    floor = _trade_off_floor(curves)
+    if floor:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        plain_ticks(axes.xaxis)
+        plain_ticks(axes.yaxis)
+    few = [10.0 ** (-share / 20) for share in range(241)]
+    guess = sorted({*few, *(1 - rate for rate in few)}) if floor else [0.0, 1.0]
+    axes.plot(guess, [1 - rate for rate in guess], color=FAINT, lw=1, label="blind guessing")
+    _rates(axes, curves, curves.claimed, CLAIMED, "claimed: no attack may go below", floor)
+    _rates(axes, curves, curves.proved, PROVED, "proved: no attack can go below", floor)
+    _rates(axes, curves, curves.measured, MEASURED, "empirical curve of the attack", floor)
+    axes.set_xlim(floor, 1)
+    axes.set_ylim(floor, 1.0 if not floor else 1.4)
+    scale = " (log scale)" if floor else ""
+    axes.set_xlabel(f"False-positive rate{scale}")
+    axes.set_ylabel(f"False-negative rate{scale}")
+    _legend_above(axes)
+
+
+def _rates(
+    axes: Axes,
+    curves: TradeOffCurves,
+    rates: Sequence[float] | None,
+    look: dict[str, Any],
+    label: str,
+    floor: float,
+) -> None:
+    if rates is None:
+        return
+    pairs = zip(curves.false_positive_rate, rates, strict=False)
+    visible = [(x, y) for x, y in pairs if x >= floor and y >= floor]
+    if not visible:
+        label = f"{label.split(':')[0]} (off the scale: under {number(floor)})"
+    axes.plot([x for x, _ in visible], [y for _, y in visible], **look, label=label)
+
+
+def _trade_off_floor(curves: TradeOffCurves) -> float:
+    """Return 0 for linear axes, or the lower end of logarithmic ones.
+
+    Curves with a point at which both errors are rare hug the axes of a linear picture.
+    """
+    drawn = [curve for curve in (curves.measured, curves.proved, curves.claimed) if curve]
+    x = curves.false_positive_rate
+    totals = [a + b for curve in drawn for a, b in zip(x, curve, strict=False)]
+    if min(totals, default=1.0) > 0.2:
+        return 0.0
+    # Both axes alike: a trade-off is about as informative read from either side.
+    rarest = min((rate for rate in x if rate > 0), default=1e-6)
+    return 10.0 ** min(-1, max(-12, math.floor(math.log10(rarest))))
+
+
+def _above(values: Points, bottom: float) -> list[float]:
+    """Return the values with everything under ``bottom`` left out of the line."""
+    return [math.nan if value is None or value < bottom else value for value in values]
+
+
+def _legend_above(axes: Axes) -> None:
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=1, handlelength=2.8)

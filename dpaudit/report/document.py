@@ -1,0 +1,191 @@
+"""The report on disk: written all at once or not at all, and checked before it is believed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.report.formatting import one_line
+from dpaudit.report.schema import SCHEMA_VERSION, Report
+
+AGAIN = "run the audit again, or take the file from a backup"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportPaths:
+    """Where the three renderings of one report are."""
+
+    json: Path
+    markdown: Path
+    html: Path
+
+
+def write_report(report: Report, directory: str | os.PathLike[str]) -> ReportPaths:
+    """Write ``report.json``, ``report.md`` and ``report.html`` into ``directory``.
+
+    The Markdown and the HTML are drawn from the JSON as a reader will get it, so the three cannot
+    disagree. Each file is complete under another name before it takes its place: an interrupted
+    write leaves the earlier files as they were. The same report gives the same bytes.
+
+    Parameters
+    ----------
+    report
+        What to write.
+    directory
+        Where; it is created if it does not exist.
+
+    Returns
+    -------
+    ReportPaths
+        The three files.
+
+    Raises
+    ------
+    InvalidArgument
+        If ``report`` holds a value that JSON cannot, such as an array among its parameters.
+    DataError
+        If the directory or a file in it cannot be written.
+    """
+    from dpaudit.report.render import render_html, render_markdown  # loads matplotlib
+
+    text = _to_json(report)
+    as_read = Report.model_validate_json(text)
+    folder = Path(directory)
+    paths = ReportPaths(
+        json=folder / "report.json", markdown=folder / "report.md", html=folder / "report.html"
+    )
+    contents = {
+        paths.json: text,
+        paths.markdown: render_markdown(as_read),
+        paths.html: render_html(as_read),
+    }
+    try:
+        _write_all(folder, contents)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise DataError(
+            f"{one_line(str(folder))}: the report cannot be written here ({why}); "
+            "choose another directory"
+        ) from None
+    return paths
+
+
+def read_report(path: str | os.PathLike[str]) -> Report:
+    """Return the report in a ``report.json``, after checking every part of it.
+
+    A document of a later 1.x version is read too, without the fields that this version of dpaudit
+    does not know.
+
+    Raises
+    ------
+    DataError
+        If the file is missing or damaged, is not a report, or has another major version.
+
+    Examples
+    --------
+    >>> read_report("missing.json")
+    Traceback (most recent call last):
+    dpaudit.errors.DataError: missing.json: no such file; give the report.json that an audit wrote
+    """
+    name = one_line(os.fspath(path))
+    data = _load(Path(path), name)
+    newer = _is_newer(data, name)
+    try:
+        return _validated(data, drop_unknown=newer)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the document"
+        what = one_line(f"{where}: {first['msg']}")
+        raise DataError(f"{name}: not a valid report ({what}); {AGAIN}") from None
+
+
+def _to_json(report: Report) -> str:
+    try:
+        text = report.model_dump_json(indent=2) + "\n"
+        text.encode("utf-8")
+    except ValueError as error:  # pydantic's refusal of a type, or text that is not Unicode
+        expected = f"values that JSON can hold ({one_line(str(error))})"
+        raise InvalidArgument("report", report, expected) from None
+    return text
+
+
+def _write_all(folder: Path, contents: Mapping[Path, str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    finished = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in contents}
+    try:
+        for path, part in finished.items():
+            _write_through(part, contents[path].encode("utf-8"))
+        for path, part in finished.items():
+            os.replace(part, path)
+    finally:
+        for part in finished.values():
+            with contextlib.suppress(OSError):
+                part.unlink()
+
+
+def _write_through(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())  # else a power cut could leave the new name on an empty file
+
+
+def _load(path: Path, name: str) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{name}: no such file; give the report.json that an audit wrote") from None
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise DataError(f"{name}: cannot be read ({why}); give a readable report.json") from None
+    except (ValueError, RecursionError):
+        raise DataError(f"{name}: damaged, it is not complete JSON; {AGAIN}") from None
+
+
+def _is_newer(data: Any, name: str) -> bool:
+    """Return whether a document of our major version has a later minor one; refuse any other."""
+    version = data.get("schema_version") if isinstance(data, dict) else None
+    if not isinstance(version, str):
+        raise DataError(
+            f"{name}: not a report, it has no schema_version; "
+            "give the report.json that an audit wrote"
+        )
+    major, minor = _parts(SCHEMA_VERSION)
+    try:
+        its_major, its_minor = _parts(version)
+    except ValueError:
+        its_major, its_minor = -1, 0
+    if its_major != major:
+        raise DataError(
+            f"{name}: schema_version {one_line(version)[:20]!r}, expected {major}.x; "
+            "read it with the version of dpaudit that wrote it"
+        )
+    return its_minor > minor
+
+
+def _parts(version: str) -> tuple[int, int]:
+    major, minor = version.split(".")[:2]
+    return int(major), int(minor)
+
+
+def _validated(data: Any, drop_unknown: bool) -> Report:
+    try:
+        return Report.model_validate(data)
+    except ValidationError as error:
+        unknown = [each["loc"] for each in error.errors() if each["type"] == "extra_forbidden"]
+        if not (drop_unknown and unknown):
+            raise
+    for *parents, field in unknown:
+        part = data
+        for key in parents:
+            part = part[key]
+        del part[field]
+    return Report.model_validate(data)

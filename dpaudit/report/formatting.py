@@ -1,0 +1,189 @@
+"""Numbers and foreign text as they are shown: the same in every rendering.
+
+A number is shortened so that what is shown stays true: the lower end of an interval is rounded
+down, its upper end and a proved bound are rounded up, and enough digits are kept for a reader to
+see which of two numbers is larger.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import Any
+
+from dpaudit.report.schema import Claimed, Proved, Result
+
+NONE = "—"
+NO_UPPER = "no certified upper end"
+UNITS = {"privacy": "ε", "sensitivity": "L2 sensitivity"}
+
+DIGITS, MOST_DIGITS = 4, 12
+_BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers:
+    """The three numbers of a result, as text that is ready to be shown."""
+
+    unit: str
+    claimed: str
+    claimed_delta: str | None
+    proved: str
+    proved_delta: str | None
+    measured: str
+    lower: str
+    upper: str | None
+    confidence: str
+
+
+def number(value: float | None, digits: int = DIGITS, rounding: str = ROUND_HALF_EVEN) -> str:
+    """Return ``value`` with ``digits`` significant digits, without padding.
+
+    Examples
+    --------
+    >>> number(1e-05), number(20.0), number(25.4412), number(float("inf")), number(None)
+    ('1e-5', '20', '25.44', '∞', '—')
+    """
+    if value is None:
+        return NONE
+    if not math.isfinite(value):
+        return "not a number" if math.isnan(value) else "∞" if value > 0 else "-∞"
+    return _plain(_rounded(value, digits, rounding))
+
+
+def count(value: int) -> str:
+    """Return an integer with its thousands apart.
+
+    Examples
+    --------
+    >>> count(200000)
+    '200,000'
+    """
+    return f"{value:,}"
+
+
+def percent(value: float) -> str:
+    """Return a probability as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.999)
+    ('95%', '99.9%')
+    """
+    return number(100 * value, 6) + "%"
+
+
+def setting(value: Any) -> str:
+    """Return a parameter's value: numbers with six digits, all else as JSON writes it.
+
+    Examples
+    --------
+    >>> setting(0.1), setting(True), setting([1, 2]), setting("a9a")
+    ('0.1', 'true', '[1, 2]', 'a9a')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return number(value, 6)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def printable(text: str) -> str:
+    r"""Return ``text`` with control characters and direction overrides made visible as U+FFFD.
+
+    They have no place in a report, are refused by XML, and could drive a terminal. Line breaks and
+    tabs stay.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31mb")
+    'a�[31mb'
+    """
+    return "".join("\ufffd" if _unprintable(character) else character for character in text)
+
+
+def one_line(text: str) -> str:
+    r"""Return ``text`` on one line, without control characters.
+
+    Examples
+    --------
+    >>> one_line("two\n lines")
+    'two lines'
+    """
+    return printable(" ".join(text.split()))
+
+
+def value_of(stated: Claimed | Proved | None, kind: str) -> float | None:
+    """Return the number of ``stated`` in the unit of ``kind``, or None where it has none."""
+    if stated is None:
+        return None
+    return stated.sensitivity if kind == "sensitivity" else stated.epsilon
+
+
+def numbers(result: Result) -> Numbers:
+    """Return the three numbers of ``result`` with the digits that keep their order visible."""
+    digits = _digits_to_tell_apart(result)
+    measured, confidence = result.measured, percent(result.measured.confidence)
+    lower = number(measured.lower, digits, ROUND_FLOOR)
+    upper = None if measured.upper is None else number(measured.upper, digits, ROUND_CEILING)
+    return Numbers(
+        unit=UNITS[result.kind],
+        claimed=number(value_of(result.claimed, result.kind), digits),
+        claimed_delta=_delta(result.claimed),
+        proved=number(value_of(result.proved, result.kind), digits, ROUND_CEILING),
+        proved_delta=_delta(result.proved),
+        measured=f"[{lower}, {upper}]" if upper is not None else f"at least {lower}",
+        lower=lower,
+        upper=upper,
+        confidence=confidence,
+    )
+
+
+def _digits_to_tell_apart(result: Result) -> int:
+    """Return the fewest digits at which the claim compares with the others as it really does."""
+    claimed = value_of(result.claimed, result.kind)
+    proved, lower = value_of(result.proved, result.kind), result.measured.lower
+    others = [(proved, ROUND_CEILING), (lower, ROUND_FLOOR)]
+    pairs = [(other, rounding) for other, rounding in others if other is not None]
+    if claimed is None or not math.isfinite(claimed):
+        return DIGITS
+    for digits in range(DIGITS, MOST_DIGITS):
+        if all(_order_kept(claimed, other, digits, rounding) for other, rounding in pairs):
+            return digits
+    return MOST_DIGITS
+
+
+def _order_kept(claimed: float, other: float, digits: int, rounding: str) -> bool:
+    if not math.isfinite(other) or math.isclose(claimed, other, rel_tol=1e-9):
+        return True
+    shown = _rounded(claimed, digits, ROUND_HALF_EVEN), _rounded(other, digits, rounding)
+    return (shown[0] < shown[1]) == (claimed < other) and shown[0] != shown[1]
+
+
+def _rounded(value: float, digits: int, rounding: str) -> Decimal:
+    # Through the decimal a person would write, so that 25.31 is not rounded down to 25.30.
+    return Context(prec=digits, rounding=rounding).create_decimal(f"{value:.{MOST_DIGITS}g}")
+
+
+def _plain(value: Decimal) -> str:
+    if not value:
+        return "0"
+    if -4 <= value.adjusted() < 6:
+        text = f"{value:f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    mantissa, exponent = f"{value.normalize():e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def _delta(stated: Claimed | Proved | None) -> str | None:
+    return None if stated is None or stated.delta is None else number(stated.delta)
+
+
+def _unprintable(character: str) -> bool:
+    if character in "\n\t":
+        return False
+    control = unicodedata.category(character) in {"Cc", "Cs"} or character in "\ufffe\uffff"
+    return control or unicodedata.bidirectional(character) in _BIDI

@@ -1,0 +1,149 @@
+"""A report as a page to print and as Markdown; both say the same, from the same document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from dpaudit.report.formatting import (
+    NONE,
+    count,
+    number,
+    numbers,
+    one_line,
+    percent,
+    printable,
+    setting,
+)
+from dpaudit.report.schema import Report, Result
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_MARKDOWN_SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+_MARKDOWN_OPENER = re.compile(r"^([-+#=]|\d+(?=[.)](?:\s|$)))")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_BACKTICKS = re.compile(r"`+")
+
+
+def render_html(report: Report) -> str:
+    """Return ``report`` as one HTML page that needs nothing else: no network, no script.
+
+    Every text in the report is escaped, whoever wrote it; figures stand in the page as SVG.
+    """
+    results = [
+        (index, result, numbers(result), _figures(result, index))
+        for index, result in enumerate(report.results, start=1)
+    ]
+    template = _environment(html=True).get_template("report.html.j2")
+    page = template.render(report=report, results=results, overview=_overview(report))
+    return printable(page)
+
+
+def render_markdown(report: Report) -> str:
+    """Return ``report`` as Markdown, without the figures.
+
+    Every text in the report is escaped, so that a table row stays one row.
+    """
+    results = [
+        (index, result, numbers(result)) for index, result in enumerate(report.results, start=1)
+    ]
+    template = _environment(html=False).get_template("report.md.j2")
+    text = template.render(report=report, results=results)
+    return re.sub(r"\n{3,}", "\n\n", printable(text)).rstrip("\n") + "\n"
+
+
+def markdown_text(text: object) -> str:
+    r"""Return ``text`` as one line of Markdown that shows exactly these characters.
+
+    Examples
+    --------
+    >>> print(markdown_text("a | b <script>"))
+    a \| b &lt;script&gt;
+    """
+    line = _ENTITY.sub("&amp;", one_line(str(text)))
+    line = line.replace("<", "&lt;").replace(">", "&gt;")
+    line = _MARKDOWN_SPECIAL.sub(r"\\\1", line)
+    return _MARKDOWN_OPENER.sub(_escaped_opener, line)
+
+
+def fenced(text: str) -> str:
+    """Return ``text`` as a Markdown code block that it cannot end.
+
+    Examples
+    --------
+    >>> print(fenced("dpaudit run"))
+    ```sh
+    dpaudit run
+    ```
+    """
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}sh\n{text}\n{fence}"
+
+
+def summary(report: Report) -> str:
+    """Return the outcome of the whole report in one sentence.
+
+    It never says more than what was found: a claim that was not refuted was not shown to hold.
+    """
+    total = len(report.results)
+    refuted = sum(result.verdict == "refuted" for result in report.results)
+    claims = "claim" if total == 1 else "claims"
+    if total == 0:
+        return "No claim was audited."
+    if refuted == 0:
+        which = "The claim audited was" if total == 1 else f"None of the {total} {claims} was"
+        return f"{which} {'not ' if total == 1 else ''}refuted."
+    if total == 1:
+        return "The claim audited was refuted."
+    return f"{refuted} of {total} {claims} {'was' if refuted == 1 else 'were'} refuted."
+
+
+def _escaped_opener(match: re.Match[str]) -> str:
+    opener = match.group(1)
+    return opener + "\\" if opener.isdigit() else "\\" + opener
+
+
+def _figures(result: Result, index: int) -> dict[str, str]:
+    from dpaudit.report import curves, figures
+
+    drawn = {"numbers": figures.three_numbers(result, prefix=f"r{index}-numbers")}
+    if result.delta_curves is not None and result.delta_curves.epsilon:
+        drawn["delta"] = curves.delta_against_epsilon(result, prefix=f"r{index}-delta")
+    if result.trade_off is not None and result.trade_off.false_positive_rate:
+        drawn["trade_off"] = curves.trade_off(result, prefix=f"r{index}-trade-off")
+    return drawn
+
+
+def _overview(report: Report) -> str | None:
+    from dpaudit.report import figures
+
+    return figures.overview(report.results) if len(report.results) > 1 else None
+
+
+@lru_cache(maxsize=2)
+def _environment(*, html: bool) -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("dpaudit.report"),
+        autoescape=html,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    filters: dict[str, Callable[..., str]] = {
+        "number": number,
+        "count": count,
+        "percent": percent,
+        "setting": setting,
+        "md": markdown_text,
+        "fenced": fenced,
+    }
+    environment.filters.update(filters)
+    environment.globals |= {"summary": summary, "none": NONE}
+    return environment

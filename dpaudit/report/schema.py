@@ -1,0 +1,181 @@
+"""The report's document: versioned, validated, and the single source of every rendering.
+
+A report is plain data. Everything in it is either a number that was computed, a public parameter,
+or a sentence; nothing is derived again when it is drawn. `SCHEMA_VERSION` follows semantic
+versioning: a reader of version 1 can read every 1.x document.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+SCHEMA_VERSION = "1.0"
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class Document(BaseModel):
+    """Base of every part: unknown fields are refused, infinities are written as strings."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
+
+
+class Claimed(Document):
+    """What the source states: an (epsilon, delta) guarantee, or a bound on a sensitivity."""
+
+    epsilon: float | None = None
+    delta: Probability | None = None
+    sensitivity: float | None = None
+
+
+class Proved(Document):
+    """What follows from a theorem for the mechanism as configured, with the theorem's source."""
+
+    epsilon: float | None = None
+    delta: Probability | None = None
+    sensitivity: float | None = None
+    source: str
+
+
+class Measured(Document):
+    """What the trials certify about this pair, in the unit of the claim.
+
+    ``lower`` is at most, and ``upper`` at least, the true value of the audited pair, both together
+    with probability ``confidence``. ``upper`` is null where nothing rigorous bounds it, and
+    ``upper_note`` then says why. ``estimate`` is a point estimate and certifies nothing.
+    """
+
+    lower: float
+    upper: float | None
+    confidence: Probability
+    estimate: float | None = None
+    estimator: str
+    upper_note: str | None = None
+    pair_ceiling: float | None = Field(
+        default=None, description="A proved upper bound for this pair alone, not from trials."
+    )
+
+
+class AssumptionCheck(Document):
+    """One assumption of the claim, checked on the audited instance."""
+
+    name: str
+    statement: str
+    holds: bool
+    evidence: str
+
+
+class SelfCheck(Document):
+    """A test that ties the law that was audited to the code that ran."""
+
+    name: str
+    statement: str
+    passed: bool
+    statistic: float
+    threshold: float
+    evidence: str
+
+
+class BudgetEntry(Document):
+    """A share of the report's error probability and what it was spent on."""
+
+    purpose: str
+    alpha: Probability
+
+
+class DeltaCurves(Document):
+    """delta against epsilon: claimed, proved, and a band that holds at all points at once."""
+
+    epsilon: list[float]
+    claimed: list[float] | None = None
+    proved: list[float] | None = None
+    band_lower: list[float] | None = None
+    band_upper: list[float | None] | None = None
+    band_confidence: Probability | None = None
+
+
+class TradeOffCurves(Document):
+    """False-negative rate of the best attack against its false-positive rate.
+
+    ``measured`` is the empirical curve of the attack that was run (a point estimate); ``claimed``
+    and ``proved`` are the curves that no attack can go below if the guarantee is true.
+    """
+
+    false_positive_rate: list[float]
+    claimed: list[float] | None = None
+    proved: list[float] | None = None
+    measured: list[float] | None = None
+
+
+class Result(Document):
+    """One audited claim: the three numbers, the verdict, and all that supports them."""
+
+    claim: str
+    kind: Literal["privacy", "sensitivity"]
+    statement: str
+    source: str
+    verdict: Literal["refuted", "not refuted"]
+    reason: str
+    claimed: Claimed
+    proved: Proved | None
+    measured: Measured
+    trials: int
+    seed: int
+    view: str
+    relation: str
+    pair: str
+    data: str
+    parameters: dict[str, Any]
+    assumptions: list[AssumptionCheck]
+    self_checks: list[SelfCheck]
+    budget: list[BudgetEntry]
+    delta_curves: DeltaCurves | None = None
+    trade_off: TradeOffCurves | None = None
+    notes: list[str] = []
+    counts: dict[str, int] = Field(default={}, description="Transcripts drawn, by purpose.")
+    rerun: str = Field(description="The command that repeats this audit.")
+
+
+class Environment(Document):
+    """Where the report was made; nothing in it changes a number."""
+
+    dpaudit: str
+    python: str
+    packages: dict[str, str]
+    cores: int
+    workers: int
+    created: str
+    seconds: float
+
+
+class Report(Document):
+    """A report: the results of one command, and the environment that produced them."""
+
+    schema_version: str = SCHEMA_VERSION
+    results: list[Result]
+    environment: Environment
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a report.
+
+    Examples
+    --------
+    >>> json_schema()["title"]
+    'Report'
+    """
+    return Report.model_json_schema(schema_generator=_WithInfinities)
+
+
+class _WithInfinities(GenerateJsonSchema):
+    """JSON has no infinity: say in the schema how one is written, where one can occur."""
+
+    def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
+        number = super().float_schema(schema)
+        if "le" in schema:  # a probability
+            return number
+        return {"anyOf": [number, {"enum": ["Infinity", "-Infinity", "NaN"]}]}

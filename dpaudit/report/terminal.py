@@ -1,0 +1,53 @@
+"""The verdicts as a table on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dpaudit.report.formatting import NONE, numbers, one_line
+from dpaudit.report.schema import Result
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_STYLES = {"refuted": "bold red", "not refuted": "bold"}
+
+
+def verdict_table(results: Sequence[Result]) -> Table:
+    """Return the three numbers and the verdict of each result, one row each.
+
+    Text that came from a user is shown as it is: markup in it has no effect. The table wraps its
+    cells to fit 100 columns.
+
+    Examples
+    --------
+    >>> verdict_table([]).row_count
+    0
+    """
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title="Verdicts", title_justify="left", show_lines=True)
+    table.add_column("Claim", overflow="fold", max_width=30)
+    table.add_column("Claimed", overflow="fold", max_width=20)
+    table.add_column("Proved", overflow="fold", max_width=20)
+    table.add_column("Measured", overflow="fold", max_width=24)
+    table.add_column("Verdict", no_wrap=True)
+    for result in results:
+        claim, claimed, proved, measured = (escape(cell) for cell in _cells(result))
+        style = _STYLES[result.verdict]
+        table.add_row(claim, claimed, proved, measured, f"[{style}]{result.verdict}[/]")
+    return table
+
+
+def _cells(result: Result) -> tuple[str, str, str, str]:
+    shown = numbers(result)
+    symbol = "ε" if result.kind == "privacy" else "L2"
+    proved = NONE if result.proved is None else _stated(symbol, shown.proved, shown.proved_delta)
+    claimed = _stated(symbol, shown.claimed, shown.claimed_delta)
+    return one_line(result.claim), claimed, proved, f"{shown.measured}\nat {shown.confidence}"
+
+
+def _stated(symbol: str, value: str, delta: str | None) -> str:
+    return f"{symbol} = {value}" + (f"\nδ = {delta}" if delta is not None else "")

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+import os
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.report import ReportPaths, json_schema, read_report, write_report
+from dpaudit.report.schema import SCHEMA_VERSION, Report
+
+from . import samples
+
+
+def test_read_gives_back_what_was_written(tmp_path, usual, hostile):
+    for report in (usual, hostile, samples.report()):
+        assert read_report(write_report(report, tmp_path).json) == report
+
+
+def test_paths(tmp_path, usual):
+    folder = tmp_path / "new" / "folder"
+    paths = write_report(usual, str(folder))
+    assert paths == ReportPaths(
+        json=folder / "report.json", markdown=folder / "report.md", html=folder / "report.html"
+    )
+    assert sorted(folder.iterdir()) == sorted([paths.json, paths.markdown, paths.html])
+
+
+def test_one_report_gives_one_sequence_of_bytes(tmp_path, usual):
+    first, second = (write_report(usual, tmp_path / name) for name in ("a", "b"))
+    for name in ("json", "markdown", "html"):
+        assert getattr(first, name).read_bytes() == getattr(second, name).read_bytes()
+
+
+def test_renderings_show_what_a_reader_of_the_json_gets(tmp_path, usual):
+    paths = write_report(usual, tmp_path / "a")
+    again = write_report(read_report(paths.json), tmp_path / "b")
+    assert again.html.read_bytes() == paths.html.read_bytes()
+
+
+@pytest.mark.parametrize("fails", ["replace", "fsync"])
+def test_interrupted_write_keeps_the_earlier_report(tmp_path, usual, monkeypatch, fails):
+    write_report(usual, tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, fails, stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_report(samples.report(), tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_unwritable_directory_is_named(tmp_path, usual):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match=r"file: the report cannot be written here \(.*\); choose"):
+        write_report(usual, tmp_path / "file")
+
+
+@pytest.mark.parametrize("value", [np.zeros(2), object(), "\ud800"])
+def test_values_json_cannot_hold_are_refused(tmp_path, value):
+    report = samples.report(samples.result(parameters={"data": value}))
+    with pytest.raises(InvalidArgument, match="values that JSON can hold"):
+        write_report(report, tmp_path)
+    assert not any(tmp_path.iterdir())
+
+
+def test_missing_file():
+    with pytest.raises(DataError, match=r"no such file; give the report\.json"):
+        read_report("missing.json")
+
+
+def test_a_directory_is_not_a_report(tmp_path):
+    with pytest.raises(DataError, match="cannot be read"):
+        read_report(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b'{"schema_version": "1.0", "results": [', b"\xff\xfe", b"[" * 100_000]
+)
+def test_damaged_json(tmp_path, content):
+    path = tmp_path / "report.json"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="damaged, it is not complete JSON; run the audit again"):
+        read_report(path)
+
+
+@pytest.mark.parametrize("content", ["[]", "3", "{}", '{"schema_version": 1}'])
+def test_json_that_is_no_report(tmp_path, content):
+    path = tmp_path / "report.json"
+    path.write_text(content)
+    with pytest.raises(DataError, match="not a report, it has no schema_version"):
+        read_report(path)
+
+
+@pytest.mark.parametrize("version", ["2.0", "0.9", "10.1", "one", "1", "", "1.x\n"])
+def test_other_major_versions_are_refused(tmp_path, usual, version):
+    path = _edited(tmp_path, usual, lambda data: data.update(schema_version=version))
+    with pytest.raises(DataError, match=r"expected 1\.x; read it with the version of dpaudit"):
+        read_report(path)
+
+
+def test_later_minor_version_is_read_without_its_new_fields(tmp_path, usual):
+    def edit(data):
+        data["schema_version"] = "1.7"
+        data["new"] = 1
+        data["results"][0]["measured"]["new"] = {"deep": True}
+        data["results"][1]["self_checks"][0]["new"] = None
+
+    report = read_report(_edited(tmp_path, usual, edit))
+    assert report.results == usual.results
+    assert report.schema_version == "1.7"
+
+
+def test_unknown_field_of_our_own_version_is_refused(tmp_path, usual):
+    path = _edited(tmp_path, usual, lambda data: data.update(new=1))
+    with pytest.raises(DataError, match=r"not a valid report \(new: Extra inputs"):
+        read_report(path)
+
+
+def test_wrong_value_is_named_on_one_line(tmp_path, usual):
+    def edit(data):
+        data["results"][2]["verdict"] = "private\nand verified"
+
+    with pytest.raises(DataError, match=r"results\.2\.verdict: Input should be") as caught:
+        read_report(_edited(tmp_path, usual, edit))
+    assert "\n" not in str(caught.value)
+
+
+def test_committed_schema_is_the_current_one():
+    committed = resources.files("dpaudit.report").joinpath("schema.json").read_text("utf-8")
+    current = json.dumps(json_schema(), indent=2) + "\n"
+    assert committed == current, "write this text into dpaudit/report/schema.json"
+
+
+def test_reports_satisfy_the_committed_schema(tmp_path, usual, hostile):
+    jsonschema = pytest.importorskip("jsonschema")
+    for report in (usual, hostile):
+        document = json.loads(write_report(report, tmp_path).json.read_text("utf-8"))
+        jsonschema.Draft202012Validator(json_schema()).validate(document)
+
+
+def test_schema_allows_infinities_but_not_as_probabilities():
+    parts = json_schema()["$defs"]
+    assert "Infinity" in str(parts["Measured"]["properties"]["upper"])
+    assert "Infinity" not in str(parts["Measured"]["properties"]["confidence"])
+    assert SCHEMA_VERSION in str(json_schema()["properties"]["schema_version"])
+
+
+def _edited(folder: Path, report: Report, edit) -> Path:
+    path = write_report(report, folder).json
+    data = json.loads(path.read_text("utf-8"))
+    edit(data)
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return path

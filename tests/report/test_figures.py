@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from dpaudit.errors import InvalidArgument
+from dpaudit.report.curves import delta_against_epsilon, trade_off
+from dpaudit.report.figures import overview, three_numbers
+from dpaudit.report.schema import Claimed, DeltaCurves, Measured, Proved, TradeOffCurves
+
+from . import samples
+
+SVG = "{http://www.w3.org/2000/svg}"
+KINDS = {
+    "usual": samples.result,
+    "refuted": samples.refuted,
+    "open": samples.open_ended,
+    "sensitivity": samples.sensitivity,
+    "infinite": samples.infinite,
+    "hostile": samples.hostile,
+}
+
+
+def words(svg: str) -> str:
+    root = ElementTree.fromstring(svg)
+    assert root.tag == f"{SVG}svg"
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == root.findtext(f"{SVG}title")
+    return " | ".join("".join(text.itertext()).strip() for text in root.iter(f"{SVG}text"))
+
+
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+def test_every_kind_draws_and_draws_the_same(make):
+    result = make()
+    drawings = [three_numbers, lambda one: overview([one, one])]
+    drawings += [delta_against_epsilon] if result.delta_curves else []
+    drawings += [trade_off] if result.trade_off else []
+    for draw in drawings:
+        assert draw(result) == draw(result)
+        assert words(draw(result))
+
+
+def test_three_numbers_are_labelled():
+    svg = three_numbers(samples.refuted())
+    shown = words(svg)
+    for label in ("Claimed", "Proved", "Measured", "25.44", "[25.31, 25.55]", "ε at δ = 1e-5"):
+        assert label in shown
+    assert "above the claim" in shown
+    assert 'aria-label="ε: claimed 20, proved 25.44, measured [25.31, 25.55] at 95%' in svg
+
+
+def test_missing_ends_are_words():
+    shown = words(three_numbers(samples.open_ended()))
+    assert "at least 0.412, no certified upper end" in shown
+    assert "no proved value" in shown
+    assert "∞" in words(three_numbers(samples.infinite()))
+
+
+def test_sensitivity_has_its_own_unit():
+    assert "L2 sensitivity" in words(three_numbers(samples.sensitivity()))
+
+
+def test_overview_names_every_claim_and_what_has_no_ratio():
+    shown = words(overview([samples.refuted(), samples.result(claimed=Claimed(epsilon=0.0))]))
+    assert "1. huang2020-theorem6" in shown
+    assert "2. huang2020-theorem6" in shown
+    assert "no ratio" in shown
+    with pytest.raises(InvalidArgument, match="results"):
+        overview([])
+
+
+def test_delta_curves_are_labelled():
+    shown = words(delta_against_epsilon(samples.refuted()))
+    for label in ("claimed: ε = 20, δ = 1e-5", "proved", "certified band (95%)", "1e-6"):
+        assert label in shown
+    assert "certified lower edge (95%)" in words(delta_against_epsilon(samples.open_ended()))
+
+
+def test_band_may_lack_its_upper_edge_at_some_points():
+    curves = DeltaCurves(
+        epsilon=[0.0, 1.0, 2.0, 3.0],
+        claimed=[0.5, 1e-5, 0, 0],
+        band_lower=[0.4, 0.0, 0.0, 0.0],
+        band_upper=[0.6, 0.01, None, 0.0],
+    )
+    svg = delta_against_epsilon(samples.result(delta_curves=curves))
+    assert "certified band" in words(svg)
+
+
+def test_a_pure_claim_is_marked_although_its_delta_has_no_place_on_a_log_axis():
+    pure = samples.result(claimed=Claimed(epsilon=1.0, delta=0.0))
+    assert "claimed: ε = 1, δ = 0" in words(delta_against_epsilon(pure))
+
+
+def test_trade_off_takes_log_axes_where_curves_hug_them():
+    assert "log scale" not in words(trade_off(samples.result()))
+    shown = words(trade_off(samples.refuted()))
+    assert "False-positive rate (log scale)" in shown
+    assert "off the scale: under 1e-5" in shown
+    assert "empirical curve of the attack" in shown
+
+
+@pytest.mark.parametrize("rates", [[0.0], [1.0], [0.0, 1.0], [0.5]])
+def test_degenerate_trade_offs_draw(rates):
+    curves = TradeOffCurves(false_positive_rate=rates, measured=[0.0] * len(rates))
+    assert words(trade_off(samples.result(trade_off=curves)))
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(0, 0), (-1, 2), (float("inf"), float("inf")), (float("-inf"), None)]
+)
+def test_degenerate_intervals_draw(lower, upper):
+    measured = Measured(lower=lower, upper=upper, confidence=0.95, estimator="")
+    for epsilon in (0.0, float("inf"), None):
+        result = samples.result(
+            measured=measured,
+            claimed=Claimed(epsilon=epsilon),
+            proved=Proved(epsilon=epsilon, source=""),
+        )
+        assert words(three_numbers(result))
+        assert words(overview([result]))
+
+
+def test_curves_that_are_missing_are_refused_by_name():
+    for draw in (delta_against_epsilon, trade_off):
+        with pytest.raises(InvalidArgument, match="at least one point"):
+            draw(samples.sensitivity())
+
+
+def test_ids_carry_the_prefix_and_labels_do_not():
+    svg = overview([samples.result(claim='id="x" url(#y)')], prefix="mine")
+    root = ElementTree.fromstring(svg)
+    assert all(one.get("id").startswith("mine-") for one in root.iter() if one.get("id"))
+    assert 'id="x" url(#y)' in words(svg)
+    assert "<style" not in svg
+    assert "metadata" not in svg
+
+
+def test_the_readers_own_settings_neither_change_nor_are_changed():
+    import matplotlib
+
+    before = three_numbers(samples.result())
+    with matplotlib.rc_context({"font.size": 30, "axes.grid": False, "svg.fonttype": "path"}):
+        assert three_numbers(samples.result()) == before
+        assert matplotlib.rcParams["font.size"] == 30

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpaudit.report.formatting import number, numbers, one_line, percent, printable, setting
+from dpaudit.report.schema import Claimed, Measured
+
+from . import samples
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "0"),
+        (-0.0, "0"),
+        (20.0, "20"),
+        (100000.0, "100000"),
+        (25.4412, "25.44"),
+        (0.7510, "0.751"),
+        (1e-05, "1e-5"),
+        (1.23456e-7, "1.235e-7"),
+        (123456789.0, "1.235e8"),
+        (0.00012345, "0.0001234"),
+        (-3.5, "-3.5"),
+        (math.inf, "∞"),
+        (-math.inf, "-∞"),
+        (math.nan, "not a number"),
+        (None, "—"),
+    ],
+)
+def test_number(value, shown):
+    assert number(value) == shown
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e12, max_value=1e12))
+def test_directed_rounding_never_moves_inwards(value):
+    slack = 1e-11 * abs(value)
+    assert float(number(value, 4, "ROUND_FLOOR")) <= value + slack
+    assert float(number(value, 4, "ROUND_CEILING")) >= value - slack
+    assert float(number(value)) == pytest.approx(value, rel=1e-3)
+
+
+def test_interval_is_rounded_outwards():
+    measured = Measured(lower=0.747999, upper=0.755001, confidence=0.95, estimator="")
+    assert numbers(samples.result(measured=measured)).measured == "[0.7479, 0.7551]"
+
+
+def test_numbers_a_person_wrote_are_shown_as_written():
+    shown = numbers(samples.refuted())
+    assert (shown.claimed, shown.proved, shown.measured) == ("20", "25.44", "[25.31, 25.55]")
+
+
+def test_a_narrow_refutation_shows_enough_digits():
+    close = Measured(lower=20.00012, upper=21.0, confidence=0.95, estimator="")
+    shown = numbers(samples.refuted(measured=close))
+    assert float(shown.lower) > float(shown.claimed) == 20.0
+
+
+def test_a_narrow_escape_shows_enough_digits():
+    close = Measured(lower=0.99996, upper=1.2, confidence=0.95, estimator="")
+    shown = numbers(samples.result(claimed=Claimed(epsilon=0.99998), measured=close))
+    assert float(shown.lower) < float(shown.claimed)
+
+
+def test_equal_numbers_up_to_rounding_stay_short():
+    measured = Measured(lower=0.5, upper=1.0, confidence=0.95, estimator="")
+    claimed = Claimed(epsilon=0.1 + 0.2, delta=0)
+    assert numbers(samples.result(claimed=claimed, measured=measured)).claimed == "0.3"
+
+
+def test_missing_upper_end_is_words():
+    shown = numbers(samples.open_ended())
+    assert shown.upper is None
+    assert shown.measured == "at least 0.412"
+
+
+def test_text_is_made_printable():
+    assert printable("a\x00\x1b\x7f\u202e\ud800é\n\tb") == "a" + "\ufffd" * 5 + "é\n\tb"
+    assert one_line(" a\r\n  b\u2028c ") == "a b c"
+
+
+def test_settings_and_percentages():
+    assert setting(0.30000000000000004) == "0.3"
+    assert setting({"a": [1, None]}) == '{"a": [1, null]}'
+    assert setting(10**7) == "10000000"
+    assert percent(0.9990000000000001) == "99.9%"
