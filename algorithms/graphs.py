@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 
 import networkx as nx
 import numpy as np
@@ -46,7 +48,7 @@ class Graph:
     def __post_init__(self) -> None:
         check.integer("nodes", self.nodes, least=1)
         for edge in self.edges:
-            inside = all(0 <= end < self.nodes for end in edge)
+            inside = all(isinstance(end, Integral) and 0 <= end < self.nodes for end in edge)
             if len(edge) != 2 or edge[0] == edge[1] or not inside:
                 expected = f"two different nodes from 0 to {self.nodes - 1}"
                 raise InvalidArgument("edge", tuple(edge), expected)
@@ -76,7 +78,7 @@ class Graph:
 def from_edges(nodes: int, edges: Iterable[Iterable[int]]) -> Graph:
     """Return the graph with these edges."""
     try:
-        listed = tuple((int(a), int(b)) for a, b in edges)
+        listed = tuple((operator.index(a), operator.index(b)) for a, b in edges)
     except (TypeError, ValueError):
         raise InvalidArgument("edges", edges, "pairs of node numbers") from None
     return Graph(nodes, listed)
@@ -84,22 +86,28 @@ def from_edges(nodes: int, edges: Iterable[Iterable[int]]) -> Graph:
 
 def complete(nodes: int) -> Graph:
     """Return the graph in which all nodes are neighbours."""
+    check.integer("nodes", nodes, least=1)
     return from_edges(nodes, nx.complete_graph(nodes).edges)
 
 
 def ring(nodes: int) -> Graph:
     """Return the cycle; of fewer than three nodes, the path."""
+    check.integer("nodes", nodes, least=1)
     closed = nx.cycle_graph(nodes) if nodes > 2 else nx.path_graph(nodes)
     return from_edges(nodes, closed.edges)
 
 
 def star(nodes: int) -> Graph:
     """Return the graph whose node 0 is everybody's only neighbour."""
+    check.integer("nodes", nodes, least=1)
     return from_edges(nodes, nx.star_graph(nodes - 1).edges)
 
 
 def random_connected(nodes: int, rng: Generator, edge_probability: float = 0.3) -> Graph:
     """Return a random spanning tree plus every other edge with ``edge_probability``."""
+    check.integer("nodes", nodes, least=1)
+    if not 0 <= check.real("edge_probability", edge_probability) <= 1:
+        raise InvalidArgument("edge_probability", edge_probability, "a number in [0, 1]")
     order = rng.permutation(nodes)
     tree = [(int(order[i]), int(order[rng.integers(i)])) for i in range(1, nodes)]
     rows, columns = np.triu_indices(nodes, k=1)

@@ -17,7 +17,8 @@ Notation: paper, code, meaning, shape (R trials, n nodes, d features, t iteratio
 Node i holds m_i records and ``L_i(w) = (1/m_i) sum l(b a'w) + (lambda/n) ||w||^2 / 2`` (eq. 26).
 One step solves eq. (13a) in closed form and adds noise (13b, 14):
 
-    w = (-grad L_i(w~) + 2 gamma_i + rho sum_j (w~_i^{k-1} + w~_j^{k-1}) + eta w~) / (2 rho V_i + eta)
+    w = (-grad L_i(w~) + 2 gamma_i + rho sum_j (w~_i^{k-1} + w~_j^{k-1}) + eta w~)
+        / (2 rho V_i + eta)
 
 Slips in the paper: eq. (12) has the sign of its linear term flipped; eq. (18) writes ``L`` for
 ``grad L`` and drops an index of eta. The update above is what (13a) gives with both repaired.
@@ -26,7 +27,7 @@ Slips in the paper: eq. (12) has the sign of its linear term flipped; eq. (18) w
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.random import Generator
@@ -46,6 +47,7 @@ from dpaudit.mechanism import Mechanism
 from dpaudit.neighbours import REPLACE_LABEL, REPLACE_RECORD, Pair
 
 Array = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class State:
@@ -107,7 +109,7 @@ class MultiStepADMM:
     penalty: float = 0.1
     loss: MarginLoss = LOGISTIC
     regulariser_weight: float = 1e-4
-    step_size: StepSize = DecayingStepSize()
+    step_size: StepSize = field(default_factory=DecayingStepSize)
     batch_size: int | None = None
 
     def __post_init__(self) -> None:
@@ -178,7 +180,7 @@ class MultiStepADMM:
 
     def stochastic_step(self, state: State, dataset: Dataset, rng: Generator) -> Step:
         """Return the same with the gradient of a fresh mini-batch at every node (Note 1)."""
-        size = self.batch_size or 1
+        size = check.integer("batch_size", self.batch_size, least=1)
         gradient = batch_gradient(self.loss, state.inner, dataset, size, rng)
         return self._step(state, dataset, gradient)
 
@@ -223,6 +225,7 @@ class MultiStepADMM:
         The gradient difference is ``p u - q u'`` with slopes p, q in the loss's range; its norm is
         convex, so largest at a corner. It is bounded below only where the slopes are constant.
         """
+        check.positive("noise_multiplier", self.noise_multiplier)
         _, old, new = _difference(pair)
         slopes = self.loss.slope_range
         corners = [float(np.linalg.norm(p * old - q * new)) for p in slopes for q in slopes]

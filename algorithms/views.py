@@ -45,6 +45,6 @@ class BroadcastView:
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
         """Return ``trials`` transcripts, shape ``(R, t, n, d)``."""
         inner = self.algorithm.inner().sample(dataset, trials, rng)
-        t, l = self.algorithm.iterations, self.algorithm.inner_steps
-        averages: Array = inner.reshape(trials, t, l, *inner.shape[2:]).mean(axis=2)
+        shape = (trials, self.algorithm.iterations, self.algorithm.inner_steps)
+        averages: Array = inner.reshape(*shape, *inner.shape[2:]).mean(axis=2)
         return averages

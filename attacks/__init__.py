@@ -1,0 +1,27 @@
+"""Attacks: what an observer can find out, one module each; the cards here are what is registered."""
+
+from dpaudit.attack import Attack
+
+__all__ = ["LIKELIHOOD_RATIO", "LINEAR_CLASSIFIER"]
+
+LIKELIHOOD_RATIO = Attack(
+    name="likelihood-ratio",
+    statement="scores a transcript by its exact privacy loss: the most powerful test there is",
+    threat_model=(
+        "knows the algorithm, its law and both datasets; sees one transcript; wants to know which "
+        "dataset produced it"
+    ),
+    needs_law=True,
+    fit="attacks.likelihood_ratio:fit",
+)
+
+LINEAR_CLASSIFIER = Attack(
+    name="linear-classifier",
+    statement="logistic regression on the transcript's entries and, when few, their squares",
+    threat_model=(
+        "can run the mechanism on both datasets but knows nothing about it; sees one transcript; "
+        "wants to know which dataset produced it"
+    ),
+    needs_law=False,
+    fit="attacks.linear_classifier:fit",
+)

@@ -24,7 +24,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.mechanism import TiltedSample
 from dpaudit.neighbours import Pair
 
@@ -106,7 +106,7 @@ class GaussianSteps(Generic[DatasetT, StateT]):
         self, pair: Pair[DatasetT], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
         """Return transcripts of the law on ``pair.dataset`` tilted towards a large privacy loss."""
-        self.process.check(pair.dataset)
+        self._check(pair)
         state = self.process.start(pair.dataset, trials)
         loss, squares, outputs = np.zeros(trials), np.zeros(trials), []
         for _ in range(self.process.steps):
@@ -122,6 +122,7 @@ class GaussianSteps(Generic[DatasetT, StateT]):
 
     def privacy_loss(self, transcripts: Array, pair: Pair[DatasetT]) -> Array:
         """Return ``log p / q`` of each transcript, shape ``(R,)``."""
+        self._check(pair, transcripts)
         state = self.process.start(pair.dataset, len(transcripts))
         loss = np.zeros(len(transcripts))
         for t in range(self.process.steps):
@@ -133,6 +134,8 @@ class GaussianSteps(Generic[DatasetT, StateT]):
 
     def uniform_residuals(self, transcripts: Array, dataset: DatasetT) -> Array:
         """Return ``Phi((o - m) / s)`` of every coordinate of every step, shape ``(R, k)``."""
+        self.process.check(dataset)
+        self._check_length(transcripts)
         state = self.process.start(dataset, len(transcripts))
         residuals = np.empty_like(transcripts)
         for t in range(self.process.steps):
@@ -145,6 +148,18 @@ class GaussianSteps(Generic[DatasetT, StateT]):
         """Return bounds on ``sum_t K_t(tilt)`` that hold for every transcript."""
         low, high = self.process.squared_shift_bounds(pair)
         return tilt * (1 + tilt) / 2 * low, tilt * (1 + tilt) / 2 * high
+
+    def _check(self, pair: Pair[DatasetT], transcripts: Array | None = None) -> None:
+        self.process.check(pair.dataset)
+        self.process.check(pair.neighbour)
+        if transcripts is not None:
+            self._check_length(transcripts)
+
+    def _check_length(self, transcripts: Array) -> None:
+        steps = self.process.steps
+        if transcripts.ndim < 2 or transcripts.shape[1] != steps:
+            expected = f"{steps} steps on the second axis"
+            raise InvalidArgument("transcripts", Shown(f"shape {transcripts.shape}"), expected)
 
     def _noisy_step(self, state: StateT, dataset: DatasetT) -> Step:
         step = self.process.step(state, dataset)

@@ -200,7 +200,11 @@ class ZeroConcentratedDP(Guarantee):
             return math.inf
         if self.delta(0.0) <= delta:
             return 0.0
-        high = self.rho + 2 * math.sqrt(self.rho * -math.log(delta)) + 1e-9
+        # Bun & Steinke 2016, Proposition 1.3: implied as well, and what remains when no order on
+        # the grid does better.
+        high = self.rho + 2 * math.sqrt(self.rho * -math.log(delta))
+        if self.delta(high) >= delta:
+            return high
         return float(brentq(lambda e: self.delta(e) - delta, 0.0, high, xtol=1e-12))
 
 

@@ -6,6 +6,7 @@ under the relation, so that a violation found later cannot be blamed on the pair
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -68,7 +69,8 @@ class Table:
             raise InvalidArgument(name, dataset, "a Dataset or an array of records") from None
         if array.ndim == 0 or not np.isfinite(array).all():
             raise InvalidArgument(name, dataset, "a Dataset or an array of finite records")
-        return cls(array.reshape(len(array), -1), np.empty(0), (len(array),))
+        records = array.reshape(len(array), math.prod(array.shape[1:]))
+        return cls(records, np.empty(0), (len(array),))
 
 
 @dataclass(frozen=True, eq=False)

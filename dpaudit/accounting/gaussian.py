@@ -18,6 +18,7 @@ Theorem 3.2 (the curve, and that sums of squares compose).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy.optimize import brentq
@@ -38,7 +39,9 @@ def log_delta(mu: float, epsilon: float) -> float:
     if mu == 0:
         return -math.inf if epsilon >= 0 else math.log(-math.expm1(epsilon))
     x = epsilon / mu - mu / 2
-    if x < -5:  # delta is near 1: its complement is what is small
+    if x > 1e8:  # the other terms are below the last digit of this one
+        return -0.5 * x * x
+    if x < -5 or (x < 0 and mu > 1):  # delta is near 1: its complement is what is small
         return math.log1p(-_complement(mu, epsilon))
     return -0.5 * x * x - _LOG_ROOT_TWO_PI + _log_mills_difference(x, mu)
 
@@ -75,9 +78,7 @@ def epsilon_at(mu: float, log_delta_target: float) -> float:
         return 0.0
     # At x = epsilon/mu - mu/2 the profile is below Phi(-x) <= exp(-x^2/2).
     high = mu * (mu / 2 + math.sqrt(-2 * log_delta_target)) + 1e-300
-    return float(
-        brentq(lambda e: log_delta(mu, e) - log_delta_target, 0.0, high, xtol=1e-300, rtol=1e-14)
-    )
+    return _root(lambda e: log_delta(mu, e) - log_delta_target, 0.0, high)
 
 
 def mu_at(epsilon: float, log_delta_target: float) -> float:
@@ -88,9 +89,12 @@ def mu_at(epsilon: float, log_delta_target: float) -> float:
     low = high
     while log_delta(low, epsilon) > log_delta_target:
         low /= 2
-    return float(
-        brentq(lambda mu: log_delta(mu, epsilon) - log_delta_target, low, high, rtol=1e-14)
-    )
+    return _root(lambda mu: log_delta(mu, epsilon) - log_delta_target, low, high)
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    # Roots may be tiny: the tolerance is relative, and bisecting from afar may take many steps.
+    return float(brentq(function, low, high, xtol=1e-300, rtol=1e-14, maxiter=2000))
 
 
 def trade_off(mu: float, false_positive_rate: float) -> float:

@@ -102,6 +102,21 @@ def event_bound(
     return EventBound(max(0.0, bounds[best]), estimate, name, threshold, counts)
 
 
+def error_rates(scores_p: Array, scores_q: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return false-positive and false-negative rates at up to 101 thresholds: point estimates.
+
+    Examples
+    --------
+    >>> rates = error_rates(np.array([1.0, 2.0]), np.array([0.0, 1.0]))
+    >>> rates[0][-1], rates[1][-1]
+    (1.0, 0.0)
+    """
+    pooled = np.concatenate([scores_p, scores_q])
+    thresholds = np.unique(np.quantile(pooled, np.linspace(0, 1, 101), method="nearest"))[::-1]
+    false_positive = tuple(float((scores_q >= t).mean()) for t in thresholds)
+    return false_positive, tuple(float((scores_p < t).mean()) for t in thresholds)
+
+
 def log_ratio_bound(
     hits: Counts, other_hits: Counts, trials: int, delta: float, alpha: float
 ) -> Array:

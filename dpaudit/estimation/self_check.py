@@ -16,13 +16,13 @@ And one on the tilted trials: the loss summed while sampling equals the loss of 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kstest
 
 from dpaudit.estimation.betting import log_wealth_rising
-from dpaudit.report.schema import SelfCheck
 
 Array = NDArray[np.float64]
 
@@ -30,6 +30,18 @@ Array = NDArray[np.float64]
 FALSE_ALARM = 1e-7
 _STAKES = (0.01, 0.1, 0.5)
 _MISMATCH = 1e-7
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfCheck:
+    """The outcome of one check: what was tested, whether it passed, and the numbers."""
+
+    name: str
+    statement: str
+    passed: bool
+    statistic: float
+    threshold: float
+    evidence: str
 
 
 def likelihood_ratio_checks(loss_p: Array, loss_q: Array) -> list[SelfCheck]:

@@ -1,0 +1,204 @@
+"""From a case and its evidence to the result that is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+
+import numpy as np
+
+from dpaudit.audit.evidence import Evidence
+from dpaudit.case import AssumptionOutcome, Attained, PrivacyCase, Proof, SensitivityCase
+from dpaudit.claims import Claim, Settings
+from dpaudit.guarantees import Guarantee
+from dpaudit.neighbours import compare
+from dpaudit.report.schema import (
+    AssumptionCheck,
+    BudgetEntry,
+    Claimed,
+    DeltaCurves,
+    Measured,
+    Proved,
+    Result,
+    SelfCheck,
+    TradeOffCurves,
+)
+from dpaudit.verdict import Verdict, judge, reason
+
+_RATES = tuple(np.concatenate([np.geomspace(1e-6, 0.05, 40), np.linspace(0.06, 1, 48)]).tolist())
+
+
+def privacy_result(
+    claim: Claim, case: PrivacyCase, evidence: Evidence, settings: Settings, rerun: str
+) -> Result:
+    """Return the result of a privacy audit.
+
+    A failed self-check means that the law is not that of the code: the numbers computed with it
+    are withheld, and the claim stands as it was.
+    """
+    delta = case.at_delta
+    claimed = case.claimed.epsilon(delta)
+    lower = evidence.lower if evidence.trusted else 0.0
+    verdict = judge(claimed, lower)
+    return Result(
+        claim=claim.name,
+        kind="privacy",
+        statement=claim.statement,
+        source=claim.source,
+        verdict=verdict,
+        reason=_privacy_reason(evidence, claimed, lower, verdict, case.assumptions),
+        claimed=Claimed(epsilon=claimed, delta=delta),
+        proved=_proved(case.proved, delta),
+        measured=_measured(case, evidence, settings, lower),
+        trials=evidence.trials,
+        seed=settings.seed,
+        view=case.view,
+        relation=case.pair.relation.name,
+        pair=compare(case.pair),
+        data=case.data,
+        parameters=dict(case.parameters),
+        assumptions=_assumptions(claim, case.assumptions),
+        self_checks=[SelfCheck(**asdict(check)) for check in evidence.self_checks],
+        budget=[BudgetEntry(purpose=p, alpha=a) for p, a in evidence.budget.items()],
+        delta_curves=_delta_curves(case, evidence),
+        trade_off=_trade_off(case, evidence),
+        notes=[*case.notes, *evidence.notes],
+        counts=evidence.counts,
+        rerun=rerun,
+    )
+
+
+def sensitivity_result(
+    claim: Claim,
+    case: SensitivityCase,
+    attained: Attained,
+    settings: Settings,
+    trials: int,
+    rerun: str,
+) -> Result:
+    """Return the result of a search against a claimed sensitivity.
+
+    Every evaluated movement is exact, so no error probability is spent.
+    """
+    lower = attained.value / attained.bound * case.bound
+    verdict = judge(case.bound, lower)
+    return Result(
+        claim=claim.name,
+        kind="sensitivity",
+        statement=claim.statement,
+        source=claim.source,
+        verdict=verdict,
+        reason=reason("sensitivity", case.bound, lower, verdict),
+        claimed=Claimed(sensitivity=case.bound),
+        proved=case.proved and Proved(sensitivity=case.proved[0], source=case.proved[1]),
+        measured=Measured(
+            lower=lower,
+            upper=None,
+            confidence=1.0,
+            estimate=lower,
+            estimator="largest movement found by search",
+            upper_note="a search finds no upper end; the proved bound is one",
+        ),
+        trials=trials,
+        seed=settings.seed,
+        view=case.view,
+        relation=case.relation,
+        pair=case.pair,
+        data=case.data,
+        parameters=dict(case.parameters),
+        assumptions=_assumptions(claim, case.assumptions),
+        self_checks=[],
+        budget=[],
+        notes=[*case.notes, f"Found at: {attained.instance}."],
+        counts={"evaluated states": trials},
+        rerun=rerun,
+    )
+
+
+def _measured(
+    case: PrivacyCase, evidence: Evidence, settings: Settings, lower: float
+) -> Measured:
+    ceiling = case.pair_ceiling
+    withheld = None if evidence.trusted else "a self-check failed: the law is not the code's"
+    return Measured(
+        lower=lower,
+        upper=evidence.upper if evidence.trusted else None,
+        confidence=settings.confidence,
+        estimate=evidence.estimate if evidence.trusted else None,
+        estimator=evidence.estimator,
+        upper_note=withheld or evidence.upper_note,
+        pair_ceiling=None if ceiling is None else ceiling.guarantee.epsilon(case.at_delta),
+    )
+
+
+def _privacy_reason(
+    evidence: Evidence,
+    claimed: float,
+    lower: float,
+    verdict: Verdict,
+    assumptions: Iterable[AssumptionOutcome],
+) -> str:
+    if not evidence.trusted:
+        failed = [check.name for check in evidence.self_checks if not check.passed]
+        return (
+            f"Nothing is certified: the self-check of the {', '.join(failed)} failed, so the law "
+            "that was audited is not that of the code that ran."
+        )
+    broken = [outcome.name for outcome in assumptions if not outcome.holds]
+    caveat = f" Assumptions that do not hold here: {', '.join(broken)}." if broken else ""
+    return reason("epsilon", claimed, lower, verdict) + caveat
+
+
+def _proved(proof: Proof | None, delta: float) -> Proved | None:
+    if proof is None:
+        return None
+    return Proved(epsilon=proof.guarantee.epsilon(delta), delta=delta, source=proof.source)
+
+
+def _assumptions(claim: Claim, outcomes: Iterable[AssumptionOutcome]) -> list[AssumptionCheck]:
+    return [
+        AssumptionCheck(
+            name=outcome.name,
+            statement=claim.assumptions.get(outcome.name, outcome.name),
+            holds=outcome.holds,
+            evidence=outcome.evidence,
+        )
+        for outcome in outcomes
+    ]
+
+
+def _delta_curves(case: PrivacyCase, evidence: Evidence) -> DeltaCurves | None:
+    epsilons = evidence.epsilons
+    if not epsilons:
+        top = case.claimed.epsilon(case.at_delta) * 1.6 or 1.0
+        epsilons = tuple(np.linspace(0.0, top, 41).tolist())
+    band = evidence.band if evidence.trusted else None
+    return DeltaCurves(
+        epsilon=list(epsilons),
+        claimed=_deltas(case.claimed, epsilons),
+        proved=None if case.proved is None else _deltas(case.proved.guarantee, epsilons),
+        band_lower=None if band is None else list(band.lower),
+        band_upper=None if band is None else list(band.upper),
+        band_confidence=None if band is None else band.confidence,
+    )
+
+
+def _deltas(guarantee: Guarantee, epsilons: Sequence[float]) -> list[float]:
+    return [guarantee.delta(epsilon) for epsilon in epsilons]
+
+
+def _trade_off(case: PrivacyCase, evidence: Evidence) -> TradeOffCurves:
+    return TradeOffCurves(
+        false_positive_rate=list(_RATES),
+        claimed=[case.claimed.trade_off(rate) for rate in _RATES],
+        proved=None
+        if case.proved is None
+        else [case.proved.guarantee.trade_off(rate) for rate in _RATES],
+        measured=None if evidence.roc is None else _interpolated(*evidence.roc),
+    )
+
+
+def _interpolated(false_positive: Sequence[float], false_negative: Sequence[float]) -> list[float]:
+    order = np.argsort(false_positive, kind="stable")
+    rates, missed = np.array(false_positive)[order], np.array(false_negative)[order]
+    return np.interp(_RATES, rates, missed, left=1.0).clip(0.0, 1.0).tolist()

@@ -1,0 +1,95 @@
+"""The event audit: attacks learn on some transcripts, a threshold is set on others, fresh certify."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import default_rng
+from numpy.typing import NDArray
+
+from dpaudit import registry
+from dpaudit.attack import Attack
+from dpaudit.audit.draws import Drawer
+from dpaudit.audit.evidence import Evidence
+from dpaudit.case import PrivacyCase
+from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.event import choose_threshold, error_rates, event_bound
+from dpaudit.execution import stream
+from dpaudit.mechanism import HasLaw
+
+Array = NDArray[np.float64]
+
+# Transcripts an attack learns on are the only ones ever held together.
+_TRAINING_BYTES = 256 * 2**20
+
+
+def event(
+    case: PrivacyCase, drawer: Drawer, trials: int, alpha: float, attack: str | None
+) -> Evidence:
+    """Return the event bound on epsilon at ``case.at_delta``, from outputs alone.
+
+    All fitted attacks are compared on the transcripts that set thresholds; only the most promising
+    one is certified, so the error probability is spent once.
+    """
+    attacks = _applicable(case, attack)
+    fitted, learned = _fit(case, drawer, trials, attacks)
+    setting = max(trials // 2, 100)
+    on_p, on_q = (drawer.scores(fitted, side, setting, "thresholds") for side in (False, True))
+    delta = case.at_delta
+    choices = [_thresholds(p, q, delta, alpha, trials) for p, q in zip(on_p, on_q, strict=True)]
+    promised = [
+        event_bound(p, q, thresholds, delta, alpha).lower
+        for p, q, thresholds in zip(on_p, on_q, choices, strict=True)
+    ]
+    best = int(np.argmax(promised))
+    certify = [drawer.scores([fitted[best]], side, trials, "certifying")[0] for side in (False, True)]
+    bound = event_bound(certify[0], certify[1], choices[best], delta, alpha)
+    return Evidence(
+        lower=bound.lower,
+        upper=None,
+        upper_note="outputs alone bound epsilon from below only",
+        estimate=bound.estimate if np.isfinite(bound.estimate) else None,
+        estimator=f"event bound, {attacks[best].name} attack",
+        trials=trials,
+        budget={"four exact binomial intervals (both directions)": alpha},
+        counts={
+            "certifying, per dataset": trials,
+            "setting thresholds, per dataset": setting,
+            "fitting attacks, per dataset": learned,
+        }
+        | {f"event, {name.replace('_', ' ')}": n for name, n in bound.counts.items()},
+        roc=error_rates(certify[0], certify[1]),
+        notes=(f"Best direction: {bound.direction}.", f"Attack: {attacks[best].statement}."),
+    )
+
+
+def _applicable(case: PrivacyCase, name: str | None) -> list[Attack]:
+    has_law = isinstance(case.mechanism, HasLaw)
+    if name is not None:
+        chosen = registry.attack(name)
+        if chosen.needs_law and not has_law:
+            raise InvalidArgument("attack", name, "one that works without the mechanism's law")
+        return [chosen]
+    found = [a for a in registry.attacks().values() if has_law or not a.needs_law]
+    if not found:
+        raise InvalidArgument("attack", None, "an installed attack that works on this mechanism")
+    return found
+
+
+def _fit(
+    case: PrivacyCase, drawer: Drawer, trials: int, attacks: list[Attack]
+) -> tuple[list[Any], int]:
+    one = drawer.transcripts(False, 1, "fitting")
+    learned = int(min(max(trials // 2, 100), max(50, _TRAINING_BYTES // max(one.nbytes, 1))))
+    on_p, on_q = (drawer.transcripts(side, learned, "fitting") for side in (False, True))
+    rng = default_rng(stream(drawer.seed, "attack"))
+    fitted = [a.load()(case.mechanism, case.pair, on_p, on_q, rng) for a in attacks]
+    return fitted, learned
+
+
+def _thresholds(p: Array, q: Array, delta: float, alpha: float, trials: int) -> tuple[float, float]:
+    """Return thresholds for P over Q, and for Q over P (where the score is low)."""
+    above = choose_threshold(p, q, delta, alpha / 2, trials)
+    below = -choose_threshold(-q, -p, delta, alpha / 2, trials)
+    return above, below

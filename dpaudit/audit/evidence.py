@@ -1,0 +1,58 @@
+"""What a pipeline hands over: the measured numbers and everything that supports them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dpaudit.estimation.self_check import SelfCheck
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band:
+    """Certified bounds on delta at each epsilon, all at once."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float | None, ...]
+    confidence: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """The measured side of an audit.
+
+    Parameters
+    ----------
+    lower, upper, estimate
+        Certified ends (``upper`` may be None, ``upper_note`` says why) and the point estimate.
+    estimator
+        Its name.
+    trials
+        Certifying transcripts per dataset.
+    budget
+        Error probability by purpose; the sum is what was asked for.
+    counts
+        Transcripts drawn, by purpose.
+    epsilons, band
+        Where delta was bounded, and by what.
+    roc
+        Empirical (false-positive rate, false-negative rate) of the attack.
+    """
+
+    lower: float
+    upper: float | None
+    estimate: float | None
+    estimator: str
+    trials: int
+    budget: dict[str, float]
+    counts: dict[str, int]
+    upper_note: str | None = None
+    self_checks: tuple[SelfCheck, ...] = ()
+    epsilons: tuple[float, ...] = ()
+    band: Band | None = None
+    roc: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def trusted(self) -> bool:
+        """Whether every self-check passed."""
+        return all(check.passed for check in self.self_checks)

@@ -1,0 +1,160 @@
+"""The command line. Commands import what they need when they run: help and lists stay quick."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    name="dpaudit",
+    help="Audits differential-privacy claims: what is claimed, what can be proved, what was "
+    "measured.",
+    epilog="Exit status: 0 nothing refuted, 1 something refuted, 2 wrong usage or input.",
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+@app.command("list")
+def list_command(as_json: Json = False) -> None:
+    """List the claims and attacks that are installed."""
+    from dpaudit import registry
+
+    claims, attacks = registry.claims(), registry.attacks()
+    if as_json:
+        document = {
+            "claims": [{"name": n, "kind": c.kind, "title": c.title} for n, c in claims.items()],
+            "attacks": [{"name": n, "statement": a.statement} for n, a in attacks.items()],
+        }
+        typer.echo(json.dumps(document, indent=2))
+        return
+    from dpaudit.tables import attack_table, claim_table, console
+
+    console().print(claim_table(claims.values()))
+    console().print(attack_table(attacks.values()))
+
+
+@app.command("show")
+def show_command(claim: Annotated[str, typer.Argument(help="Name of a claim.")]) -> None:
+    """Show what a claim states, its assumptions and its parameters."""
+    from dpaudit import registry
+    from dpaudit.tables import claim_page, console
+
+    card = registry.claim(claim)
+    for part in claim_page(card, card.load_parameters()):
+        console().print(part)
+
+
+@app.command("audit")
+def audit_command(
+    targets: Annotated[
+        list[str], typer.Argument(help="Claims by name, or TOML files that specify audits.")
+    ],
+    epsilon: Annotated[float | None, typer.Option(help="Claimed epsilon [default: 1].")] = None,
+    delta: Annotated[float | None, typer.Option(help="Claimed delta [default: 1e-5].")] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(help="worst-case, breast-cancer, adult, a9a, csv, libsvm [worst-case]."),
+    ] = None,
+    data_path: Annotated[
+        str | None, typer.Option(help="The data's file or directory [default: $DPAUDIT_DATA].")
+    ] = None,
+    data_option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Passed to the data's loader.")
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(help="Certifying transcripts per dataset [the claim's].")
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="Of everything certified about a claim [0.95].")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The only source of randomness [0].")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Worker processes [every core]; never changes a number.")
+    ] = None,
+    out: Annotated[str | None, typer.Option(help="Write the report into this directory.")] = None,
+    estimator: Annotated[
+        str | None, typer.Option(help="auto, exact-loss or event [default: auto].")
+    ] = None,
+    attack: Annotated[str | None, typer.Option(help="The only attack to try.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the claim; see show."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+) -> None:
+    """Audit claims, or mechanisms of your own, and say which claims are refuted."""
+    from dpaudit import command
+
+    given = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "data": data,
+        "data_path": data_path,
+        "trials": trials,
+        "confidence": confidence,
+        "seed": seed,
+        "estimator": estimator,
+        "attack": attack,
+        "data_options": _pairs("--data-option", data_option),
+        "parameters": _pairs("--set", set_),
+    }
+    overrides = {name: value for name, value in given.items() if value not in (None, {})}
+    output = command.Output(directory=out, as_json=as_json, quiet=quiet)
+    raise typer.Exit(command.run(targets, overrides, workers, output))
+
+
+@app.command("schema")
+def schema_command() -> None:
+    """Print the JSON Schema of a report."""
+    from dpaudit.report.schema import json_schema
+
+    typer.echo(json.dumps(json_schema(), indent=2))
+
+
+@app.command("version")
+def version_command() -> None:
+    """Print the version."""
+    from importlib.metadata import version
+
+    typer.echo(version("dpaudit"))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; every expected failure is one line and exit status 2."""
+    from dpaudit.errors import DpauditError
+
+    try:
+        status = app(arguments, standalone_mode=False)
+    except typer.TyperException as error:
+        message = error.format_message()
+        hint = "" if "\n" in message else "; dpaudit --help shows the usage"
+        typer.echo(message if "\n" in message else f"error: {message}{hint}", err=True)
+        sys.exit(2)
+    except DpauditError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    sys.exit(status or 0)
+
+
+def _pairs(flag: str, words: list[str] | None) -> dict[str, Any]:
+    """Read KEY=VALUE words; a value that is JSON is taken as such, any other as text."""
+    from dpaudit.errors import InvalidArgument
+
+    found: dict[str, Any] = {}
+    for word in words or ():
+        key, separator, value = word.partition("=")
+        if not separator or not key:
+            raise InvalidArgument(flag, word, "KEY=VALUE")
+        try:
+            found[key] = json.loads(value)
+        except json.JSONDecodeError:
+            found[key] = value
+    return found

@@ -1,0 +1,200 @@
+"""Audits written down in a TOML file: installed claims, and mechanisms of the user's own.
+
+A file holds one ``[audit]`` table or several ``[[audit]]`` tables. Each names a ``claim``, or a
+``mechanism`` as ``module:object`` with the pair to run it on. Modules are looked for beside the
+file first.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from dpaudit.audit.run import parsed_parameters
+from dpaudit.case import PrivacyCase
+from dpaudit.claims import Claim, Settings
+from dpaudit.errors import DataError, InvalidArgument, shorten
+from dpaudit.guarantees import ApproximateDP
+from dpaudit.mechanism import Mechanism
+from dpaudit.neighbours import Pair, relation
+from dpaudit.registry import load_reference
+
+
+class _Common(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epsilon: float | None = None
+    delta: float | None = None
+    trials: int | None = None
+    confidence: float | None = None
+    seed: int | None = None
+    estimator: str | None = None
+    attack: str | None = None
+
+
+class ClaimAudit(_Common):
+    """An audit of an installed claim."""
+
+    claim: str
+    data: str | None = None
+    data_path: str | None = None
+    data_options: dict[str, Any] = Field(default={})
+    parameters: dict[str, Any] = Field(default={})
+
+
+class MechanismAudit(_Common):
+    """An audit of a mechanism of the user's own."""
+
+    mechanism: str = Field(description="module:object, a mechanism or what returns one")
+    name: str | None = None
+    statement: str | None = None
+    source: str | None = None
+    relation: str = "replace-record"
+    dataset: Any = Field(None, description="records inline, or the name of a .npy or .csv file")
+    neighbour: Any = None
+    pair: str | None = Field(None, description="module:object instead: (dataset, neighbour)")
+
+
+Specification = ClaimAudit | MechanismAudit
+
+
+def read_specification(path: Path) -> list[Specification]:
+    """Return the audits a TOML file asks for.
+
+    Raises
+    ------
+    DataError
+        The file is missing or is not TOML.
+    InvalidArgument
+        A key is unknown or a value is not of its kind.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}), expected a TOML file") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"{path}: is not valid TOML: {shorten(str(error))}") from None
+    tables = document.get("audit")
+    tables = [tables] if isinstance(tables, dict) else tables
+    if set(document) != {"audit"} or not isinstance(tables, list) or not tables:
+        raise InvalidArgument(f"{path}", sorted(document), "one [audit] table or more [[audit]]")
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return [_parsed(table, path) for table in tables]
+
+
+def _parsed(table: Any, path: Path) -> Specification:
+    if not isinstance(table, dict) or ("claim" in table) == ("mechanism" in table):
+        given = sorted(table) if isinstance(table, dict) else table
+        raise InvalidArgument(f"audit in {path}", given, "either a claim or a mechanism")
+    model = ClaimAudit if "claim" in table else MechanismAudit
+    parsed: Specification = parsed_parameters(model, table)
+    return parsed
+
+
+def settings_of(specification: Specification, overrides: dict[str, Any]) -> Settings:
+    """Return the settings of a specification; what is in ``overrides`` comes first."""
+    own = {name: value for name, value in specification if name in Settings.__dataclass_fields__}
+    merged = {name: value for name, value in own.items() if value is not None}
+    for name, value in overrides.items():
+        merged[name] = merged.get(name, {}) | value if isinstance(value, dict) else value
+    return Settings(**merged)
+
+
+def mechanism_case(
+    specification: MechanismAudit, settings: Settings, path: Path
+) -> tuple[Claim, PrivacyCase]:
+    """Return a claim card and a case for a mechanism of the user's own."""
+    mechanism = _mechanism(specification.mechanism)
+    card = Claim(
+        name=specification.name or specification.mechanism,
+        title="A mechanism of the user's own",
+        statement=specification.statement
+        or f"the mechanism is ({settings.epsilon:g}, {settings.delta:g})-DP",
+        source=specification.source or f"specification {path.name}",
+        kind="privacy",
+        relation=specification.relation,
+        assumptions={},
+        prepare="",
+        parameters="",
+    )
+    return card, PrivacyCase(
+        mechanism=mechanism,
+        pair=_pair(specification, path),
+        claimed=ApproximateDP(settings.epsilon, settings.delta),
+        at_delta=settings.delta,
+        view="what sample() returns",
+        data=specification.pair or "given in the specification",
+        default_trials=10_000,
+        parameters={"mechanism": specification.mechanism},
+    )
+
+
+def _mechanism(reference: str) -> Any:
+    found = load_reference("mechanism", reference)
+    if isinstance(found, type) or not isinstance(found, Mechanism):
+        found = _called("mechanism", reference, found)
+    if not isinstance(found, Mechanism):
+        expected = "an object with a method sample(dataset, trials, rng)"
+        raise InvalidArgument("mechanism", reference, expected)
+    return found
+
+
+def _called(what: str, reference: str, found: Any) -> Any:
+    if not callable(found):
+        return found
+    try:
+        return found()
+    except Exception as error:
+        expected = f"something that can be called without arguments ({shorten(str(error))})"
+        raise InvalidArgument(what, reference, expected) from error
+
+
+def _pair(specification: MechanismAudit, path: Path) -> Pair[Any]:
+    chosen = relation(specification.relation)
+    dataset, neighbour = specification.dataset, specification.neighbour
+    if specification.pair is not None:
+        if dataset is not None or neighbour is not None:
+            raise InvalidArgument("pair", specification.pair, "a pair, or dataset and neighbour")
+        found = _called("pair", specification.pair, load_reference("pair", specification.pair))
+        if isinstance(found, Pair):
+            return found
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise InvalidArgument("pair", found, "(dataset, neighbour) or what returns it")
+        return Pair(found[0], found[1], chosen)
+    return Pair(_records("dataset", dataset, path), _records("neighbour", neighbour, path), chosen)
+
+
+def _records(name: str, given: Any, path: Path) -> np.ndarray[Any, Any]:
+    if given is None:
+        raise InvalidArgument(name, None, "records, a .npy or .csv file, or a pair")
+    if isinstance(given, str):
+        return _records_from(path.resolve().parent / given)
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument(name, given, "rows of numbers, all of the same length") from None
+
+
+def _records_from(file: Path) -> np.ndarray[Any, Any]:
+    try:
+        if file.suffix == ".npy":
+            return np.asarray(np.load(file, allow_pickle=False), dtype=np.float64)
+        return np.loadtxt(file, delimiter=",", ndmin=1)
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read ({error.strerror}), expected .npy or .csv") from None
+    except ValueError as error:
+        raise DataError(f"{file}: holds no table of numbers: {shorten(str(error))}") from None
+
+
+def files_among(targets: list[str]) -> Iterator[tuple[str, Path | None]]:
+    """Yield every target with its path when it is a specification file, else with None."""
+    for target in targets:
+        yield target, Path(target) if target.endswith(".toml") else None

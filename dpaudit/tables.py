@@ -1,0 +1,72 @@
+"""What the terminal shows: lists, a claim's page, verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from dpaudit.attack import Attack
+    from dpaudit.claims import Claim
+    from dpaudit.report.schema import Result
+
+
+def console() -> Console:
+    """Return the console results are shown on."""
+    return Console(highlight=False)
+
+
+def claim_table(claims: Iterable[Claim]) -> Table:
+    """Return the installed claims as a table."""
+    table = _table("Claims", "name", "kind", "what it is about", "source")
+    for card in claims:
+        table.add_row(card.name, card.kind, escape(card.title), escape(card.source))
+    return table
+
+
+def attack_table(attacks: Iterable[Attack]) -> Table:
+    """Return the installed attacks as a table."""
+    table = _table("Attacks", "name", "needs the law", "what it does")
+    for card in attacks:
+        table.add_row(card.name, "yes" if card.needs_law else "no", escape(card.statement))
+    return table
+
+
+def claim_page(card: Claim, parameters: Any) -> Iterator[Text | Table]:
+    """Yield all that ``dpaudit show`` prints about a claim."""
+    yield Text(f"{card.name}: {card.title}", style="bold")
+    yield Text(card.statement)
+    yield Text(f"Source: {card.source}")
+    yield Text(f"Neighbours: {card.relation}")
+    table = _table("Assumptions, checked on every audited instance", "name", "statement")
+    for name, statement in card.assumptions.items():
+        table.add_row(escape(name), escape(statement))
+    yield table
+    table = _table("Parameters (--set name=value)", "name", "default", "meaning")
+    for name, field in parameters.model_fields.items():
+        table.add_row(name, escape(str(field.default)), escape(field.description or ""))
+    yield table
+    yield Text(f"Audit it: dpaudit audit {card.name} --epsilon 1 --delta 1e-5 --out report")
+
+
+def verdict_lines(results: Sequence[Result]) -> Iterator[Text | Table]:
+    """Yield the verdict table, then the reason of each verdict."""
+    from dpaudit.report import verdict_table
+
+    yield verdict_table(results)
+    for result in results:
+        yield Text(f"{result.claim}: {result.reason}")
+        if result.measured.upper is None and result.kind == "privacy":
+            yield Text(f"  No certified upper end: {result.measured.upper_note}.", style="dim")
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for name in columns:
+        table.add_column(name, no_wrap=name == "name")
+    return table
