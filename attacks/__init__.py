@@ -1,4 +1,4 @@
-"""Attacks: what an observer can find out, one module each; the cards here are what is registered."""
+"""Attacks: what an observer can find out, one module each, and the cards that register them."""
 
 from dpaudit.attack import Attack
 

@@ -1,1 +1,101 @@
-"""dpaudit audits differential-privacy claims: claimed, proved and measured, side by side."""
+"""dpaudit audits differential-privacy claims: claimed, proved and measured, side by side.
+
+The names below are imported when they are first used, so that ``import dpaudit`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpaudit.attack import Attack
+    from dpaudit.audit.run import audit_case, audit_claim
+    from dpaudit.case import AssumptionOutcome, PrivacyCase, Proof, SensitivityCase
+    from dpaudit.claims import Claim, Settings
+    from dpaudit.datasets.dataset import Dataset
+    from dpaudit.errors import DpauditError
+    from dpaudit.events import GaussianRelease, Sequence, gaussian_guarantee
+    from dpaudit.execution import Executor
+    from dpaudit.gaussian_steps import GaussianProcess, GaussianSteps, Step
+    from dpaudit.guarantees import (
+        ApproximateDP,
+        GaussianDP,
+        Guarantee,
+        PureDP,
+        ZeroConcentratedDP,
+    )
+    from dpaudit.mechanism import HasLaw, Mechanism, TiltedSample
+    from dpaudit.neighbours import Pair, relation
+
+_HOME = {
+    "ApproximateDP": "guarantees",
+    "AssumptionOutcome": "case",
+    "Attack": "attack",
+    "Claim": "claims",
+    "Dataset": "datasets.dataset",
+    "DpauditError": "errors",
+    "Executor": "execution",
+    "GaussianDP": "guarantees",
+    "GaussianProcess": "gaussian_steps",
+    "GaussianRelease": "events",
+    "GaussianSteps": "gaussian_steps",
+    "Guarantee": "guarantees",
+    "HasLaw": "mechanism",
+    "Mechanism": "mechanism",
+    "Pair": "neighbours",
+    "PrivacyCase": "case",
+    "Proof": "case",
+    "PureDP": "guarantees",
+    "SensitivityCase": "case",
+    "Sequence": "events",
+    "Settings": "claims",
+    "Step": "gaussian_steps",
+    "TiltedSample": "mechanism",
+    "ZeroConcentratedDP": "guarantees",
+    "audit_case": "audit.run",
+    "audit_claim": "audit.run",
+    "gaussian_guarantee": "events",
+    "relation": "neighbours",
+}
+
+__all__ = [
+    "ApproximateDP",
+    "AssumptionOutcome",
+    "Attack",
+    "Claim",
+    "Dataset",
+    "DpauditError",
+    "Executor",
+    "GaussianDP",
+    "GaussianProcess",
+    "GaussianRelease",
+    "GaussianSteps",
+    "Guarantee",
+    "HasLaw",
+    "Mechanism",
+    "Pair",
+    "PrivacyCase",
+    "Proof",
+    "PureDP",
+    "SensitivityCase",
+    "Sequence",
+    "Settings",
+    "Step",
+    "TiltedSample",
+    "ZeroConcentratedDP",
+    "audit_case",
+    "audit_claim",
+    "gaussian_guarantee",
+    "relation",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'dpaudit' has no attribute {name!r}")
+    return getattr(import_module(f"dpaudit.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

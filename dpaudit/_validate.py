@@ -14,7 +14,7 @@ from dpaudit.errors import InvalidArgument
 
 def real(name: str, value: object, expected: str = "a finite number") -> float:
     """Return ``value`` as a finite float."""
-    if isinstance(value, (bool, np.bool_, str)):
+    if isinstance(value, (bool, np.bool_, str, bytes, complex, np.complexfloating)):
         raise InvalidArgument(name, value, expected)
     try:
         number = float(value)  # type: ignore[arg-type]
@@ -73,7 +73,7 @@ def integer(name: str, value: object, least: int) -> int:
 
 def choice(name: str, value: object, options: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``options``."""
-    if value not in options:
+    if not isinstance(value, str) or value not in options:
         raise InvalidArgument(name, value, "one of: " + ", ".join(options))
     return str(value)
 
@@ -85,6 +85,8 @@ def finite_array(name: str, value: Any, ndim: int) -> NDArray[np.float64]:
     """
     expected = f"finite numbers in {ndim} {'axis' if ndim == 1 else 'axes'}"
     try:
+        if np.iscomplexobj(value):
+            raise TypeError  # a cast would drop the imaginary parts
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidArgument(name, value, expected) from None

@@ -18,6 +18,31 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+def _parser(flag: str, kind: type, expected: str) -> Any:
+    """Return a parser whose refusal names the option, the value and what was expected."""
+
+    def parse(text: str) -> Any:
+        from dpaudit.errors import InvalidArgument
+
+        try:
+            return kind(text)
+        except ValueError:
+            raise InvalidArgument(flag, text, expected) from None
+
+    return parse
+
+
+def _number(flag: str, meaning: str) -> Any:
+    parser = _parser(flag, float, "a number")
+    return typer.Option(flag, parser=parser, metavar="NUMBER", help=meaning)
+
+
+def _integer(flag: str, meaning: str) -> Any:
+    parser = _parser(flag, int, "an integer")
+    return typer.Option(flag, parser=parser, metavar="INTEGER", help=meaning)
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
@@ -56,8 +81,8 @@ def audit_command(
     targets: Annotated[
         list[str], typer.Argument(help="Claims by name, or TOML files that specify audits.")
     ],
-    epsilon: Annotated[float | None, typer.Option(help="Claimed epsilon [default: 1].")] = None,
-    delta: Annotated[float | None, typer.Option(help="Claimed delta [default: 1e-5].")] = None,
+    epsilon: Annotated[float | None, _number("--epsilon", "Claimed epsilon [default: 1].")] = None,
+    delta: Annotated[float | None, _number("--delta", "Claimed delta [default: 1e-5].")] = None,
     data: Annotated[
         str | None,
         typer.Option(help="worst-case, breast-cancer, adult, a9a, csv, libsvm [worst-case]."),
@@ -69,14 +94,16 @@ def audit_command(
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Passed to the data's loader.")
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(help="Certifying transcripts per dataset [the claim's].")
+        int | None, _integer("--trials", "Certifying transcripts per dataset [the claim's].")
     ] = None,
     confidence: Annotated[
-        float | None, typer.Option(help="Of everything certified about a claim [0.95].")
+        float | None, _number("--confidence", "Of all that is certified about a claim [0.95].")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="The only source of randomness [0].")] = None,
+    seed: Annotated[
+        int | None, _integer("--seed", "The only source of randomness [default: 0].")
+    ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Worker processes [every core]; never changes a number.")
+        int | None, _integer("--workers", "Worker processes [every core]; no number depends on it.")
     ] = None,
     out: Annotated[str | None, typer.Option(help="Write the report into this directory.")] = None,
     estimator: Annotated[
@@ -135,6 +162,7 @@ def main(arguments: list[str] | None = None) -> None:
         status = app(arguments, standalone_mode=False)
     except typer.TyperException as error:
         message = error.format_message()
+        message = message.partition("Value error, ")[2] or message
         hint = "" if "\n" in message else "; dpaudit --help shows the usage"
         typer.echo(message if "\n" in message else f"error: {message}{hint}", err=True)
         sys.exit(2)

@@ -18,7 +18,7 @@ from dpaudit.audit.run import audit_case, audit_claim, rerun_command
 from dpaudit.claims import Settings
 from dpaudit.errors import DpauditError
 from dpaudit.execution import Executor, Progress, Silent, available_cores
-from dpaudit.report import write_report
+from dpaudit.report import prepare_directory, write_report
 from dpaudit.report.schema import Environment, Report, Result
 from dpaudit.specification import ClaimAudit, Specification
 from dpaudit.tables import console, verdict_lines
@@ -44,6 +44,8 @@ def run(targets: list[str], overrides: dict[str, Any], workers: int | None, outp
     """
     workers = available_cores() if workers is None else check.integer("workers", workers, least=1)
     audits = [audit for target in targets for audit in _audits(target, overrides)]
+    if output.directory is not None:
+        prepare_directory(output.directory)
     began, results = time.monotonic(), []
     failure: BaseException | None = None
     for name, audit in audits:
@@ -115,13 +117,15 @@ def _environment(workers: int, began: float) -> Environment:
 
 
 def _show(report: Report, output: Output) -> None:
-    paths = None if output.directory is None else write_report(report, output.directory)
+    """Show the results, then write them: what cannot be written has at least been seen."""
     if output.as_json:
         sys.stdout.write(report.model_dump_json(indent=2) + "\n")
-        return
-    for part in verdict_lines(report.results):
-        console().print(part)
-    if paths is None:
-        console().print("Write the full report with --out DIRECTORY.", style="dim")
     else:
-        console().print(f"Report: {paths.html}", soft_wrap=True, markup=False, highlight=False)
+        for part in verdict_lines(report.results):
+            console().print(part)
+    if output.directory is not None:
+        page = f"Report: {write_report(report, output.directory).html}"
+        if not output.as_json:
+            console().print(page, soft_wrap=True, markup=False)
+    elif not output.as_json:
+        console().print("Write the full report with --out DIRECTORY.", style="dim")

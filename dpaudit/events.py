@@ -70,7 +70,8 @@ def gaussian_guarantee(event: Event) -> GaussianDP:
 def _squares(event: object) -> float:
     match event:
         case GaussianRelease():
-            return event.count * (event.sensitivity / event.noise_scale) ** 2
+            ratio = event.sensitivity / event.noise_scale
+            return event.count * ratio * ratio  # a power would overflow with an error of its own
         case Sequence():
             return math.fsum(_squares(part) for part in event.events)
         case _:

@@ -9,10 +9,13 @@ so that they are the same to the last bit whatever the number of workers.
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pickle import PicklingError
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -20,12 +23,15 @@ from numpy.random import Generator, SeedSequence
 from threadpoolctl import threadpool_limits
 
 from dpaudit import _validate as check
+from dpaudit.errors import InvalidArgument, MechanismError, shorten
 
 ResultT = TypeVar("ResultT")
 
 # What a block's transcripts may take; what a step needs besides is of the same order.
 _BLOCK_BYTES = 64 * 2**20
 _LARGEST_BLOCK = 256
+# How many chunks per worker are handed out before the consumer has taken their results.
+_WINDOW = 4
 
 
 class Progress(Protocol):
@@ -87,7 +93,7 @@ class Executor:
 
     workers: int = 1
     chunk: int = 1
-    progress: Progress = Silent()
+    progress: Progress = field(default_factory=Silent)
 
     def __post_init__(self) -> None:
         check.integer("workers", self.workers, least=1)
@@ -110,11 +116,26 @@ class Executor:
             yield from (_on_one_thread(task, chunk) for chunk in chunks)
             return
         from joblib import Parallel, delayed
+        from joblib.externals.loky import BrokenProcessPool
 
-        parallel = Parallel(
-            n_jobs=self.workers, return_as="generator", pre_dispatch="2*n_jobs", batch_size=1
-        )
-        yield from parallel(delayed(_on_one_thread)(task, chunk) for chunk in chunks)
+        calls = [delayed(_on_one_thread)(task, chunk) for chunk in chunks]
+        # joblib runs ahead of a slow consumer without limit: it gets one window at a time.
+        window = _WINDOW * self.workers
+        # Other import paths than those a pool was started with make joblib start a new one.
+        paths = {"initializer": _import_from, "initargs": (tuple(sys.path),)}
+        workers = Parallel(n_jobs=self.workers, return_as="generator", batch_size=1, **paths)
+        try:
+            with workers as parallel:
+                for start in range(0, len(calls), window):
+                    yield from _closing(parallel(calls[start : start + window]))
+        except BrokenProcessPool as error:
+            raise MechanismError(
+                f"workers: one of {self.workers} worker processes died, for lack of memory or "
+                f"because the mechanism does not pickle; try fewer ({shorten(str(error))})"
+            ) from error
+        except PicklingError as error:
+            expected = f"1: the mechanism cannot be sent to a worker ({shorten(str(error))})"
+            raise InvalidArgument("workers", self.workers, expected) from error
 
 
 def plan_blocks(trials: int, block: int, seed: SeedSequence) -> list[Block]:
@@ -166,6 +187,22 @@ def one_thread() -> Iterator[None]:
     """Keep linear algebra on one thread: workers are the parallelism, and results stay equal."""
     with threadpool_limits(limits=1):
         yield
+
+
+def _closing(results: Any) -> Iterator[ResultT]:
+    try:
+        for result in results:  # noqa: UP028  `yield from` would hand a close on before `finally`
+            yield result
+    finally:
+        # A consumer may stop early; joblib finds that wasteful.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
+
+
+def _import_from(paths: tuple[str, ...]) -> None:
+    """Let a worker import what this process can: a user's module beside a specification."""
+    sys.path.extend(path for path in paths if path not in sys.path)
 
 
 def _on_one_thread(task: Callable[[Block], Any], blocks: Sequence[Block]) -> list[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from dpaudit.errors import MechanismError, shorten
+from dpaudit.errors import DpauditError, MechanismError, shorten
 from dpaudit.neighbours import Pair
 
 Array = NDArray[np.float64]
@@ -110,7 +110,9 @@ def checked_sample(
     name = type(mechanism).__name__
     try:
         transcripts = np.asarray(mechanism.sample(dataset, trials, rng), dtype=np.float64)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except DpauditError:
+        raise
+    except Exception as error:  # the mechanism is other people's code
         raise MechanismError(
             f"mechanism {name}: sample(dataset, {trials}, rng) raised "
             f"{type(error).__name__}: {shorten(str(error))}, expected an array of transcripts"

@@ -138,9 +138,16 @@ def _only(kind: str, differs: NDArray[np.bool_]) -> int:
 
 
 def _same_shape(one: Table, other: Table) -> None:
+    _same_kind(one, other)
     if one.features.shape != other.features.shape or one.node_sizes != other.node_sizes:
         given = Shown(f"shapes {one.features.shape} and {other.features.shape}")
         raise InvalidArgument("pair", given, "datasets of the same shape, split alike over nodes")
+
+
+def _same_kind(one: Table, other: Table) -> None:
+    if bool(len(one.labels)) != bool(len(other.labels)) and len(one.features):
+        given = Shown("labels on one side only")
+        raise InvalidArgument("pair", given, "both datasets with labels, or both without")
 
 
 def _rows_differ(one: Table, other: Table) -> NDArray[np.bool_]:

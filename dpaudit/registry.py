@@ -10,7 +10,7 @@ import importlib
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.errors import InvalidArgument, UnknownName
+from dpaudit.errors import InvalidArgument, UnknownName, shorten
 
 if TYPE_CHECKING:
     from dpaudit.attack import Attack
@@ -76,8 +76,9 @@ def load_reference(what: str, reference: str) -> Any:
         found: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError, SyntaxError) as error:
-        raise InvalidArgument(what, reference, f"something that can be imported ({error})") from None
+    except Exception as error:  # importing runs other people's code
+        expected = f"something that can be imported ({type(error).__name__}: {shorten(str(error))})"
+        raise InvalidArgument(what, reference, expected) from error
     return found
 
 

@@ -77,7 +77,8 @@ def read_specification(path: Path) -> list[Specification]:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}), expected a TOML file") from None
+        reason = f"cannot be read ({error.strerror}), expected a TOML file"
+        raise DataError(f"{path}: {reason}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise DataError(f"{path}: is not valid TOML: {shorten(str(error))}") from None
     tables = document.get("audit")
@@ -152,7 +153,7 @@ def _called(what: str, reference: str, found: Any) -> Any:
         return found
     try:
         return found()
-    except Exception as error:
+    except Exception as error:  # calling runs other people's code
         expected = f"something that can be called without arguments ({shorten(str(error))})"
         raise InvalidArgument(what, reference, expected) from error
 
@@ -189,7 +190,8 @@ def _records_from(file: Path) -> np.ndarray[Any, Any]:
             return np.asarray(np.load(file, allow_pickle=False), dtype=np.float64)
         return np.loadtxt(file, delimiter=",", ndmin=1)
     except OSError as error:
-        raise DataError(f"{file}: cannot be read ({error.strerror}), expected .npy or .csv") from None
+        reason = f"cannot be read ({error.strerror}), expected a .npy or .csv file"
+        raise DataError(f"{file}: {reason}") from None
     except ValueError as error:
         raise DataError(f"{file}: holds no table of numbers: {shorten(str(error))}") from None
 

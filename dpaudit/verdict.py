@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_FLOOR
 from typing import Literal
+
+from dpaudit.report.formatting import number
 
 Verdict = Literal["refuted", "not refuted"]
 
@@ -24,13 +27,13 @@ def judge(claimed: float, lower: float) -> Verdict:
 
 
 def reason(quantity: str, claimed: float, lower: float, verdict: Verdict) -> str:
-    """Return the verdict's reason in one sentence."""
+    """Return the verdict's reason in one sentence; the certified end is rounded down."""
+    shown, claim = number(lower, rounding=ROUND_FLOOR), number(claimed)
     if verdict == "refuted":
-        return (
-            f"The certified lower bound {lower:.4g} exceeds the claimed {quantity} {claimed:.4g}."
-        )
-    share = f"; it reaches {lower / claimed:.1%} of the claim" if claimed > 0 else ""
+        shown = number(lower, 6, ROUND_FLOOR) if shown == claim else shown
+        return f"The certified lower bound {shown} exceeds the claimed {quantity} {claim}."
+    share = f"; it reaches {min(lower / claimed, 1):.1%} of the claim" if claimed > 0 else ""
     return (
-        f"The certified lower bound {lower:.4g} does not exceed the claimed {quantity} "
-        f"{claimed:.4g}{share}. This is not evidence that the claim holds."
+        f"The certified lower bound {shown} does not exceed the claimed {quantity} "
+        f"{claim}{share}. This is not evidence that the claim holds."
     )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.random import default_rng
 from pydantic import BaseModel, ConfigDict, Field
+from scipy.optimize import brentq
 
 from algorithms.claims.lemma5_search import Search
+from algorithms.claims.assumptions import loss_outcomes
 from algorithms.graphs import Graph, from_edges, graph_called
-from algorithms.losses import LOSSES, MarginLoss, loss_called
+from algorithms.losses import LOSSES, loss_called
 from algorithms.multistep import MultiStepADMM, published_noise_multiplier
 from algorithms.step_sizes import ConstantStepSize, DecayingStepSize
 from dpaudit import _validate as check
@@ -94,7 +97,7 @@ def theorem6(settings: Settings, parameters: Parameters) -> PrivacyCase:
         assumptions=(*_outcomes(instance), _published_noise(algorithm, settings, parameters)),
         proved=_proof(algorithm),
         pair_ceiling=_pair_proof(algorithm, pair),
-        notes=_notes(algorithm),
+        notes=(*_notes(algorithm), *_valid_up_to(settings.delta, parameters.c0)),
     )
 
 
@@ -166,7 +169,9 @@ def _real_pair(settings: Settings, parameters: Parameters) -> Pair[Dataset]:
     if parameters.records is not None:
         data = subset(data, parameters.records, rng)
     one, other = replacement_pair(data, *most_distant_records(data, rng))
-    return Pair(_dealt(one, settings, parameters), _dealt(other, settings, parameters), REPLACE_RECORD)
+    return Pair(
+        _dealt(one, settings, parameters), _dealt(other, settings, parameters), REPLACE_RECORD
+    )
 
 
 def _dealt(data: Dataset, settings: Settings, parameters: Parameters) -> Dataset:
@@ -212,6 +217,22 @@ def _notes(algorithm: MultiStepADMM) -> tuple[str, ...]:
     )
 
 
+def _valid_up_to(delta: float, c0: float) -> tuple[str, ...]:
+    """Return a note on where the worst case's exact epsilon overtakes the claimed one."""
+    unit = c0 * math.sqrt(2 * math.log(1.25 / delta))
+
+    def excess(epsilon: float) -> float:
+        return GaussianDP(epsilon / unit).epsilon(delta) - epsilon
+
+    if excess(1e-3) > 0 or excess(1e4) < 0:
+        return ()
+    limit = float(brentq(excess, 1e-3, 1e4, xtol=1e-9))
+    return (
+        f"With c_0 = {c0:g} at delta = {delta:g}, the exact epsilon of the worst case is below the "
+        f"claimed one up to epsilon = {limit:.4f} and above it from there on.",
+    )
+
+
 def _describe(instance: Instance) -> str:
     pair = instance.pair
     old, new = (d.signed_records[pair.index] for d in (pair.dataset, pair.neighbour))
@@ -234,9 +255,11 @@ def _public(instance: Instance, parameters: Parameters) -> dict[str, Any]:
 
 def _outcomes(instance: Instance) -> tuple[AssumptionOutcome, ...]:
     graph, pair = instance.algorithm.graph, instance.pair
-    norms = [float(np.linalg.norm(d.features, axis=1).max()) for d in (pair.dataset, pair.neighbour)]
+    norms = [
+        float(np.linalg.norm(d.features, axis=1).max()) for d in (pair.dataset, pair.neighbour)
+    ]
     return (
-        *_loss_outcomes(instance.algorithm.loss),
+        *loss_outcomes(instance.algorithm.loss),
         AssumptionOutcome(
             name="bounded records",
             holds=max(norms) <= 1 + 1e-9,
@@ -247,25 +270,6 @@ def _outcomes(instance: Instance) -> tuple[AssumptionOutcome, ...]:
             name="connected graph",
             holds=True,
             evidence=f"{graph.nodes} nodes and {len(graph.edges)} edges in one component",
-        ),
-    )
-
-
-def _loss_outcomes(loss: MarginLoss) -> tuple[AssumptionOutcome, AssumptionOutcome]:
-    margins = np.linspace(-50.0, 50.0, 200_001)
-    slopes = loss.slope(margins)
-    steepest = float(np.abs(slopes).max())
-    grid = f"slope of the {loss.name} loss on {len(margins)} margins from -50 to 50"
-    return (
-        AssumptionOutcome(
-            name="convex loss",
-            holds=bool(np.all(np.diff(slopes) >= -1e-15)),
-            evidence=f"{grid} never falls",
-        ),
-        AssumptionOutcome(
-            name="Lipschitz loss",
-            holds=steepest <= loss.lipschitz,
-            evidence=f"{grid} is at most {steepest:.6g}; c_1 = {loss.lipschitz:g}",
         ),
     )
 

@@ -65,9 +65,7 @@ def _random_pair(data: Dataset, rng: Generator) -> Pair[Dataset]:
     return Pair(one, one.with_record(0, other / np.linalg.norm(other), -labels[0]), REPLACE_RECORD)
 
 
-def _best(
-    algorithm: MultiStepADMM, pair: Pair[Dataset], trials: int, rng: Generator
-) -> Attained:
+def _best(algorithm: MultiStepADMM, pair: Pair[Dataset], trials: int, rng: Generator) -> Attained:
     """Return the largest movement over states of real runs and over states far from them."""
     runs = max(1, trials // (2 * algorithm.steps))
     state = algorithm.start(pair.dataset, runs)
@@ -90,9 +88,7 @@ def _far(algorithm: MultiStepADMM, pair: Pair[Dataset], trials: int, rng: Genera
     return replace(state, inner=scales * models)
 
 
-def _movement(
-    algorithm: MultiStepADMM, pair: Pair[Dataset], state: State, where: str
-) -> Attained:
+def _movement(algorithm: MultiStepADMM, pair: Pair[Dataset], state: State, where: str) -> Attained:
     here = algorithm.step(state, pair.dataset).mean
     there = algorithm.step(state, pair.neighbour).mean
     moved = np.linalg.norm(there - here, axis=2)

@@ -60,8 +60,10 @@ def _log_mills_difference(x: float, mu: float) -> float:
     # Beyond this length the integrand is below exp(-60) of its peak.
     length = min(60 / max(x, 1e-9), 11.0 + max(-x, 0))
     s = length * (_NODES + 1) / 2
-    values = np.exp(-x * s - s * s / 2) * -np.expm1(-mu * s)
-    return math.log(float(values @ _WEIGHTS) * length / 2)
+    # Divided by mu, which may be so small that the product would vanish.
+    growth = s if mu < 1e-100 else -np.expm1(-mu * s) / mu
+    values = np.exp(-x * s - s * s / 2) * growth
+    return math.log(mu) + math.log(float(values @ _WEIGHTS) * length / 2)
 
 
 def epsilon_at(mu: float, log_delta_target: float) -> float:
@@ -94,7 +96,7 @@ def mu_at(epsilon: float, log_delta_target: float) -> float:
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
     # Roots may be tiny: the tolerance is relative, and bisecting from afar may take many steps.
-    return float(brentq(function, low, high, xtol=1e-300, rtol=1e-14, maxiter=2000))
+    return float(brentq(function, low, high, xtol=math.ulp(0.0), rtol=1e-14, maxiter=2000))
 
 
 def trade_off(mu: float, false_positive_rate: float) -> float:

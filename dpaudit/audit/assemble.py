@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +58,7 @@ def privacy_result(
         relation=case.pair.relation.name,
         pair=compare(case.pair),
         data=case.data,
-        parameters=dict(case.parameters),
+        parameters=plain(case.parameters),
         assumptions=_assumptions(claim, case.assumptions),
         self_checks=[SelfCheck(**asdict(check)) for check in evidence.self_checks],
         budget=[BudgetEntry(purpose=p, alpha=a) for p, a in evidence.budget.items()],
@@ -105,7 +107,7 @@ def sensitivity_result(
         relation=case.relation,
         pair=case.pair,
         data=case.data,
-        parameters=dict(case.parameters),
+        parameters=plain(case.parameters),
         assumptions=_assumptions(claim, case.assumptions),
         self_checks=[],
         budget=[],
@@ -115,9 +117,32 @@ def sensitivity_result(
     )
 
 
-def _measured(
-    case: PrivacyCase, evidence: Evidence, settings: Settings, lower: float
-) -> Measured:
+def plain(value: Any) -> Any:
+    """Return ``value`` as JSON reads it back: lists, plain numbers, text for the rest.
+
+    A finished audit must be writable whatever a third party puts into its parameters.
+
+    Examples
+    --------
+    >>> plain({"sizes": (1, np.int64(2)), "where": len})
+    {'sizes': [1, 2], 'where': '<built-in function len>'}
+    """
+    match value:
+        case Mapping():
+            return {str(key): plain(item) for key, item in value.items()}
+        case np.ndarray() | np.generic():
+            return plain(value.tolist())
+        case list() | tuple() | set():
+            return [plain(item) for item in value]
+        case float() if not math.isfinite(value):
+            return str(value)
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return str(value)
+
+
+def _measured(case: PrivacyCase, evidence: Evidence, settings: Settings, lower: float) -> Measured:
     ceiling = case.pair_ceiling
     withheld = None if evidence.trusted else "a self-check failed: the law is not the code's"
     return Measured(
@@ -201,4 +226,5 @@ def _trade_off(case: PrivacyCase, evidence: Evidence) -> TradeOffCurves:
 def _interpolated(false_positive: Sequence[float], false_negative: Sequence[float]) -> list[float]:
     order = np.argsort(false_positive, kind="stable")
     rates, missed = np.array(false_positive)[order], np.array(false_negative)[order]
-    return np.interp(_RATES, rates, missed, left=1.0).clip(0.0, 1.0).tolist()
+    curve = np.interp(_RATES, rates, missed, left=1.0).clip(0.0, 1.0)
+    return [float(value) for value in curve]

@@ -1,4 +1,4 @@
-"""The event audit: attacks learn on some transcripts, a threshold is set on others, fresh certify."""
+"""The event audit: attacks learn, then thresholds are set, then fresh transcripts certify."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def event(
         for p, q, thresholds in zip(on_p, on_q, choices, strict=True)
     ]
     best = int(np.argmax(promised))
-    certify = [drawer.scores([fitted[best]], side, trials, "certifying")[0] for side in (False, True)]
+    certify = [
+        drawer.scores([fitted[best]], side, trials, "certifying")[0] for side in (False, True)
+    ]
     bound = event_bound(certify[0], certify[1], choices[best], delta, alpha)
     return Evidence(
         lower=bound.lower,

@@ -132,5 +132,3 @@ def _toml(value: Any) -> str:
     import json
 
     return value if isinstance(value, str) else json.dumps(value)
-
-

@@ -57,7 +57,9 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
     pilot = min(max(trials // 5, 200), 2000)
     plain = tuple(drawer.losses(side, pilot, "checking the law") for side in (False, True))
     checks = _self_checks(drawer, plain, pilot)
-    directions = [_direction(drawer, plain, side, log_delta, pilot, trials) for side in (False, True)]
+    directions = [
+        _direction(drawer, plain, side, log_delta, pilot, trials) for side in (False, True)
+    ]
     lower = lower_end(directions, log_delta, _LOWER * alpha)
     upper = upper_end(directions, log_delta, _UPPER * alpha)
     estimate = max(d.losses.estimate(log_delta) for d in directions)
@@ -163,9 +165,7 @@ def _why_no_upper_end(directions: list[Direction]) -> str:
     bounds = [d.losses.log_mgf_bound for d in directions]
     if not all(math.isfinite(bound) for bound in bounds):
         return "the law gives no bound on the weights, so the trials certify no upper end"
-    slack = max(
-        float(d.losses.log_mgf_bound - np.median(d.losses.log_mgf)) for d in directions
-    )
+    slack = max(float(d.losses.log_mgf_bound - np.median(d.losses.log_mgf)) for d in directions)
     return (
         "the shift depends on the iterate: the only rigorous bound on the weights is "
         f"e^{slack:.1f} times the typical weight, too loose for the trials to certify an upper end"

@@ -41,8 +41,8 @@ def most_distant_records(
     best, pair = -1.0, (0, 1)
     for start in range(0, len(records), _TILE):
         tile = records[start : start + _TILE]
-        distance = squares[chosen, None] + squares[start : start + _TILE] - 2 * (
-            records[chosen] @ tile.T
+        distance = (
+            squares[chosen, None] + squares[start : start + _TILE] - 2 * (records[chosen] @ tile.T)
         )
         at = int(np.argmax(distance))
         if distance.flat[at] > best:

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from statsmodels.stats.proportion import proportion_confint
 
+from dpaudit.errors import InvalidArgument, Shown
+
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
@@ -45,7 +47,8 @@ def choose_threshold(
     """
     candidates = np.unique(np.concatenate([scores_p, scores_q]))
     if len(candidates) > 2000:
-        candidates = np.unique(np.quantile(candidates, np.linspace(0, 1, 2000)))
+        kept = np.linspace(0, len(candidates) - 1, 2000).round().astype(np.int64)
+        candidates = candidates[kept]
     rate_p, rate_q = _share_above(scores_p, candidates), _share_above(scores_q, candidates)
     # Half a trial more on Q's side: an event never seen there is rare, not impossible.
     expected_q = np.ceil((rate_q * len(scores_q) + 0.5) / (len(scores_q) + 1) * trials)
@@ -82,6 +85,8 @@ def event_bound(
     >>> 0.5 < bound.lower < bound.estimate < 4.3772
     True
     """
+    _require_scores("scores_p", scores_p)
+    _require_scores("scores_q", scores_q)
     n_p, n_q = len(scores_p), len(scores_q)
     above = int((scores_p >= thresholds[0]).sum()), int((scores_q >= thresholds[0]).sum())
     below = int((scores_q <= thresholds[1]).sum()), int((scores_p <= thresholds[1]).sum())
@@ -115,6 +120,12 @@ def error_rates(scores_p: Array, scores_q: Array) -> tuple[tuple[float, ...], tu
     thresholds = np.unique(np.quantile(pooled, np.linspace(0, 1, 101), method="nearest"))[::-1]
     false_positive = tuple(float((scores_q >= t).mean()) for t in thresholds)
     return false_positive, tuple(float((scores_p < t).mean()) for t in thresholds)
+
+
+def _require_scores(name: str, scores: Array) -> None:
+    if not len(scores) or np.isnan(scores).any():
+        given = Shown(f"{len(scores)} scores, {int(np.isnan(scores).sum())} of them NaN")
+        raise InvalidArgument(name, given, "at least one score and no NaN")
 
 
 def log_ratio_bound(

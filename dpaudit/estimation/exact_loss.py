@@ -28,7 +28,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
+from dpaudit import _validate as check
 from dpaudit.accounting import gaussian
+from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.estimation.betting import (
     Stakes,
     last_true,
@@ -57,6 +59,19 @@ class TiltedLosses:
     log_mgf: Array
     tilt: float
     log_mgf_bound: float
+
+    def __post_init__(self) -> None:
+        loss, log_mgf = self.privacy_loss, self.log_mgf
+        if not len(loss) or loss.shape != log_mgf.shape:
+            given = Shown(f"shapes {loss.shape} and {log_mgf.shape}")
+            raise InvalidArgument("privacy_loss and log_mgf", given, "one number each a trial")
+        if not (np.isfinite(loss).all() and np.isfinite(log_mgf).all()):
+            given = Shown("NaN or infinity")
+            raise InvalidArgument("privacy_loss and log_mgf", given, "finite numbers")
+        check.non_negative("tilt", self.tilt)
+        largest, bound = float(log_mgf.max()), self.log_mgf_bound
+        if not largest <= bound + 1e-9 * (1 + abs(bound)):
+            raise InvalidArgument("log_mgf_bound", bound, f"at least {largest:g}, which was drawn")
 
     def log_payoffs(self, epsilon: float) -> Array:
         """Return ``log X`` of every trial, ``-inf`` where the loss is at most epsilon."""
@@ -106,7 +121,7 @@ def best_tilt(mu: float, log_delta: float) -> float:
     >>> 3.5 < best_tilt(1.0, math.log(1e-5)) < 5.5
     True
     """
-    if mu < 1e-8:
+    if mu < 1e-8 or log_delta == -math.inf:
         return 1.0
     epsilon = gaussian.epsilon_at(mu, log_delta)
     nodes, weights = np.polynomial.legendre.leggauss(200)
@@ -151,6 +166,9 @@ def epsilon_floor(pilot: TiltedLosses, epsilon: float, log_delta: float) -> floa
 
 def lower_end(directions: Sequence[Direction], log_delta: float, alpha: float) -> float:
     """Return an epsilon that the pair's true epsilon exceeds, except with probability alpha."""
+    largest = max(float(d.losses.privacy_loss.max()) for d in directions)
+    if log_delta == -math.inf:  # one loss above epsilon refutes it: nothing is estimated
+        return max(0.0, largest)
     stakes = [d.stakes(d.pilot.estimate(log_delta), log_delta, alpha).rise for d in directions]
 
     def refuted(epsilon: float) -> bool:
@@ -162,7 +180,7 @@ def lower_end(directions: Sequence[Direction], log_delta: float, alpha: float) -
 
     if not refuted(0.0):
         return 0.0
-    return last_true(refuted, 0.0, max(float(d.losses.privacy_loss.max()) for d in directions))
+    return last_true(refuted, 0.0, largest)
 
 
 def combined(log_wealths: Sequence[float]) -> float:
@@ -239,4 +257,5 @@ def _direction_delta_upper(direction: Direction, epsilon: float, alpha: float) -
     top = max(0.0, floor)
     if stakes.floor == math.inf or not excluded(top):
         return None
-    return math.exp(min(0.0, last_true(excluded, top, floor)))
+    # An upper bound must not vanish where the exponential underflows.
+    return max(math.exp(min(0.0, last_true(excluded, top, floor))), math.ulp(0.0))

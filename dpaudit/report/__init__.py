@@ -1,6 +1,6 @@
 """From a result to a document a stranger can read and re-check: JSON, Markdown, HTML."""
 
-from dpaudit.report.document import ReportPaths, read_report, write_report
+from dpaudit.report.document import ReportPaths, prepare_directory, read_report, write_report
 from dpaudit.report.render import render_html, render_markdown
 from dpaudit.report.schema import SCHEMA_VERSION, Report, Result, json_schema
 from dpaudit.report.terminal import verdict_table
@@ -11,6 +11,7 @@ __all__ = [
     "ReportPaths",
     "Result",
     "json_schema",
+    "prepare_directory",
     "read_report",
     "render_html",
     "render_markdown",

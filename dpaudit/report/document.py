@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,15 +68,36 @@ def write_report(report: Report, directory: str | os.PathLike[str]) -> ReportPat
         paths.markdown: render_markdown(as_read),
         paths.html: render_html(as_read),
     }
-    try:
+    with _saying_where(folder):
         _write_all(folder, contents)
+    return paths
+
+
+def prepare_directory(directory: str | os.PathLike[str]) -> None:
+    """Create ``directory`` and try a file in it, so that a long audit does not end in vain.
+
+    Raises
+    ------
+    DataError
+        If no report can be written there.
+    """
+    folder = Path(directory)
+    with _saying_where(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+
+
+@contextlib.contextmanager
+def _saying_where(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise DataError(
             f"{one_line(str(folder))}: the report cannot be written here ({why}); "
             "choose another directory"
         ) from None
-    return paths
 
 
 def read_report(path: str | os.PathLike[str]) -> Report:

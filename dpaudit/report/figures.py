@@ -48,7 +48,7 @@ def three_numbers(result: Result, *, prefix: str = "figure") -> str:
     shown = numbers(result)
     label = (
         f"{shown.unit}: claimed {shown.claimed}, proved {shown.proved}, measured "
-        f"{shown.measured} at {shown.confidence}; {result.verdict}."
+        f"{shown.measured} {shown.surety}; {result.verdict}."
     )
     return picture(
         lambda axes: _draw_three(axes, result, shown), size=(WIDTH, 2.1), label=label, prefix=prefix

@@ -36,7 +36,7 @@ class Numbers:
     measured: str
     lower: str
     upper: str | None
-    confidence: str
+    surety: str
 
 
 def number(value: float | None, digits: int = DIGITS, rounding: str = ROUND_HALF_EVEN) -> str:
@@ -126,20 +126,28 @@ def value_of(stated: Claimed | Proved | None, kind: str) -> float | None:
 def numbers(result: Result) -> Numbers:
     """Return the three numbers of ``result`` with the digits that keep their order visible."""
     digits = _digits_to_tell_apart(result)
-    measured, confidence = result.measured, percent(result.measured.confidence)
+    measured = result.measured
+    certain = measured.confidence == 1
     lower = number(measured.lower, digits, ROUND_FLOOR)
     upper = None if measured.upper is None else number(measured.upper, digits, ROUND_CEILING)
     return Numbers(
         unit=UNITS[result.kind],
         claimed=number(value_of(result.claimed, result.kind), digits),
         claimed_delta=_delta(result.claimed),
-        proved=number(value_of(result.proved, result.kind), digits, ROUND_CEILING),
+        proved=_proved(result, digits),
         proved_delta=_delta(result.proved),
         measured=f"[{lower}, {upper}]" if upper is not None else f"at least {lower}",
         lower=lower,
         upper=upper,
-        confidence=confidence,
+        surety="found by search" if certain else f"at {percent(measured.confidence)} confidence",
     )
+
+
+def _proved(result: Result, digits: int) -> str:
+    """Return the proved number rounded up, or like the claimed one where the two are equal."""
+    claimed, proved = (value_of(part, result.kind) for part in (result.claimed, result.proved))
+    equal = claimed is not None and proved is not None and math.isclose(claimed, proved)
+    return number(proved, digits, ROUND_HALF_EVEN if equal else ROUND_CEILING)
 
 
 def _digits_to_tell_apart(result: Result) -> int:

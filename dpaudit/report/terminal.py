@@ -29,7 +29,7 @@ def verdict_table(results: Sequence[Result]) -> Table:
     from rich.table import Table
 
     table = Table(title="Verdicts", title_justify="left", show_lines=True)
-    table.add_column("Claim", overflow="fold", max_width=30)
+    table.add_column("Claim", overflow="fold", min_width=_longest(results), max_width=30)
     table.add_column("Claimed", overflow="fold", max_width=20)
     table.add_column("Proved", overflow="fold", max_width=20)
     table.add_column("Measured", overflow="fold", max_width=24)
@@ -41,12 +41,17 @@ def verdict_table(results: Sequence[Result]) -> Table:
     return table
 
 
+def _longest(results: Sequence[Result]) -> int:
+    """Return the width at which no claim's name is broken, within bounds."""
+    return min(30, max((len(result.claim) for result in results), default=0))
+
+
 def _cells(result: Result) -> tuple[str, str, str, str]:
     shown = numbers(result)
     symbol = "ε" if result.kind == "privacy" else "L2"
     proved = NONE if result.proved is None else _stated(symbol, shown.proved, shown.proved_delta)
     claimed = _stated(symbol, shown.claimed, shown.claimed_delta)
-    return one_line(result.claim), claimed, proved, f"{shown.measured}\nat {shown.confidence}"
+    return one_line(result.claim), claimed, proved, f"{shown.measured}\n{shown.surety}"
 
 
 def _stated(symbol: str, value: str, delta: str | None) -> str:

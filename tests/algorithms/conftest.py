@@ -1,6 +1,7 @@
-"""The second implementation of multi-step DP-ADMM, small datasets, and algorithms to run on them."""
+"""The second implementation of multi-step DP-ADMM, small datasets, and algorithms for them."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ GRAPHS = {
 def reference():
     """Return the module of the loop; the benchmarks are scripts, so it is loaded from its file."""
     spec = importlib.util.spec_from_file_location("reference_loop", REFERENCE)
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 

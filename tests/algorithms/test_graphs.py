@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms.graphs import (
@@ -16,6 +16,7 @@ from algorithms.graphs import (
 )
 from dpaudit.errors import InvalidArgument, UnknownName
 
+UNTIMED = settings(deadline=None)
 PATH = [[0, 1], [1, 0]]
 
 
@@ -41,6 +42,7 @@ def test_adjacency_and_degrees(graph, adjacency):
     assert graph.nodes == len(adjacency)
 
 
+@UNTIMED
 @given(
     nodes=st.integers(1, 12),
     seed=st.integers(0, 2**32 - 1),

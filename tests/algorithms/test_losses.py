@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms.losses import LOSSES, loss_called
 from dpaudit.errors import UnknownName
 
+UNTIMED = settings(deadline=None)
 MARGIN = st.floats(-1e6, 1e6)
 MODERATE = st.floats(-50, 50)
 KINKS = {"hinge": 1.0, "absolute": 1.0}
@@ -41,12 +42,14 @@ def slope(loss, margin):
     return float(loss.slope(np.array([margin]))[0])
 
 
+@UNTIMED
 @given(at=MODERATE, other=MODERATE)
 def test_the_slope_is_a_subgradient_of_a_convex_loss(loss, at, other):
     line = value(loss, at) + slope(loss, at) * (other - at)
     assert value(loss, other) >= line - 1e-12 * (1 + abs(at) + abs(other))
 
 
+@UNTIMED
 @given(one=MODERATE, other=MODERATE, share=st.floats(0, 1))
 def test_a_chord_lies_above_the_loss(loss, one, other, share):
     chord = share * value(loss, one) + (1 - share) * value(loss, other)
@@ -54,6 +57,7 @@ def test_a_chord_lies_above_the_loss(loss, one, other, share):
     assert inside <= chord + 1e-12 * (1 + abs(one) + abs(other))
 
 
+@UNTIMED
 @given(margin=MODERATE)
 def test_the_slope_is_the_derivative_away_from_kinks(loss, margin):
     step = 1e-4
@@ -63,6 +67,7 @@ def test_the_slope_is_the_derivative_away_from_kinks(loss, margin):
     assert slope(loss, margin) == pytest.approx(difference, abs=1e-4)
 
 
+@UNTIMED
 @given(margin=MARGIN)
 def test_the_slope_range_is_never_left(loss, margin):
     low, high = loss.slope_range
@@ -74,6 +79,7 @@ def test_the_slope_range_is_attained(loss):
     assert ends == loss.slope_range
 
 
+@UNTIMED
 @given(one=MARGIN, other=MARGIN)
 def test_the_loss_is_lipschitz(loss, one, other):
     change = abs(value(loss, one) - value(loss, other))

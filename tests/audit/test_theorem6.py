@@ -1,0 +1,187 @@
+"""The audit of Theorem 6 against its closed form: the issue's own numbers, both kinds of audit."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from algorithms.claims.huang2020_cases import Parameters, make_instance, theorem6
+from algorithms.multistep import MultiStepADMM
+from dpaudit.audit import audit_case, audit_claim
+from dpaudit.audit.draws import Drawer
+from dpaudit.claims import Settings
+from dpaudit.errors import InvalidArgument
+from dpaudit.execution import Executor
+from dpaudit.gaussian_steps import GaussianSteps
+from dpaudit.guarantees import ApproximateDP
+from dpaudit.registry import claim
+
+THEOREM_6 = "huang2020-theorem6"
+
+
+def exact(epsilon, delta):
+    from dpaudit.guarantees import GaussianDP
+
+    return GaussianDP(epsilon / math.sqrt(2 * math.log(1.25 / delta))).epsilon(delta)
+
+
+def test_worst_case_at_claimed_one_lies_in_the_required_interval():
+    result = audit_claim(THEOREM_6, Settings(epsilon=1.0, delta=1e-5, trials=10_000))
+    assert result.verdict == "not refuted"
+    assert 0.735 <= result.measured.lower <= 0.7509769569 <= result.measured.upper <= 0.765
+    assert result.proved.epsilon == pytest.approx(0.7509769569, rel=1e-9)
+
+
+def test_worst_case_at_claimed_twenty_is_refuted():
+    result = audit_claim(THEOREM_6, Settings(epsilon=20.0, delta=1e-5, trials=10_000))
+    assert result.verdict == "refuted"
+    assert 25.2 <= result.measured.lower <= 25.4426105667 <= result.measured.upper
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 8.0, 20.0])
+@pytest.mark.parametrize("delta", [1e-5, 1e-10])
+def test_worst_case_interval_is_sound_and_close(epsilon, delta):
+    result = audit_claim(THEOREM_6, Settings(epsilon=epsilon, delta=delta, trials=2000, seed=3))
+    truth = exact(epsilon, delta)
+    assert result.measured.lower <= truth <= result.measured.upper
+    assert result.measured.lower >= 0.985 * truth
+    assert result.measured.upper <= 1.015 * truth
+    assert all(check.passed for check in result.self_checks)
+    assert all(check.holds for check in result.assumptions)
+    assert sum(entry.alpha for entry in result.budget) == pytest.approx(0.05)
+
+
+def test_the_note_names_the_epsilon_at_which_the_theorem_turns_false():
+    result = audit_claim(THEOREM_6, Settings(trials=200))
+    assert exact(8.4198, 1e-5) == pytest.approx(8.4198, abs=1e-4)
+    assert any("up to epsilon = 8.4198" in note for note in result.notes)
+
+
+def test_deployment_on_real_records_has_a_lower_end_near_its_estimate_and_no_upper_end():
+    settings = Settings(data="breast-cancer", trials=2000)
+    measured = audit_claim(THEOREM_6, settings).measured
+    assert 0.95 * measured.estimate <= measured.lower <= measured.estimate
+    assert measured.upper is None
+    assert "the shift depends on the iterate" in measured.upper_note
+    assert measured.estimate < measured.pair_ceiling <= 0.751
+
+
+def test_deployment_with_the_linear_loss_has_both_ends_around_the_pair_s_exact_value():
+    settings = Settings(data="breast-cancer", trials=1000, parameters={"loss": "linear"})
+    measured = audit_claim(THEOREM_6, settings).measured
+    assert measured.lower <= measured.pair_ceiling <= measured.upper
+    assert measured.upper - measured.lower < 0.05 * measured.upper
+
+
+def test_event_bound_never_passes_the_exact_loss_interval():
+    common = Settings(epsilon=8.0, delta=1e-5, trials=2000)
+    event = audit_claim(THEOREM_6, replace(common, estimator="event"))
+    exact_loss = audit_claim(THEOREM_6, common)
+    assert 0.35 * exact_loss.measured.lower < event.measured.lower < exact_loss.measured.upper
+    assert event.measured.upper is None
+    assert "likelihood-ratio" in event.measured.estimator
+
+
+def test_one_seed_gives_one_result_for_any_workers_and_chunks():
+    settings = Settings(data="breast-cancer", trials=1500, parameters={"iterations": 2})
+    results = [
+        audit_claim(THEOREM_6, settings, Executor(workers=workers, chunk=chunk))
+        for workers, chunk in ((1, 1), (2, 1), (2, 3), (1, 100))
+    ]
+    assert all(result == results[0] for result in results[1:])
+    other = audit_claim(THEOREM_6, replace(settings, seed=1))
+    assert other.measured != results[0].measured
+
+
+def test_stochastic_and_broadcast_views_have_no_law_but_an_event_bound():
+    for parameters in ({"view": "broadcast"}, {"batch_size": 1}):
+        result = audit_claim(THEOREM_6, Settings(epsilon=20, trials=300, parameters=parameters))
+        assert result.measured.estimator.startswith("event bound")
+        assert result.self_checks == []
+    with pytest.raises(InvalidArgument, match="estimator: got exact-loss"):
+        audit_claim(THEOREM_6, Settings(estimator="exact-loss", parameters={"view": "broadcast"}))
+
+
+class HalvedNoise(GaussianSteps):
+    """Draws with half the noise its law states: the code is not what the law describes."""
+
+    def sample(self, dataset, trials, rng):
+        quiet = replace(self.process, noise_multiplier=self.process.noise_multiplier / 2)
+        return GaussianSteps(quiet).sample(dataset, trials, rng)
+
+
+def test_a_law_that_is_not_the_code_s_withholds_the_number():
+    settings = Settings(epsilon=20.0, trials=500)
+    case = theorem6(settings, Parameters())
+    broken = replace(case, mechanism=HalvedNoise(case.mechanism.process))
+    result = audit_case(claim(THEOREM_6), broken, settings, Executor(), "rerun")
+    assert not all(check.passed for check in result.self_checks)
+    assert result.verdict == "not refuted"
+    assert result.measured.lower == 0.0
+    assert result.measured.upper is None
+    assert "Nothing is certified" in result.reason
+
+
+def test_halved_noise_with_its_own_law_is_refuted_as_a_broken_mechanism():
+    settings = Settings(epsilon=1.0, trials=1000)
+    case = theorem6(settings, Parameters())
+    process = replace(case.mechanism.process, noise_multiplier=1.0)
+    broken = replace(case, mechanism=GaussianSteps(process))
+    result = audit_case(claim(THEOREM_6), broken, settings, Executor(), "rerun")
+    assert result.verdict == "refuted"
+
+
+def test_half_the_true_epsilon_as_a_claim_is_refuted():
+    settings = Settings(epsilon=1.0, trials=1000)
+    case = replace(theorem6(settings, Parameters()), claimed=ApproximateDP(0.375, 1e-5))
+    result = audit_case(claim(THEOREM_6), case, settings, Executor(), "rerun")
+    assert result.verdict == "refuted"
+
+
+def test_transcripts_are_never_held_beyond_a_block():
+    settings = Settings(trials=100_000)
+    case = theorem6(settings, Parameters(iterations=1, inner_steps=1))
+    held = []
+
+    class Watching(GaussianSteps):
+        def sample_tilted(self, pair, tilt, trials, rng):
+            held.append(trials)
+            return super().sample_tilted(pair, tilt, trials, rng)
+
+    watching = Watching(case.mechanism.process)
+    drawer = Drawer.probing(watching, case.pair, Executor(), seed=0)
+    losses = drawer.tilted(False, 1.0, 10_000, "certifying")
+    assert len(losses.privacy_loss) == sum(held) == 10_000
+    assert max(held) <= 256
+
+
+def test_the_pair_of_a_deployment_is_real_and_differs_in_one_record():
+    instance = make_instance(Settings(data="breast-cancer"), Parameters(split="uneven"))
+    pair = instance.pair
+    assert len(pair.dataset.labels) == 568
+    changed = (pair.dataset.features != pair.neighbour.features).any(axis=1)
+    changed |= pair.dataset.labels != pair.neighbour.labels
+    assert changed.sum() == 1
+    assert isinstance(instance.algorithm, MultiStepADMM)
+    assert np.linalg.norm(pair.neighbour.features, axis=1).max() <= 1 + 1e-12
+
+
+def test_data_on_adult(adult_path):
+    settings = Settings(
+        data="adult",
+        data_path=adult_path,
+        trials=300,
+        parameters={"iterations": 2, "inner_steps": 2, "records": 5000},
+    )
+    result = audit_claim(THEOREM_6, settings)
+    assert result.verdict == "not refuted"
+    assert 0 < result.measured.lower < result.measured.estimate < 0.751
+
+
+@pytest.mark.slow
+def test_adult_in_full_reaches_its_estimate(adult_path):
+    settings = Settings(data="adult", data_path=adult_path, trials=2000)
+    measured = audit_claim(THEOREM_6, settings, Executor(workers=2)).measured
+    assert measured.lower >= 0.95 * measured.estimate
+    assert measured.upper is None

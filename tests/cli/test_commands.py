@@ -1,0 +1,183 @@
+"""What each command prints and how it ends."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from importlib.metadata import version
+
+import pytest
+
+from dpaudit.report import Report, read_report
+
+THEOREM_6, LEMMA_5 = "huang2020-theorem6", "huang2020-lemma5"
+
+
+def test_list_names_claims_and_attacks(dpaudit):
+    ran = dpaudit("list")
+    assert ran.status == 0
+    for name in (THEOREM_6, LEMMA_5, "likelihood-ratio", "linear-classifier"):
+        assert name in ran.out
+
+
+def test_list_for_machines(dpaudit):
+    listed = json.loads(dpaudit("list", "--json").out)
+    assert [claim["name"] for claim in listed["claims"]] == sorted([LEMMA_5, THEOREM_6])
+
+
+def test_show_gives_statement_assumptions_and_every_parameter(dpaudit):
+    from algorithms.claims.huang2020_cases import Parameters
+
+    ran = dpaudit("show", THEOREM_6)
+    assert ran.status == 0
+    assert "Theorem 6, eq. (20)" in ran.out
+    assert "connected graph" in ran.out
+    assert all(name in ran.out for name in Parameters.model_fields)
+
+
+def test_show_of_an_unknown_claim(dpaudit):
+    ran = dpaudit("show", "huang2020-lemma6")
+    assert ran.status == 2
+    assert "did you mean 'huang2020-lemma5'?" in ran.err
+
+
+def test_exit_status_says_whether_something_was_refuted(dpaudit):
+    assert dpaudit("audit", THEOREM_6, "--trials", "300").status == 0
+    assert dpaudit("audit", THEOREM_6, "--trials", "300", "--epsilon", "20").status == 1
+
+
+def test_json_has_the_promised_shape(dpaudit):
+    ran = dpaudit("audit", LEMMA_5, THEOREM_6, "--trials", "300", "--json", "--epsilon", "20")
+    document = json.loads(ran.out)
+    lemma, theorem = document["results"]
+    assert ran.status == 1
+    assert theorem["claim"] == THEOREM_6
+    assert theorem["verdict"] == "refuted"
+    assert theorem["claimed"]["epsilon"] == 20.0
+    assert theorem["claimed"]["delta"] == 1e-5
+    assert theorem["proved"]["epsilon"] == pytest.approx(25.4426, abs=1e-4)
+    assert set(theorem["measured"]) >= {"lower", "upper", "confidence"}
+    assert (theorem["trials"], theorem["seed"]) == (300, 0)
+    assert lemma["verdict"] == "not refuted"
+    Report.model_validate_json(ran.out)
+
+
+def test_the_report_can_be_read_back_and_its_command_repeats_it(dpaudit, tmp_path):
+    first = dpaudit(
+        *("audit", THEOREM_6, "--trials", "250", "--seed", "5", "--data", "breast-cancer"),
+        *("--set", "graph=ring", "--set", "iterations=2", "--out", str(tmp_path / "one")),
+    )
+    assert first.status == 0
+    assert "report.html" in first.out
+    one = read_report(tmp_path / "one" / "report.json").results[0]
+    import shlex
+
+    words = shlex.split(one.rerun)
+    assert words[0] == "dpaudit"
+    dpaudit(*words[1:], "--workers", "2", "--out", str(tmp_path / "two"))
+    assert read_report(tmp_path / "two" / "report.json").results[0] == one
+
+
+def test_a_specification_file_audits_claims_and_own_mechanisms(dpaudit, tmp_path):
+    (tmp_path / "own_sum.py").write_text(
+        "import numpy as np\n"
+        "class Sum:\n"
+        "    def sample(self, dataset, trials, rng):\n"
+        "        return np.sum(dataset) + rng.laplace(scale=0.25, size=trials)\n"
+    )
+    np_file = tmp_path / "neighbour.csv"
+    np_file.write_text("1\n1\n")
+    (tmp_path / "two.toml").write_text(
+        f"[[audit]]\nclaim = '{THEOREM_6}'\ntrials = 200\n[audit.parameters]\nnodes = 2\n"
+        "[[audit]]\nmechanism = 'own_sum:Sum'\nname = 'own sum'\ndataset = [0, 1]\n"
+        "neighbour = 'neighbour.csv'\nepsilon = 1.0\ndelta = 0.0\ntrials = 2000\n"
+    )
+    ran = dpaudit("audit", str(tmp_path / "two.toml"), "--json")
+    claim, own = json.loads(ran.out)["results"]
+    assert claim["parameters"]["nodes"] == 2
+    assert claim["trials"] == 200
+    assert own["claim"] == "own sum"
+    assert own["verdict"] == "refuted"
+    assert 2.0 < own["measured"]["lower"] <= 4.0
+    assert own["proved"] is None
+    assert ran.status == 1
+
+
+def test_options_override_the_specification(dpaudit, tmp_path):
+    (tmp_path / "one.toml").write_text(f"[audit]\nclaim = '{THEOREM_6}'\ntrials = 200\n")
+    ran = dpaudit("audit", str(tmp_path / "one.toml"), "--json", "--trials", "300")
+    assert json.loads(ran.out)["results"][0]["trials"] == 300
+
+
+def test_schema_and_version(dpaudit):
+    assert json.loads(dpaudit("schema").out)["title"] == "Report"
+    assert dpaudit("version").out.strip() == version("dpaudit")
+
+
+THIRD_PARTY = """
+from dpaudit.claims import Claim
+CLAIM = Claim(
+    name="other2027-theorem1", title="Somebody's theorem", statement="s", source="Other 2027",
+    kind="privacy", relation="replace-record", assumptions={}, prepare="other_claims:prepare",
+    parameters="other_claims:Parameters",
+)
+"""
+
+
+def test_a_third_party_package_adds_its_claim(tmp_path):
+    wheel = tmp_path / "other_claims-1.0-py3-none-any.whl"
+    info = "other_claims-1.0.dist-info"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("other_claims.py", THIRD_PARTY)
+        archive.writestr(
+            f"{info}/METADATA", "Metadata-Version: 2.1\nName: other-claims\nVersion: 1.0\n"
+        )
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(
+            f"{info}/entry_points.txt",
+            "[dpaudit.claims]\nother2027-theorem1 = other_claims:CLAIM\n",
+        )
+        archive.writestr(f"{info}/RECORD", "")
+    place = tmp_path / "installed"
+    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet"]
+    subprocess.run([*pip, "--target", str(place), str(wheel)], check=True, capture_output=True)
+    ran = subprocess.run(
+        [sys.executable, "-m", "dpaudit", "list"],
+        env={"PYTHONPATH": str(place), "PATH": "", "COLUMNS": "120"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "other2027-theorem1" in ran.stdout
+    assert "Somebody's theorem" in ran.stdout
+    assert THEOREM_6 in ran.stdout
+
+
+def test_progress_goes_to_a_terminal_only_and_never_into_the_results(dpaudit):
+    ran = dpaudit("audit", THEOREM_6, "--trials", "300", "--json")
+    assert ran.err == ""
+    json.loads(ran.out)
+
+
+def test_a_terminal_sees_the_stage_and_what_remains(monkeypatch, capsys):
+    import io
+
+    from dpaudit import progress
+
+    screen = io.StringIO()
+    console = progress.Console
+
+    def on_screen(**options):
+        return console(file=screen, force_terminal=True, width=120)
+
+    monkeypatch.setattr(progress, "Console", on_screen)
+    with progress.bar("a claim") as shown:
+        shown.start("certifying (dataset)", 200)
+        shown.advance(100)
+        shown._progress.refresh()
+    seen = screen.getvalue()
+    assert "a claim: certifying (dataset)" in seen
+    assert "100/200" in seen
+    assert "left:" in seen
