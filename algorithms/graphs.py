@@ -6,7 +6,6 @@ import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 
 import networkx as nx
 import numpy as np
@@ -48,7 +47,8 @@ class Graph:
     def __post_init__(self) -> None:
         check.integer("nodes", self.nodes, least=1)
         for edge in self.edges:
-            inside = all(isinstance(end, Integral) and 0 <= end < self.nodes for end in edge)
+            whole = all(isinstance(end, int | np.integer) for end in edge)
+            inside = whole and all(0 <= end < self.nodes for end in edge)
             if len(edge) != 2 or edge[0] == edge[1] or not inside:
                 expected = f"two different nodes from 0 to {self.nodes - 1}"
                 raise InvalidArgument("edge", tuple(edge), expected)

@@ -145,7 +145,8 @@ def _same_shape(one: Table, other: Table) -> None:
 
 
 def _same_kind(one: Table, other: Table) -> None:
-    if bool(len(one.labels)) != bool(len(other.labels)) and len(one.features):
+    both_hold_records = len(one.features) and len(other.features)
+    if both_hold_records and bool(len(one.labels)) != bool(len(other.labels)):
         given = Shown("labels on one side only")
         raise InvalidArgument("pair", given, "both datasets with labels, or both without")
 
@@ -175,6 +176,7 @@ def _replaced_column(one: Table, other: Table) -> int:
 
 
 def _added_record(one: Table, other: Table) -> int:
+    _same_kind(one, other)
     longer, shorter = (one, other) if len(one.features) > len(other.features) else (other, one)
     start, stop = _node_that_shrank(longer, shorter)
     row = int(np.clip(_first_difference(longer, shorter), start, stop - 1))

@@ -48,8 +48,12 @@ def log_delta(mu: float, epsilon: float) -> float:
 
 def _complement(mu: float, epsilon: float) -> float:
     """Return ``1 - delta``: a sum of positive terms."""
-    second = math.exp(epsilon + float(log_ndtr(-mu / 2 - epsilon / mu)))
-    return float(ndtr(epsilon / mu - mu / 2)) + second
+    x, y = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    if y > 0:  # no large epsilon is added to a large logarithm
+        second = 0.5 * math.exp(-x * x / 2) * float(erfcx(y / math.sqrt(2)))
+    else:
+        second = math.exp(epsilon + float(log_ndtr(-y)))
+    return float(ndtr(x)) + second
 
 
 def _log_mills_difference(x: float, mu: float) -> float:

@@ -223,8 +223,11 @@ def _trade_off(case: PrivacyCase, evidence: Evidence) -> TradeOffCurves:
     )
 
 
-def _interpolated(false_positive: Sequence[float], false_negative: Sequence[float]) -> list[float]:
-    order = np.argsort(false_positive, kind="stable")
-    rates, missed = np.array(false_positive)[order], np.array(false_negative)[order]
-    curve = np.interp(_RATES, rates, missed, left=1.0).clip(0.0, 1.0)
-    return [float(value) for value in curve]
+def _interpolated(
+    false_positive: Sequence[float], false_negative: Sequence[float]
+) -> list[float | None] | None:
+    """Return the false-negative rates at `_RATES`, None outside the rates that were seen."""
+    if not false_positive:
+        return None
+    curve = np.interp(_RATES, false_positive, false_negative, left=np.nan, right=np.nan)
+    return [None if np.isnan(value) else float(value) for value in curve]

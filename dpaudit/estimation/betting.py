@@ -69,7 +69,7 @@ def falling_limit(log_ceiling: float) -> float:
 
     Examples
     --------
-    >>> falling_limit(math.log(5.0))
+    >>> round(falling_limit(math.log(5.0)), 9)
     0.25
     >>> falling_limit(math.inf)
     0.0

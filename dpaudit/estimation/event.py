@@ -108,18 +108,22 @@ def event_bound(
 
 
 def error_rates(scores_p: Array, scores_q: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return false-positive and false-negative rates at up to 101 thresholds: point estimates.
+    """Return false-positive and false-negative rates at up to 400 thresholds: point estimates.
+
+    Thresholds that fewer than five scores of either side lie beyond are left out.
 
     Examples
     --------
-    >>> rates = error_rates(np.array([1.0, 2.0]), np.array([0.0, 1.0]))
-    >>> rates[0][-1], rates[1][-1]
-    (1.0, 0.0)
+    >>> scores = np.arange(100.0)
+    >>> rates = error_rates(scores, scores)
+    >>> round(rates[0][0], 9), rates[1][0]
+    (0.05, 0.95)
     """
-    pooled = np.concatenate([scores_p, scores_q])
-    thresholds = np.unique(np.quantile(pooled, np.linspace(0, 1, 101), method="nearest"))[::-1]
-    false_positive = tuple(float((scores_q >= t).mean()) for t in thresholds)
-    return false_positive, tuple(float((scores_p < t).mean()) for t in thresholds)
+    pooled = np.unique(np.concatenate([scores_p, scores_q]))
+    chosen = pooled[np.unique(np.linspace(0, len(pooled) - 1, 400).astype(int))][::-1]
+    positive, negative = _share_above(scores_q, chosen), 1 - _share_above(scores_p, chosen)
+    shown = (positive * len(scores_q) >= 5) & (negative * len(scores_p) >= 5)
+    return tuple(positive[shown].tolist()), tuple(negative[shown].tolist())
 
 
 def _require_scores(name: str, scores: Array) -> None:

@@ -176,7 +176,7 @@ def _draw_trade_off(axes: Axes, curves: TradeOffCurves) -> None:
 def _rates(
     axes: Axes,
     curves: TradeOffCurves,
-    rates: Sequence[float] | None,
+    rates: Points | None,
     look: dict[str, Any],
     label: str,
     floor: float,
@@ -184,7 +184,7 @@ def _rates(
     if rates is None:
         return
     pairs = zip(curves.false_positive_rate, rates, strict=False)
-    visible = [(x, y) for x, y in pairs if x >= floor and y >= floor]
+    visible = [(x, y) for x, y in pairs if y is not None and x >= floor and y >= floor]
     if not visible:
         label = f"{label.split(':')[0]} (off the scale: under {number(floor)})"
     axes.plot([x for x, _ in visible], [y for _, y in visible], **look, label=label)
@@ -197,7 +197,7 @@ def _trade_off_floor(curves: TradeOffCurves) -> float:
     """
     drawn = [curve for curve in (curves.measured, curves.proved, curves.claimed) if curve]
     x = curves.false_positive_rate
-    totals = [a + b for curve in drawn for a, b in zip(x, curve, strict=False)]
+    totals = [a + b for curve in drawn for a, b in zip(x, curve, strict=False) if b is not None]
     if min(totals, default=1.0) > 0.2:
         return 0.0
     # Both axes alike: a trade-off is about as informative read from either side.

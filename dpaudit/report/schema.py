@@ -101,14 +101,15 @@ class DeltaCurves(Document):
 class TradeOffCurves(Document):
     """False-negative rate of the best attack against its false-positive rate.
 
-    ``measured`` is the empirical curve of the attack that was run (a point estimate); ``claimed``
-    and ``proved`` are the curves that no attack can go below if the guarantee is true.
+    ``measured`` is the empirical curve of the attack that was run: a point estimate, null where too
+    few transcripts show a rate. ``claimed`` and ``proved`` are the curves that no attack can go
+    below if the guarantee is true.
     """
 
     false_positive_rate: list[float]
     claimed: list[float] | None = None
     proved: list[float] | None = None
-    measured: list[float] | None = None
+    measured: list[float | None] | None = None
 
 
 class Result(Document):

@@ -43,7 +43,7 @@ def verdict_table(results: Sequence[Result]) -> Table:
 
 def _longest(results: Sequence[Result]) -> int:
     """Return the width at which no claim's name is broken, within bounds."""
-    return min(30, max((len(result.claim) for result in results), default=0))
+    return min(20, max((len(result.claim) for result in results), default=0))
 
 
 def _cells(result: Result) -> tuple[str, str, str, str]:

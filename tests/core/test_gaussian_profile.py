@@ -38,6 +38,15 @@ def test_log_delta_agrees_with_sixty_digits(mu):
         assert gaussian.log_delta(mu, epsilon) == pytest.approx(exact, rel=1e-11), x
 
 
+@pytest.mark.parametrize("mu", [1e3, 1e4, 1e6])
+@pytest.mark.parametrize("x", [-8.0, -1.0, 0.0, 1.0, 8.0])
+def test_log_delta_keeps_its_digits_at_huge_epsilons(mu, x):
+    epsilon = mu * (x + mu / 2)
+    exact = float(exact_log_delta(mu, epsilon))
+    # Near 1 - delta = x one rounding of epsilon / mu moves x by mu * 1e-16.
+    assert gaussian.log_delta(mu, epsilon) == pytest.approx(exact, rel=1e-11 + mu * 1e-14)
+
+
 @pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0, 10.0, 100.0])
 @pytest.mark.parametrize("epsilon", [0.0, 1e-6, 1.0, 50.0, 700.0, 5000.0])
 def test_log_delta_over_plain_epsilons(mu, epsilon):

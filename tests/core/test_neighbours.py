@@ -109,6 +109,7 @@ def test_adding_one_record_anywhere_makes_a_pair_and_a_change_besides_does_not(t
     assert pair.swapped().index == pair.index
     np.testing.assert_array_equal(np.delete(more, pair.index, axis=0), features)
     np.testing.assert_array_equal(np.delete(more_labels, pair.index), labels)
+    more[row] = 9  # unlike every other record
     more[(row + 1) % len(more), 0] += 7
     with refused:
         Pair(small, dataset(more, more_labels, more_sizes), ADD_REMOVE_RECORD)

@@ -1,0 +1,206 @@
+"""Blocks of trials: one result whoever computes it, in bounded memory, with errors as they are."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import time
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.execution import (
+    Executor,
+    available_cores,
+    block_size,
+    plan_blocks,
+    stream,
+)
+
+
+def draw(block):
+    """Return numbers that depend on the seed, and on the summation order inside BLAS."""
+    rng = block.generator()
+    matrix = rng.standard_normal((60, 60))
+    return np.linalg.solve(matrix @ matrix.T + np.eye(60), rng.standard_normal(60))
+
+
+def leave_trace(folder, block):
+    (folder / str(block.seed.spawn_key[-1])).touch()
+    return block.trials
+
+
+def blas_threads(block):
+    np.ones((2, 2)) @ np.ones((2, 2))
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def process(block):
+    time.sleep(0.05)
+    return os.getpid()
+
+
+def fail(kind, block):
+    if block.seed.spawn_key[-1] == 2:
+        raise (InvalidArgument("rows", kind, "fewer") if kind == "argument" else MechanismError(kind))
+    return 0
+
+
+@dataclass
+class Recorder:
+    """Progress that remembers what it was told."""
+
+    told: list = field(default_factory=list)
+
+    def start(self, stage, trials):
+        self.told.append((stage, trials))
+
+    def advance(self, trials):
+        self.told.append(trials)
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    return plan_blocks(230, block=10, seed=SeedSequence(5))
+
+
+@pytest.fixture(scope="module")
+def reference(blocks):
+    return [draw(block).tobytes() for block in blocks]
+
+
+both_ways = pytest.mark.parametrize("workers", [1, 2])
+
+
+@both_ways
+@pytest.mark.parametrize("chunk", [1, 3, 100])
+def test_the_result_is_the_same_to_the_last_bit(blocks, reference, workers, chunk):
+    found = Executor(workers=workers, chunk=chunk).map(draw, blocks, "draw")
+    with threadpool_limits(limits=1):
+        reference = [draw(block).tobytes() for block in blocks]
+    assert [result.tobytes() for result in found] == reference
+
+
+def test_two_workers_are_two_processes(blocks):
+    assert len(set(Executor(workers=2).map(process, blocks, "processes"))) == 2
+    assert set(Executor(workers=1).map(process, blocks[:2], "processes")) == {os.getpid()}
+
+
+@both_ways
+def test_a_slow_consumer_is_waited_for(tmp_path, workers):
+    """Results that nobody has taken yet stay few, or memory would not be bounded."""
+    blocks = plan_blocks(100, block=1, seed=SeedSequence(1))
+    results = Executor(workers=workers).map(partial(leave_trace, tmp_path), blocks, "slow")
+    for taken in (1, 2, 3):
+        next(results)
+        time.sleep(0.3)
+        ahead = len(list(tmp_path.iterdir())) - taken
+        assert ahead <= (0 if workers == 1 else 8 * workers)
+    assert 3 + sum(1 for _ in results) == len(list(tmp_path.iterdir())) == 100
+
+
+@both_ways
+def test_a_consumer_may_stop_early(blocks, workers):
+    results = Executor(workers=workers).map(draw, blocks, "stopped")
+    next(results)
+    results.close()
+    gc.collect()  # a warning on the way out would be an error here
+    assert list(Executor(workers=workers).map(process, blocks[:1], "again"))
+
+
+@both_ways
+@pytest.mark.parametrize("chunk", [1, 4])
+def test_an_error_arrives_as_itself(blocks, workers, chunk):
+    executor = Executor(workers=workers, chunk=chunk)
+    with pytest.raises(InvalidArgument, match="^rows: got .*, expected fewer$") as caught:
+        list(executor.map(partial(fail, "argument"), blocks, "failing"))
+    assert caught.value.name == "rows"
+    with pytest.raises(MechanismError, match="^a NaN$"):
+        list(executor.map(partial(fail, "a NaN"), blocks, "failing"))
+
+
+@both_ways
+@pytest.mark.parametrize("chunk", [1, 7, 1000])
+def test_progress_is_told_every_trial_once(workers, chunk):
+    blocks, recorder = plan_blocks(95, block=10, seed=SeedSequence(1)), Recorder()
+    list(Executor(workers=workers, chunk=chunk, progress=recorder).map(draw, blocks, "stage"))
+    assert recorder.told[0] == ("stage", 95)
+    assert sum(recorder.told[1:]) == 95
+    assert len(recorder.told) == 1 + -(-len(blocks) // chunk)
+
+
+@both_ways
+def test_linear_algebra_runs_on_one_thread(blocks, workers):
+    for threads in Executor(workers=workers).map(blas_threads, blocks[:4], "threads"):
+        assert threads
+        assert set(threads) == {1}
+
+
+@pytest.mark.parametrize(("trials", "block"), [(1, 1), (1, 100), (100, 7), (100, 100), (101, 100)])
+def test_a_plan_covers_every_trial_with_seeds_of_their_own(trials, block):
+    blocks = plan_blocks(trials, block, SeedSequence(3))
+    assert sum(b.trials for b in blocks) == trials
+    assert {b.trials for b in blocks[:-1]} <= {block}
+    assert 0 < blocks[-1].trials <= block
+    states = {b.seed.generate_state(4).tobytes() for b in blocks}
+    assert len(states) == len(blocks)
+
+
+def test_planning_twice_gives_the_same_plan():
+    seed = stream(9, "certifying")
+    first, second = (plan_blocks(50, 7, seed) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        assert one.trials == other.trials
+        assert one.generator().bytes(16) == other.generator().bytes(16) == one.generator().bytes(16)
+    assert seed.n_children_spawned == 0
+
+
+def test_more_trials_keep_the_blocks_there_were():
+    few, many = (plan_blocks(trials, 10, SeedSequence(1)) for trials in (30, 50))
+    assert [b.seed.spawn_key for b in few] == [b.seed.spawn_key for b in many[:3]]
+
+
+def test_no_two_purposes_share_a_stream():
+    """Certifying trials that repeat the pilot's would void every bound."""
+    names = [(), ("pilot",), ("certifying",), ("pilot", "dataset"), ("dataset", "pilot")]
+    seeds = [stream(seed, *name) for seed in (0, 1, 2**70) for name in names]
+    blocks = [block.seed for seed in seeds for block in plan_blocks(30, 10, seed)]
+    states = {seed.generate_state(4).tobytes() for seed in (*seeds, *blocks)}
+    assert len(states) == len(seeds) + len(blocks)
+    again = stream(1, "pilot").generate_state(4)
+    np.testing.assert_array_equal(again, stream(1, "pilot").generate_state(4))
+
+
+@pytest.mark.parametrize("bytes_per_trial", [0, 1, 8, 1000, 2**18, 2**20, 3 * 2**20, 2**26, 2**40])
+def test_a_block_is_a_power_of_two_that_fits(bytes_per_trial):
+    size = block_size(bytes_per_trial)
+    assert 1 <= size <= 256
+    assert size & (size - 1) == 0
+    assert size == 1 or size * bytes_per_trial <= 64 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("workers", lambda: Executor(workers=0)),
+        ("chunk", lambda: Executor(chunk=0)),
+        ("workers", lambda: Executor(workers=1.5)),
+        ("trials", lambda: plan_blocks(0, 1, SeedSequence(1))),
+        ("block", lambda: plan_blocks(1, 0, SeedSequence(1))),
+        ("seed", lambda: stream(-1, "pilot")),
+        ("seed", lambda: stream(None, "pilot")),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(name, call):
+    with pytest.raises(InvalidArgument, match=f"^{re.escape(name)}: got"):
+        call()
+
+
+def test_there_is_a_core_to_work_on():
+    assert 1 <= available_cores() <= (os.cpu_count() or 1)
