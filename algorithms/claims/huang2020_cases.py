@@ -11,8 +11,8 @@ from numpy.random import default_rng
 from pydantic import BaseModel, ConfigDict, Field
 from scipy.optimize import brentq
 
-from algorithms.claims.lemma5_search import Search
 from algorithms.claims.assumptions import loss_outcomes
+from algorithms.claims.lemma5_search import Search
 from algorithms.graphs import Graph, from_edges, graph_called
 from algorithms.losses import LOSSES, loss_called
 from algorithms.multistep import MultiStepADMM, published_noise_multiplier

@@ -29,10 +29,10 @@ def verdict_table(results: Sequence[Result]) -> Table:
     from rich.table import Table
 
     table = Table(title="Verdicts", title_justify="left", show_lines=True)
-    table.add_column("Claim", overflow="fold", min_width=_longest(results), max_width=30)
+    table.add_column("Claim", overflow="fold", max_width=30, no_wrap=_short(results))
     table.add_column("Claimed", overflow="fold", max_width=20)
     table.add_column("Proved", overflow="fold", max_width=20)
-    table.add_column("Measured", overflow="fold", max_width=24)
+    table.add_column("Measured", max_width=24)
     table.add_column("Verdict", no_wrap=True)
     for result in results:
         claim, claimed, proved, measured = (escape(cell) for cell in _cells(result))
@@ -41,9 +41,9 @@ def verdict_table(results: Sequence[Result]) -> Table:
     return table
 
 
-def _longest(results: Sequence[Result]) -> int:
-    """Return the width at which no claim's name is broken, within bounds."""
-    return min(20, max((len(result.claim) for result in results), default=0))
+def _short(results: Sequence[Result]) -> bool:
+    """Return whether all names are short enough to stay whole on a narrow terminal."""
+    return all(len(result.claim) <= 20 for result in results)
 
 
 def _cells(result: Result) -> tuple[str, str, str, str]:

@@ -82,7 +82,7 @@ def test_a_true_mean_is_rarely_fallen_short_of(law, bound):
 def test_wealth_is_an_e_value(law):
     """Its mean is 1 at the true mean, exactly; few observations keep the average readable."""
     rng = np.random.default_rng(13)
-    samples = logs(law(rng, (60_000, 3)))
+    samples = logs(law(rng, (20_000, 3)))
     for stakes in ((0.05,), (0.01, 0.1, 0.2)):
         wealth = np.exp([log_wealth_rising(sample, 0.0, stakes) for sample in samples])
         assert wealth.mean() == pytest.approx(1.0, abs=5 * wealth.std() / math.sqrt(len(wealth)))
@@ -91,21 +91,30 @@ def test_wealth_is_an_e_value(law):
 # Negative controls: the bound above is not idle
 
 
-def test_a_halved_threshold_is_caught():
-    rng = np.random.default_rng(14)
-    stakes = Stakes.planned(1.0, OBSERVATIONS, ALPHA, math.inf).rise
-    samples = logs(exponential(rng, (REPETITIONS, OBSERVATIONS)))
-    wealths = [log_wealth_rising(sample, 0.0, stakes) for sample in samples]
-    assert sum(w >= -0.5 * math.log(ALPHA) for w in wealths) > ALLOWED
+def two_point(rng, top, repetitions):
+    """One observation each where Markov's inequality is sharp: ``top`` or nothing, mean 1."""
+    return logs(top * (rng.random((repetitions, 1)) < 1 / top))
 
 
-def test_choosing_the_stake_afterwards_is_caught():
-    """The best of many stakes on the data they are judged by is no e-value."""
-    rng = np.random.default_rng(15)
-    grid = np.concatenate([np.geomspace(0.003, 0.9, 25)])
-    ratio = exponential(rng, (REPETITIONS, 1000))
-    best = np.max([np.log1p(b * (ratio - 1)).sum(axis=1) for b in grid], axis=0)
-    assert (best >= -math.log(ALPHA)).sum() > ALLOWED
+@pytest.mark.parametrize(("share", "caught"), [(1.0, False), (0.5, True)])
+def test_a_halved_threshold_is_caught(share, caught):
+    """On most laws half of log(1/alpha) would go unnoticed: the normal limit leaves that room."""
+    rng, threshold = np.random.default_rng(14), -share * math.log(ALPHA)
+    samples = two_point(rng, math.exp(threshold + 1e-6), REPETITIONS)
+    wealths = [log_wealth_rising(sample, 0.0, (1.0,)) for sample in samples]
+    assert (sum(w >= threshold for w in wealths) > ALLOWED) is caught
+
+
+def test_choosing_the_stake_and_the_end_afterwards_is_caught():
+    """One stake may be watched as long as one likes; the best of many after the fact may not."""
+    rng, repetitions = np.random.default_rng(15), 2000
+    ratio = exponential(rng, (repetitions, 1000))
+    highest = [
+        np.cumsum(np.log1p(b * (ratio - 1)), axis=1).max(axis=1) for b in np.geomspace(0.01, 1, 15)
+    ]
+    allowed = binom.isf(1e-6, repetitions, ALPHA)
+    assert all((wealth >= -math.log(ALPHA)).sum() <= allowed for wealth in highest)
+    assert (np.max(highest, axis=0) >= -math.log(ALPHA)).sum() > allowed
 
 
 def test_a_stake_beyond_the_limit_is_caught():
@@ -137,7 +146,7 @@ def test_the_falling_test_is_close():
     log_mean = math.log(1 + 4 * beta(rng, 1_000_000).std() / math.sqrt(n))
     stakes = Stakes.planned(1.3, n, ALPHA, math.log(5.0)).fall
     wealths = [log_wealth_falling(logs(beta(rng, n)), log_mean, stakes) for _ in range(200)]
-    assert np.mean(np.array(wealths) >= -math.log(ALPHA)) > 0.9
+    assert np.mean(np.array(wealths) > -math.log(ALPHA)) > 0.7
 
 
 # Corners
