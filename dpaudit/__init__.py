@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         PureDP,
         ZeroConcentratedDP,
     )
-    from dpaudit.mechanism import HasLaw, Mechanism, TiltedSample
+    from dpaudit.mechanism import HasLaw, Mechanism, Tiltable, TiltedSample
     from dpaudit.neighbours import Pair, relation
 
 _HOME = {
@@ -51,6 +51,7 @@ _HOME = {
     "Sequence": "events",
     "Settings": "claims",
     "Step": "gaussian_steps",
+    "Tiltable": "mechanism",
     "TiltedSample": "mechanism",
     "ZeroConcentratedDP": "guarantees",
     "audit_case": "audit.run",
@@ -82,6 +83,7 @@ __all__ = [
     "Sequence",
     "Settings",
     "Step",
+    "Tiltable",
     "TiltedSample",
     "ZeroConcentratedDP",
     "audit_case",

@@ -76,6 +76,18 @@ class HasLaw(Protocol[DatasetT]):
         """Return ``log p / q`` of each transcript, shape ``(R,)``."""
         ...
 
+    def uniform_residuals(self, transcripts: Array, dataset: DatasetT) -> Array:
+        """Return the probability-integral transform of the noise, shape ``(R, k)``.
+
+        On transcripts drawn from ``dataset`` the entries are independent and uniform on (0, 1).
+        """
+        ...
+
+
+@runtime_checkable
+class Tiltable(HasLaw[DatasetT], Protocol[DatasetT]):
+    """A mechanism with a law that can also be drawn tilted: what an exact-loss audit needs."""
+
     def sample_tilted(
         self, pair: Pair[DatasetT], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
@@ -86,13 +98,6 @@ class HasLaw(Protocol[DatasetT]):
         """Return bounds on ``sum_t K_t(tilt)`` that hold for every transcript.
 
         The upper one may be infinite: the audit then has no upper end.
-        """
-        ...
-
-    def uniform_residuals(self, transcripts: Array, dataset: DatasetT) -> Array:
-        """Return the probability-integral transform of the noise, shape ``(R, k)``.
-
-        On transcripts drawn from ``dataset`` the entries are independent and uniform on (0, 1).
         """
         ...
 

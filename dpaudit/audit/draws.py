@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpaudit.errors import MechanismError
 from dpaudit.estimation.exact_loss import TiltedLosses
 from dpaudit.execution import Block, Executor, block_size, plan_blocks, stream
-from dpaudit.mechanism import HasLaw, Mechanism, checked_sample
+from dpaudit.mechanism import HasLaw, Mechanism, Tiltable, checked_sample
 from dpaudit.neighbours import Pair
 
 Array = NDArray[np.float64]
@@ -113,7 +113,7 @@ class Drawer:
 
 
 def tilted_block(
-    mechanism: HasLaw[Any], pair: Pair[Any], tilt: float, block: Block
+    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float, block: Block
 ) -> tuple[Array, Array]:
     """Return the privacy losses and log-moments of a block of tilted trials."""
     sample = mechanism.sample_tilted(pair, tilt, block.trials, block.generator())
@@ -139,7 +139,7 @@ def residual_block(mechanism: HasLaw[Any], dataset: Any, block: Block) -> Array:
 
 
 def consistency_block(
-    mechanism: HasLaw[Any], pair: Pair[Any], tilt: float, block: Block
+    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float, block: Block
 ) -> tuple[Array, Array]:
     """Return the losses of a block of tilted trials, computed in two ways."""
     sample = mechanism.sample_tilted(pair, tilt, block.trials, block.generator())

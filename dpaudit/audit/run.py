@@ -17,7 +17,7 @@ from dpaudit.case import Case, PrivacyCase, SensitivityCase
 from dpaudit.claims import Claim, Settings
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import Executor, one_thread, stream
-from dpaudit.mechanism import HasLaw
+from dpaudit.mechanism import Tiltable
 from dpaudit.report.schema import Result
 
 
@@ -73,12 +73,13 @@ def audit_case(
 
 def _privacy_evidence(case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int) -> Any:
     alpha = 1 - settings.confidence
-    has_law = isinstance(case.mechanism, HasLaw)
-    if settings.estimator == "exact-loss" and not has_law:
+    tiltable = isinstance(case.mechanism, Tiltable)
+    if settings.estimator == "exact-loss" and not tiltable:
         given = Shown("exact-loss")
-        raise InvalidArgument("estimator", given, "event: the law of these outputs is not known")
+        expected = "event: the law of these outputs is not known, or cannot be drawn tilted"
+        raise InvalidArgument("estimator", given, expected)
     exact = settings.estimator == "exact-loss" or (
-        settings.estimator == "auto" and has_law and case.at_delta > 0
+        settings.estimator == "auto" and tiltable and case.at_delta > 0
     )
     if exact:
         if settings.attack is not None:
