@@ -52,7 +52,10 @@ def test_a_value_that_cannot_pickle_still_crosses_a_process_border():
 
 
 def test_shown_words_come_without_quotes():
-    assert str(InvalidArgument("pair", Shown("2 records"), "one")) == "pair: got 2 records, expected one"
+    assert (
+        str(InvalidArgument("pair", Shown("2 records"), "one"))
+        == "pair: got 2 records, expected one"
+    )
     assert repr(Shown("x")) == "x"
 
 

@@ -48,7 +48,9 @@ def process(block):
 
 def fail(kind, block):
     if block.seed.spawn_key[-1] == 2:
-        raise (InvalidArgument("rows", kind, "fewer") if kind == "argument" else MechanismError(kind))
+        raise (
+            InvalidArgument("rows", kind, "fewer") if kind == "argument" else MechanismError(kind)
+        )
     return 0
 
 
@@ -118,10 +120,10 @@ def test_a_consumer_may_stop_early(blocks, workers):
 @pytest.mark.parametrize("chunk", [1, 4])
 def test_an_error_arrives_as_itself(blocks, workers, chunk):
     executor = Executor(workers=workers, chunk=chunk)
-    with pytest.raises(InvalidArgument, match="^rows: got .*, expected fewer$") as caught:
+    with pytest.raises(InvalidArgument, match=r"^rows: got .*, expected fewer$") as caught:
         list(executor.map(partial(fail, "argument"), blocks, "failing"))
     assert caught.value.name == "rows"
-    with pytest.raises(MechanismError, match="^a NaN$"):
+    with pytest.raises(MechanismError, match=r"^a NaN$"):
         list(executor.map(partial(fail, "a NaN"), blocks, "failing"))
 
 

@@ -95,17 +95,17 @@ def test_the_trade_off_agrees_with_delta(guarantee):
 @every_guarantee
 @pytest.mark.parametrize("rate", [-0.1, 1.1, math.nan, None, "0.5"])
 def test_a_bad_rate_is_refused_by_name(guarantee, rate):
-    with pytest.raises(InvalidArgument, match="^false_positive_rate: got"):
+    with pytest.raises(InvalidArgument, match=r"^false_positive_rate: got"):
         guarantee.trade_off(rate)
 
 
 @every_guarantee
 def test_bad_questions_are_refused_by_name(guarantee):
     for delta in (-1e-9, 1.0, math.nan, True):
-        with pytest.raises(InvalidArgument, match="^delta: got"):
+        with pytest.raises(InvalidArgument, match=r"^delta: got"):
             guarantee.epsilon(delta)
     for epsilon in (-1e-9, math.inf, math.nan, "1"):
-        with pytest.raises(InvalidArgument, match="^epsilon: got"):
+        with pytest.raises(InvalidArgument, match=r"^epsilon: got"):
             guarantee.delta(epsilon)
 
 
@@ -119,7 +119,7 @@ def test_bad_parameters_are_refused_by_name(kind, name, value):
 
 
 def test_a_bad_delta_of_a_claim_is_refused():
-    with pytest.raises(InvalidArgument, match="^delta: got 1"):
+    with pytest.raises(InvalidArgument, match=r"^delta: got 1"):
         ApproximateDP(1.0, 1.0)
 
 

@@ -178,7 +178,9 @@ def test_labels_on_one_side_only_are_no_pair():
 def test_duplicates_are_told_apart_by_their_node_only(small, large):
     same = np.ones((4, 2))
     node = int(np.argmax(np.subtract(large, small)))
-    pair = Pair(dataset(same[:3], node_sizes=small), dataset(same, node_sizes=large), ADD_REMOVE_RECORD)
+    pair = Pair(
+        dataset(same[:3], node_sizes=small), dataset(same, node_sizes=large), ADD_REMOVE_RECORD
+    )
     assert pair.neighbour.node_of(pair.index) == node
 
 
@@ -210,9 +212,9 @@ def test_two_more_records_are_no_pair():
 
 @pytest.mark.parametrize("value", [None, 1.0, "a", [[1], [1, 2]], [np.nan], [np.inf], object()])
 def test_what_holds_no_records_is_refused_by_its_side(value):
-    with pytest.raises(InvalidArgument, match="^dataset: got"):
+    with pytest.raises(InvalidArgument, match=r"^dataset: got"):
         Pair(value, np.zeros(1), REPLACE_RECORD)
-    with pytest.raises(InvalidArgument, match="^neighbour: got"):
+    with pytest.raises(InvalidArgument, match=r"^neighbour: got"):
         Pair(np.zeros(1), value, REPLACE_RECORD)
 
 

@@ -16,7 +16,9 @@ NOT_NUMBERS = (None, "1", b"1", True, np.True_, [1.0], {}, 1j, np.complex64(1), 
 TOO_LARGE = 10**400
 
 
-@pytest.mark.parametrize("value", [0, -1.5, np.float32(0.5), np.int64(3), Fraction(1, 2), Decimal("2")])
+@pytest.mark.parametrize(
+    "value", [0, -1.5, np.float32(0.5), np.int64(3), Fraction(1, 2), Decimal("2")]
+)
 def test_real_takes_every_kind_of_number(value):
     number = check.real("x", value)
     assert type(number) is float
@@ -56,14 +58,14 @@ def test_an_integer_may_be_any_integer_type(value):
 
 @pytest.mark.parametrize("value", [1, 2.0, "2", True, np.True_, None, np.float64(2), np.array([2])])
 def test_an_integer_is_not_guessed(value):
-    with pytest.raises(InvalidArgument, match="n: got .*, expected an integer, at least 2"):
+    with pytest.raises(InvalidArgument, match=r"n: got .*, expected an integer, at least 2"):
         check.integer("n", value, least=2)
 
 
 def test_a_choice_is_one_of_the_options():
     assert check.choice("kind", "a", ("a", "b")) == "a"
     for value in ("c", None, ["a"], np.array(["a", "b"])):
-        with pytest.raises(InvalidArgument, match="kind: got .*, expected one of: a, b"):
+        with pytest.raises(InvalidArgument, match=r"kind: got .*, expected one of: a, b"):
             check.choice("kind", value, ("a", "b"))
 
 

@@ -82,7 +82,7 @@ def test_a_true_mean_is_rarely_fallen_short_of(law, bound):
 def test_wealth_is_an_e_value(law):
     """Its mean is 1 at the true mean, exactly; few observations keep the average readable."""
     rng = np.random.default_rng(13)
-    samples = logs(law(rng, (20_000, 3)))
+    samples = logs(law(rng, (8000, 3)))
     for stakes in ((0.05,), (0.01, 0.1, 0.2)):
         wealth = np.exp([log_wealth_rising(sample, 0.0, stakes) for sample in samples])
         assert wealth.mean() == pytest.approx(1.0, abs=5 * wealth.std() / math.sqrt(len(wealth)))
@@ -102,7 +102,7 @@ def test_a_halved_threshold_is_caught(share, caught):
     rng, threshold = np.random.default_rng(14), -share * math.log(ALPHA)
     samples = two_point(rng, math.exp(threshold + 1e-6), REPETITIONS)
     wealths = [log_wealth_rising(sample, 0.0, (1.0,)) for sample in samples]
-    assert (sum(w >= threshold for w in wealths) > ALLOWED) is caught
+    assert bool(sum(w >= threshold for w in wealths) > ALLOWED) == caught
 
 
 def test_choosing_the_stake_and_the_end_afterwards_is_caught():
