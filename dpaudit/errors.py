@@ -68,6 +68,10 @@ class MechanismError(DpauditError):
     """A mechanism broke its contract: wrong shape, non-finite output, or an exception."""
 
 
+class ConvergenceError(DpauditError):
+    """A solver stopped short of its stated tolerance; the message names the trial."""
+
+
 class UnsupportedEvent(DpauditError):
     """No theorem covers this event, so no guarantee is given."""
 

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from dpaudit import _validate as check
-from dpaudit.errors import UnsupportedEvent
+from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees import GaussianDP
 
 
@@ -37,6 +37,34 @@ class GaussianRelease:
         check.integer("count", self.count, least=0)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PoissonSubsampledGaussian:
+    """``count`` adaptive releases of a sum over a Poisson sample of records, with Gaussian noise.
+
+    Each time, each record enters the sample independently; its term has L2 norm at most 1. Removing
+    a record moves the sum by at most 1, replacing it by at most 2.
+
+    Parameters
+    ----------
+    sampling_ratio
+        Probability with which a record enters a sample.
+    noise_multiplier
+        Standard deviation of each coordinate of the noise, in the unit of a term's largest norm.
+    count
+        How many such releases.
+    """
+
+    sampling_ratio: float
+    noise_multiplier: float
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        if check.positive("sampling_ratio", self.sampling_ratio) > 1:
+            raise InvalidArgument("sampling_ratio", self.sampling_ratio, "a number in (0, 1]")
+        check.positive("noise_multiplier", self.noise_multiplier)
+        check.integer("count", self.count, least=0)
+
+
 @dataclass(frozen=True)
 class Sequence:
     """Events one after the other; each may depend on the outputs before it."""
@@ -44,7 +72,7 @@ class Sequence:
     events: tuple[Event, ...]
 
 
-Event = GaussianRelease | Sequence
+Event = GaussianRelease | PoissonSubsampledGaussian | Sequence
 
 
 def gaussian_guarantee(event: Event) -> GaussianDP:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,17 +52,24 @@ class Relation:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The parts of a dataset a relation looks at."""
+    """The parts of a dataset a relation looks at.
+
+    ``public`` is empty for plain records. Data of several tables put there what no neighbour may
+    change, such as which tuples a join puts together; their labels need not be one a row.
+    """
 
     features: NDArray[np.float64]
     labels: NDArray[np.float64]
     node_sizes: tuple[int, ...]
+    public: tuple[NDArray[np.int64], ...] = ()
 
     @classmethod
     def of(cls, name: str, dataset: object) -> Table:
-        """Read a `Dataset`, or an array whose first axis is records."""
+        """Read a `Dataset`, a `Tabular`, or an array whose first axis is records."""
         if isinstance(dataset, Dataset):
             return cls(dataset.features, dataset.labels, dataset.node_sizes)
+        if isinstance(dataset, Tabular):
+            return dataset.as_table()
         try:
             array = np.asarray(dataset, dtype=np.float64)
         except (TypeError, ValueError):
@@ -71,6 +78,15 @@ class Table:
             raise InvalidArgument(name, dataset, "a Dataset or an array of finite records")
         records = array.reshape(len(array), math.prod(array.shape[1:]))
         return cls(records, np.empty(0), (len(array),))
+
+
+@runtime_checkable
+class Tabular(Protocol):
+    """Data of a shape of its own that can say what a relation should compare."""
+
+    def as_table(self) -> Table:
+        """Return features, labels, how many rows each owner holds, and what is public."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +158,20 @@ def _same_shape(one: Table, other: Table) -> None:
     if one.features.shape != other.features.shape or one.node_sizes != other.node_sizes:
         given = Shown(f"shapes {one.features.shape} and {other.features.shape}")
         raise InvalidArgument("pair", given, "datasets of the same shape, split alike over nodes")
+    if not _same_public(one, other) or one.labels.shape != other.labels.shape:
+        given = Shown("tables that are joined differently")
+        raise InvalidArgument("pair", given, "the same join on both sides")
+
+
+def _same_public(one: Table, other: Table) -> bool:
+    same_number = len(one.public) == len(other.public)
+    return same_number and all(map(np.array_equal, one.public, other.public))
+
+
+def _plain(one: Table, other: Table) -> None:
+    if one.public or other.public:
+        expected = "plain records; of joined tables, a tuple, a label or a column is replaced"
+        raise InvalidArgument("pair", Shown("joined tables"), expected)
 
 
 def _same_kind(one: Table, other: Table) -> None:
@@ -157,6 +187,7 @@ def _rows_differ(one: Table, other: Table) -> NDArray[np.bool_]:
 
 
 def _replaced_record(one: Table, other: Table) -> int:
+    _plain(one, other)
     _same_shape(one, other)
     return _only("records", _rows_differ(one, other))
 
@@ -175,7 +206,17 @@ def _replaced_column(one: Table, other: Table) -> int:
     return _only("columns", (one.features != other.features).any(axis=0))
 
 
+def _replaced_tuple(one: Table, other: Table) -> int:
+    if not (one.public and other.public):
+        raise InvalidArgument("pair", Shown("plain records"), "joined tables on both sides")
+    _same_shape(one, other)
+    if not np.array_equal(one.labels, other.labels):
+        raise InvalidArgument("pair", Shown("differing labels"), "labels that are the same")
+    return _only("tuples", (one.features != other.features).any(axis=1))
+
+
 def _added_record(one: Table, other: Table) -> int:
+    _plain(one, other)
     _same_kind(one, other)
     longer, shorter = (one, other) if len(one.features) > len(other.features) else (other, one)
     start, stop = _node_that_shrank(longer, shorter)
@@ -220,8 +261,14 @@ REPLACE_LABEL = Relation("replace-label", "the label of one record is replaced",
 REPLACE_COLUMN = Relation(
     "replace-column", "one feature column is replaced, the labels are public", _replaced_column
 )
+REPLACE_TUPLE = Relation(
+    "replace-tuple",
+    "the features of one tuple of one table are replaced; keys and labels are public",
+    _replaced_tuple,
+)
 RELATIONS: dict[str, Relation] = {
-    r.name: r for r in (REPLACE_RECORD, ADD_REMOVE_RECORD, REPLACE_LABEL, REPLACE_COLUMN)
+    r.name: r
+    for r in (REPLACE_RECORD, ADD_REMOVE_RECORD, REPLACE_LABEL, REPLACE_COLUMN, REPLACE_TUPLE)
 }
 
 

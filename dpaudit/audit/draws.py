@@ -87,10 +87,13 @@ class Drawer:
         task = partial(residual_block, self.mechanism, dataset)
         return np.concatenate(list(self._map(task, trials, purpose, swapped)))
 
-    def both_losses(self, tilt: float, trials: int, purpose: str) -> tuple[Array, Array]:
+    def both_losses(
+        self, swapped: bool, tilt: float, trials: int, purpose: str
+    ) -> tuple[Array, Array]:
         """Return tilted losses as summed while sampling, and as computed from the transcripts."""
-        task = partial(consistency_block, self.mechanism, self.pair, tilt)
-        parts = self._map(task, trials, purpose, swapped=False)
+        pair = self.pair.swapped() if swapped else self.pair
+        task = partial(consistency_block, self.mechanism, pair, tilt)
+        parts = self._map(task, trials, purpose, swapped)
         first, second = (np.concatenate(part) for part in zip(*parts, strict=True))
         return first, second
 

@@ -13,6 +13,7 @@ from dpaudit import registry
 from dpaudit.audit import black_box, white_box
 from dpaudit.audit.assemble import privacy_result, sensitivity_result
 from dpaudit.audit.draws import Drawer
+from dpaudit.audit.evidence import Evidence
 from dpaudit.case import Case, PrivacyCase, SensitivityCase
 from dpaudit.claims import Claim, Settings
 from dpaudit.errors import InvalidArgument, Shown
@@ -71,7 +72,9 @@ def audit_case(
             return sensitivity_result(claim, case, attained, settings, trials, rerun)
 
 
-def _privacy_evidence(case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int) -> Any:
+def _privacy_evidence(
+    case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int
+) -> Evidence:
     alpha = 1 - settings.confidence
     tiltable = isinstance(case.mechanism, Tiltable)
     if settings.estimator == "exact-loss" and not tiltable:

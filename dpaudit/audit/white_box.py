@@ -26,6 +26,7 @@ from dpaudit.estimation.self_check import (
     consistency_check,
     likelihood_ratio_checks,
     uniformity_check,
+    weight_check,
 )
 
 Array = NDArray[np.float64]
@@ -34,6 +35,7 @@ Array = NDArray[np.float64]
 _LOWER, _UPPER, _BAND = 0.4, 0.4, 0.2
 _GRID = 41
 _RESIDUALS = 200_000
+_CONSISTENCY = 64
 
 
 def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evidence:
@@ -56,10 +58,10 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
     log_delta = math.log(case.at_delta)
     pilot = min(max(trials // 5, 200), 2000)
     plain = tuple(drawer.losses(side, pilot, "checking the law") for side in (False, True))
-    checks = _self_checks(drawer, plain, pilot)
     directions = [
         _direction(drawer, plain, side, log_delta, pilot, trials) for side in (False, True)
     ]
+    enough = _residual_trials(drawer, trials)
     lower = lower_end(directions, log_delta, _LOWER * alpha)
     upper = upper_end(directions, log_delta, _UPPER * alpha)
     estimate = max(d.losses.estimate(log_delta) for d in directions)
@@ -78,9 +80,10 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
         },
         counts={
             "certifying, per dataset": trials,
-            "pilot and law checks, per dataset": _drawn_before(drawer, pilot),
+            "pilots, at most, per dataset": 2 * pilot,
+            "checking the law, per dataset": pilot + enough + _CONSISTENCY,
         },
-        self_checks=checks,
+        self_checks=_self_checks(drawer, plain, directions, enough),
         epsilons=epsilons,
         band=_band(directions, epsilons, _BAND * alpha),
         roc=error_rates(*plain),
@@ -88,25 +91,28 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
     )
 
 
-def _self_checks(drawer: Drawer, plain: tuple[Array, ...], pilot: int) -> tuple[SelfCheck, ...]:
-    enough = _residual_trials(drawer, pilot)
-    named = (("dataset", False), ("neighbour", True))
-    uniform = [
-        uniformity_check(name, drawer.residuals(side, enough, "checking the noise"))
-        for name, side in named
-    ]
-    both = drawer.both_losses(1.0, min(pilot, 64), "checking the loss")
-    return (*likelihood_ratio_checks(*plain), *uniform, consistency_check(*both))
+def _self_checks(
+    drawer: Drawer, plain: tuple[Array, ...], directions: list[Direction], enough: int
+) -> tuple[SelfCheck, ...]:
+    """Return the checks of the losses, the noise, the weights and both ways to sum a loss."""
+    checks = likelihood_ratio_checks(*plain)
+    for name, swapped in (("dataset", False), ("neighbour", True)):
+        direction = directions[swapped]
+        tilt, pilot = direction.losses.tilt, direction.pilot
+        checks += [
+            uniformity_check(name, drawer.residuals(swapped, enough, "checking the noise")),
+            weight_check(name, pilot.log_mgf - tilt * pilot.privacy_loss),
+            consistency_check(
+                name, *drawer.both_losses(swapped, tilt, _CONSISTENCY, "checking the loss")
+            ),
+        ]
+    return tuple(checks)
 
 
-def _residual_trials(drawer: Drawer, pilot: int) -> int:
-    """Return how many transcripts give enough residuals; a block is enough of long ones."""
+def _residual_trials(drawer: Drawer, trials: int) -> int:
+    """Return how many transcripts give enough residuals; few of long ones do."""
     one = drawer.residuals(False, 1, "checking the noise")
-    return int(min(pilot, max(64, -(-_RESIDUALS // len(one)))))
-
-
-def _drawn_before(drawer: Drawer, pilot: int) -> int:
-    return 2 * pilot + _residual_trials(drawer, pilot) + min(pilot, 64)
+    return int(min(trials, max(_CONSISTENCY, -(-_RESIDUALS // len(one)))))
 
 
 def _direction(

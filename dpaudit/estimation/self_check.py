@@ -11,7 +11,8 @@ without tilting, on both datasets, each with a false-alarm probability far below
 * The probability-integral transform of the noise is uniform (Kolmogorov-Smirnov): the noise that
   was drawn is the noise the law assumes.
 
-And one on the tilted trials: the loss summed while sampling equals the loss of the transcript.
+And two on tilted trials: the weights average to at most 1, and the loss summed while sampling
+equals the loss of the transcript.
 """
 
 from __future__ import annotations
@@ -77,12 +78,12 @@ def uniformity_check(name: str, residuals: Array) -> SelfCheck:
     )
 
 
-def consistency_check(while_sampling: Array, from_transcripts: Array) -> SelfCheck:
+def consistency_check(name: str, while_sampling: Array, from_transcripts: Array) -> SelfCheck:
     """Return the check that two computations of the same losses agree, shape ``(R,)``."""
     scale = 1 + np.abs(from_transcripts)
     gap = float(np.max(np.abs(while_sampling - from_transcripts) / scale))
     return SelfCheck(
-        name="loss of the transcript",
+        name=f"loss of transcripts of the {name}",
         statement="the loss summed while sampling equals the loss computed from the transcript",
         passed=bool(gap <= _MISMATCH),
         statistic=gap,

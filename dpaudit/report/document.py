@@ -68,9 +68,20 @@ def write_report(report: Report, directory: str | os.PathLike[str]) -> ReportPat
         paths.markdown: render_markdown(as_read),
         paths.html: render_html(as_read),
     }
+    write_files(folder, {path: content.encode("utf-8") for path, content in contents.items()})
+    return paths
+
+
+def write_files(folder: Path, contents: Mapping[Path, bytes]) -> None:
+    """Write files of one folder together: all are complete before any takes its place.
+
+    Raises
+    ------
+    DataError
+        If the folder or a file in it cannot be written.
+    """
     with _saying_where(folder):
         _write_all(folder, contents)
-    return paths
 
 
 def prepare_directory(directory: str | os.PathLike[str]) -> None:
@@ -139,12 +150,12 @@ def _to_json(report: Report) -> str:
     return text
 
 
-def _write_all(folder: Path, contents: Mapping[Path, str]) -> None:
+def _write_all(folder: Path, contents: Mapping[Path, bytes]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     finished = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in contents}
     try:
         for path, part in finished.items():
-            _write_through(part, contents[path].encode("utf-8"))
+            _write_through(part, contents[path])
         for path, part in finished.items():
             os.replace(part, path)
     finally:

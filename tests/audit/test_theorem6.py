@@ -123,6 +123,26 @@ def test_a_law_that_is_not_the_code_s_withholds_the_number():
     assert "Nothing is certified" in result.reason
 
 
+class HeavyWeights(GaussianSteps):
+    """Overstates its log-moments, and gives no bound that would betray it."""
+
+    def sample_tilted(self, pair, tilt, trials, rng):
+        sample = super().sample_tilted(pair, tilt, trials, rng)
+        return replace(sample, log_mgf=2 * sample.log_mgf)
+
+    def log_mgf_bounds(self, pair, tilt):
+        return 0.0, math.inf
+
+
+def test_overstated_weights_cannot_refute():
+    settings = Settings(epsilon=1.0, trials=1000)
+    case = theorem6(settings, Parameters())
+    broken = replace(case, mechanism=HeavyWeights(case.mechanism.process))
+    result = audit_case(claim(THEOREM_6), broken, settings, Executor(), "rerun")
+    assert any("weights" in c.name for c in result.self_checks if not c.passed)
+    assert result.verdict == "not refuted"
+
+
 def test_halved_noise_with_its_own_law_is_refuted_as_a_broken_mechanism():
     settings = Settings(epsilon=1.0, trials=1000)
     case = theorem6(settings, Parameters())

@@ -46,7 +46,7 @@ def test_no_false_alarm(mu, trials):
         p, q = run(mu, rng, trials)
         assert passed(likelihood_ratio_checks(loss(p, mu), loss(q, mu)))
         assert uniformity_check("dataset", ndtr(p)).passed
-        assert consistency_check(loss(p, mu), loss(p, mu) * (1 + 1e-12)).passed
+        assert consistency_check("dataset", loss(p, mu), loss(p, mu) * (1 + 1e-12)).passed
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 5.0])
@@ -126,7 +126,7 @@ def test_two_different_losses_are_noticed(gap):
     one = np.linspace(-5, 5, 100)
     other = one.copy()
     other[37] += gap * (1 + abs(other[37]))
-    assert not consistency_check(one, other).passed
+    assert not consistency_check("dataset", one, other).passed
 
 
 def test_what_is_no_number_never_passes():
@@ -150,7 +150,7 @@ def test_a_check_says_what_it_found():
     for check in (
         *likelihood_ratio_checks(loss(p, 1.0), loss(q, 1.0)),
         uniformity_check("neighbour", ndtr(p)),
-        consistency_check(p, p),
+        consistency_check("dataset", p, p),
         weight_check("dataset", -np.ones(9)),
     ):
         assert check.name

@@ -1,0 +1,1 @@
+"""The papers' figures, drawn again: the numbers, the picture, and what the paper says of it."""
