@@ -121,14 +121,18 @@ class GaussianSteps(Generic[DatasetT, StateT]):
         return TiltedSample(np.stack(outputs, axis=1), loss, log_mgf, tilt)
 
     def privacy_loss(self, transcripts: Array, pair: Pair[DatasetT]) -> Array:
-        """Return ``log p / q`` of each transcript, shape ``(R,)``."""
+        """Return ``log p / q`` of each transcript, shape ``(R,)``.
+
+        Both densities come from `GaussianProcess.step`, one on each dataset, and not from
+        `GaussianProcess.shift`: the audit compares the two.
+        """
         self._check(pair, transcripts)
         state = self.process.start(pair.dataset, len(transcripts))
         loss = np.zeros(len(transcripts))
         for t in range(self.process.steps):
-            step = self._noisy_step(state, pair.dataset)
-            shift = self.process.shift(state, pair)
-            loss += _loss(transcripts[:, t] - step.mean, shift, step.scale)
+            here = self._noisy_step(state, pair.dataset)
+            there = self._noisy_step(state, pair.neighbour)
+            loss += _log_ratio(transcripts[:, t], here, there)
             state = self.process.advance(state, transcripts[:, t])
         return loss
 
@@ -194,6 +198,13 @@ def _noise(step: Step, rng: Generator) -> Array:
 def _loss(deviation: Array, shift: Array, scale: Array) -> Array:
     """Return ``(||deviation - shift||^2 - ||deviation||^2) / (2 scale^2)``, shape ``(R,)``."""
     return _sum((shift * shift / 2 - deviation * shift) / (scale * scale))
+
+
+def _log_ratio(output: Array, here: Step, there: Step) -> Array:
+    """Return the log-density of ``output`` under ``here`` over that under ``there``, ``(R,)``."""
+    one = (output - here.mean) / here.scale
+    other = (output - there.mean) / there.scale
+    return _sum((other - one) * (other + one) / 2 + np.log(there.scale / here.scale))
 
 
 def _sum(values: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_FLOOR
+from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Literal
 
 from dpaudit.report.formatting import number
@@ -27,13 +27,29 @@ def judge(claimed: float, lower: float) -> Verdict:
 
 
 def reason(quantity: str, claimed: float, lower: float, verdict: Verdict) -> str:
-    """Return the verdict's reason in one sentence; the certified end is rounded down."""
-    shown, claim = number(lower, rounding=ROUND_FLOOR), number(claimed)
+    """Return the verdict's reason in one sentence; the certified end is rounded down.
+
+    Examples
+    --------
+    >>> reason("epsilon", 20.0, 20.0001, "refuted")
+    'The certified lower bound 20.0001 exceeds the claimed epsilon 20.'
+    """
+    claim = number(claimed)
     if verdict == "refuted":
-        shown = number(lower, 6, ROUND_FLOOR) if shown == claim else shown
+        shown = _shown_above(lower, claimed)
         return f"The certified lower bound {shown} exceeds the claimed {quantity} {claim}."
+    shown = number(lower, rounding=ROUND_FLOOR)
     share = f"; it reaches {min(lower / claimed, 1):.1%} of the claim" if claimed > 0 else ""
     return (
         f"The certified lower bound {shown} does not exceed the claimed {quantity} "
         f"{claim}{share}. This is not evidence that the claim holds."
     )
+
+
+def _shown_above(lower: float, claimed: float) -> str:
+    """Return ``lower``, rounded down, with the digits that show it above the claim."""
+    for digits in range(4, 12):
+        shown = Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(f"{lower:.12g}")
+        if shown > Decimal(f"{claimed:.4g}"):
+            return number(lower, digits, ROUND_FLOOR)
+    return number(lower, 12, ROUND_FLOOR)

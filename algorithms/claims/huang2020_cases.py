@@ -224,7 +224,12 @@ def _valid_up_to(delta: float, c0: float) -> tuple[str, ...]:
     def excess(epsilon: float) -> float:
         return GaussianDP(epsilon / unit).epsilon(delta) - epsilon
 
-    if excess(1e-3) > 0 or excess(1e4) < 0:
+    if excess(1e-3) > 0:
+        return (
+            f"With c_0 = {c0:g} at delta = {delta:g}, the exact epsilon of the worst case is above "
+            "the claimed one already at epsilon = 0.001.",
+        )
+    if excess(1e4) < 0:
         return ()
     limit = float(brentq(excess, 1e-3, 1e4, xtol=1e-9))
     return (

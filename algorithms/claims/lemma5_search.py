@@ -91,12 +91,30 @@ def _far(algorithm: MultiStepADMM, pair: Pair[Dataset], trials: int, rng: Genera
 def _movement(algorithm: MultiStepADMM, pair: Pair[Dataset], state: State, where: str) -> Attained:
     here = algorithm.step(state, pair.dataset).mean
     there = algorithm.step(state, pair.neighbour).mean
-    moved = np.linalg.norm(there - here, axis=2)
     eta = algorithm.eta(pair.dataset, state.iteration, state.inner_step)
     bounds = algorithm.sensitivity(pair.dataset, eta)
+    rounding = _rounding(algorithm, pair.dataset, state, eta)
+    moved = np.maximum(np.linalg.norm(there - here, axis=2) - rounding, 0.0)
     trial, node = np.unravel_index(int(np.argmax(moved / bounds)), moved.shape)
     return Attained(
         value=float(moved[trial, node]),
         bound=float(bounds[node]),
         instance=f"{algorithm.loss.name} loss, {pair.dataset.name}, node {node}, {where}",
     )
+
+
+def _rounding(
+    algorithm: MultiStepADMM, data: Dataset, state: State, eta: Array
+) -> NDArray[np.float64]:
+    """Return what rounding may add to a movement, shape ``(R, n)``.
+
+    Each mean is a sum of the terms below, divided by the curvature; the gradient's is a sum over
+    the node's records. A movement counts only as far as it exceeds this.
+    """
+    sizes = np.array(data.node_sizes, dtype=np.float64)
+    curvature = 2 * algorithm.penalty * algorithm.graph.degrees + eta
+    weight = eta + algorithm.regulariser_weight
+    models = np.linalg.norm(state.inner, axis=2) * weight + np.linalg.norm(state.pull, axis=2)
+    gradients = (8 + np.sqrt(sizes)) * algorithm.loss.lipschitz
+    total: Array = 16 * np.finfo(np.float64).eps * (models + gradients) / curvature
+    return total

@@ -14,6 +14,7 @@ from dpaudit.case import AssumptionOutcome, Attained, PrivacyCase, Proof, Sensit
 from dpaudit.claims import Claim, Settings
 from dpaudit.guarantees import Guarantee
 from dpaudit.neighbours import compare
+from dpaudit.report.formatting import number
 from dpaudit.report.schema import (
     AssumptionCheck,
     BudgetEntry,
@@ -25,7 +26,7 @@ from dpaudit.report.schema import (
     SelfCheck,
     TradeOffCurves,
 )
-from dpaudit.verdict import Verdict, judge, reason
+from dpaudit.verdict import RELATIVE_ROUNDING, Verdict, judge, reason
 
 _RATES = tuple(np.concatenate([np.geomspace(1e-6, 0.05, 40), np.linspace(0.06, 1, 48)]).tolist())
 
@@ -48,7 +49,7 @@ def privacy_result(
         statement=claim.statement,
         source=claim.source,
         verdict=verdict,
-        reason=_privacy_reason(evidence, claimed, lower, verdict, case.assumptions),
+        reason=_privacy_reason(evidence, claimed, lower, verdict, case.assumptions, _ceiling(case)),
         claimed=Claimed(epsilon=claimed, delta=delta),
         proved=_proved(case.proved, delta),
         measured=_measured(case, evidence, settings, lower),
@@ -162,6 +163,7 @@ def _privacy_reason(
     lower: float,
     verdict: Verdict,
     assumptions: Iterable[AssumptionOutcome],
+    ceiling: float | None,
 ) -> str:
     if not evidence.trusted:
         failed = [check.name for check in evidence.self_checks if not check.passed]
@@ -171,7 +173,18 @@ def _privacy_reason(
         )
     broken = [outcome.name for outcome in assumptions if not outcome.holds]
     caveat = f" Assumptions that do not hold here: {', '.join(broken)}." if broken else ""
+    if ceiling is not None and lower > ceiling * (1 + RELATIVE_ROUNDING):
+        caveat += (
+            f" It also exceeds the proved {number(ceiling)}: the proof is wrong, or the law is, or "
+            "this is one of the few audits that the confidence allows to err."
+        )
     return reason("epsilon", claimed, lower, verdict) + caveat
+
+
+def _ceiling(case: PrivacyCase) -> float | None:
+    """Return the smallest epsilon that is proved for the pair, if any is."""
+    proofs = [proof for proof in (case.proved, case.pair_ceiling) if proof is not None]
+    return min((proof.guarantee.epsilon(case.at_delta) for proof in proofs), default=None)
 
 
 def _proved(proof: Proof | None, delta: float) -> Proved | None:

@@ -136,7 +136,13 @@ def best_tilt(mu: float, log_delta: float) -> float:
         return float(logsumexp(log_weight + log_density + log_payoff))
 
     centre = epsilon / mu**2
-    found = minimize_scalar(log_second_moment, bounds=(0.0, 2 * centre + 4 / mu), method="bounded")
+    highest = 2 * centre + 4 / mu
+    found = minimize_scalar(
+        log_second_moment,
+        bounds=(0.0, highest),
+        method="bounded",
+        options={"xatol": 1e-5 * highest},
+    )
     return float(found.x)
 
 

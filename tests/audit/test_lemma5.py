@@ -30,6 +30,24 @@ def test_a_deployment_stays_below_the_bound_but_comes_near_it(graph):
     assert 0.9 < ratio <= 1 + 1e-9
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "parameters"),
+    [
+        (1.0, 1e-5, {"step_size": 1e6}),
+        (1.0, 1e-5, {"step_size": 1e9}),
+        (1e-3, 1e-5, {"diameter": 1e-3}),
+        (1.0, 1e-5, {"diameter": 1e-4}),
+        (1e-6, 1e-300, {}),
+        (1.0, 1e-5, {"penalty": 1e6, "regulariser_weight": 1e3}),
+    ],
+)
+def test_rounding_never_refutes_a_true_lemma(epsilon, delta, parameters):
+    settings = Settings(epsilon=epsilon, delta=delta, trials=3000, parameters=parameters)
+    result = audit_claim(LEMMA_5, settings)
+    assert result.verdict == "not refuted"
+    assert result.measured.lower <= result.claimed.sensitivity * (1 + 1e-9)
+
+
 def test_half_the_bound_is_refuted():
     settings = Settings(trials=1000)
     case = lemma5(settings, Parameters())

@@ -11,7 +11,7 @@ from algorithms.multistep import MultiStepADMM
 from dpaudit.audit import audit_case, audit_claim
 from dpaudit.audit.draws import Drawer
 from dpaudit.claims import Settings
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor
 from dpaudit.gaussian_steps import GaussianSteps
 from dpaudit.guarantees import ApproximateDP
@@ -141,6 +141,71 @@ def test_overstated_weights_cannot_refute():
     result = audit_case(claim(THEOREM_6), broken, settings, Executor(), "rerun")
     assert any("weights" in c.name for c in result.self_checks if not c.passed)
     assert result.verdict == "not refuted"
+
+
+class Shifted:
+    """A process whose stated shift is off by a factor."""
+
+    def __init__(self, process, factor):
+        self.process, self.factor = process, factor
+
+    def __getattr__(self, name):
+        return getattr(self.process, name)
+
+    def shift(self, state, pair):
+        return self.factor * self.process.shift(state, pair)
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.95, 1.05, 2.0, -1.0])
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_a_wrong_shift_cannot_certify_anything(factor, epsilon):
+    settings = Settings(epsilon=epsilon, trials=1000)
+    case = theorem6(settings, Parameters())
+    wrong = replace(case, mechanism=GaussianSteps(Shifted(case.mechanism.process, factor)))
+    if factor > 1:  # then the moments exceed the bound that the true shift has
+        with pytest.raises(MechanismError, match="log_mgf_bounds"):
+            audit_case(claim(THEOREM_6), wrong, settings, Executor(), "")
+        return
+    result = audit_case(claim(THEOREM_6), wrong, settings, Executor(), "")
+    assert any("loss of transcripts" in c.name for c in result.self_checks if not c.passed)
+    assert result.measured.lower == 0.0
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 8.0, 20.0])
+def test_log_moments_a_quarter_too_large_are_noticed(epsilon):
+    class Overstated(GaussianSteps):
+        def sample_tilted(self, pair, tilt, trials, rng):
+            sample = super().sample_tilted(pair, tilt, trials, rng)
+            return replace(sample, log_mgf=1.25 * sample.log_mgf)
+
+        def log_mgf_bounds(self, pair, tilt):
+            low, high = super().log_mgf_bounds(pair, tilt)
+            return 1.25 * low, 1.25 * high
+
+    settings = Settings(epsilon=epsilon, trials=10_000)
+    case = theorem6(settings, Parameters())
+    broken = replace(case, mechanism=Overstated(case.mechanism.process))
+    result = audit_case(claim(THEOREM_6), broken, settings, Executor(), "")
+    assert any("weights" in c.name for c in result.self_checks if not c.passed)
+
+
+def test_a_lower_end_above_what_is_proved_is_pointed_at():
+    settings = Settings(epsilon=1.0, trials=1000)
+    case = theorem6(settings, Parameters())
+    wrong = replace(case, proved=replace(case.proved, guarantee=ApproximateDP(0.5, 1e-5)))
+    result = audit_case(claim(THEOREM_6), wrong, settings, Executor(), "")
+    assert "It also exceeds the proved 0.5" in result.reason
+
+
+def test_too_few_trials_say_so():
+    result = audit_claim(THEOREM_6, Settings(trials=100, confidence=0.999999))
+    assert result.measured.upper is None
+    assert "too few trials" in result.measured.upper_note
+
+
+def test_enormous_epsilons_keep_a_useful_lower_end():
+    result = audit_claim(THEOREM_6, Settings(epsilon=1e5, trials=500))
+    assert 0.99 * exact(1e5, 1e-5) < result.measured.lower <= exact(1e5, 1e-5)
 
 
 def test_halved_noise_with_its_own_law_is_refuted_as_a_broken_mechanism():
