@@ -151,7 +151,8 @@ class GaussianSteps(Generic[DatasetT, StateT]):
     def log_mgf_bounds(self, pair: Pair[DatasetT], tilt: float) -> tuple[float, float]:
         """Return bounds on ``sum_t K_t(tilt)`` that hold for every transcript."""
         low, high = self.process.squared_shift_bounds(pair)
-        return tilt * (1 + tilt) / 2 * low, tilt * (1 + tilt) / 2 * high
+        factor = tilt * (1 + tilt) / 2
+        return (factor * low, factor * high) if factor else (0.0, 0.0)
 
     def _check(self, pair: Pair[DatasetT], transcripts: Array | None = None) -> None:
         self.process.check(pair.dataset)

@@ -330,6 +330,7 @@ RAISED = (
     errors.UnmetAssumption("a record has norm 2"),
     errors.MechanismError("the transcript has a NaN"),
     errors.UnsupportedEvent("no theorem for this event"),
+    errors.ConvergenceError("x-update: trial 3 has not converged"),
 )
 
 

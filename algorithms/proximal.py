@@ -1,0 +1,186 @@
+r"""Batched solvers for a party's update where it has no closed form.
+
+Every trial r minimises, over ``||x|| <= radius``,
+
+    x' K x / 2 + q_r' x + lasso ||x||_1
+
+with one matrix K for all trials. Without a lasso part the ball leaves one scalar equation a trial
+(`ridge_in_ball`); otherwise FISTA with restarts (`minimise`; Beck & Teboulle 2009, O'Donoghue &
+Candes 2015) on K, whose steps cost one product ``(R, d) (d, d)``. Trials that are done leave the
+batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.regularisers import project, shrink
+from dpaudit.errors import ConvergenceError
+
+Array = NDArray[np.float64]
+
+TOLERANCE = 1e-10
+
+_CHECK_EVERY = 10
+_MOST_SECULAR_STEPS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quadratic:
+    """The part of the problem that all trials share.
+
+    Parameters
+    ----------
+    matrix
+        K, symmetric and positive semidefinite, shape ``(d, d)``.
+    smoothness
+        A bound on the largest eigenvalue of K, above 0.
+    lasso
+        Weight of ``||x||_1``.
+    radius
+        Of the ball; None for all of space.
+    tolerance
+        Largest residual of a returned model, see `residual`.
+    most_steps
+        FISTA steps before a trial counts as not converged.
+    """
+
+    matrix: Array
+    smoothness: float
+    lasso: float = 0.0
+    radius: float | None = None
+    tolerance: float = TOLERANCE
+    most_steps: int = 200_000
+
+    def step(self, points: Array, linear: Array) -> Array:
+        """Return the proximal-gradient step from ``points``, shape ``(R, d)``.
+
+        Shrinking first and projecting then is the proximal map of both parts together, because the
+        lasso is positively homogeneous (Yu 2013, Theorem 4).
+        """
+        moved = points - (points @ self.matrix + linear) / self.smoothness
+        return project(shrink(moved, self.lasso / self.smoothness), self.radius)
+
+    def residual(self, points: Array, linear: Array) -> Array:
+        """Return how far from optimal each trial is, shape ``(R,)``; 0 at a minimiser.
+
+        It is the largest entry of the proximal gradient, ``smoothness |x - step(x)|``, relative to
+        the largest entry of the linear term or to ``lasso``.
+        """
+        gradient = self.smoothness * np.abs(points - self.step(points, linear))
+        scale = np.maximum(self.lasso, np.abs(linear).max(axis=1, initial=0.0))
+        scale[scale == 0] = self.smoothness
+        return np.asarray(gradient.max(axis=1, initial=0.0) / scale)
+
+
+def minimise(problem: Quadratic, linear: Array, start: Array) -> Array:
+    """Return the minimisers of all trials, shape ``(R, d)``.
+
+    Parameters
+    ----------
+    problem
+        What the trials share.
+    linear
+        Their linear terms q, shape ``(R, d)``.
+    start
+        Where to begin, shape ``(R, d)``.
+
+    Raises
+    ------
+    ConvergenceError
+        A trial's residual is still above the tolerance after ``problem.most_steps`` steps.
+
+    Examples
+    --------
+    >>> problem = Quadratic(matrix=np.eye(2), smoothness=1.0, lasso=0.5)
+    >>> abs(minimise(problem, np.array([[-2.0, 0.1]]), np.zeros((1, 2))))
+    array([[1.5, 0. ]])
+    """
+    solution = start.copy()
+    todo = np.arange(len(start))
+    current = ahead = start
+    momentum = np.ones((len(start), 1))
+    count = 0
+    while True:
+        if count % _CHECK_EVERY == 0 or count == problem.most_steps:
+            residual = problem.residual(current, linear)
+            solution[todo] = current
+            left = ~(residual <= problem.tolerance)
+            if not left.any():
+                return solution
+            if count == problem.most_steps or np.isnan(residual).any():
+                raise _not_converged(problem, todo[left], residual[left], count)
+            todo, linear, momentum = todo[left], linear[left], momentum[left]
+            current, ahead = current[left], ahead[left]
+        current, ahead, momentum = _accelerated(problem, linear, current, ahead, momentum)
+        count += 1
+
+
+def _not_converged(
+    problem: Quadratic, trials: NDArray[np.intp], residual: Array, steps: int
+) -> ConvergenceError:
+    worst = int(np.argmax(np.where(np.isnan(residual), np.inf, residual)))
+    return ConvergenceError(
+        f"x-update: trial {trials[worst]} is at residual {residual[worst]:.1e} after {steps} steps "
+        f"(trials not converged: {len(trials)}), expected at most {problem.tolerance:.1e}"
+    )
+
+
+def _accelerated(
+    problem: Quadratic, linear: Array, current: Array, ahead: Array, momentum: Array
+) -> tuple[Array, Array, Array]:
+    """Return the next model, extrapolated model and momentum; going uphill forgets the momentum."""
+    following = problem.step(ahead, linear)
+    moved = following - current
+    uphill = np.sum((ahead - following) * moved, axis=1, keepdims=True) > 0
+    larger = np.where(uphill, 1.0, (1 + np.sqrt(1 + 4 * momentum**2)) / 2)
+    share = np.where(uphill, 0.0, (momentum - 1) / larger)
+    return following, following + share * moved, larger
+
+
+def ridge_in_ball(curvature: Array, linear: Array, radius: float) -> Array:
+    """Return the minimisers of ``sum_i k_i c_i^2 / 2 + q_i c_i`` in the ball, shape ``(R, r)``.
+
+    K is diagonal here: coordinates are along its eigenvectors. A solution outside the ball moves to
+    its border, where ``c_i = -q_i / (k_i + s)`` for the s with ``||c|| = radius``; Newton's method
+    on ``1 / radius - 1 / ||c||`` rises to it from ``s = 0`` (More & Sorensen 1983).
+
+    Parameters
+    ----------
+    curvature
+        ``k``, above 0, shape ``(r,)``.
+    linear
+        ``q``, shape ``(R, r)``.
+    radius
+        Of the ball.
+
+    Raises
+    ------
+    ConvergenceError
+        A trial's equation is not solved to rounding, which takes a number that is not finite.
+
+    Examples
+    --------
+    >>> ridge_in_ball(np.array([1.0, 1.0]), np.array([[3.0, 4.0], [0.3, 0.4]]), radius=1.0)
+    array([[-0.6, -0.8],
+           [-0.3, -0.4]])
+    """
+    shift = np.zeros((len(linear), 1))
+    for _ in range(_MOST_SECULAR_STEPS):
+        solution = -linear / (curvature + shift)
+        norms = np.linalg.norm(solution, axis=1, keepdims=True)
+        over = norms / radius - 1
+        if (over <= 1e-14).all():
+            return project(solution, radius)
+        slope = np.sum(solution**2 / (curvature + shift), axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):  # 0 / 0 for a solution at the origin, inside the ball
+            shift = np.where(over > 0, shift + over * norms**2 / slope, shift)
+    trial = int(np.argmin((over <= 1e-13).all(axis=1)))
+    if not (over <= 1e-13).all():
+        raise ConvergenceError(
+            f"x-update: trial {trial} is at norm {float(norms[trial, 0])}, expected {radius}"
+        )
+    return project(solution, radius)

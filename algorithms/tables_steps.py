@@ -1,0 +1,147 @@
+r"""The law of private ADMM over joined tables when every local step's models are seen.
+
+With full batches, each local step is Gaussian given the models before it, and the models determine
+everything the server computed: z, lambda and Y are functions of past models *and of the data*.
+Replaying the server on both datasets of a pair gives the exact privacy loss, with every way that a
+tuple takes: into its own clipped gradient, and by ``theta_i' x`` and Y into everybody else's.
+
+The bound. Let ``a_k`` be how many tuples of client k are joined with what differs (1 for the owner
+of a replaced tuple). Their clipped gradients move the sum by at most ``2 C a_k``, and no other
+term depends on what differs, so that
+
+    sum_t ||v_t||^2 / s_t^2  <=  T tau' sum_k (2 a_k / sigma)^2.
+
+The accounting of Theorem 2 is ``a_k = 0`` for every client but the owner. A step can attain
+``2 C a_k`` at another client: equal facts, and one tuple of large norm joined with all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.joined_tables import JoinedTables
+from algorithms.tables_clients import LocalSGD
+from algorithms.tables_server import Served
+from dpaudit.errors import InvalidArgument
+from dpaudit.gaussian_steps import Step
+from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_LABEL, Pair
+
+if TYPE_CHECKING:
+    from algorithms.tables import TablesADMM
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """The models an iteration begins with, and the iterations before it.
+
+    What the server makes of them depends on the data, so it is worked out for each dataset asked
+    about, and kept.
+    """
+
+    models: tuple[Array, ...]
+    before: Round | None
+    served: list[tuple[JoinedTables, Served]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """All models released so far: the last ones, and where each iteration began."""
+
+    models: tuple[Array, ...]
+    steps: int
+    round: Round
+
+
+@dataclass(frozen=True)
+class LocalSteps:
+    """The private algorithm as a Gaussian process: see `dpaudit.gaussian_steps`."""
+
+    algorithm: TablesADMM
+    solver: LocalSGD = field(init=False)
+
+    def __post_init__(self) -> None:
+        solver = self.algorithm.solver
+        if not (isinstance(solver, LocalSGD) and solver.private):
+            raise InvalidArgument("solver", solver, "LocalSGD with noise: else there is no law")
+        if solver.sampling_ratio != 1:
+            expected = "1: a batch that nobody sees makes each step a mixture"
+            raise InvalidArgument("sampling_ratio", solver.sampling_ratio, expected)
+        if self.algorithm.label_epsilon is not None:
+            expected = "None: noisy labels that nobody sees make the whole run a mixture"
+            raise InvalidArgument("label_epsilon", self.algorithm.label_epsilon, expected)
+        object.__setattr__(self, "solver", solver)
+
+    @property
+    def steps(self) -> int:
+        """Number of local steps of each client, ``T tau'``."""
+        return self.algorithm.iterations * self.solver.steps
+
+    def check(self, dataset: JoinedTables) -> None:
+        """Raise `InvalidArgument` for data the algorithm cannot run on."""
+        self.algorithm.check(dataset)
+
+    def start(self, dataset: JoinedTables, trials: int) -> History:
+        """Return the state before the first step: all models at 0."""
+        models, _ = self.algorithm.start(dataset, trials)
+        return History(models, 0, Round(models, None))
+
+    def step(self, state: History, dataset: JoinedTables) -> Step:
+        """Return the law of all clients' next models, mean of shape ``(R, D, d_c)``."""
+        pulls = self._served(state.round, dataset).pulls
+        clients = self.algorithm.clients(dataset)
+        parts = zip(clients, state.models, pulls, strict=True)
+        means = [self.solver.mean(client, model, pull) for client, model, pull in parts]
+        return Step(np.concatenate(means, axis=1), np.array(self.solver.noise_scale(clients[0])))
+
+    def shift(self, state: History, pair: Pair[JoinedTables]) -> Array:
+        """Return the next mean on the neighbour minus that on the dataset."""
+        old, new = (self.step(state, data).mean for data in (pair.dataset, pair.neighbour))
+        return np.asarray(new - old)
+
+    def advance(self, state: History, output: Array) -> History:
+        """Return the state after ``output`` was released."""
+        ends = np.cumsum([model.shape[1] for model in state.models])[:-1]
+        models, steps = tuple(np.split(output, ends, axis=1)), state.steps + 1
+        over = steps % self.solver.steps == 0
+        return History(models, steps, Round(models, state.round) if over else state.round)
+
+    def squared_shift_bounds(self, pair: Pair[JoinedTables]) -> tuple[float, float]:
+        """Return bounds on ``sum_t ||v_t||^2 / s_t^2`` over all transcripts."""
+        moved = np.array(touched(pair), dtype=np.float64)
+        return 0.0, float(self.steps * np.sum((2 * moved / self.solver.noise_multiplier) ** 2))
+
+    def _served(self, current: Round, dataset: JoinedTables) -> Served:
+        for known, served in current.served:
+            if known is dataset:
+                return served
+        algorithm = self.algorithm
+        before = current.before
+        trials = len(current.models[0])
+        dual = self._served(before, dataset).dual if before else algorithm.start(dataset, trials)[1]
+        targets = algorithm.targets(dataset)
+        predicted = dataset.predictions(current.models)
+        served = algorithm.server_side().serve(dataset, predicted, dual, targets)
+        current.served.append((dataset, served))
+        return served
+
+
+def touched(pair: Pair[JoinedTables]) -> tuple[int, ...]:
+    """Return ``a_k``: how many tuples of each table share a row of the join with what differs."""
+    data = pair.dataset
+    if pair.relation is REPLACE_COLUMN:
+        return data.tuples
+    if pair.relation is REPLACE_LABEL:
+        table, row = data.label_table, pair.index
+    else:
+        table, row = data.locate(pair.index)
+    rows = data.mappings[table] == row
+    return tuple(
+        1 if pair.relation is not REPLACE_LABEL and k == table else len(np.unique(mapping[rows]))
+        for k, mapping in enumerate(data.mappings)
+    )

@@ -1,0 +1,47 @@
+"""What is seen of ADMM over joined tables, where no law is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from algorithms.joined_tables import JoinedTables
+
+if TYPE_CHECKING:
+    from algorithms.tables import TablesADMM
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ModelView:
+    """What somebody sees to whom all clients' models are released after every iteration."""
+
+    algorithm: TablesADMM
+
+    def sample(self, dataset: JoinedTables, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` transcripts, shape ``(R, T, D, d_c)``: models stacked by table."""
+        states = self.algorithm.run(dataset, trials, rng)
+        return np.stack([np.concatenate(state.models, axis=1) for state in states], axis=1)
+
+
+@dataclass(frozen=True)
+class ServerView:
+    """What the server sees: the predictions of every tuple of every table, each iteration.
+
+    Formal guarantee for features: none. A prediction is the tuple times the model, without noise;
+    with as many independent models as the tuple has entries, a linear system gives the tuple.
+    """
+
+    algorithm: TablesADMM
+
+    def sample(self, dataset: JoinedTables, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` transcripts, shape ``(R, T, sum n_i, d_c)``: stacked by table."""
+        models = self.algorithm.model().sample(dataset, trials, rng)
+        by_table = np.split(models, np.cumsum(dataset.widths)[:-1], axis=2)
+        tables = zip(dataset.features, by_table, strict=True)
+        return np.concatenate([features @ model for features, model in tables], axis=2)
