@@ -48,21 +48,23 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 @app.command("list")
 def list_command(as_json: Json = False) -> None:
-    """List the claims and attacks that are installed."""
+    """List the claims, attacks and figures that are installed."""
     from dpaudit import registry
 
-    claims, attacks = registry.claims(), registry.attacks()
+    claims, attacks, figures = registry.claims(), registry.attacks(), registry.figures()
     if as_json:
         document = {
             "claims": [{"name": n, "kind": c.kind, "title": c.title} for n, c in claims.items()],
             "attacks": [{"name": n, "statement": a.statement} for n, a in attacks.items()],
+            "figures": [{"name": n, "title": f.title} for n, f in figures.items()],
         }
         typer.echo(json.dumps(document, indent=2))
         return
-    from dpaudit.tables import attack_table, claim_table, console
+    from dpaudit.tables import attack_table, claim_table, console, figure_table
 
     console().print(claim_table(claims.values()))
     console().print(attack_table(attacks.values()))
+    console().print(figure_table(figures.values()))
 
 
 @app.command("show")
@@ -136,6 +138,31 @@ def audit_command(
     overrides = {name: value for name, value in given.items() if value not in (None, {})}
     output = command.Output(directory=out, as_json=as_json, quiet=quiet)
     raise typer.Exit(command.run(targets, overrides, workers, output))
+
+
+@app.command("reproduce")
+def reproduce_command(
+    figures: Annotated[list[str], typer.Argument(help="Figures by name; see list.")],
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data", "--data-path", help="The data's file or directory [default: $DPAUDIT_DATA]."
+        ),
+    ] = None,
+    runs: Annotated[
+        int | None, _integer("--runs", "Independent runs to average over [the figure's].")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="The paper's own size.")] = False,
+    seed: Annotated[int, _integer("--seed", "The only source of randomness.")] = 0,
+    out: Annotated[str, typer.Option(help="Where the numbers and pictures go.")] = "figures",
+    as_json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+) -> None:
+    """Draw figures of the papers again and judge what the papers say of them."""
+    from dpaudit.reproduction import command
+
+    options = {"data_path": data, "runs": runs, "full": full, "seed": seed}
+    command.run(figures, options, out, as_json=as_json, quiet=quiet)
 
 
 @app.command("schema")

@@ -1,7 +1,8 @@
-"""Claims and attacks by name, found through entry points like any third party's.
+"""Claims, attacks and figures by name, found through entry points like any third party's.
 
-Entry points name light objects: `dpaudit.claims.Claim` and `dpaudit.attack.Attack`. What does the
-work is named in them as ``"module:object"`` and imported on use, so that listing costs nothing.
+Entry points name light objects: `dpaudit.claims.Claim`, `dpaudit.attack.Attack` and
+`dpaudit.reproduction.card.Figure`. What does the work is named in them as ``"module:object"`` and
+imported on use, so that listing costs nothing.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from dpaudit.errors import InvalidArgument, UnknownName, shorten
 if TYPE_CHECKING:
     from dpaudit.attack import Attack
     from dpaudit.claims import Claim
+    from dpaudit.reproduction.card import Figure
 
 CLAIMS = "dpaudit.claims"
 ATTACKS = "dpaudit.attacks"
+FIGURES = "dpaudit.figures"
 
 
 def claims() -> dict[str, Claim]:
@@ -32,6 +35,21 @@ def attacks() -> dict[str, Attack]:
     from dpaudit.attack import Attack
 
     return _installed(ATTACKS, Attack)
+
+
+def figures() -> dict[str, Figure]:
+    """Return every installed figure by name."""
+    from dpaudit.reproduction.card import Figure
+
+    return _installed(FIGURES, Figure)
+
+
+def figure(name: str) -> Figure:
+    """Return the figure called ``name``, or raise `UnknownName`."""
+    known = figures()
+    if name not in known:
+        raise UnknownName("figure", name, known)
+    return known[name]
 
 
 def claim(name: str) -> Claim:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dpaudit.attack import Attack
     from dpaudit.claims import Claim
     from dpaudit.report.schema import Result
+    from dpaudit.reproduction.card import Figure
 
 
 def console() -> Console:
@@ -34,6 +35,14 @@ def attack_table(attacks: Iterable[Attack]) -> Table:
     table = _table("Attacks", "name", "needs the law", "what it does")
     for card in attacks:
         table.add_row(card.name, "yes" if card.needs_law else "no", escape(card.statement))
+    return table
+
+
+def figure_table(figures: Iterable[Figure]) -> Table:
+    """Return the installed figures as a table."""
+    table = _table("Figures that can be drawn again", "name", "what it shows", "source")
+    for card in figures:
+        table.add_row(card.name, escape(card.title), escape(card.source))
     return table
 
 

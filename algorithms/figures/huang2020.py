@@ -1,0 +1,21 @@
+"""The figures of Huang & Gong's multi-step DP-ADMM paper."""
+
+from dpaudit.reproduction.card import Figure
+
+_SOURCE = "Huang & Gong, multi-step DP-ADMM, Figure {}"
+
+FIGURE_1 = Figure(
+    name="huang2020-figure1",
+    title="utility against epsilon",
+    source=_SOURCE.format(1),
+    statements={"privacy costs utility": "a larger epsilon gives a smaller empirical risk"},
+    run="algorithms.figures.huang2020_runs:figure1",
+)
+
+FIGURE_2 = Figure(
+    name="huang2020-figure2",
+    title="number of inner steps at epsilon 1",
+    source=_SOURCE.format(2),
+    statements={"more steps help": "a larger l gives a smaller empirical risk at fixed epsilon"},
+    run="algorithms.figures.huang2020_runs:figure2",
+)
