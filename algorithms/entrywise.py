@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+import dpaudit._validate as check
 from algorithms.sample_losses import SampleLoss
-from dpaudit import _validate as check
 from dpaudit.errors import ConvergenceError, InvalidArgument
 
 Array = NDArray[np.float64]

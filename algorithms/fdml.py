@@ -22,8 +22,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+import dpaudit._validate as check
 from algorithms.vertical import Risk, check_blocks, column_slices, parties
-from dpaudit import _validate as check
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from dpaudit import _validate as check
+import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument, Shown, UnknownName
 
 

@@ -24,7 +24,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpaudit import _validate as check
+import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours import Table
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+import dpaudit._validate as check
 from algorithms.joined_tables import JoinedTables
-from dpaudit import _validate as check
 from dpaudit.errors import InvalidArgument, Shown
 
 Array = NDArray[np.float64]

@@ -33,12 +33,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+import dpaudit._validate as check
 from algorithms.gradients import batch_gradient, full_gradient
 from algorithms.graphs import Graph
 from algorithms.losses import LOGISTIC, MarginLoss
 from algorithms.step_sizes import DecayingStepSize, StepSize
 from algorithms.views import BroadcastView, StochasticInner
-from dpaudit import _validate as check
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
 from dpaudit.events import Event, GaussianRelease
@@ -133,7 +133,7 @@ class MultiStepADMM:
 
     def broadcast(self) -> BroadcastView:
         """Return the mechanism whose observer sees the averages only, shape ``(R, t, n, d)``."""
-        return BroadcastView(self)
+        return BroadcastView(self.inner(), self.inner_steps)
 
     def without_noise(self) -> MultiStepADMM:
         """Return the non-private algorithm: the limit of no noise."""

@@ -37,12 +37,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+import dpaudit._validate as check
 from algorithms.entrywise import ScalarProblem
 from algorithms.proximal import TOLERANCE, Quadratic, minimise, ridge_in_ball
 from algorithms.sharing_noise import MessageNoise, Noise, NoNoise, model_noise, party_scales
 from algorithms.sharing_views import MessageView, ModelView, NetworkView
 from algorithms.vertical import Party, Risk, check_blocks, parties, party_of
-from dpaudit import _validate as check
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.gaussian_steps import GaussianSteps, Step

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+import dpaudit._validate as check
 from algorithms.vertical import Party
-from dpaudit import _validate as check
 from dpaudit.errors import InvalidArgument
 
 Array = NDArray[np.float64]

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit import _validate as check
+import dpaudit._validate as check
 
 Array = NDArray[np.float64]
 

@@ -51,6 +51,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+import dpaudit._validate as check
 from algorithms.joined_tables import JoinedTables
 from algorithms.tables_clients import Client, ExactSolve, LocalSGD, Solver
 from algorithms.tables_labels import LabelRelease
@@ -58,7 +59,6 @@ from algorithms.tables_loss import LOGISTIC, CrossEntropy
 from algorithms.tables_server import Served, Server
 from algorithms.tables_steps import LocalSteps
 from algorithms.tables_views import ModelView, ServerView
-from dpaudit import _validate as check
 from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
 from dpaudit.events import PoissonSubsampledGaussian
 from dpaudit.gaussian_steps import GaussianSteps

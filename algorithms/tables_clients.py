@@ -35,7 +35,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from dpaudit import _validate as check
+import dpaudit._validate as check
 from dpaudit.errors import ConvergenceError, InvalidArgument
 
 Array = NDArray[np.float64]

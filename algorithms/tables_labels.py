@@ -24,9 +24,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+import dpaudit._validate as check
 from algorithms.joined_tables import JoinedTables
 from algorithms.tables_loss import CrossEntropy
-from dpaudit import _validate as check
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.guarantees import PureDP
 from dpaudit.neighbours import REPLACE_LABEL, Pair

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp, softmax, wrightomega
 
-from dpaudit import _validate as check
+import dpaudit._validate as check
 from dpaudit.errors import ConvergenceError, InvalidArgument
 
 Array = NDArray[np.float64]

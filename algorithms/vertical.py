@@ -18,9 +18,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+import dpaudit._validate as check
 from algorithms.regularisers import L2, Regulariser
 from algorithms.sample_losses import LOGISTIC, SampleLoss
-from dpaudit import _validate as check
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 

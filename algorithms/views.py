@@ -3,35 +3,60 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.gaussian_steps import roll_out
-
-if TYPE_CHECKING:
-    from algorithms.multistep import MultiStepADMM
+from dpaudit.gaussian_steps import Step, roll_out
+from dpaudit.mechanism import Mechanism
 
 Array = NDArray[np.float64]
+StateT = TypeVar("StateT")
+
+
+class StochasticProcess(Protocol[StateT]):
+    """An algorithm whose steps draw mini-batches: state, step and advance."""
+
+    @property
+    def steps(self) -> int:
+        """How many releases one run makes."""
+        ...
+
+    def check(self, dataset: Dataset) -> None:
+        """Raise `InvalidArgument` for a dataset the algorithm cannot run on."""
+        ...
+
+    def start(self, dataset: Dataset, trials: int) -> StateT:
+        """Return the state before the first release."""
+        ...
+
+    def stochastic_step(self, state: StateT, dataset: Dataset, rng: Generator) -> Step:
+        """Return the law of the next release given a batch that is drawn here."""
+        ...
+
+    def advance(self, state: StateT, output: Array) -> StateT:
+        """Return the state after ``output`` was released."""
+        ...
 
 
 @dataclass(frozen=True)
-class StochasticInner:
-    """The inner view of the stochastic variant: samples, but no closed form of its law."""
+class StochasticInner(Generic[StateT]):
+    """The inner view of a stochastic variant: samples, but no closed form of its law."""
 
-    algorithm: MultiStepADMM
+    process: StochasticProcess[StateT]
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
         """Return ``trials`` transcripts, shape ``(R, t l, n, d)``."""
-        self.algorithm.check(dataset)
+        process = self.process
+        process.check(dataset)
         return roll_out(
-            lambda state: self.algorithm.stochastic_step(state, dataset, rng),
-            self.algorithm.advance,
-            self.algorithm.start(dataset, trials),
-            self.algorithm.steps,
+            lambda state: process.stochastic_step(state, dataset, rng),
+            process.advance,
+            process.start(dataset, trials),
+            process.steps,
             rng,
         )
 
@@ -40,11 +65,12 @@ class StochasticInner:
 class BroadcastView:
     """What a neighbour in the graph sees: the averages of the inner models, nothing else."""
 
-    algorithm: MultiStepADMM
+    inner: Mechanism[Dataset]
+    inner_steps: int
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
         """Return ``trials`` transcripts, shape ``(R, t, n, d)``."""
-        inner = self.algorithm.inner().sample(dataset, trials, rng)
-        shape = (trials, self.algorithm.iterations, self.algorithm.inner_steps)
-        averages: Array = inner.reshape(*shape, *inner.shape[2:]).mean(axis=2)
+        seen = self.inner.sample(dataset, trials, rng)
+        shape = (trials, -1, self.inner_steps, *seen.shape[2:])
+        averages: Array = seen.reshape(shape).mean(axis=2)
         return averages

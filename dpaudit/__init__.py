@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dpaudit.attack import Attack
     from dpaudit.audit.run import audit_case, audit_claim
     from dpaudit.case import AssumptionOutcome, PrivacyCase, Proof, SensitivityCase
-    from dpaudit.claims import Claim, Settings
+    from dpaudit.claims import Claim
     from dpaudit.datasets.dataset import Dataset
     from dpaudit.errors import DpauditError
     from dpaudit.events import GaussianRelease, Sequence, gaussian_guarantee
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from dpaudit.mechanism import HasLaw, Mechanism, Tiltable, TiltedSample
     from dpaudit.neighbours import Pair, relation
+    from dpaudit.settings import Settings
 
 _HOME = {
     "ApproximateDP": "guarantees",
@@ -49,7 +50,7 @@ _HOME = {
     "PureDP": "guarantees",
     "SensitivityCase": "case",
     "Sequence": "events",
-    "Settings": "claims",
+    "Settings": "settings",
     "Step": "gaussian_steps",
     "Tiltable": "mechanism",
     "TiltedSample": "mechanism",

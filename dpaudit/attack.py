@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from dpaudit.registry import load_reference
+from dpaudit.references import load_reference
 
 
 class Score(Protocol):

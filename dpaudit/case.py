@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 from numpy.random import Generator
 
-from dpaudit.claims import Settings
 from dpaudit.guarantees import Guarantee
 from dpaudit.mechanism import Mechanism
 from dpaudit.neighbours import Pair
+from dpaudit.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Annotated, Any
 
@@ -43,13 +44,15 @@ def _integer(flag: str, meaning: str) -> Any:
     return typer.Option(flag, parser=parser, metavar="INTEGER", help=meaning)
 
 
+_INTERRUPTED = 130
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
 @app.command("list")
 def list_command(as_json: Json = False) -> None:
     """List the claims, attacks and figures that are installed."""
-    from dpaudit import registry
+    import dpaudit.registry as registry
 
     claims, attacks, figures = registry.claims(), registry.attacks(), registry.figures()
     if as_json:
@@ -70,7 +73,7 @@ def list_command(as_json: Json = False) -> None:
 @app.command("show")
 def show_command(claim: Annotated[str, typer.Argument(help="Name of a claim.")]) -> None:
     """Show what a claim states, its assumptions and its parameters."""
-    from dpaudit import registry
+    import dpaudit.registry as registry
     from dpaudit.tables import claim_page, console
 
     card = registry.claim(claim)
@@ -120,7 +123,7 @@ def audit_command(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
 ) -> None:
     """Audit claims, or mechanisms of your own, and say which claims are refuted."""
-    from dpaudit import command
+    import dpaudit.command as command
 
     given = {
         "epsilon": epsilon,
@@ -189,14 +192,32 @@ def main(arguments: list[str] | None = None) -> None:
         status = app(arguments, standalone_mode=False)
     except typer.TyperException as error:
         message = error.format_message()
-        message = message.partition("Value error, ")[2] or message
+        message = message.partition("Value error, ")[2] or message or _help()
         hint = "" if "\n" in message else "; dpaudit --help shows the usage"
         typer.echo(message if "\n" in message else f"error: {message}{hint}", err=True)
         sys.exit(2)
     except DpauditError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(2)
+    except Exception as error:  # the last resort: never a traceback, never the status of a verdict
+        typer.echo(f"error: {_unexpected(error)}", err=True)
+        if os.environ.get("DPAUDIT_DEBUG"):
+            raise
+        raise SystemExit(2) from None
+    if status == _INTERRUPTED:
+        typer.echo("interrupted", err=True)
     sys.exit(status or 0)
+
+
+def _help() -> str:
+    return typer.main.get_command(app).get_help(typer.Context(typer.main.get_command(app)))
+
+
+def _unexpected(error: Exception) -> str:
+    from dpaudit.errors import shorten
+
+    what = f"{type(error).__name__}: {shorten(str(error))}"
+    return f"something unforeseen, {what}; DPAUDIT_DEBUG=1 shows where"
 
 
 def _pairs(flag: str, words: list[str] | None) -> dict[str, Any]:

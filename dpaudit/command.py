@@ -12,14 +12,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from dpaudit import _validate as check
-from dpaudit import registry, specification
+import dpaudit._validate as check
+import dpaudit.registry as registry
+import dpaudit.specification as specification
 from dpaudit.audit.run import audit_case, audit_claim, rerun_command
-from dpaudit.claims import Settings
 from dpaudit.errors import DpauditError
 from dpaudit.execution import Executor, Progress, Silent, available_cores
 from dpaudit.report import prepare_directory, write_report
 from dpaudit.report.schema import Environment, Report, Result
+from dpaudit.settings import Settings
 from dpaudit.specification import ClaimAudit, Specification
 from dpaudit.tables import console, verdict_lines
 

@@ -60,10 +60,6 @@ class DataError(DpauditError):
     """A data file is missing, damaged, or not what its name promises."""
 
 
-class UnmetAssumption(DpauditError):
-    """An instance lies outside the assumptions of the claim it was built for."""
-
-
 class MechanismError(DpauditError):
     """A mechanism broke its contract: wrong shape, non-finite output, or an exception."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dpaudit import _validate as check
+import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees import GaussianDP
 

@@ -13,7 +13,7 @@ import sys
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from pickle import PicklingError
 from typing import Any, Protocol, TypeVar
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from threadpoolctl import threadpool_limits
 
-from dpaudit import _validate as check
+import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument, MechanismError, shorten
 
 ResultT = TypeVar("ResultT")
@@ -206,5 +206,5 @@ def _import_from(paths: tuple[str, ...]) -> None:
 
 
 def _on_one_thread(task: Callable[[Block], Any], blocks: Sequence[Block]) -> list[Any]:
-    with one_thread():
+    with one_thread(), redirect_stdout(sys.stderr):  # standard output is for results
         return [task(block) for block in blocks]

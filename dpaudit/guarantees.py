@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from dpaudit import _validate as check
+import dpaudit._validate as check
 from dpaudit.accounting import gaussian
 from dpaudit.errors import InvalidArgument
 

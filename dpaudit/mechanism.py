@@ -6,6 +6,8 @@ the dataset and the random generator are arguments of each call.
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -114,15 +116,19 @@ def checked_sample(
     """
     name = type(mechanism).__name__
     try:
-        transcripts = np.asarray(mechanism.sample(dataset, trials, rng), dtype=np.float64)
+        with redirect_stdout(sys.stderr):  # standard output is for results
+            returned = np.asarray(mechanism.sample(dataset, trials, rng))
+        if np.iscomplexobj(returned):
+            raise TypeError("complex numbers")
+        transcripts = np.asarray(returned, dtype=np.float64)
     except DpauditError:
         raise
-    except Exception as error:  # the mechanism is other people's code
+    except (Exception, SystemExit) as error:  # the mechanism is other people's code
         raise MechanismError(
             f"mechanism {name}: sample(dataset, {trials}, rng) raised "
             f"{type(error).__name__}: {shorten(str(error))}, expected an array of transcripts"
         ) from error
-    if transcripts.ndim == 0 or transcripts.shape[0] != trials:
+    if transcripts.ndim == 0 or transcripts.shape[0] != trials or not transcripts.size:
         raise MechanismError(
             f"mechanism {name}: sample(dataset, {trials}, rng) returned shape "
             f"{transcripts.shape}, expected ({trials}, ...): one transcript a trial"

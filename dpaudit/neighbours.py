@@ -127,10 +127,21 @@ class Pair(Generic[DatasetT]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", self.relation.check(self.dataset, self.neighbour))
+        for name in ("dataset", "neighbour"):
+            object.__setattr__(self, name, _protected(getattr(self, name)))
 
     def swapped(self) -> Pair[DatasetT]:
         """Return the pair seen from the other side: p and q exchanged."""
         return Pair(self.neighbour, self.dataset, self.relation)
+
+
+def _protected(dataset: Any) -> Any:
+    """Return an array as a copy that a mechanism cannot change between trials."""
+    if not isinstance(dataset, np.ndarray) or not dataset.flags.writeable:
+        return dataset
+    copy = dataset.copy()
+    copy.flags.writeable = False
+    return copy
 
 
 def relation(name: str) -> Relation:

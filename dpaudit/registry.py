@@ -7,16 +7,14 @@ imported on use, so that listing costs nothing.
 
 from __future__ import annotations
 
-import importlib
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpaudit.errors import InvalidArgument, UnknownName, shorten
-
-if TYPE_CHECKING:
-    from dpaudit.attack import Attack
-    from dpaudit.claims import Claim
-    from dpaudit.reproduction.card import Figure
+from dpaudit.attack import Attack
+from dpaudit.claims import Claim
+from dpaudit.errors import InvalidArgument, UnknownName
+from dpaudit.references import load_reference
+from dpaudit.reproduction.card import Figure
 
 CLAIMS = "dpaudit.claims"
 ATTACKS = "dpaudit.attacks"
@@ -25,22 +23,16 @@ FIGURES = "dpaudit.figures"
 
 def claims() -> dict[str, Claim]:
     """Return every installed claim by name."""
-    from dpaudit.claims import Claim
-
     return _installed(CLAIMS, Claim)
 
 
 def attacks() -> dict[str, Attack]:
     """Return every installed attack by name."""
-    from dpaudit.attack import Attack
-
     return _installed(ATTACKS, Attack)
 
 
 def figures() -> dict[str, Figure]:
     """Return every installed figure by name."""
-    from dpaudit.reproduction.card import Figure
-
     return _installed(FIGURES, Figure)
 
 
@@ -65,10 +57,11 @@ def claim(name: str) -> Claim:
     >>> claim("huang2020-lemma5").relation
     'replace-record'
     """
-    known = {entry.name for entry in entry_points(group=CLAIMS)}
+    known = {entry.name: entry for entry in entry_points(group=CLAIMS)}
     if name not in known:
         raise UnknownName("claim", name, known)
-    return claims()[name]
+    found: Claim = _loaded(known[name], Claim)
+    return found
 
 
 def attack(name: str) -> Attack:
@@ -77,27 +70,6 @@ def attack(name: str) -> Attack:
     if name not in known:
         raise UnknownName("attack", name, known)
     return known[name]
-
-
-def load_reference(what: str, reference: str) -> Any:
-    """Return the object that ``"module:object"`` names.
-
-    Raises
-    ------
-    InvalidArgument
-        The reference is malformed, or nothing of that name can be imported.
-    """
-    module_name, _, attribute = reference.partition(":")
-    if not module_name or not attribute:
-        raise InvalidArgument(what, reference, "a reference of the form module:object")
-    try:
-        found: Any = importlib.import_module(module_name)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except Exception as error:  # importing runs other people's code
-        expected = f"something that can be imported ({type(error).__name__}: {shorten(str(error))})"
-        raise InvalidArgument(what, reference, expected) from error
-    return found
 
 
 def _installed(group: str, kind: type) -> dict[str, Any]:

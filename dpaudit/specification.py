@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dpaudit.audit.run import parsed_parameters
 from dpaudit.case import PrivacyCase
-from dpaudit.claims import Claim, Settings
+from dpaudit.claims import Claim
 from dpaudit.errors import DataError, InvalidArgument, shorten
 from dpaudit.guarantees import ApproximateDP
 from dpaudit.mechanism import Mechanism
 from dpaudit.neighbours import Pair, relation
-from dpaudit.registry import load_reference
+from dpaudit.references import load_reference
+from dpaudit.settings import Settings
 
 
 class _Common(BaseModel):
@@ -102,6 +102,11 @@ def _parsed(table: Any, path: Path) -> Specification:
 
 def settings_of(specification: Specification, overrides: dict[str, Any]) -> Settings:
     """Return the settings of a specification; what is in ``overrides`` comes first."""
+    if isinstance(specification, MechanismAudit):
+        for name in ("data", "data_path", "data_options", "parameters"):
+            if name in overrides:
+                expected = "nothing: the specification of a mechanism names its own data"
+                raise InvalidArgument(name, overrides[name], expected)
     own = {name: value for name, value in specification if name in Settings.__dataclass_fields__}
     merged = {name: value for name, value in own.items() if value is not None}
     for name, value in overrides.items():
@@ -194,9 +199,3 @@ def _records_from(file: Path) -> np.ndarray[Any, Any]:
         raise DataError(f"{file}: {reason}") from None
     except ValueError as error:
         raise DataError(f"{file}: holds no table of numbers: {shorten(str(error))}") from None
-
-
-def files_among(targets: list[str]) -> Iterator[tuple[str, Path | None]]:
-    """Yield every target with its path when it is a specification file, else with None."""
-    for target in targets:
-        yield target, Path(target) if target.endswith(".toml") else None

@@ -66,10 +66,11 @@ def claim_page(card: Claim, parameters: Any) -> Iterator[Text | Table]:
 def verdict_lines(results: Sequence[Result]) -> Iterator[Text | Table]:
     """Yield the verdict table, then the reason of each verdict."""
     from dpaudit.report import verdict_table
+    from dpaudit.report.formatting import one_line
 
     yield verdict_table(results)
     for result in results:
-        yield Text(f"{result.claim}: {result.reason}")
+        yield Text(f"{one_line(result.claim)}: {one_line(result.reason)}")
         if result.measured.upper is None and result.kind == "privacy":
             yield Text(f"  No certified upper end: {result.measured.upper_note}.", style="dim")
 

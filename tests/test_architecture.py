@@ -327,7 +327,6 @@ RAISED = (
     errors.InvalidArgument("rows", "x" * 500, "a short value"),
     errors.UnknownName("claim", "huang", ["huang2020", "zhang2018"]),
     errors.DataError("a9a: line 3 is damaged"),
-    errors.UnmetAssumption("a record has norm 2"),
     errors.MechanismError("the transcript has a NaN"),
     errors.UnsupportedEvent("no theorem for this event"),
     errors.ConvergenceError("x-update: trial 3 has not converged"),

@@ -22,7 +22,7 @@ LEMMA_5 = Claim(
     relation="replace-record",
     assumptions=_ASSUMPTIONS,
     prepare="algorithms.claims.huang2020_cases:lemma5",
-    parameters="algorithms.claims.huang2020_cases:Parameters",
+    parameters="algorithms.claims.huang2020_parameters:Parameters",
 )
 
 THEOREM_6 = Claim(
@@ -38,5 +38,5 @@ THEOREM_6 = Claim(
     relation="replace-record",
     assumptions=_ASSUMPTIONS | {"published noise": "sigma is the one of eq. (20)"},
     prepare="algorithms.claims.huang2020_cases:theorem6",
-    parameters="algorithms.claims.huang2020_cases:Parameters",
+    parameters="algorithms.claims.huang2020_parameters:Parameters",
 )

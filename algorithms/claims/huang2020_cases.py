@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
-from pydantic import BaseModel, ConfigDict, Field
 from scipy.optimize import brentq
 
+import dpaudit._validate as check
 from algorithms.claims.assumptions import loss_outcomes
+from algorithms.claims.huang2020_parameters import Parameters
 from algorithms.claims.lemma5_search import Search
 from algorithms.graphs import Graph, from_edges, graph_called
-from algorithms.losses import LOSSES, loss_called
+from algorithms.losses import loss_called
 from algorithms.multistep import MultiStepADMM, published_noise_multiplier
 from algorithms.step_sizes import ConstantStepSize, DecayingStepSize
-from dpaudit import _validate as check
 from dpaudit.case import AssumptionOutcome, PrivacyCase, Proof, SensitivityCase
-from dpaudit.claims import WORST_CASE, Settings
 from dpaudit.datasets import (
     Dataset,
     load,
@@ -29,37 +28,14 @@ from dpaudit.datasets import (
     split_unevenly,
     subset,
 )
-from dpaudit.errors import UnsupportedEvent
+from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.events import gaussian_guarantee
 from dpaudit.execution import stream
 from dpaudit.guarantees import ApproximateDP, GaussianDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.settings import WORST_CASE, Settings
 
 _COMPOSITION = "exact composition of Gaussian releases (Dong, Roth & Su 2022) with Lemma 5"
-
-
-class Parameters(BaseModel):
-    """Public parameters of the audited run; the defaults make a small, quick deployment."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    nodes: int = Field(5, ge=1, description="nodes of the graph")
-    graph: Literal["complete", "ring", "star", "random"] = Field(
-        "complete", description="its shape, unless edges are given"
-    )
-    edges: tuple[tuple[int, int], ...] | None = Field(None, description="pairs of nodes")
-    split: Literal["even", "uneven"] = Field("even", description="records over nodes")
-    records: int | None = Field(None, ge=2, description="use a random part of the data")
-    iterations: int = Field(10, ge=1, description="t")
-    inner_steps: int = Field(5, ge=1, description="l")
-    penalty: float = Field(0.1, gt=0, description="rho")
-    loss: str | None = Field(None, description="; ".join(LOSSES) + " (by default the claim's)")
-    regulariser_weight: float = Field(1e-4, ge=0, description="lambda")
-    step_size: float | None = Field(None, gt=0, description="constant eta instead of eq. (23)")
-    diameter: float = Field(10.0, gt=0, description="D of eq. (23)")
-    batch_size: int | None = Field(None, ge=1, description="stochastic variant")
-    c0: float = Field(1.0, gt=0, description="the constant of Theorem 6")
-    view: Literal["inner", "broadcast"] = Field("inner", description="what the observer sees")
 
 
 @dataclass(frozen=True)
@@ -129,6 +105,8 @@ def lemma5(settings: Settings, parameters: Parameters) -> SensitivityCase:
 def make_instance(settings: Settings, parameters: Parameters) -> Instance:
     """Return the worst case of the claim's class, or the deployment on real records."""
     worst = settings.data == WORST_CASE
+    if worst:
+        _refuse_unused(settings, parameters)
     pair = _worst_pair(parameters.nodes) if worst else _real_pair(settings, parameters)
     loss = loss_called(parameters.loss or ("linear" if worst else "logistic"))
     steps = parameters.iterations * parameters.inner_steps
@@ -154,6 +132,17 @@ def make_instance(settings: Settings, parameters: Parameters) -> Instance:
         f"{pair.dataset.dimension} features, {parameters.nodes} nodes ({parameters.split})"
     )
     return Instance(algorithm, pair, words)
+
+
+def _refuse_unused(settings: Settings, parameters: Parameters) -> None:
+    given = {
+        "data_path": settings.data_path,
+        "data_option": settings.data_options or None,
+        "records": parameters.records,
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidArgument(name, value, "nothing: the worst case has records of its own")
 
 
 def _worst_pair(nodes: int) -> Pair[Dataset]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpaudit.audit.evidence import Evidence
 from dpaudit.case import AssumptionOutcome, Attained, PrivacyCase, Proof, SensitivityCase
-from dpaudit.claims import Claim, Settings
+from dpaudit.claims import Claim
 from dpaudit.guarantees import Guarantee
 from dpaudit.neighbours import compare
 from dpaudit.report.formatting import number
@@ -26,6 +26,7 @@ from dpaudit.report.schema import (
     SelfCheck,
     TradeOffCurves,
 )
+from dpaudit.settings import Settings
 from dpaudit.verdict import RELATIVE_ROUNDING, Verdict, judge, reason
 
 _RATES = tuple(np.concatenate([np.geomspace(1e-6, 0.05, 40), np.linspace(0.06, 1, 48)]).tolist())

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-from dpaudit import registry
+import dpaudit.registry as registry
 from dpaudit.attack import Attack
 from dpaudit.audit.draws import Drawer
 from dpaudit.audit.evidence import Evidence
@@ -21,7 +21,7 @@ from dpaudit.mechanism import HasLaw
 Array = NDArray[np.float64]
 
 # Transcripts an attack learns on are the only ones ever held together.
-_TRAINING_BYTES = 256 * 2**20
+_TRAINING_BYTES = 64 * 2**20
 
 
 def event(
@@ -36,6 +36,10 @@ def event(
     fitted, learned = _fit(case, drawer, trials, attacks)
     setting = max(trials // 2, 100)
     on_p, on_q = (drawer.scores(fitted, side, setting, "thresholds") for side in (False, True))
+    grains = [_grain(p, q) for p, q in zip(on_p, on_q, strict=True)]
+    on_p, on_q = (
+        np.stack([_rounded(s, g) for s, g in zip(on, grains, strict=True)]) for on in (on_p, on_q)
+    )
     delta = case.at_delta
     choices = [_thresholds(p, q, delta, alpha, trials) for p, q in zip(on_p, on_q, strict=True)]
     promised = [
@@ -46,6 +50,7 @@ def event(
     certify = [
         drawer.scores([fitted[best]], side, trials, "certifying")[0] for side in (False, True)
     ]
+    certify = [_rounded(scores, grains[best]) for scores in certify]
     bound = event_bound(certify[0], certify[1], choices[best], delta, alpha)
     return Evidence(
         lower=bound.lower,
@@ -62,8 +67,27 @@ def event(
         }
         | {f"event, {name.replace('_', ' ')}": n for name, n in bound.counts.items()},
         roc=error_rates(certify[0], certify[1]),
-        notes=(f"Best direction: {bound.direction}.", f"Attack: {attacks[best].statement}."),
+        notes=(
+            f"Best direction: {bound.direction}.",
+            f"Attack: {attacks[best].statement}.",
+            f"Attacks tried: {', '.join(attack.name for attack in attacks)}.",
+        ),
     )
+
+
+def _grain(p: Array, q: Array) -> float:
+    """Return the step scores are rounded to, far above what rounding of floats leaves in them.
+
+    Scores that are equal in real arithmetic would otherwise be told apart by their last bits, and
+    the bound would be about the floats of the score and not about the mechanism.
+    """
+    finite = np.abs(np.concatenate([p, q]))
+    finite = finite[np.isfinite(finite)]
+    return 1e-9 * max(1e-290, float(finite.max(initial=0.0)))
+
+
+def _rounded(scores: Array, grain: float) -> Array:
+    return np.round(scores / grain) * grain
 
 
 def _applicable(case: PrivacyCase, name: str | None) -> list[Attack]:

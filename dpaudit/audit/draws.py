@@ -58,6 +58,7 @@ class Drawer:
             checked_sample(mechanism, dataset, 2, np.random.default_rng(rng)).shape
             for dataset in (pair.dataset, pair.neighbour)
         }
+        _require_rng(mechanism, pair.dataset, seed)
         if len(shapes) > 1:
             raise MechanismError(
                 f"mechanism {type(mechanism).__name__}: transcripts of shapes {sorted(shapes)} on "
@@ -113,6 +114,19 @@ class Drawer:
         side = "neighbour" if swapped else "dataset"
         blocks = plan_blocks(trials, self.block, stream(self.seed, purpose, side))
         return self.executor.map(task, blocks, f"{purpose} ({side})")
+
+
+def _require_rng(mechanism: Mechanism[Any], dataset: Any, seed: int) -> None:
+    """Refuse a mechanism whose transcripts differ, but not with the generator it is given."""
+    first, second = (
+        checked_sample(mechanism, dataset, 3, np.random.default_rng(stream(seed, name)))
+        for name in ("one generator", "another generator")
+    )
+    if np.array_equal(first, second) and not np.array_equal(first[0], first[1]):
+        raise MechanismError(
+            f"mechanism {type(mechanism).__name__}: the same transcripts came from two different "
+            "generators, expected all randomness to come from the rng argument"
+        )
 
 
 def tilted_block(

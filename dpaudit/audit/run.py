@@ -9,17 +9,19 @@ from typing import Any
 from numpy.random import default_rng
 from pydantic import ValidationError
 
-from dpaudit import registry
-from dpaudit.audit import black_box, white_box
+import dpaudit.audit.black_box as black_box
+import dpaudit.audit.white_box as white_box
+import dpaudit.registry as registry
 from dpaudit.audit.assemble import privacy_result, sensitivity_result
 from dpaudit.audit.draws import Drawer
 from dpaudit.audit.evidence import Evidence
 from dpaudit.case import Case, PrivacyCase, SensitivityCase
-from dpaudit.claims import Claim, Settings
+from dpaudit.claims import Claim
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import Executor, one_thread, stream
 from dpaudit.mechanism import Tiltable
 from dpaudit.report.schema import Result
+from dpaudit.settings import Settings
 
 
 def audit_claim(name: str, settings: Settings, executor: Executor | None = None) -> Result:

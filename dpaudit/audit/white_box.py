@@ -36,6 +36,7 @@ _LOWER, _UPPER, _BAND = 0.4, 0.4, 0.2
 _GRID = 41
 _RESIDUALS = 200_000
 _CONSISTENCY = 64
+_LEAST = 5000
 
 
 def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evidence:
@@ -135,7 +136,7 @@ def _mild_trials(trials: int) -> int:
 def _residual_trials(drawer: Drawer, trials: int) -> int:
     """Return how many transcripts give enough residuals; few of long ones do."""
     one = drawer.residuals(False, 1, "checking the noise")
-    return int(min(trials, max(_CONSISTENCY, -(-_RESIDUALS // len(one)))))
+    return int(min(max(trials, _LEAST), max(_CONSISTENCY, -(-_RESIDUALS // len(one)))))
 
 
 def _direction(

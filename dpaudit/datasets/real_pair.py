@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from dpaudit import _validate as check
+import dpaudit._validate as check
 from dpaudit.datasets.dataset import Dataset
 
 _TILE = 4096

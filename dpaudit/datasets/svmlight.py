@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit import _validate as check
+import dpaudit._validate as check
 from dpaudit.datasets.census import FILE_RECORDS, merged_parts, require_count
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.datasets.preprocess import preprocess, signed_labels

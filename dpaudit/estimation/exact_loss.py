@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from dpaudit import _validate as check
+import dpaudit._validate as check
 from dpaudit.accounting import gaussian
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.estimation.betting import (
@@ -124,11 +124,11 @@ def best_tilt(mu: float, log_delta: float) -> float:
     if mu < 1e-8 or log_delta == -math.inf:
         return 1.0
     epsilon = gaussian.epsilon_at(mu, log_delta)
-    nodes, weights = np.polynomial.legendre.leggauss(200)
-    reach = mu * 12 + mu * mu
-    excess = reach * (nodes + 1) / 2
+    # Equal steps in the logarithm: the payoff lives on the scales from 1 to mu and beyond.
+    log_excess = np.linspace(math.log(1e-8), math.log(12 * mu + mu * mu), 600)
+    excess = np.exp(log_excess)
     loss = epsilon + excess
-    log_payoff = 2 * np.log(-np.expm1(-excess)) + np.log(weights)
+    log_payoff = 2 * np.log(-np.expm1(-excess)) + log_excess
     log_density = -((loss / mu - mu / 2) ** 2) / 2
 
     def log_second_moment(theta: float) -> float:

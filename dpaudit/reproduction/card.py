@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from dpaudit.registry import load_reference
+from dpaudit.references import load_reference
 
 if TYPE_CHECKING:
     from dpaudit.reproduction.result import Reproduction, Request

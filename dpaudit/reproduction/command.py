@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.text import Text
 
-from dpaudit import registry
+import dpaudit.registry as registry
 from dpaudit.execution import Silent
 from dpaudit.report import prepare_directory
 from dpaudit.reproduction.card import Figure

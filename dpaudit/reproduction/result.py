@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit import _validate as check
+import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import Progress, Silent
 

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from algorithms.claims.huang2020_cases import Parameters, lemma5
+from algorithms.claims.huang2020_cases import lemma5
+from algorithms.claims.huang2020_parameters import Parameters
 from dpaudit.audit import audit_case, audit_claim
 from dpaudit.case import Attained
-from dpaudit.claims import Settings
 from dpaudit.execution import Executor
 from dpaudit.registry import claim
+from dpaudit.settings import Settings
 
 LEMMA_5 = "huang2020-lemma5"
 

@@ -45,6 +45,8 @@ def check_refused(ran, *words):
         ),
         ([THEOREM_6, "--set", "edges=[[0,9]]"], ["edge: got (0, 9)"]),
         (["missing.toml"], ["missing.toml", "cannot be read"]),
+        ([THEOREM_6, "--epsilon", "1e-300"], ["unforeseen", "OverflowError"]),
+        ([THEOREM_6, "--data-path", "x"], ["data_path: got 'x'", "worst case"]),
         ([THEOREM_6, "--bogus"], ["--bogus"]),
         ([], ["targets"]),
     ],

@@ -26,7 +26,7 @@ def test_list_for_machines(dpaudit):
 
 
 def test_show_gives_statement_assumptions_and_every_parameter(dpaudit):
-    from algorithms.claims.huang2020_cases import Parameters
+    from algorithms.claims.huang2020_parameters import Parameters
 
     ran = dpaudit("show", THEOREM_6)
     assert ran.status == 0
