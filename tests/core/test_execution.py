@@ -107,6 +107,8 @@ def test_a_slow_consumer_is_waited_for(tmp_path, workers):
     assert 3 + sum(1 for _ in results) == len(list(tmp_path.iterdir())) == 100
 
 
+# Workers that were cut off may complain in a thread of their pool; that harms nobody.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @both_ways
 def test_a_consumer_may_stop_early(blocks, workers):
     results = Executor(workers=workers).map(draw, blocks, "stopped")
