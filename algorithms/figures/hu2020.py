@@ -1,0 +1,38 @@
+"""The figures of Hu et al.'s ADMM sharing paper, NeurIPS 2020."""
+
+from dpaudit.reproduction.card import Figure
+
+_SOURCE = "Hu et al., ADMM sharing over distributed features (NeurIPS 2020), Figure {}"
+
+FIGURE_1 = Figure(
+    name="hu2020-figure1",
+    title="ADMM sharing against FDML on a9a",
+    source=_SOURCE.format(1),
+    statements={
+        "slower on a9a": "ADMM is slightly slower than SGD on a9a",
+        "same end": "both end at the same test log loss",
+    },
+    run="algorithms.figures.hu2020_runs:figure1",
+)
+
+FIGURE_2 = Figure(
+    name="hu2020-figure2",
+    title="ADMM sharing against FDML on wide data",
+    source=_SOURCE.format(2),
+    statements={
+        "fewer epochs": "on wide data ADMM converges in fewer epochs than SGD",
+        "better end": "on wide data ADMM's test log loss is at most SGD's at the end",
+    },
+    run="algorithms.figures.hu2020_runs:figure2",
+)
+
+FIGURE_3 = Figure(
+    name="hu2020-figure3",
+    title="test performance of ADMM sharing under noise",
+    source=_SOURCE.format(3),
+    statements={
+        "moderate noise": "with moderate noise ADMM still converges and beats party 1 alone",
+        "too much noise": "too much noise ruins the model",
+    },
+    run="algorithms.figures.hu2020_runs:figure3",
+)

@@ -1,0 +1,177 @@
+"""The vertically split problems of hu2020's figures: a9a, and gisette or a stand-in for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.random import Generator, default_rng
+from numpy.typing import NDArray
+
+from algorithms.fdml import centralised_logistic
+from algorithms.vertical import Risk
+from dpaudit.datasets import Dataset, a9a, libsvm, subset
+from dpaudit.datasets.sources import DATA_VARIABLE
+from dpaudit.errors import DataError
+from dpaudit.execution import stream
+from dpaudit.reproduction.result import Request
+
+Array = NDArray[np.float64]
+
+A9A_BLOCKS = (66, 57)
+GISETTE_BLOCKS = (2000, 2000, 1000)
+_GISETTE = ("gisette_scale", "gisette")
+_FEW = 1000  # training records unless the full size is asked for
+_PATTERNS, _PRESENT = 10, 0.13
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Problem:
+    """Training and test records, split over parties, and the risk that is minimised.
+
+    Parameters
+    ----------
+    title
+        What panels call it.
+    train, test
+        Records with the same features.
+    blocks
+        How many columns each party owns.
+    batch_sizes
+        What is tried for FDML; fewer samples need smaller batches for as many steps an epoch.
+    """
+
+    title: str
+    train: Dataset
+    test: Dataset
+    blocks: tuple[int, ...]
+    batch_sizes: tuple[int, ...] = (1, 4, 16)
+
+    @property
+    def samples(self) -> int:
+        """``N``."""
+        return len(self.train.labels)
+
+    @property
+    def risk(self) -> Risk:
+        """The mean logistic loss with ``lambda = 1/N``: scikit-learn's default, C = 1."""
+        return Risk(regulariser_weight=1 / self.samples)
+
+    @cached_property
+    def squared_norm(self) -> float:
+        """Mean squared norm of a training record, the unit of step sizes and of noise."""
+        return float(np.mean(np.sum(self.train.features**2, axis=1)))
+
+    @cached_property
+    def central(self) -> Array:
+        """The model trained centrally on all features, shape ``(1, d)``."""
+        return centralised_logistic(self.train, self.risk)
+
+    @cached_property
+    def alone(self) -> Array:
+        """The model trained on the first party's features, shape ``(1, d)``."""
+        return centralised_logistic(self.train, self.risk, slice(0, self.blocks[0]))
+
+    def objective(self, models: Array) -> Array:
+        """Return the training objective of models ``(R, d)``."""
+        return self.risk.value(models, self.train)
+
+    def test_loss(self, models: Array) -> Array:
+        """Return the test log loss of models ``(R, d)``."""
+        return self.risk.mean_loss(models, self.test)
+
+    def parameters(self) -> dict[str, object]:
+        """Return what the data are."""
+        return {
+            "data": self.title,
+            "training samples": self.samples,
+            "test samples": len(self.test.labels),
+            "features": self.train.dimension,
+            "block_sizes": list(self.blocks),
+            "batch sizes tried": list(self.batch_sizes),
+            "regulariser_weight": self.risk.regulariser_weight,
+        }
+
+
+def census(request: Request) -> Problem:
+    """Return a9a: the first 66 features and the other 57."""
+    train, test = (a9a(request.data_path, split=split) for split in ("train", "test"))
+    return Problem(title="a9a", train=train, test=test, blocks=A9A_BLOCKS, batch_sizes=(16, 128))
+
+
+def wide(request: Request) -> tuple[Problem, tuple[str, ...]]:
+    """Return gisette where its file is, else a stand-in, and what a reader must know of it."""
+    file = next(_gisette_files(request.data_path), None)
+    if file is not None:
+        return _gisette(file, request)
+    samples, blocks = (6000, GISETTE_BLOCKS) if request.full else (_FEW, (400, 400, 200))
+    rng = default_rng(stream(request.seed, "stand-in"))
+    train, test = stand_in(samples, 1000, sum(blocks), rng)
+    title = f"synthetic stand-in for gisette, {samples:,} x {sum(blocks):,}"
+    note = (
+        "gisette was not found (gisette_scale in the data directory): the wide data are synthetic, "
+        f"{samples:,} training and 1,000 test records of {sum(blocks):,} features. As in gisette "
+        "scaled to [-1, 1], 87 % of the values are -1 and half of the columns say nothing about "
+        f"the label; the other half follow {_PATTERNS} random patterns. The judgements on wide "
+        "data are about these records."
+    )
+    return Problem(title=title, train=train, test=test, blocks=blocks), (note,)
+
+
+def stand_in(samples: int, tests: int, features: int, rng: Generator) -> tuple[Dataset, Dataset]:
+    """Return training and test records made to look like gisette's scaled to [-1, 1].
+
+    The label is the sign of the sum of normal patterns plus noise. A feature of the first kind is a
+    random mixture of the patterns plus noise, one of the second kind only noise; both are cut off
+    below, so that 13 % of the values are above the least, and the least becomes -1.
+
+    Examples
+    --------
+    >>> train, test = stand_in(6, 4, 10, default_rng(0))
+    >>> train.features.shape, test.features.shape, float(train.features.min())
+    ((6, 10), (4, 10), -1.0)
+    """
+    count = samples + tests
+    patterns = rng.standard_normal((count, _PATTERNS))
+    mixtures = rng.standard_normal((_PATTERNS, features)) / np.sqrt(_PATTERNS)
+    mixtures[:, rng.permutation(features)[: features // 2]] = 0.0
+    values = patterns @ mixtures + 0.5 * rng.standard_normal((count, features))
+    values /= values.std(axis=0)
+    np.maximum(values - np.quantile(values, 1 - _PRESENT, axis=0), 0.0, out=values)
+    values = 2 * values / values.max(axis=0) - 1
+    score = patterns.sum(axis=1) + 0.5 * rng.standard_normal(count)
+    labels = np.where(score > 0, 1.0, -1.0)
+    return (
+        Dataset(values[:samples], labels[:samples], name="gisette stand-in"),
+        Dataset(values[samples:], labels[samples:], name="gisette stand-in, test"),
+    )
+
+
+def _gisette_files(data_path: str | None) -> Iterator[Path]:
+    given = os.environ.get(DATA_VARIABLE) if data_path is None else data_path
+    place = Path(given or "").expanduser()
+    return (place / name for name in _GISETTE if given and (place / name).is_file())
+
+
+def _gisette(file: Path, request: Request) -> tuple[Problem, tuple[str, ...]]:
+    features = sum(GISETTE_BLOCKS)
+    train = libsvm(file, features, scaled=False)
+    test_file = file.with_name(f"{file.name}.t")
+    if test_file.is_file():
+        test, note = libsvm(test_file, features, scaled=False), f"Test records: {test_file.name}."
+    elif len(train.labels) < 7:
+        raise DataError(f"{file}: found {len(train.labels)} records, expected gisette's 6,000")
+    else:
+        kept = len(train.labels) * 6 // 7
+        note = f"No {test_file.name}: the last seventh of {file.name} is held out as the test set."
+        test = Dataset(train.features[kept:], train.labels[kept:], name="gisette, held out")
+        train = Dataset(train.features[:kept], train.labels[:kept], name="gisette")
+    title = "gisette"
+    if not request.full and len(train.labels) > _FEW:
+        train = subset(train, _FEW, default_rng(stream(request.seed, "gisette")))
+        title = f"gisette, {_FEW:,} training records"
+    return Problem(title=title, train=train, test=test, blocks=GISETTE_BLOCKS), (note,)

@@ -1,0 +1,128 @@
+"""hu2020's figures on tiny records: every statement is judged, and the seed decides everything."""
+
+import numpy as np
+import pytest
+
+from algorithms.figures import hu2020, hu2020_data, hu2020_runs
+from dpaudit.datasets import Dataset
+from dpaudit.errors import DataError
+from dpaudit.reproduction.result import Request
+
+CARDS = (hu2020.FIGURE_1, hu2020.FIGURE_2, hu2020.FIGURE_3)
+EPOCHS = 10
+
+
+def tiny_problem(title="a9a", blocks=(6, 4), samples=60, tests=30):
+    rng = np.random.default_rng(1)
+    train, test = hu2020_data.stand_in(samples, tests, sum(blocks), rng)
+    return hu2020_data.Problem(title=title, train=train, test=test, blocks=blocks, batch_sizes=(8,))
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch):
+    def wide(request):
+        return tiny_problem(f"stand-in {request.seed}", (9, 8, 7)), ("a stand-in",)
+
+    monkeypatch.setattr(hu2020_runs, "census", lambda request: tiny_problem())
+    monkeypatch.setattr(hu2020_runs, "wide", wide)
+    monkeypatch.setattr(hu2020_runs, "_epochs", lambda request: EPOCHS)
+    monkeypatch.delenv("DPAUDIT_DATA", raising=False)
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
+def test_a_figure_judges_all_it_states(card):
+    drawn = card.load()(Request(runs=2))
+    assert [each.statement for each in drawn.judgements] == list(card.statements.values())
+    assert all(each.held is not None and each.evidence for each in drawn.judgements)
+    assert len(drawn.panels) == 2
+    for panel in drawn.panels:
+        assert [curve.label for curve in panel.curves][-2:] == [
+            "all features, centrally",
+            "party 1 alone",
+        ]
+        for curve in panel.curves:
+            assert list(curve.x) == list(range(1, EPOCHS + 1))
+            assert np.isfinite(curve.y).all()
+    assert drawn.notes
+    assert drawn.parameters["epochs"] == EPOCHS
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
+def test_the_seed_decides(card):
+    first, again, other = (card.load()(Request(runs=2, seed=seed)) for seed in (3, 3, 4))
+    assert first == again
+    assert first.panels != other.panels
+
+
+def test_every_parameter_tried_is_reported_best_first():
+    drawn = hu2020_runs.figure1(Request(runs=1))
+    for kind in ("ADMM", "FDML"):
+        tried = [each for each in drawn.parameters["tried"] if each["run"].startswith(kind)]
+        scores = [each["objective, last fifth"] for each in tried]
+        assert scores == sorted(scores)
+        assert any(curve.label == tried[0]["run"] for curve in drawn.panels[0].curves)
+
+
+def test_the_centralised_model_is_the_minimum():
+    drawn = hu2020_runs.figure1(Request(runs=1))
+    *others, central, _ = drawn.panels[0].curves
+    assert all(min(curve.y) >= central.y[0] - 1e-9 for curve in others)
+
+
+def test_progress_reports_all_it_announced():
+    class Counter:
+        announced = done = 0
+
+        def start(self, stage, trials):
+            self.announced += trials
+
+        def advance(self, trials):
+            self.done += trials
+
+    for card in CARDS:
+        counter = Counter()
+        card.load()(Request(runs=1, progress=counter))
+        assert counter.announced == counter.done > 0
+
+
+def test_the_stand_in_says_what_it_is(monkeypatch):
+    monkeypatch.setattr(hu2020_data, "_FEW", 20)
+    problem, (note,) = hu2020_data.wide(Request())
+    assert "synthetic stand-in" in problem.title
+    assert "synthetic" in note
+    assert problem.train.dimension == sum(problem.blocks) == 1000
+    assert np.mean(problem.train.features == -1) == pytest.approx(0.87, abs=0.01)
+    assert np.abs(problem.train.features).max() <= 1
+
+
+def test_gisette_is_read_where_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(hu2020_data, "_FEW", 5)
+    lines = [f"{'+1' if row % 2 else '-1'} 1:0.5 {row + 2}:-1\n" for row in range(14)]
+    (tmp_path / "gisette_scale").write_text("".join(lines))
+    problem, (note,) = hu2020_data.wide(Request(data_path=str(tmp_path)))
+    assert problem.blocks == (2000, 2000, 1000)
+    assert problem.train.features.shape == (5, 5000)
+    assert len(problem.test.labels) == 2
+    assert "held out" in note
+    (tmp_path / "gisette_scale.t").write_text("".join(lines[:4]))
+    whole, (note,) = hu2020_data.wide(Request(data_path=str(tmp_path), full=True))
+    assert (len(whole.train.labels), len(whole.test.labels)) == (14, 4)
+    assert "gisette_scale.t" in note
+
+
+def test_a_gisette_too_short_to_split_is_refused(tmp_path):
+    (tmp_path / "gisette").write_text("+1 1:1\n-1 2:1\n")
+    with pytest.raises(DataError, match="found 2 records"):
+        hu2020_data.wide(Request(data_path=str(tmp_path)))
+
+
+def test_a9a_is_split_as_in_the_paper(monkeypatch):
+    def a9a(path, split):
+        assert path == "somewhere"
+        return Dataset(np.eye(123), np.resize([1.0, -1.0], 123), name=split)
+
+    monkeypatch.setattr(hu2020_data, "a9a", a9a)
+    problem = hu2020_data.census(Request(data_path="somewhere"))
+    assert (problem.train.name, problem.test.name) == ("train", "test")
+    assert problem.blocks == (66, 57)
+    assert problem.squared_norm == 1.0
