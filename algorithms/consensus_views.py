@@ -1,0 +1,144 @@
+r"""What is broadcast by penalty and by primal perturbation, and the law of it.
+
+Transcripts are all broadcasts ``f_i(t)``, shape ``(R, T, N, d)``. In each class ``privacy_loss`` is
+exact: only the node that holds the differing record contributes, all else being a function of past
+broadcasts. Notation as in `algorithms.consensus`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from algorithms.consensus_law import noise_behind, norm_gain, update_loss
+from algorithms.consensus_process import (
+    ConsensusProcess,
+    Differing,
+    State,
+    next_noise,
+    noise_rates,
+    replay,
+)
+from algorithms.norm_noise import uniforms
+from algorithms.solvers import minimise
+from dpaudit.datasets.dataset import Dataset
+from dpaudit.neighbours import Pair
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PenaltyPerturbation:
+    """Penalty perturbation (Algorithm 1), M-ADMM without noise.
+
+    Formal guarantee: zhang2018, Theorem 4.1; see `algorithms.consensus.ConsensusADMM`.
+    """
+
+    algorithm: ConsensusProcess
+
+    def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` transcripts, shape ``(R, T, N, d)``."""
+        algorithm = self.algorithm
+        algorithm.check(dataset)
+        state, outputs = algorithm.start(dataset, trials), []
+        for _ in range(algorithm.iterations):
+            outputs.append(self.next_broadcast(state, dataset, rng))
+            state = algorithm.advance(state, outputs[-1])
+        return np.stack(outputs, axis=1)
+
+    def next_broadcast(self, state: State, dataset: Dataset, rng: Generator) -> Array:
+        """Return the minimisers of eq. (24), shape ``(R, N, d)``."""
+        stretch = self.algorithm.stretch[state.iteration - 1][:, None]
+        linear = self.algorithm.pull(state) - stretch * next_noise(self.algorithm, state, rng)
+        return self.algorithm.minimise(linear, dataset, state.iteration)
+
+    def privacy_loss(self, transcripts: Array, pair: Pair[Dataset]) -> Array:
+        """Return ``log p / q`` of each transcript, eq. (61), shape ``(R,)``."""
+        record = Differing.of(pair)
+        loss = np.zeros(len(transcripts))
+        for state, broadcast in replay(self.algorithm, transcripts, pair.dataset, pair.neighbour):
+            loss += self.update_loss(state, broadcast, record)
+        return loss
+
+    def update_loss(self, state: State, broadcast: Array, record: Differing) -> Array:
+        """Return the privacy loss of one iteration, shape ``(R,)``."""
+        algorithm, node, t = self.algorithm, record.node, state.iteration
+        return update_loss(
+            algorithm.problem(record.dataset, t, node),
+            broadcast[:, node],
+            algorithm.pull(state)[:, node],
+            record.dataset.signed_records[record.dataset.rows_of(node)],
+            record.old,
+            record.new,
+            rate=float(noise_rates(algorithm)[t - 1, node]),
+            stretch=float(algorithm.stretch[t - 1, node]),
+        )
+
+    def uniform_residuals(self, transcripts: Array, dataset: Dataset) -> Array:
+        """Return the noise behind every broadcast as independent uniforms, shape ``(R, T N d)``."""
+        residuals = [
+            self.noise_residuals(state, broadcast, dataset)
+            for state, broadcast in replay(self.algorithm, transcripts, dataset)
+        ]
+        return np.stack(residuals, axis=1).reshape(len(transcripts), -1)
+
+    def noise_residuals(self, state: State, broadcast: Array, dataset: Dataset) -> Array:
+        """Return the same of one iteration, shape ``(R, N, d)``: eq. (58)."""
+        algorithm, t = self.algorithm, state.iteration
+        noise, pull = np.empty_like(broadcast), algorithm.pull(state)
+        for node in range(dataset.nodes):
+            problem = algorithm.problem(dataset, t, node)
+            records = dataset.signed_records[dataset.rows_of(node)]
+            noise[:, node] = noise_behind(problem, broadcast[:, node], pull[:, node], records)
+            noise[:, node] /= algorithm.stretch[t - 1, node]
+        return uniforms(noise, noise_rates(algorithm)[t - 1])
+
+
+@dataclass(frozen=True)
+class PrimalPerturbation:
+    """Primal variable perturbation (Zhang & Zhu 2017): noise on the exact minimiser.
+
+    Formal guarantee: none is claimed in zhang2018. The law is the noise's, moved by how far the
+    record moves the minimiser; the minimiser is computed on both datasets.
+    """
+
+    algorithm: ConsensusProcess
+
+    def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` transcripts, shape ``(R, T, N, d)``."""
+        algorithm = self.algorithm
+        algorithm.check(dataset)
+        state, outputs = algorithm.start(dataset, trials), []
+        for t in range(1, algorithm.iterations + 1):
+            exact = algorithm.minimise(algorithm.pull(state), dataset, t)
+            outputs.append(exact + next_noise(algorithm, state, rng))
+            state = algorithm.advance(state, outputs[-1])
+        return np.stack(outputs, axis=1)
+
+    def privacy_loss(self, transcripts: Array, pair: Pair[Dataset]) -> Array:
+        """Return ``sum_t alpha (||f - f*^|| - ||f - f*||)`` at the node, shape ``(R,)``."""
+        algorithm, node = self.algorithm, Differing.of(pair).node
+        loss = np.zeros(len(transcripts))
+        for state, broadcast in replay(algorithm, transcripts, pair.dataset, pair.neighbour):
+            pull = algorithm.pull(state)[:, node]
+            problem = algorithm.problem(pair.dataset, state.iteration, node)
+            exact, other = (
+                minimise(problem, pull, data.signed_records[data.rows_of(node)]).models
+                for data in (pair.dataset, pair.neighbour)
+            )
+            rate = noise_rates(algorithm)[state.iteration - 1, node]
+            loss += rate * norm_gain(broadcast[:, node] - exact, exact - other)
+        return loss
+
+    def uniform_residuals(self, transcripts: Array, dataset: Dataset) -> Array:
+        """Return the noise on every broadcast as independent uniforms, shape ``(R, T N d)``."""
+        algorithm, residuals = self.algorithm, []
+        for state, broadcast in replay(algorithm, transcripts, dataset):
+            exact = algorithm.minimise(algorithm.pull(state), dataset, state.iteration)
+            residuals.append(
+                uniforms(broadcast - exact, noise_rates(algorithm)[state.iteration - 1])
+            )
+        return np.stack(residuals, axis=1).reshape(len(transcripts), -1)

@@ -1,0 +1,117 @@
+"""How a parameter goes over iterations and nodes: penalties eta_i(t), noise rates alpha_i(t).
+
+All three schedules of zhang2018's section 5 are here: constant, geometric, and any given table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import dpaudit._validate as check
+from dpaudit.errors import InvalidArgument, Shown
+
+Array = NDArray[np.float64]
+
+
+class Schedule(Protocol):
+    """A public rule for positive numbers, one an iteration and node."""
+
+    def values(self, iterations: int, nodes: int) -> Array:
+        """Return the numbers, shape ``(T, n)``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same number at every node and iteration.
+
+    Examples
+    --------
+    >>> Constant(0.5).values(2, 3)
+    array([[0.5, 0.5, 0.5],
+           [0.5, 0.5, 0.5]])
+    """
+
+    value: float
+
+    def __post_init__(self) -> None:
+        check.positive("value", self.value)
+
+    def values(self, iterations: int, nodes: int) -> Array:
+        """Return the numbers, shape ``(T, n)``."""
+        return np.full((iterations, nodes), float(self.value))
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """``first_i ratio_i^(t-1)`` at iteration t = 1, 2, ...; one number is every node's.
+
+    Examples
+    --------
+    >>> Geometric(0.5, (1.0, 2.0)).values(3, 2)
+    array([[0.5, 0.5],
+           [0.5, 1. ],
+           [0.5, 2. ]])
+    """
+
+    first: float | Sequence[float]
+    ratio: float | Sequence[float]
+
+    def __post_init__(self) -> None:
+        for name in ("first", "ratio"):
+            object.__setattr__(self, name, _one_or_each(name, getattr(self, name)))
+
+    def values(self, iterations: int, nodes: int) -> Array:
+        """Return the numbers, shape ``(T, n)``."""
+        first, ratio = np.atleast_1d(self.first), np.atleast_1d(self.ratio)
+        for name, numbers in (("first", first), ("ratio", ratio)):
+            if len(numbers) not in (1, nodes):
+                given = Shown(f"{len(numbers)} numbers")
+                raise InvalidArgument(name, given, f"one number, or one for each of {nodes} nodes")
+        with np.errstate(over="ignore", under="ignore"):
+            values = first * ratio ** np.arange(iterations)[:, None]
+        if not (np.isfinite(values).all() and (values > 0).all()):
+            expected = f"numbers above 0 and finite after {iterations} iterations"
+            raise InvalidArgument("ratio", self.ratio, expected)
+        return np.asarray(np.broadcast_to(values, (iterations, nodes)))
+
+
+@dataclass(frozen=True)
+class Given:
+    """Any table of positive numbers, one row an iteration and one column a node.
+
+    Examples
+    --------
+    >>> Given(((0.5, 1.0), (0.6, 2.0))).values(1, 2)
+    array([[0.5, 1. ]])
+    """
+
+    table: ArrayLike
+
+    def __post_init__(self) -> None:
+        array = check.finite_array("table", self.table, ndim=2)
+        if not (array > 0).all():
+            raise InvalidArgument("table", float(array.min()), "numbers above 0")
+        object.__setattr__(self, "table", tuple(map(tuple, array.tolist())))
+
+    def values(self, iterations: int, nodes: int) -> Array:
+        """Return the first ``iterations`` rows, shape ``(T, n)``."""
+        array = np.array(self.table, dtype=np.float64)
+        if len(array) < iterations or array.shape[1] != nodes:
+            expected = f"at least {iterations} rows of {nodes} numbers"
+            raise InvalidArgument("table", Shown(f"shape {array.shape}"), expected)
+        return array[:iterations]
+
+
+def _one_or_each(name: str, value: float | Sequence[float]) -> float | tuple[float, ...]:
+    if isinstance(value, int | float | np.number):
+        return check.positive(name, value)
+    array = check.finite_array(name, value, ndim=1)
+    if not (len(array) and (array > 0).all()):
+        raise InvalidArgument(name, value, "numbers above 0")
+    return tuple(array.tolist())
