@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -67,7 +68,8 @@ def _picture(reproduction: Reproduction, kind: str) -> bytes:
         figure.savefig(picture, format="png", dpi=120, metadata={"Software": None})
     else:
         FigureCanvasSVG(figure)
-        figure.savefig(picture, format="svg", metadata={"Date": None})
+        with rc_context({"svg.hashsalt": reproduction.figure}):  # else names in it are random
+            figure.savefig(picture, format="svg", metadata={"Date": None})
     return picture.getvalue()
 
 
