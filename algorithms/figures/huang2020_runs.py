@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 _EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _INNER_STEPS = (1, 2, 5, 10, 15, 20, 25)
-_DELTA, _PENALTY, _REGULARISER = 1e-5, 0.001, 1e-4
+DELTA, PENALTY, REGULARISER = 1e-5, 0.001, 1e-4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +51,9 @@ class Setting:
             graph=complete(self.data.nodes),
             iterations=self.iterations,
             inner_steps=inner_steps,
-            noise_multiplier=published_noise_multiplier(epsilon, _DELTA, steps),
-            penalty=_PENALTY,
-            regulariser_weight=_REGULARISER,
+            noise_multiplier=published_noise_multiplier(epsilon, DELTA, steps),
+            penalty=PENALTY,
+            regulariser_weight=REGULARISER,
             step_size=DecayingStepSize(diameter=self.diameter),
         )
 
@@ -66,9 +66,9 @@ class Setting:
             "iterations": self.iterations,
             "diameter": self.diameter,
             "runs": self.runs,
-            "delta": _DELTA,
-            "penalty": _PENALTY,
-            "regulariser_weight": _REGULARISER,
+            "delta": DELTA,
+            "penalty": PENALTY,
+            "regulariser_weight": REGULARISER,
         }
 
 

@@ -10,6 +10,7 @@ from dpaudit.reproduction.result import Request
 CARDS = [
     huang2020.FIGURE_1,
     huang2020.FIGURE_2,
+    huang2020.FIGURE_3,
     zhang2018.FIGURE_1,
     zhang2018.FIGURE_2,
     zhang2018.FIGURE_3,
