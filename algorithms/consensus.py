@@ -61,6 +61,7 @@ from algorithms.smooth_losses import LOGISTIC, SmoothLoss
 from algorithms.solvers import minimise
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.residuals import located
 
 Array = NDArray[np.float64]
 
@@ -203,7 +204,8 @@ class ConsensusADMM:
         for node in range(dataset.nodes):
             problem = self.problem(dataset, iteration, node)
             records = dataset.signed_records[dataset.rows_of(node)]
-            models[:, node] = minimise(problem, linear[:, node], records).models
+            with located(f"iteration {iteration}, node {node}"):
+                models[:, node] = minimise(problem, linear[:, node], records).models
         return models
 
     def advance(self, state: State, broadcast: Array) -> State:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 import dpaudit._validate as check
 from algorithms.sample_losses import SampleLoss
 from dpaudit.errors import ConvergenceError, InvalidArgument
+from dpaudit.residuals import report, wanted
 
 Array = NDArray[np.float64]
 
@@ -131,7 +132,16 @@ times the largest concavity of the sigmoid loss: below it a sample may have seve
                         "expected finite messages"
                     )
                 solution[tile] = point.reshape(shape)
+        if wanted():
+            self._report(solution, labels, linear)
         return solution
+
+    def _report(self, solution: Array, labels: Array, linear: Array) -> None:
+        """Report distances from the minimiser, bounded by strong convexity, besides rounding."""
+        slope, curvature = self._derivatives(solution, labels, linear)
+        rounding = _ROUNDING * (np.abs(linear) + curvature * np.abs(solution) + self.weight)
+        distance = np.maximum(np.abs(slope) - rounding, 0) / self.least_curvature
+        report("z-update", distance, tolerance=self.tolerance, measure="distance")
 
     def _solve(self, linear: Array, labels: Array, point: Array) -> NDArray[np.intp]:
         """Move ``point`` to the minimisers in place; return the entries that did not get there."""

@@ -19,13 +19,17 @@ from numpy.typing import NDArray
 
 from algorithms.regularisers import project, shrink
 from dpaudit.errors import ConvergenceError
+from dpaudit.residuals import report
 
 Array = NDArray[np.float64]
 
 TOLERANCE = 1e-10
+# Of a norm on the border of the ball, relative to the radius; the projection removes the rest.
+_BORDER, _ROUNDING = 1e-13, 1e-14
 
 _CHECK_EVERY = 10
 _MOST_SECULAR_STEPS = 100
+_MEASURE = "proximal gradient, relative to the linear term,"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +113,7 @@ def minimise(problem: Quadratic, linear: Array, start: Array) -> Array:
             residual = problem.residual(current, linear)
             solution[todo] = current
             left = ~(residual <= problem.tolerance)
+            report("x-update", residual[~left], tolerance=problem.tolerance, measure=_MEASURE)
             if not left.any():
                 return solution
             if count == problem.most_steps or np.isnan(residual).any():
@@ -173,14 +178,16 @@ def ridge_in_ball(curvature: Array, linear: Array, radius: float) -> Array:
         solution = -linear / (curvature + shift)
         norms = np.linalg.norm(solution, axis=1, keepdims=True)
         over = norms / radius - 1
-        if (over <= 1e-14).all():
-            return project(solution, radius)
+        if (over <= _ROUNDING).all():
+            break
         slope = np.sum(solution**2 / (curvature + shift), axis=1, keepdims=True)
         with np.errstate(invalid="ignore"):  # 0 / 0 for a solution at the origin, inside the ball
             shift = np.where(over > 0, shift + over * norms**2 / slope, shift)
-    trial = int(np.argmin((over <= 1e-13).all(axis=1)))
-    if not (over <= 1e-13).all():
+    trial = int(np.argmin((over <= _BORDER).all(axis=1)))
+    if not (over <= _BORDER).all():
         raise ConvergenceError(
             f"x-update: trial {trial} is at norm {float(norms[trial, 0])}, expected {radius}"
         )
+    beyond = np.maximum(over, 0)
+    report("x-update in a ball", beyond, tolerance=_BORDER, measure="norm beyond the radius")
     return project(solution, radius)

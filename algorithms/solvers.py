@@ -27,9 +27,11 @@ from numpy.typing import NDArray
 
 from algorithms.margin_problem import MarginProblem
 from dpaudit.errors import ConvergenceError
+from dpaudit.residuals import report
 
 Array = NDArray[np.float64]
 
+_MEASURE = "norm of the gradient, relative to its terms,"
 _MOST_PASSES = 500
 # Trials that fit the linear model, and past passes the acceleration looks at.
 _PILOTS, _MEMORY = 32, 6
@@ -49,7 +51,7 @@ class Solution:
         Shape ``(R, d)``.
     residuals
         Norm of the gradient at each, shape ``(R,)``; the distance from the minimiser is at most
-        this divided by the problem's curvature.
+        this divided by the problem's curvature. Reported relative to `MarginProblem.scale`.
     evaluations
         Gradients evaluated, one a trial and pass.
     """
@@ -90,7 +92,8 @@ def minimise(problem: MarginProblem, linear: Array, records: Array) -> Solution:
     if not len(linear):
         return Solution(linear.copy(), np.zeros(0), 0)
     search = _Search.starting(problem, linear, records)
-    allowed = problem.tolerance * problem.scale(linear, records)
+    scale = problem.scale(linear, records)
+    allowed = problem.tolerance * scale
     solution = np.empty_like(linear)
     residuals, evaluations = np.full(len(linear), np.nan), len(linear)
     for _ in range(_MOST_PASSES):
@@ -101,6 +104,7 @@ def minimise(problem: MarginProblem, linear: Array, records: Array) -> Solution:
             solution[left], residuals[left] = search.point[done], size[done]
             search = search.without(done)
         if not len(search.trials):
+            report("argmin", residuals / scale, tolerance=problem.tolerance, measure=_MEASURE)
             return Solution(solution, residuals, evaluations)
         evaluations += len(search.trials)
         search.advance()

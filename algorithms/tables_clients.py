@@ -37,6 +37,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 import dpaudit._validate as check
 from dpaudit.errors import ConvergenceError, InvalidArgument
+from dpaudit.residuals import report
 
 Array = NDArray[np.float64]
 
@@ -88,13 +89,17 @@ class Client:
         columns = np.moveaxis(right, 1, 0)  # (d_i, R, d_c): one factor serves every trial
         solved = cho_solve(self._factor, columns.reshape(len(columns), -1))
         model = np.moveaxis(solved.reshape(columns.shape), 0, 1)
-        scale = np.abs(self.curvature).sum(axis=1).max() * np.abs(model).max() + np.abs(right).max()
-        residual = np.abs(self.curvature @ model - right).max()
-        if not residual <= TOLERANCE * scale:
+        size = np.abs(model).max(axis=(1, 2)), np.abs(right).max(axis=(1, 2))
+        scale = np.abs(self.curvature).sum(axis=1).max() * size[0] + size[1]
+        error = np.abs(self.curvature @ model - right).max(axis=(1, 2))
+        residual = error / np.maximum(scale, np.finfo(np.float64).tiny)
+        if not np.all(residual <= TOLERANCE):
+            trial = int(np.argmin(residual <= TOLERANCE))
             raise ConvergenceError(
-                f"theta-update: got a residual of {residual:.2g}, expected at most "
-                f"{TOLERANCE * scale:.2g}: raise regulariser_weight"
+                f"theta-update: got a relative residual of {residual[trial]:.2g} in trial {trial}, "
+                f"expected at most {TOLERANCE:.0g}: raise regulariser_weight"
             )
+        report("theta-update", residual, tolerance=TOLERANCE, measure="relative residual")
         return np.asarray(model)
 
     def gradient(

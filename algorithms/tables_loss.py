@@ -26,6 +26,7 @@ from scipy.special import expit, logsumexp, softmax, wrightomega
 
 import dpaudit._validate as check
 from dpaudit.errors import ConvergenceError, InvalidArgument
+from dpaudit.residuals import report
 
 Array = NDArray[np.float64]
 
@@ -142,6 +143,7 @@ class CrossEntropy:
                 f"{worst[-1]}, expected at most {TOLERANCE:.0g}: the penalty is too small for "
                 "the scores, or the iterates diverge"
             )
+        report("z-update", residual, tolerance=TOLERANCE, measure="relative gradient")
 
 
 LOGISTIC = CrossEntropy(2, margin=True)

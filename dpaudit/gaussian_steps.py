@@ -27,6 +27,7 @@ from scipy.special import ndtr
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.mechanism import TiltedSample
 from dpaudit.neighbours import Pair
+from dpaudit.residuals import located
 
 Array = NDArray[np.float64]
 DatasetT = TypeVar("DatasetT")
@@ -183,10 +184,11 @@ def roll_out(
 ) -> Array:
     """Return the outputs of ``steps`` releases, shape ``(R, steps, ...)``."""
     outputs: list[Array] = []
-    for _ in range(steps):
-        step = next_step(state)
-        outputs.append(step.mean + _noise(step, rng))
-        state = advance(state, outputs[-1])
+    for number in range(1, steps + 1):
+        with located(f"step {number}"):
+            step = next_step(state)
+            outputs.append(step.mean + _noise(step, rng))
+            state = advance(state, outputs[-1])
     return np.stack(outputs, axis=1)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from rich.text import Text
@@ -15,6 +15,7 @@ from dpaudit.execution import Silent
 from dpaudit.report import prepare_directory
 from dpaudit.reproduction.card import Figure
 from dpaudit.reproduction.result import Judgement, Reproduction, Request
+from dpaudit.residuals import recorded
 from dpaudit.tables import console
 
 _WORDS = {True: "held", False: "did not hold", None: "could not be judged"}
@@ -43,7 +44,9 @@ def _drawn(card: Figure, options: dict[str, Any], quiet: bool) -> Reproduction:
 
     hidden = quiet or not sys.stderr.isatty()
     with nullcontext(Silent()) if hidden else bar(card.name) as progress:
-        return card.load()(Request(progress=progress, **options))
+        with recorded() as residuals:
+            drawn = card.load()(Request(progress=progress, **options))
+    return replace(drawn, solvers=residuals.lines())
 
 
 def _show(reproduction: Reproduction, picture: str) -> None:
@@ -52,6 +55,8 @@ def _show(reproduction: Reproduction, picture: str) -> None:
         console().print(_line(judgement))
     for note in reproduction.notes:
         console().print(Text(f"  note: {note}", style="dim"))
+    for line in reproduction.solvers:
+        console().print(Text(f"  solver: {line}", style="dim"))
     console().print(Text(f"  {picture}"), soft_wrap=True)
 
 

@@ -132,6 +132,8 @@ class Reproduction:
         Everything that was set, with the data's name and size.
     notes
         What a reader must know, such as a stand-in for data that cannot be had.
+    solvers
+        How exact every solver was (`dpaudit.residuals`).
     """
 
     figure: str
@@ -141,3 +143,4 @@ class Reproduction:
     judgements: tuple[Judgement, ...]
     parameters: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    solvers: tuple[str, ...] = ()
