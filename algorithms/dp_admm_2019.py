@@ -26,7 +26,6 @@ article is not among this project's papers; the update is the one its successor 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -35,10 +34,12 @@ from numpy.typing import NDArray
 import dpaudit._validate as check
 from algorithms.consensus_process import Differing
 from algorithms.gradients import full_gradient
+from algorithms.linearised import mean_shift, proximal_weights, squared_shift_bounds
 from algorithms.losses import LOGISTIC, MarginLoss
+from algorithms.node_records import check_records
 from algorithms.step_sizes import DecayingStepSize, StepSize
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
+from dpaudit.errors import UnsupportedEvent
 from dpaudit.events import Event, GaussianRelease
 from dpaudit.gaussian_steps import GaussianSteps, Step
 from dpaudit.neighbours import Pair
@@ -131,10 +132,7 @@ class ServerADMM:
 
     def check(self, dataset: Dataset) -> None:
         """Raise `InvalidArgument` unless the algorithm applies to ``dataset``."""
-        if dataset.nodes != self.nodes:
-            raise InvalidArgument("dataset", Shown(f"{dataset.nodes} nodes"), f"{self.nodes} nodes")
-        dataset.require_signed_labels()
-        dataset.require_unit_rows()
+        check_records(dataset, self.nodes, f"{self.nodes} nodes")
 
     def start(self, dataset: Dataset, trials: int) -> State:
         """Return the state before the first release: all models and duals at 0."""
@@ -161,25 +159,11 @@ class ServerADMM:
         """Return how far the differing record moves the next mean, shape ``(R, n, d)``."""
         record = Differing.of(pair)
         weight = self.proximal_weights(pair.dataset, state.iteration)[record.node]
-        model = state.local[:, record.node]
-        moved = self.loss.slope(model @ record.old)[:, None] * record.old
-        moved -= self.loss.slope(model @ record.new)[:, None] * record.new
-        shift = np.zeros_like(state.local)
-        size = pair.dataset.node_sizes[record.node]
-        shift[:, record.node] = moved / ((self.penalty + weight) * size)
-        return shift
+        return mean_shift(self.loss, state.local, record, self.penalty + weight)
 
     def squared_shift_bounds(self, pair: Pair[Dataset]) -> tuple[float, float]:
         """Return bounds on ``sum ||shift||^2 / scale^2`` over all transcripts."""
-        check.positive("noise_multiplier", self.noise_multiplier)
-        record = Differing.of(pair)
-        slopes = self.loss.slope_range
-        corners = [
-            float(np.linalg.norm(p * record.old - q * record.new)) for p in slopes for q in slopes
-        ]
-        unit = self.steps / (2 * self.loss.lipschitz * self.noise_multiplier) ** 2
-        low = max(corners) if slopes[0] == slopes[1] else 0.0
-        return unit * low**2, unit * max(corners) ** 2
+        return squared_shift_bounds(self, Differing.of(pair))
 
     # --- constants -------------------------------------------------------------------------
 
@@ -191,11 +175,4 @@ class ServerADMM:
 
     def proximal_weights(self, dataset: Dataset, iteration: int) -> Array:
         """Return ``1/eta_i^k``, shape ``(n,)``; k counts from 1."""
-        sizes = np.array(dataset.node_sizes, dtype=np.float64)
-        noise = 2 * self.loss.lipschitz * self.noise_multiplier / sizes
-        return self.step_size.weights(
-            iteration,
-            objective_lipschitz=self.loss.lipschitz * len(sizes),
-            regulariser_weight=self.regulariser_weight,
-            noise=noise * math.sqrt(dataset.dimension),
-        )
+        return proximal_weights(self, dataset, iteration)

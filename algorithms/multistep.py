@@ -34,17 +34,20 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 import dpaudit._validate as check
+from algorithms.consensus_process import Differing
 from algorithms.gradients import batch_gradient, full_gradient
 from algorithms.graphs import Graph
+from algorithms.linearised import mean_shift, proximal_weights, squared_shift_bounds
 from algorithms.losses import LOGISTIC, MarginLoss
+from algorithms.node_records import check_records
 from algorithms.step_sizes import DecayingStepSize, StepSize
 from algorithms.views import BroadcastView, StochasticInner
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
+from dpaudit.errors import UnsupportedEvent
 from dpaudit.events import Event, GaussianRelease
 from dpaudit.gaussian_steps import GaussianSteps, Step
 from dpaudit.mechanism import Mechanism
-from dpaudit.neighbours import REPLACE_LABEL, REPLACE_RECORD, Pair
+from dpaudit.neighbours import Pair
 
 Array = NDArray[np.float64]
 
@@ -163,11 +166,8 @@ class MultiStepADMM:
 
     def check(self, dataset: Dataset) -> None:
         """Raise `InvalidArgument` unless the algorithm and its theorems apply to ``dataset``."""
-        if dataset.nodes != self.graph.nodes:
-            given = Shown(f"{dataset.nodes} nodes")
-            raise InvalidArgument("dataset", given, f"the {self.graph.nodes} nodes of the graph")
-        dataset.require_signed_labels()
-        dataset.require_unit_rows()
+        nodes = self.graph.nodes
+        check_records(dataset, nodes, f"the {nodes} nodes of the graph")
 
     def start(self, dataset: Dataset, trials: int) -> State:
         """Return the state before the first step: all models and duals at 0."""
@@ -209,29 +209,14 @@ class MultiStepADMM:
 
     def shift(self, state: State, pair: Pair[Dataset]) -> Array:
         """Return how far the differing record moves the next mean, shape ``(R, n, d)``."""
-        node, old, new = _difference(pair)
-        eta = self.eta(pair.dataset, state.iteration, state.inner_step)[node]
-        curvature = 2 * self.penalty * self.graph.degrees[node] + eta
-        model = state.inner[:, node]
-        moved = self.loss.slope(model @ old)[:, None] * old
-        moved -= self.loss.slope(model @ new)[:, None] * new
-        shift = np.zeros_like(state.inner)
-        shift[:, node] = moved / (curvature * pair.dataset.node_sizes[node])
-        return shift
+        record = Differing.of(pair)
+        eta = self.eta(pair.dataset, state.iteration, state.inner_step)[record.node]
+        curvature = 2 * self.penalty * self.graph.degrees[record.node] + eta
+        return mean_shift(self.loss, state.inner, record, curvature)
 
     def squared_shift_bounds(self, pair: Pair[Dataset]) -> tuple[float, float]:
-        """Return bounds on ``sum ||shift||^2 / scale^2`` over all transcripts.
-
-        The gradient difference is ``p u - q u'`` with slopes p, q in the loss's range; its norm is
-        convex, so largest at a corner. It is bounded below only where the slopes are constant.
-        """
-        check.positive("noise_multiplier", self.noise_multiplier)
-        _, old, new = _difference(pair)
-        slopes = self.loss.slope_range
-        corners = [float(np.linalg.norm(p * old - q * new)) for p in slopes for q in slopes]
-        unit = self.steps / (2 * self.loss.lipschitz * self.noise_multiplier) ** 2
-        low = max(corners) if slopes[0] == slopes[1] else 0.0
-        return unit * low**2, unit * max(corners) ** 2
+        """Return bounds on ``sum ||shift||^2 / scale^2`` over all transcripts."""
+        return squared_shift_bounds(self, Differing.of(pair))
 
     # --- the paper's constants -------------------------------------------------------------
 
@@ -243,14 +228,7 @@ class MultiStepADMM:
 
     def eta(self, dataset: Dataset, iteration: int, inner_step: int) -> Array:
         """Return the proximal weights ``eta_i^{k,r}``, shape ``(n,)``; k and r count from 1."""
-        sizes = np.array(dataset.node_sizes, dtype=np.float64)
-        noise = 2 * self.loss.lipschitz * self.noise_multiplier / sizes
-        return self.step_size.weights(
-            iteration * inner_step,
-            objective_lipschitz=self.loss.lipschitz * len(sizes),
-            regulariser_weight=self.regulariser_weight,
-            noise=noise * math.sqrt(dataset.dimension),
-        )
+        return proximal_weights(self, dataset, iteration * inner_step)
 
     def objective(self, models: Array, dataset: Dataset) -> Array:
         """Return ``sum_i L_i(w_i)`` (eq. 4a) of models shaped ``(R, n, d)``, shape ``(R,)``."""
@@ -283,13 +261,3 @@ def published_noise_multiplier(
     check.positive("epsilon", epsilon)
     check.probability("delta", delta)
     return constant * math.sqrt(steps * 2 * math.log(1.25 / delta)) / epsilon
-
-
-def _difference(pair: Pair[Dataset]) -> tuple[int, Array, Array]:
-    """Return the node that holds the differing record, and its signed record on each side."""
-    if pair.relation not in (REPLACE_RECORD, REPLACE_LABEL):
-        expected = f"{REPLACE_RECORD.name} or {REPLACE_LABEL.name}"
-        raise InvalidArgument("relation", Shown(pair.relation.name), expected)
-    node = pair.dataset.node_of(pair.index)
-    old, new = pair.dataset.signed_records, pair.neighbour.signed_records
-    return node, old[pair.index], new[pair.index]

@@ -41,7 +41,7 @@ import dpaudit._validate as check
 from algorithms.entrywise import ScalarProblem
 from algorithms.proximal import TOLERANCE, Quadratic, minimise, ridge_in_ball
 from algorithms.sharing_noise import MessageNoise, Noise, NoNoise, model_noise, party_scales
-from algorithms.sharing_views import MessageView, ModelView, NetworkView
+from algorithms.sharing_views import Iterate, MessageView, ModelView, NetworkView, State
 from algorithms.vertical import Party, Risk, check_blocks, parties, party_of
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
@@ -50,26 +50,6 @@ from dpaudit.mechanism import Mechanism
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class State:
-    """What the centre knows: a function of past messages and of the labels, which are public."""
-
-    messages: Array
-    prediction: Array
-    dual: Array
-    gap: Array
-    labels: Array
-
-
-@dataclass(frozen=True)
-class Iterate:
-    """One iteration: every party's model side by side, shape ``(R, d)``, and the state after it."""
-
-    models: Array
-    perturbed: Array
-    state: State
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,10 @@
-"""What is seen of a run of ADMM sharing, where no law is offered."""
+"""A run of ADMM sharing, iteration by iteration, and what is seen of it where no law is offered."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -11,17 +12,42 @@ from numpy.typing import NDArray
 
 from dpaudit.datasets.dataset import Dataset
 
-if TYPE_CHECKING:
-    from algorithms.sharing import SharingADMM
-
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class State:
+    """What the centre knows: a function of past messages and of the labels, which are public."""
+
+    messages: Array
+    prediction: Array
+    dual: Array
+    gap: Array
+    labels: Array
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """One iteration: every party's model side by side, shape ``(R, d)``, and the state after it."""
+
+    models: Array
+    perturbed: Array
+    state: State
+
+
+class Sharing(Protocol):
+    """An algorithm that yields its iterations one by one."""
+
+    def iterates(self, dataset: Dataset, trials: int, rng: Generator) -> Iterator[Iterate]:
+        """Yield every iteration of ``trials`` runs."""
+        ...
 
 
 @dataclass(frozen=True)
 class MessageView:
     """What the centre sees: every party's message. Without a law; see `sharing_noise` for why."""
 
-    algorithm: SharingADMM
+    algorithm: Sharing
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
         """Return ``trials`` transcripts, shape ``(R, T, M, N)``."""
@@ -33,7 +59,7 @@ class MessageView:
 class NetworkView:
     """All that is sent: every party's message, then the centre's ``S - z`` and ``y``."""
 
-    algorithm: SharingADMM
+    algorithm: Sharing
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
         """Return ``trials`` transcripts, shape ``(R, T, M + 2, N)``."""
@@ -48,7 +74,7 @@ class NetworkView:
 class ModelView:
     """The models themselves, as if every party published its x_m after each iteration."""
 
-    algorithm: SharingADMM
+    algorithm: Sharing
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
         """Return ``trials`` transcripts, shape ``(R, T, d)``."""

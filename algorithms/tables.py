@@ -56,23 +56,15 @@ from algorithms.joined_tables import JoinedTables
 from algorithms.tables_clients import Client, ExactSolve, LocalSGD, Solver
 from algorithms.tables_labels import LabelRelease
 from algorithms.tables_loss import LOGISTIC, CrossEntropy
-from algorithms.tables_server import Served, Server
+from algorithms.tables_server import Server
 from algorithms.tables_steps import LocalSteps
-from algorithms.tables_views import ModelView, ServerView
+from algorithms.tables_views import ModelView, ServerView, State
 from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
 from dpaudit.events import PoissonSubsampledGaussian
 from dpaudit.gaussian_steps import GaussianSteps
 from dpaudit.mechanism import HasLaw
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """Everything after an iteration: the new models and what they were computed from."""
-
-    models: tuple[Array, ...]
-    served: Served
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +140,7 @@ class TablesADMM:
 
         Shape ``(R, T, sum of n_i, d_c)``: the tables' predictions one below the other.
         """
-        return ServerView(self)
+        return ServerView(self.model())
 
     def model_steps(self) -> HasLaw[JoinedTables]:
         """Return the mechanism that releases all models after every local step, with its law.

@@ -18,22 +18,58 @@ The accounting of Theorem 2 is ``a_k = 0`` for every client but the owner. A ste
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.joined_tables import JoinedTables
-from algorithms.tables_clients import LocalSGD
-from algorithms.tables_server import Served
+from algorithms.tables_clients import Client, LocalSGD, Solver
+from algorithms.tables_server import Served, Server
 from dpaudit.errors import InvalidArgument
 from dpaudit.gaussian_steps import Step
 from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_LABEL, Pair
 
-if TYPE_CHECKING:
-    from algorithms.tables import TablesADMM
-
 Array = NDArray[np.float64]
+
+
+class TablesProcess(Protocol):
+    """ADMM over joined tables as its parts: see `algorithms.tables.TablesADMM`."""
+
+    @property
+    def iterations(self) -> int:
+        """How many times the server and the clients take turns."""
+        ...
+
+    @property
+    def solver(self) -> Solver:
+        """How clients update."""
+        ...
+
+    @property
+    def label_epsilon(self) -> float | None:
+        """Of the noise on the labels; None without any."""
+        ...
+
+    def check(self, dataset: object) -> None:
+        """Raise `InvalidArgument` for data the algorithm cannot run on."""
+        ...
+
+    def start(self, dataset: JoinedTables, trials: int) -> tuple[tuple[Array, ...], Array]:
+        """Return the first models and dual variables."""
+        ...
+
+    def server_side(self) -> Server:
+        """Return what the server does."""
+        ...
+
+    def clients(self, dataset: JoinedTables) -> tuple[Client, ...]:
+        """Return the clients."""
+        ...
+
+    def targets(self, dataset: JoinedTables) -> Array:
+        """Return the true labels of the join's rows as the loss takes them, (N, d_c)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +98,7 @@ class History:
 class LocalSteps:
     """The private algorithm as a Gaussian process: see `dpaudit.gaussian_steps`."""
 
-    algorithm: TablesADMM
+    algorithm: TablesProcess
     solver: LocalSGD = field(init=False)
 
     def __post_init__(self) -> None:

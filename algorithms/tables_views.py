@@ -1,27 +1,43 @@
-"""What is seen of ADMM over joined tables, where no law is known."""
+"""A run of ADMM over joined tables, and what is seen of it where no law is known."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from algorithms.joined_tables import JoinedTables
-
-if TYPE_CHECKING:
-    from algorithms.tables import TablesADMM
+from algorithms.tables_server import Served
+from dpaudit.mechanism import Mechanism
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Everything after an iteration: the new models and what they were computed from."""
+
+    models: tuple[Array, ...]
+    served: Served
+
+
+class Training(Protocol):
+    """An algorithm that yields the state after each iteration."""
+
+    def run(self, dataset: JoinedTables, trials: int, rng: Generator) -> Iterator[State]:
+        """Yield the states of ``trials`` runs."""
+        ...
 
 
 @dataclass(frozen=True)
 class ModelView:
     """What somebody sees to whom all clients' models are released after every iteration."""
 
-    algorithm: TablesADMM
+    algorithm: Training
 
     def sample(self, dataset: JoinedTables, trials: int, rng: Generator) -> Array:
         """Return ``trials`` transcripts, shape ``(R, T, D, d_c)``: models stacked by table."""
@@ -37,11 +53,11 @@ class ServerView:
     with as many independent models as the tuple has entries, a linear system gives the tuple.
     """
 
-    algorithm: TablesADMM
+    model: Mechanism[JoinedTables]
 
     def sample(self, dataset: JoinedTables, trials: int, rng: Generator) -> Array:
         """Return ``trials`` transcripts, shape ``(R, T, sum n_i, d_c)``: stacked by table."""
-        models = self.algorithm.model().sample(dataset, trials, rng)
+        models = self.model.sample(dataset, trials, rng)
         by_table = np.split(models, np.cumsum(dataset.widths)[:-1], axis=2)
         tables = zip(dataset.features, by_table, strict=True)
         return np.concatenate([features @ model for features, model in tables], axis=2)

@@ -108,7 +108,8 @@ def _escaped_opener(match: re.Match[str]) -> str:
 
 
 def _figures(result: Result, index: int) -> dict[str, str]:
-    from dpaudit.report import curves, figures
+    import dpaudit.report.curves as curves
+    import dpaudit.report.figures as figures
 
     drawn = {"numbers": figures.three_numbers(result, prefix=f"r{index}-numbers")}
     if result.delta_curves is not None and result.delta_curves.epsilon:
@@ -119,7 +120,7 @@ def _figures(result: Result, index: int) -> dict[str, str]:
 
 
 def _overview(report: Report) -> str | None:
-    from dpaudit.report import figures
+    import dpaudit.report.figures as figures
 
     return figures.overview(report.results) if len(report.results) > 1 else None
 

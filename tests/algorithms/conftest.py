@@ -14,7 +14,7 @@ from algorithms.step_sizes import ConstantStepSize
 from dpaudit.datasets import Dataset, breast_cancer, split_unevenly
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
-REFERENCE = Path(__file__).resolve().parents[2] / "benchmarks" / "_reference_loop.py"
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 GRAPHS = {
     "complete": complete(4),
@@ -28,12 +28,21 @@ GRAPHS = {
 
 
 @pytest.fixture(scope="session")
-def reference():
-    """Return the module of the loop; the benchmarks are scripts, so it is loaded from its file."""
-    spec = importlib.util.spec_from_file_location("reference_loop", REFERENCE)
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def load_benchmark():
+    """Return a loader of a script's module by name; the benchmarks are no package."""
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
+        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def reference(load_benchmark):
+    return load_benchmark("_reference_loop")
 
 
 @pytest.fixture(scope="session", params=GRAPHS)

@@ -20,7 +20,9 @@ from dpaudit.neighbours import (
     relation,
 )
 
-refused = pytest.raises(InvalidArgument, match=r"^pair: got ")
+
+def raises_no_pair():
+    return pytest.raises(InvalidArgument, match=r"^pair: got ")
 
 
 def dataset(features, labels=None, node_sizes=()):
@@ -56,7 +58,7 @@ def test_replacing_one_record_makes_a_pair_and_two_do_not(table, data):
     assert Pair(one, other, REPLACE_RECORD).swapped().index == row
     if len(features) > 1:
         changed[(row + 1) % len(features), 0] += 7
-        with refused:
+        with raises_no_pair():
             Pair(one, dataset(changed, relabelled, sizes), REPLACE_RECORD)
 
 
@@ -70,11 +72,11 @@ def test_replacing_one_label_makes_a_pair_and_a_feature_does_not(table, data):
     assert Pair(one, other, REPLACE_LABEL).index == row
     changed = features.copy()
     changed[row, 0] += 1
-    with refused:
+    with raises_no_pair():
         Pair(one, dataset(changed, relabelled, sizes), REPLACE_LABEL)
     relabelled[(row + 1) % len(labels)] += 7
     if len(labels) > 1:
-        with refused:
+        with raises_no_pair():
             Pair(one, dataset(features, relabelled, sizes), REPLACE_LABEL)
 
 
@@ -86,11 +88,11 @@ def test_replacing_one_column_makes_a_pair_and_a_label_does_not(table, data):
     changed[:, column] += 5
     one, other = dataset(features, labels, sizes), dataset(changed, labels, sizes)
     assert Pair(one, other, REPLACE_COLUMN).index == column
-    with refused:
+    with raises_no_pair():
         Pair(one, dataset(changed, labels + 1, sizes), REPLACE_COLUMN)
     if features.shape[1] > 1:
         changed[0, (column + 1) % features.shape[1]] += 7
-        with refused:
+        with raises_no_pair():
             Pair(one, dataset(changed, labels, sizes), REPLACE_COLUMN)
 
 
@@ -111,7 +113,7 @@ def test_adding_one_record_anywhere_makes_a_pair_and_a_change_besides_does_not(t
     np.testing.assert_array_equal(np.delete(more_labels, pair.index), labels)
     more[row] = 9  # unlike every other record
     more[(row + 1) % len(more), 0] += 7
-    with refused:
+    with raises_no_pair():
         Pair(small, dataset(more, more_labels, more_sizes), ADD_REMOVE_RECORD)
 
 
@@ -123,7 +125,7 @@ FEATURES = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 @pytest.mark.parametrize("kind", RELATIONS.values(), ids=lambda kind: kind.name)
 @pytest.mark.parametrize("wrap", [dataset, np.asarray], ids=["Dataset", "array"])
 def test_identical_datasets_are_no_pair(kind, wrap):
-    with refused:
+    with raises_no_pair():
         Pair(wrap(FEATURES), wrap(FEATURES.copy()), kind)
 
 
@@ -131,7 +133,7 @@ def test_identical_datasets_are_no_pair(kind, wrap):
 @pytest.mark.parametrize("wrap", [dataset, np.asarray], ids=["Dataset", "array"])
 def test_different_shapes_are_no_pair(kind, wrap):
     for other in (FEATURES[:2], FEATURES[:, :1]):
-        with refused:
+        with raises_no_pair():
             Pair(wrap(FEATURES), wrap(other), kind)
 
 
@@ -162,13 +164,13 @@ def test_labels_on_one_side_only_are_no_pair():
     changed = FEATURES.copy()
     changed[0, 0] = 9
     for one, other in ((dataset(FEATURES), changed), (FEATURES, dataset(changed))):
-        with refused:
+        with raises_no_pair():
             Pair(one, other, REPLACE_RECORD)
-        with refused:
+        with raises_no_pair():
             Pair(one, other[:2] if isinstance(other, np.ndarray) else other, ADD_REMOVE_RECORD)
     single = np.array([[1.0, 2.0]])  # where numpy would broadcast the labels away
     for one, other in ((dataset(single), single + 1), (single, dataset(single + 1))):
-        with refused:
+        with raises_no_pair():
             Pair(one, other, REPLACE_RECORD)
 
 
@@ -191,7 +193,7 @@ def test_duplicates_are_told_apart_by_their_node_only(small, large):
 def test_a_record_added_while_others_move_is_no_pair(small, large):
     rows = np.arange(10.0).reshape(5, 2)
     one = dataset(rows[: sum(small)], node_sizes=small)
-    with refused:
+    with raises_no_pair():
         Pair(one, dataset(rows[: sum(large)], node_sizes=large), ADD_REMOVE_RECORD)
 
 
@@ -199,14 +201,14 @@ def test_a_record_added_at_the_wrong_node_is_no_pair():
     """The first node grew by one, but what is new stands among the second node's rows."""
     small = dataset([[1.0], [2.0], [3.0], [4.0]], node_sizes=(2, 2))
     large = dataset([[1.0], [2.0], [3.0], [9.0], [4.0]], node_sizes=(3, 2))
-    with refused:
+    with raises_no_pair():
         Pair(small, large, ADD_REMOVE_RECORD)
 
 
 def test_two_more_records_are_no_pair():
-    with refused:
+    with raises_no_pair():
         Pair(FEATURES[:1], FEATURES, ADD_REMOVE_RECORD)
-    with refused:
+    with raises_no_pair():
         Pair(FEATURES[:2], np.ones((3, 3)), ADD_REMOVE_RECORD)
 
 

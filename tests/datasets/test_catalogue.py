@@ -1,6 +1,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import dpaudit.datasets
@@ -17,7 +18,9 @@ def test_a_dataset_is_loaded_by_name(name):
 
 @pytest.mark.parametrize("name", ["adult", "a9a"])
 def test_real_records_by_name(raw_files, name):
-    load(name, path=raw_files).require_unit_rows()
+    data = load(name, path=raw_files)
+    assert np.linalg.norm(data.features, axis=1).max() <= 1 + 1e-9
+    data.require_unit_rows()
 
 
 def test_options_reach_the_loader(tmp_path):

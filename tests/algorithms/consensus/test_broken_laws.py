@@ -1,0 +1,100 @@
+"""Broken laws of the private variants are caught."""
+
+import numpy as np
+import pytest
+
+from algorithms import consensus_law, consensus_process, consensus_views
+from algorithms.norm_noise import draw, uniforms
+
+from .law import (
+    MECHANISMS,
+    TRIALS,
+    everywhere,
+    likelihood_z,
+    make,
+    oracle_error,
+    residual_p_values,
+)
+from .loop import rng
+
+
+def wrong_determinant(factor):
+    true = consensus_law.log_determinant_drop
+    return lambda *args: factor * true(*args)
+
+
+def wrong_shift(factor):
+    true = consensus_law.noise_shift
+    return lambda *args: factor * true(*args)
+
+
+@pytest.mark.parametrize(
+    ("name", "broken"),
+    [
+        ("log_determinant_drop", wrong_determinant(0)),
+        ("log_determinant_drop", wrong_determinant(-1)),  # Zhang & Zhu's mapping: footnote 4
+        ("noise_shift", wrong_shift(0.5)),
+        ("noise_shift", wrong_shift(-1)),
+    ],
+    ids=["no determinant", "inverse determinant", "half a shift", "shift of the wrong sign"],
+)
+@pytest.mark.parametrize("variant", ["pp", "recycled"])
+def test_a_broken_loss_is_caught(variant, name, broken, pair, monkeypatch):
+    mechanism = MECHANISMS[variant](make())
+    transcripts = mechanism.sample(pair.neighbour, TRIALS, rng(2))
+    back = mechanism.sample(pair.dataset, TRIALS, rng(3))
+    monkeypatch.setattr(consensus_law, name, broken)
+    scores = [
+        likelihood_z(mechanism, pair, transcripts),
+        likelihood_z(mechanism, pair.swapped(), back),
+    ]
+    assert max(map(abs, scores)) > 5
+    few = make().penalty_perturbation().sample(pair.dataset, 2, rng())
+    assert oracle_error(make(), pair, few) > 1e-3
+
+
+@pytest.mark.parametrize("factor", [0.5, -1.0])
+def test_a_wrong_minimiser_shift_of_primal_perturbation_is_caught(factor, pair, monkeypatch):
+    mechanism = make().primal_perturbation()
+    transcripts = mechanism.sample(pair.neighbour, TRIALS, rng(2))
+    true = consensus_views.norm_gain
+    monkeypatch.setattr(consensus_views, "norm_gain", lambda e, shift: true(e, factor * shift))
+    assert abs(likelihood_z(mechanism, pair, transcripts)) > 5
+
+
+@everywhere
+@pytest.mark.parametrize("off", [-1, 1])
+def test_a_gamma_of_the_wrong_shape_is_caught(variant, off, pair, monkeypatch):
+    def draw_wrongly(shape, rate, source):
+        longer = draw((*shape[:-1], shape[-1] + off), rate, source)
+        noise = draw(shape, rate, source)
+        norms = np.linalg.norm(longer, axis=-1) / np.linalg.norm(noise, axis=-1)
+        return noise * norms[..., None]
+
+    monkeypatch.setattr(consensus_process, "draw", draw_wrongly)
+    mechanism = MECHANISMS[variant](make())
+    transcripts = mechanism.sample(pair.dataset, 4000, rng(4))
+    assert min(residual_p_values(mechanism, transcripts, pair.dataset)) < 1e-4
+
+
+def noise_error(algorithm, data):
+    """Return how far the noise behind broadcasts is from the noise that was drawn."""
+    transcripts = algorithm.penalty_perturbation().sample(data, 200, rng(6))
+    rates = algorithm.noise_rate.values(3, 3)
+    source = rng(6)
+    drawn = [draw((200, 3, 3), rates[t], source) for t in range(3)]
+    expected = [uniforms(noise, rates[t]) for t, noise in enumerate(drawn)]
+    found = algorithm.penalty_perturbation().uniform_residuals(transcripts, data)
+    return float(np.abs(found - np.stack(expected, axis=1).reshape(200, -1)).max())
+
+
+def test_residuals_give_back_the_noise_unless_the_solver_is_loose(pair):
+    assert noise_error(make(), pair.dataset) < 1e-8
+    assert noise_error(make(tolerance=1e-3), pair.dataset) > 1e-4
+
+
+def test_a_loose_solver_bends_the_law(pair):
+    """Stopping early adds an error that depends on the data: the law no longer is the noise's."""
+    loose = make(tolerance=0.2).penalty_perturbation()
+    transcripts = loose.sample(pair.dataset, TRIALS, rng(4))
+    assert min(residual_p_values(loose, transcripts, pair.dataset)) < 1e-4

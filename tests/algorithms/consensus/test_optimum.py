@@ -1,0 +1,120 @@
+"""Consensus ADMM and its variants: the optimum they reach, and how exact a solution is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from algorithms.graphs import complete, random_connected, ring, star
+from algorithms.schedules import Constant, Geometric
+from algorithms.smooth_losses import SMOOTHED_HINGE
+from dpaudit.errors import ConvergenceError
+
+from .loop import VALUES, Loop, make, noise_of, rng
+
+GRAPHS = {
+    "complete": complete(4),
+    "ring": ring(4),
+    "star": star(4),
+    "random": random_connected(4, np.random.default_rng(0)),
+}
+
+
+def centralised(data, algorithm):
+    """Return the least value of eq. (1) and the function, written out."""
+    value, slope = VALUES[algorithm.loss.name]
+    shares = np.repeat([1 / size for size in data.node_sizes], data.node_sizes)
+
+    def total(f):
+        margins = data.signed_records @ f
+        at = algorithm.loss_weight * (shares @ value(margins))
+        gradient = algorithm.loss_weight * (shares * slope(margins)) @ data.signed_records
+        return (
+            at + algorithm.regulariser_weight * (f @ f) / 2,
+            gradient + algorithm.regulariser_weight * f,
+        )
+
+    options = {"gtol": 1e-9, "maxiter": 5000}
+    found = optimize.minimize(total, np.zeros(data.dimension), jac=True, options=options)
+    assert np.abs(found.jac).max() < 1e-6
+    return found.fun, total
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
+@pytest.mark.parametrize("variant", ["admm", "m-admm", "recycled"])
+def test_consensus_reaches_the_centralised_optimum(graph, variant, real):
+    algorithm = make(
+        graph=graph,
+        iterations=400,
+        penalty=Geometric((0.11, 0.13, 0.12, 0.11), (1.001, 1.0, 1.002, 1.001)),
+        dual_step=0.1,
+        loss_weight=1.0,
+        regulariser_weight=0.3,
+    ).without_noise()
+    mechanism = {
+        "admm": algorithm.dual_variable_perturbation,
+        "m-admm": algorithm.penalty_perturbation,
+        "recycled": lambda: replace(algorithm, iterations=1500).recycled(0.5),
+    }[variant]()
+    models = mechanism.sample(real, 1, rng())[0, -1]
+    best, total = centralised(real, algorithm)
+    for model in models:
+        assert -1e-12 < total(model)[0] - best < 1e-6
+    assert algorithm.objective(models[None], real)[0] == pytest.approx(best, abs=1e-6)
+    assert total(np.zeros(30))[0] - best > 0.1
+
+
+def test_the_smoothed_hinge_reaches_its_optimum_too(real):
+    algorithm = make(
+        graph=ring(4), loss=SMOOTHED_HINGE, iterations=600, penalty=Constant(0.2), dual_step=0.2,
+        loss_weight=1.0, regulariser_weight=0.3,
+    ).without_noise()  # fmt: skip
+    models = algorithm.penalty_perturbation().sample(real, 1, rng())[0, -1]
+    best, total = centralised(real, algorithm)
+    assert max(total(model)[0] for model in models) - best < 1e-6
+
+
+# Solutions satisfy their stationarity condition
+
+
+def stationarity(transcripts, noise, algorithm, data):
+    """Return the largest norm of eq. (12)'s right side with the noise of (24), in every trial."""
+    loop, worst = Loop(algorithm, data), 0.0
+    for r, path in enumerate(transcripts):
+        f, lam = np.zeros_like(path[0]), np.zeros_like(path[0])
+        for t, new in enumerate(path):
+            for i in range(data.nodes):
+                function = loop.lagrangian(i, f, lam[i], loop.eta[t, i], e=noise[t, r, i])
+                worst = max(worst, float(np.linalg.norm(function(new[i])[1])))
+            f = new
+            around = [sum(f[i] - f[j] for j in loop.neighbours[i]) for i in range(data.nodes)]
+            lam = lam + algorithm.dual_step / 2 * np.stack(around)
+    return worst
+
+
+def allowed(algorithm, data, noise):
+    problem = algorithm.problem(data, algorithm.iterations, 0)
+    largest = algorithm.stretch.max() * (np.linalg.norm(noise, axis=-1).max() + 20)
+    return algorithm.tolerance * (problem.curvature + algorithm.loss_weight + largest)
+
+
+def test_every_broadcast_is_stationary_to_the_stated_residual(small):
+    algorithm = make()
+    transcripts = algorithm.penalty_perturbation().sample(small, 6, rng(3))
+    noise = noise_of(algorithm, small, 6, 3)
+    assert stationarity(transcripts, noise, algorithm, small) < 3 * allowed(algorithm, small, noise)
+
+
+def test_a_loose_tolerance_shows(small):
+    loose = make(tolerance=1e-3)
+    transcripts = loose.penalty_perturbation().sample(small, 6, rng(3))
+    noise = noise_of(loose, small, 6, 3)
+    found = stationarity(transcripts, noise, make(), small)
+    assert found > 1e3 * allowed(make(), small, noise)
+    assert found < 3 * allowed(loose, small, noise)
+
+
+def test_a_trial_that_does_not_converge_is_named(small):
+    with pytest.raises(ConvergenceError, match=r"trial \d+ has a gradient of"):
+        make(tolerance=1e-30).penalty_perturbation().sample(small, 3, rng())

@@ -1,0 +1,157 @@
+"""ADMM sharing reaches the centralised optimum."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from algorithms.fdml import centralised_logistic
+from algorithms.regularisers import L1, elastic_net
+from algorithms.sample_losses import SIGMOID, SMOOTHED_HINGE, SQUARED
+from algorithms.sharing import SharingADMM
+from algorithms.sharing_noise import MessageNoise
+from algorithms.vertical import Risk, column_slices
+from dpaudit.datasets import Dataset, a9a, breast_cancer
+
+from .setting import BLOCKS, last_models, make, make_data, rng
+
+
+def split_optimum(risk, data):
+    """Return the least risk, x = p - n with p, n >= 0, by L-BFGS-B."""
+    d, weight = data.dimension, risk.sample_weight(len(data.labels))
+
+    def split(v):
+        x = v[:d] - v[d:]
+        slopes, _ = risk.loss.derivatives(data.features @ x, data.labels)
+        gradient = weight * slopes @ data.features + risk.ridge * x
+        losses = weight * risk.loss.value(data.features @ x, data.labels).sum()
+        value = losses + risk.ridge / 2 * x @ x + risk.lasso * v.sum()
+        return value, np.concatenate([gradient, -gradient]) + risk.lasso
+
+    options = {"ftol": 0, "gtol": 1e-11, "maxiter": 100_000, "maxfun": 200_000, "maxcor": 50}
+    fit = minimize(
+        split,
+        np.zeros(2 * d),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, None)] * 2 * d,
+        options=options,
+    )
+    return fit.fun
+
+
+def ball_optimum(risk, data, blocks, radius):
+    """Return the least smooth risk with every block in its ball, by SLSQP."""
+
+    def value(x):
+        slopes, _ = risk.loss.derivatives(data.features @ x, data.labels)
+        gradient = risk.sample_weight(len(data.labels)) * slopes @ data.features + risk.ridge * x
+        return risk.value(x[None], data)[0], gradient
+
+    def slack(columns):
+        def jacobian(x):
+            out = np.zeros_like(x)
+            out[columns] = -2 * x[columns]
+            return out
+
+        return {
+            "type": "ineq",
+            "fun": lambda x: radius**2 - x[columns] @ x[columns],
+            "jac": jacobian,
+        }
+
+    constraints = [slack(columns) for columns in column_slices(blocks)]
+    fit = minimize(
+        value,
+        np.full(data.dimension, 1e-3),
+        jac=True,
+        method="SLSQP",
+        constraints=constraints,
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    return fit.fun
+
+
+def admm_optimum(risk, data, blocks, iterations, radius=None, penalty=0.4):
+    scale = len(data.labels) if risk.scaling == "mean" else 1
+    algorithm = SharingADMM(
+        block_sizes=blocks, iterations=iterations, penalty=penalty / scale, risk=risk, radius=radius
+    )
+    return risk.value(last_models(algorithm, data), data)[0]
+
+
+@pytest.fixture(scope="module", params=["breast-cancer", "a9a"])
+def split(request):
+    if request.param == "breast-cancer":
+        return breast_cancer(), (12, 18)
+    if not os.environ.get("DPAUDIT_DATA"):
+        pytest.skip("DPAUDIT_DATA does not name the directory of a9a")
+    data = a9a()
+    return Dataset(data.features[:800], data.labels[:800]), (66, 57)
+
+
+@pytest.mark.parametrize("scaling", ["mean", "sum"])
+def test_it_reaches_the_centralised_optimum(split, scaling):
+    data, blocks = split
+    weight = 1e-2 * (1 if scaling == "mean" else len(data.labels))
+    risk = Risk(scaling=scaling, regulariser_weight=weight)
+    best = risk.value(centralised_logistic(data, risk), data)[0]
+    assert admm_optimum(risk, data, blocks, 300) == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("regulariser", [L1, elastic_net(0.5)], ids=["lasso", "elastic net"])
+def test_it_reaches_the_optimum_with_a_lasso_part(split, regulariser):
+    data, blocks = split
+    risk = Risk(regulariser=regulariser, regulariser_weight=2e-2)
+    best = split_optimum(risk, data)
+    assert best < np.log(2) - 1e-3
+    assert admm_optimum(risk, data, blocks, 500) == pytest.approx(best, abs=1e-6)
+
+
+def test_it_reaches_the_optimum_in_a_ball():
+    data, blocks = breast_cancer(), (12, 18)
+    risk = Risk(regulariser_weight=1e-3)
+    best = ball_optimum(risk, data, blocks, radius=2.0)
+    free = risk.value(centralised_logistic(data, risk), data)[0]
+    assert best > free + 1e-2
+    assert admm_optimum(risk, data, blocks, 400, radius=2.0) == pytest.approx(best, abs=1e-6)
+
+
+def test_lasso_and_ball_together_keep_the_ball():
+    data = make_data(30)
+    algorithm = make(
+        risk=Risk(regulariser=L1, regulariser_weight=0.01),
+        radius=0.2,
+        noise=MessageNoise(1.0),
+        penalty=0.05,
+    )
+    for iterate in algorithm.iterates(data, 5, rng()):
+        for columns in column_slices(BLOCKS):
+            assert np.linalg.norm(iterate.models[:, columns], axis=1).max() <= 0.2 + 1e-12
+
+
+@pytest.mark.parametrize("loss", [SQUARED, SMOOTHED_HINGE, SIGMOID], ids=lambda loss: loss.name)
+def test_other_losses_reach_a_stationary_point(loss):
+    data, blocks = breast_cancer(), (12, 18)
+    risk = Risk(loss=loss, regulariser_weight=1e-2)
+    penalty = (2.0 if loss is not SIGMOID else 0.4) / len(data.labels)
+    x = last_models(
+        SharingADMM(block_sizes=blocks, iterations=3000, penalty=penalty, risk=risk), data
+    )
+    slopes, _ = loss.derivatives(x @ data.features.T, data.labels)
+    gradient = slopes @ data.features / len(data.labels) + risk.ridge * x
+    assert np.abs(gradient).max() < 1e-6
+    assert np.abs(x).max() > 0.1
+
+
+def test_jacobi_updates_with_a_small_penalty_blow_up():
+    """Two parties with one column each, the same one: the module docstring's ``1 + sqrt(2)``."""
+    data = Dataset(np.array([[1.0, 1.0]]), [1.0])
+    risk = Risk(loss=SQUARED, scaling="sum", regulariser_weight=0.0)
+    algorithm = SharingADMM(block_sizes=(1, 1), iterations=40, penalty=1e-9, risk=risk)
+    gaps = [abs(i.state.gap.item()) for i in algorithm.iterates(data, 1, rng())]
+    assert gaps[-1] / gaps[-2] == pytest.approx(1 + np.sqrt(2), rel=1e-3)
+    steady = replace(algorithm, penalty=2.0)
+    assert abs(list(steady.iterates(data, 1, rng()))[-1].state.gap.item()) < 1e-6
