@@ -9,13 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpaudit.accounting.gaussian_dp import gaussian_guarantee
     from dpaudit.attack import Attack
     from dpaudit.audit.run import audit_case, audit_claim
     from dpaudit.case import AssumptionOutcome, PrivacyCase, Proof, SensitivityCase
     from dpaudit.claims import Claim
     from dpaudit.datasets.dataset import Dataset
     from dpaudit.errors import DpauditError
-    from dpaudit.events import GaussianRelease, Sequence, gaussian_guarantee
+    from dpaudit.events import GaussianRelease, Sequence
     from dpaudit.execution import Executor
     from dpaudit.gaussian_steps import GaussianProcess, GaussianSteps, Step
     from dpaudit.guarantees import (
@@ -57,7 +58,7 @@ _HOME = {
     "ZeroConcentratedDP": "guarantees",
     "audit_case": "audit.run",
     "audit_claim": "audit.run",
-    "gaussian_guarantee": "events",
+    "gaussian_guarantee": "accounting.gaussian_dp",
     "relation": "neighbours",
 }
 

@@ -18,6 +18,7 @@ from algorithms.graphs import Graph, from_edges, graph_called
 from algorithms.losses import loss_called
 from algorithms.multistep import MultiStepADMM, published_noise_multiplier
 from algorithms.step_sizes import ConstantStepSize, DecayingStepSize
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.case import AssumptionOutcome, PrivacyCase, Proof, SensitivityCase
 from dpaudit.datasets import (
     Dataset,
@@ -29,7 +30,6 @@ from dpaudit.datasets import (
     subset,
 )
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.events import gaussian_guarantee
 from dpaudit.execution import stream
 from dpaudit.guarantees import ApproximateDP, GaussianDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair

@@ -9,9 +9,9 @@ from scipy import optimize, stats
 from algorithms.dp_admm_2019 import ServerADMM
 from algorithms.losses import LINEAR, LOSSES
 from algorithms.step_sizes import ConstantStepSize, DecayingStepSize
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.datasets import Dataset, breast_cancer, split_unevenly
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.events import gaussian_guarantee
 from dpaudit.mechanism import Tiltable
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 

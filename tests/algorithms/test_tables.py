@@ -14,9 +14,10 @@ from algorithms.joining import KeyedTable, join
 from algorithms.tables import TablesADMM
 from algorithms.tables_clients import ExactSolve, LocalSGD
 from algorithms.tables_loss import LOGISTIC, CrossEntropy
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.datasets import breast_cancer
 from dpaudit.errors import ConvergenceError, InvalidArgument, UnsupportedEvent
-from dpaudit.events import PoissonSubsampledGaussian, gaussian_guarantee
+from dpaudit.events import PoissonSubsampledGaussian
 from dpaudit.mechanism import HasLaw, Mechanism, checked_sample
 
 SGD = {"steps": 2, "learning_rate": 0.2}
