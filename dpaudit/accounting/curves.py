@@ -1,0 +1,201 @@
+"""The convolution of tilted laws, and what it says of epsilon and delta: an upper and a lower end.
+
+With ``g`` the tilted masses on grid points x and ``log_total`` their common factor, the mass at x
+is ``g exp(log_total - order x)``. Sums over ``x_j >= x_k`` of ``g_j exp(-c (x_j - x_k))`` are a
+linear filter run from the right: stable, and no power is ever large.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfft, rfft
+from scipy.signal import lfilter
+
+from dpaudit.accounting.grid import Tilted
+
+Array = NDArray[np.float64]
+
+_ROUNDING = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Convolved:
+    """Tilted masses of a sum on a grid.
+
+    Parameters
+    ----------
+    masses
+        On ``(first + i) spacing``.
+    first, spacing
+        The grid.
+    log_total
+        As in `dpaudit.accounting.grid.Tilted`.
+    astray
+        Bound on the tilted mass outside the grid, wherever the cyclic convolution put it.
+    noise
+        Bound on the l2 norm of the rounding errors of the masses.
+    """
+
+    masses: Array
+    first: int
+    spacing: float
+    log_total: float
+    astray: float
+    noise: float
+
+    @property
+    def points(self) -> Array:
+        """The grid."""
+        return self.spacing * np.arange(self.first, self.first + len(self.masses), dtype=np.float64)
+
+    def suffix_sums(self, order: float) -> Array:
+        """Return ``sum_{j >= k} masses_j exp(-order (x_j - x_k))`` for every k."""
+        decay = math.exp(-order * self.spacing)
+        sums: Array = lfilter([1.0], [1.0, -decay], self.masses[::-1])[::-1]
+        return sums
+
+    def error(self, order: float) -> float:
+        """Return how far any of these sums may be off."""
+        reach = min(len(self.masses), 1 / -math.expm1(-2 * order * self.spacing))
+        filtered = _ROUNDING * min(len(self.masses), 1 / -math.expm1(-order * self.spacing))
+        return self.astray + self.noise * math.sqrt(reach) + 4 * filtered
+
+
+def convolved(
+    parts: list[tuple[Tilted, int]],
+    first: int,
+    size: int,
+    spacing: float,
+    tails: tuple[float, float],
+    left_out: float,
+) -> Convolved:
+    """Return the law of the sum of independent copies.
+
+    Parameters
+    ----------
+    parts
+        Laws and how often each occurs.
+    first, size, spacing
+        The grid of the sum.
+    tails
+        Orders of the Chernoff bounds below and above the grid.
+    left_out
+        Tilted mass the parts do not have, all together.
+    """
+    spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
+    start, total, norm, count_all = 0, 0.0, 0.0, 0
+    for part, count in parts:
+        folded = np.bincount(np.arange(len(part.masses)) % size, part.masses, size)
+        spectrum *= rfft(folded) ** count
+        start += count * part.first
+        total += count * part.log_total
+        norm += count * float(np.linalg.norm(folded))
+        count_all += count
+    masses = np.roll(irfft(spectrum, size), start - first)
+    one = 8 * _ROUNDING * math.log2(size)
+    noise = one * norm + (one + 4 * _ROUNDING * count_all) * float(np.linalg.norm(masses))
+    astray = left_out + _beyond(parts, first, size, spacing, tails)
+    return Convolved(masses, first, spacing, total, astray, noise)
+
+
+def _beyond(
+    parts: list[tuple[Tilted, int]],
+    first: int,
+    size: int,
+    spacing: float,
+    tails: tuple[float, float],
+) -> float:
+    low, high = first * spacing, (first + size) * spacing
+    down = sum(count * part.log_mgf(-tails[0], spacing) for part, count in parts) + tails[0] * low
+    up = sum(count * part.log_mgf(tails[1], spacing) for part, count in parts) - tails[1] * high
+    return math.exp(min(down, 0.0)) + math.exp(min(up, 0.0))
+
+
+@dataclass(frozen=True)
+class UpperCurve:
+    """Upper ends, from the law rounded upwards; ``betrayed`` is the mass of infinite losses."""
+
+    law: Convolved
+    order: float
+    betrayed: float
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array]:
+        return self.law.suffix_sums(self.order), self.law.suffix_sums(self.order + 1)
+
+    def delta(self, epsilon: float) -> float:
+        """Return an upper bound of delta at epsilon."""
+        points, (p, q) = self.law.points, self._sums
+        k = int(np.searchsorted(points, epsilon, side="right"))
+        error = 2 * self.law.error(self.order)
+        scale = self.law.log_total - self.order * epsilon
+        if k == len(points):
+            return self.betrayed + math.exp(scale) * error
+        gap = float(points[k]) - epsilon
+        inner = math.exp(-self.order * gap) * (p[k] - math.exp(-gap) * q[k])
+        return self.betrayed + math.exp(scale) * (max(float(inner), 0.0) + error)
+
+    def epsilon(self, delta: float) -> float:
+        """Return an upper bound of epsilon at a delta above ``betrayed``."""
+        points, (p, q) = self.law.points, self._sums
+        c, total = self.order, self.law.log_total
+        error = 2 * self.law.error(c)
+        with np.errstate(over="ignore"):
+            wanted = (delta - self.betrayed) * np.exp(c * points - total)
+        enough = np.maximum(p - q, 0) + error <= wanted
+        if not enough.any():
+            return math.inf
+        k = int(np.argmax(enough))
+        # within the cell to the left of x_k the same masses count, and the error weighs more
+        excess = p[k] + error * math.exp(c * self.law.spacing) - wanted[k]
+        if excess <= 0 or q[k] <= 0:
+            return float(points[k]) if k else -math.inf
+        inside = points[k] + math.log(excess / q[k])
+        return float(min(points[k], inside))
+
+
+@dataclass(frozen=True)
+class LowerCurve:
+    """Lower ends: what tests on the sum of cell numbers attain."""
+
+    under_p: Convolved
+    under_q: Convolved
+    order: float
+    betrayed: float
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array]:
+        """Return least P- and most Q-masses beyond each threshold, tilted as at their points."""
+        p = self.under_p.suffix_sums(self.order) - self.under_p.error(self.order)
+        q = self.under_q.suffix_sums(self.order + 1) + self.under_q.error(self.order + 1)
+        return p, q
+
+    def delta(self, epsilon: float) -> float:
+        """Return a lower bound of delta at epsilon."""
+        points, (p, q) = self.under_p.points, self._sums
+        ratio = epsilon - points + self.under_q.log_total - self.under_p.log_total
+        with np.errstate(over="ignore"):
+            inner = p - np.exp(ratio) * q
+        scale = self.under_p.log_total - self.order * points
+        good = inner > 0
+        if not good.any():
+            return self.betrayed
+        best = float(np.max(scale[good] + np.log(inner[good])))
+        return self.betrayed + math.exp(min(best, 0.0))
+
+    def epsilon(self, delta: float) -> float:
+        """Return a lower bound of epsilon at delta."""
+        points, (p, q) = self.under_p.points, self._sums
+        with np.errstate(over="ignore"):
+            wanted = (delta - self.betrayed) * np.exp(self.order * points - self.under_p.log_total)
+        inner = p - wanted
+        good = inner > 0
+        if not good.any():
+            return -math.inf
+        shift = self.under_p.log_total - self.under_q.log_total
+        return float(np.max(np.log(inner[good]) - np.log(q[good]) + points[good]) + shift)

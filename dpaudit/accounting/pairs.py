@@ -1,0 +1,179 @@
+r"""Dominating pairs: two laws P and Q that no two neighbours' outputs are further apart than.
+
+Further apart is meant for every hockey-stick divergence at once; then the products of such pairs
+dominate the adaptive composition (Zhu, Dong & Wang 2022, Theorem 10). Of a pair only the law of the
+loss ``L = log dP/dQ`` under P matters. It is handed over as *atoms*: for a continuous law the nodes
+of Gauss-Legendre rules on panels so small that the rule is exact to rounding. Weights stay as
+logarithms, so that a later tilt by ``exp(order L)`` brings out tails below 1e-300.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+# Panels are at most this share of the scale on which a density bends, and get six nodes; three are
+# enough where all of them are far shorter.
+_PANEL, _SHORT = 0.125, 0.01
+_FEW, _MANY = np.polynomial.legendre.leggauss(3), np.polynomial.legendre.leggauss(6)
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """Values of the loss and the logarithms of their probabilities under P, shape ``(n,)``."""
+
+    losses: Array
+    log_masses: Array
+
+    def within(self, low: float, high: float) -> Atoms:
+        """Return the atoms from ``low`` to ``high``."""
+        keep = (self.losses >= low) & (self.losses <= high)
+        return Atoms(self.losses[keep], self.log_masses[keep])
+
+
+class DominatingPair(ABC):
+    """P and Q, seen through the law of their privacy loss under P."""
+
+    @property
+    def infinite_mass(self) -> float:
+        """P-probability of outputs that are impossible under Q."""
+        return 0.0
+
+    @property
+    @abstractmethod
+    def largest(self) -> float:
+        """Upper end of the finite losses; infinity where there is none."""
+
+    @property
+    def lattice(self) -> float | None:
+        """A spacing whose multiples hold every atom the law itself has."""
+        return None
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether exchanging P and Q gives the same law of the loss."""
+        return True
+
+    def reversed(self) -> DominatingPair:
+        """Return the pair of Q and P."""
+        return self
+
+    @abstractmethod
+    def atoms(self, edges: Array) -> Atoms:
+        """Return the law between the first and the last edge; no panel lies astride an edge."""
+
+    @abstractmethod
+    def log_mgf(self, orders: Array) -> Array:
+        """Return ``log E_P[exp(order L)]`` over finite losses, same shape; +inf where infinite."""
+
+    @abstractmethod
+    def mgf(self, orders: Complex) -> Complex:
+        """Return ``E_P[exp(order L)]`` at complex orders of moderate size."""
+
+
+class Continuous(DominatingPair):
+    """A loss that is an increasing function of a real output with a smooth density."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> float:
+        """Length on which the density bends."""
+
+    @abstractmethod
+    def interval(self, order: float) -> tuple[float, float]:
+        """Return where the output lies up to 1e-300, also after a tilt by ``exp(order L)``."""
+
+    @abstractmethod
+    def loss(self, output: Array) -> Array:
+        """Return the loss of outputs, same shape."""
+
+    @abstractmethod
+    def position(self, loss: Array) -> Array:
+        """Return the output with a given loss; infinite beyond the range of losses."""
+
+    @abstractmethod
+    def log_density(self, output: Array) -> Array:
+        """Return the log-density of outputs under P, same shape."""
+
+    def atoms(self, edges: Array) -> Atoms:
+        """Return the law between the first and the last edge; no panel lies astride an edge."""
+        slope = np.array([-_far(edges[0]), _far(edges[-1])])
+        low, high = self.interval(slope[0])[0], self.interval(slope[1])[1]
+        return self._on(np.clip(self.position(edges), low, high))
+
+    def _on(self, outputs: Array) -> Atoms:
+        widths = np.diff(outputs)
+        parts = np.ceil(widths / (_PANEL * self.scale)).astype(np.intp)
+        panel = np.repeat(widths / np.maximum(parts, 1), parts)
+        first = np.repeat(outputs[:-1], parts)
+        number = np.arange(len(panel)) - np.repeat(np.cumsum(parts) - parts, parts)
+        middle = first + (number + 0.5) * panel
+        at, weights = _FEW if panel.max(initial=0.0) < _SHORT * self.scale else _MANY
+        nodes = middle[:, None] + panel[:, None] / 2 * at
+        log_weights = np.log(panel / 2)[:, None] + np.log(weights)
+        log_masses = self.log_density(nodes) + log_weights
+        return Atoms(self.loss(nodes).ravel(), log_masses.ravel())
+
+    def whole(self, orders: Array) -> Atoms:
+        """Return the whole law, wide enough for these orders."""
+        return _whole(self, _outwards(float(np.min(orders))), _outwards(float(np.max(orders))))
+
+    def spread(self, low: float, high: float) -> Atoms:
+        """Return the whole law, wide enough for orders from ``low`` to ``high``."""
+        return self._on(np.array([self.interval(low)[0], self.interval(high)[1]]))
+
+    def log_mgf(self, orders: Array) -> Array:
+        """Return ``log E_P[exp(order L)]`` by quadrature, same shape."""
+        return log_mgf_of(self.whole(orders), orders)
+
+    def mgf(self, orders: Complex) -> Complex:
+        """Return ``E_P[exp(order L)]`` by quadrature, same shape."""
+        return mgf_of(self.whole(orders.real), orders)
+
+
+def _outwards(order: float) -> float:
+    """Return the order, its size rounded up to a power of two: few laws serve many orders."""
+    return math.copysign(2.0 ** math.ceil(math.log2(max(abs(order), 1.0))), order)
+
+
+@lru_cache(maxsize=64)
+def _whole(pair: Continuous, low: float, high: float) -> Atoms:
+    return pair.spread(low, high)
+
+
+def _far(loss: float) -> float:
+    """Return an order whose tilt reaches as far as the loss."""
+    return min(abs(float(loss)), 1e9)
+
+
+def mgf_of(atoms: Atoms, orders: Complex) -> Complex:
+    """Return ``sum mass exp(order loss)``, same shape as the orders."""
+    powers = np.exp(np.multiply.outer(orders, atoms.losses))
+    return np.asarray(powers @ np.exp(atoms.log_masses))
+
+
+def log_mgf_of(atoms: Atoms, orders: Array) -> Array:
+    """Return ``log sum mass exp(order loss)``, same shape as the orders."""
+    sums = [_log_sum(atoms, order) for order in np.ravel(orders)]
+    return np.array(sums).reshape(np.shape(orders))
+
+
+def _log_sum(atoms: Atoms, order: float) -> float:
+    exponents = order * atoms.losses + atoms.log_masses
+    top = exponents.max()
+    exponents -= top
+    return float(top + np.log(np.exp(exponents, out=exponents).sum()))
+
+
+def joined(*parts: Atoms) -> Atoms:
+    """Return the atoms of all parts."""
+    losses = np.concatenate([part.losses for part in parts])
+    return Atoms(losses, np.concatenate([part.log_masses for part in parts]))
