@@ -7,7 +7,7 @@ Notation: paper, code, meaning, shape (R trials, N nodes, d features, T iteratio
 | f_i(t)         | ``models``                  | local classifier, all that is broadcast | (R,N,d) |
 | lambda_i(t)    | ``dual``                    | dual variable                           | (R,N,d) |
 | eta_i(t)       | ``penalty``                 | private penalty                         | (T,N)   |
-| theta          | ``dual_step``               | dual updating step size                 | scalar  |
+| theta          | ``dual_step``               | dual updating step size                 | (T,N)   |
 | alpha_i(t)     | ``noise_rate``              | noise density ~ exp(-alpha norm(e))     | (T,N)   |
 | e_i(t)         | ``noise``                   | perturbs the penalty term, eq. (24)     | (R,N,d) |
 | V_i, B_i       | ``degrees``, ``node_sizes`` | neighbours and records of node i        | (N,)    |
@@ -56,7 +56,7 @@ from algorithms.consensus_views import PenaltyPerturbation, PrimalPerturbation
 from algorithms.graphs import Graph
 from algorithms.margin_problem import TOLERANCE, MarginProblem
 from algorithms.recycled import Recycled
-from algorithms.schedules import Constant, Schedule
+from algorithms.schedules import Constant, Schedule, as_schedule
 from algorithms.smooth_losses import LOGISTIC, SmoothLoss
 from algorithms.solvers import minimise
 from dpaudit.datasets.dataset import Dataset
@@ -79,7 +79,9 @@ class ConsensusADMM:
     penalty
         ``eta_i(t)``; Theorem 3.1 asks that it does not fall and is at least theta.
     dual_step
-        ``theta``.
+        ``theta``: a number, as the paper analyses it, or a schedule ``theta_i(t)`` (section 5.1).
+        One that differs between nodes moves the limit: ``sum_i lambda_i / theta_i`` stays 0, so a
+        consensus is the minimiser of ``sum_i O_i / theta_i``.
     noise_rate
         ``alpha_i(t)``: the larger, the less noise; None for no noise.
     loss_weight
@@ -112,7 +114,7 @@ class ConsensusADMM:
     graph: Graph
     iterations: int
     penalty: Schedule = field(default_factory=lambda: Constant(0.5))
-    dual_step: float = 0.5
+    dual_step: float | Schedule = 0.5
     noise_rate: Schedule | None = None
     loss_weight: float = 1.0
     regulariser_weight: float = 1e-2
@@ -121,14 +123,14 @@ class ConsensusADMM:
 
     def __post_init__(self) -> None:
         check.integer("iterations", self.iterations, least=1)
-        check.positive("dual_step", self.dual_step)
         check.positive("loss_weight", self.loss_weight)
         check.non_negative("regulariser_weight", self.regulariser_weight)
         check.positive("tolerance", self.tolerance)
         if self.graph.nodes < 2:
             expected = "at least two nodes: without a neighbour there is no penalty to perturb"
             raise InvalidArgument("graph", Shown("1 node"), expected)
-        self.stretch, self.rates  # noqa: B018  a schedule refuses a length that does not fit
+        # A schedule refuses a length that does not fit.
+        self.stretch, self.dual_steps, self.rates  # noqa: B018
 
     # --- variants --------------------------------------------------------------------------
 
@@ -137,8 +139,8 @@ class ConsensusADMM:
         return PenaltyPerturbation(self)
 
     def dual_variable_perturbation(self) -> PenaltyPerturbation:
-        """Return the same with ``eta_i(t) = theta``, whatever `penalty` says."""
-        return PenaltyPerturbation(replace(self, penalty=Constant(self.dual_step)))
+        """Return the same with ``eta_i(t) = theta_i(t)``, whatever `penalty` says."""
+        return PenaltyPerturbation(replace(self, penalty=as_schedule("dual_step", self.dual_step)))
 
     def primal_perturbation(self) -> PrimalPerturbation:
         """Return the variant that adds the noise to the exact minimiser."""
@@ -159,6 +161,12 @@ class ConsensusADMM:
         """``2 eta_i(t) V_i``, shape ``(T, N)``."""
         penalties = self.penalty.values(self.iterations, self.graph.nodes)
         return np.asarray(2 * penalties * self.graph.degrees)
+
+    @cached_property
+    def dual_steps(self) -> Array:
+        """``theta_i(t)``, shape ``(T, N)``."""
+        steps = as_schedule("dual_step", self.dual_step)
+        return steps.values(self.iterations, self.graph.nodes)
 
     @cached_property
     def rates(self) -> Array | None:
@@ -212,7 +220,7 @@ class ConsensusADMM:
         """Return the state after a broadcast: eq. (11). A function of broadcasts alone."""
         degrees, adjacency = self.graph.degrees[:, None], self.graph.adjacency
         gap = degrees * broadcast - np.matmul(adjacency, broadcast)
-        dual = state.dual + self.dual_step / 2 * gap
+        dual = state.dual + self.dual_steps[state.iteration - 1][:, None] / 2 * gap
         stretch = self.stretch[state.iteration - 1][:, None]
         revealed = self.pull(state) - stretch * broadcast
         return State(broadcast, dual, revealed, state.iteration + 1)
@@ -235,7 +243,10 @@ class ConsensusADMM:
         return total / dataset.nodes
 
     def published_bounds(self, dataset: Dataset) -> Array:
-        """Return ``P(t)``, eq. (26) after t = 1..T iterations of PP, shape ``(T,)``."""
+        """Return ``P(t)``, eq. (26) after t = 1..T iterations of PP, shape ``(T,)``.
+
+        It bounds the privacy loss only where `meets_theorem41`; the paper draws it regardless.
+        """
         if self.rates is None:
             raise InvalidArgument("noise_rate", None, "noise: without it there is no guarantee")
         summands = published_update_bound(
@@ -248,10 +259,16 @@ class ConsensusADMM:
         return np.asarray(np.cumsum(summands, axis=0).max(axis=1))
 
     def meets_theorem41(self, dataset: Dataset) -> bool:
-        """Return whether ``2 c_1 < (B_i/C)(rho/N + 2 theta V_i)`` and ``eta_i(t) >= theta``."""
+        """Return whether ``2 c_1 < (B_i/C)(rho/N + 2 theta V_i)`` and ``eta_i(t) >= theta``.
+
+        The theorem has one theta. Its proof uses theta in (64) alone, within one node and
+        iteration, so a schedule has to meet both there. That ``eta_i(t)`` does not fall is asked
+        for convergence (Theorem 3.1), not for privacy.
+        """
         sizes = np.array(dataset.node_sizes)
-        least = self.regulariser_weight / dataset.nodes + 2 * self.dual_step * self.graph.degrees
+        dual_stretch = 2 * self.dual_steps * self.graph.degrees
+        least = self.regulariser_weight / dataset.nodes + dual_stretch
         small = 2 * self.loss.largest_curvature < sizes / self.loss_weight * least
         assumed = self.loss.strictly_convex and self.loss.lipschitz <= 1
-        steady = self.stretch >= 2 * self.dual_step * self.graph.degrees
+        steady = self.stretch >= dual_stretch
         return bool(assumed and small.all() and steady.all())

@@ -1,4 +1,4 @@
-"""How a parameter goes over iterations and nodes: penalties eta_i(t), noise rates alpha_i(t).
+"""How a parameter goes over iterations and nodes: eta_i(t), theta_i(t), alpha_i(t).
 
 All three schedules of zhang2018's section 5 are here: constant, geometric, and any given table.
 """
@@ -106,6 +106,22 @@ class Given:
             expected = f"at least {iterations} rows of {nodes} numbers"
             raise InvalidArgument("table", Shown(f"shape {array.shape}"), expected)
         return array[:iterations]
+
+
+def as_schedule(name: str, value: float | Schedule) -> Schedule:
+    """Return a schedule as it is, and a number as the `Constant` it stands for.
+
+    Examples
+    --------
+    >>> as_schedule("dual_step", 0.5)
+    Constant(value=0.5)
+    >>> as_schedule("dual_step", 0.0)
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: dual_step: got 0.0, expected a finite number above 0
+    """
+    if hasattr(value, "values"):
+        return value
+    return Constant(check.positive(name, value))
 
 
 def _one_or_each(name: str, value: float | Sequence[float]) -> float | tuple[float, ...]:

@@ -43,6 +43,8 @@ class Problem:
         How many columns each party owns.
     batch_sizes
         What is tried for FDML; fewer samples need smaller batches for as many steps an epoch.
+    regulariser
+        ``lambda`` in units of 1/N; 1 is scikit-learn's default, C = 1.
     """
 
     title: str
@@ -50,6 +52,7 @@ class Problem:
     test: Dataset
     blocks: tuple[int, ...]
     batch_sizes: tuple[int, ...] = (1, 4, 16)
+    regulariser: float = 1.0
 
     @property
     def samples(self) -> int:
@@ -58,8 +61,8 @@ class Problem:
 
     @property
     def risk(self) -> Risk:
-        """The mean logistic loss with ``lambda = 1/N``: scikit-learn's default, C = 1."""
-        return Risk(regulariser_weight=1 / self.samples)
+        """The mean logistic loss with an L2 regulariser."""
+        return Risk(regulariser_weight=self.regulariser / self.samples)
 
     @cached_property
     def squared_norm(self) -> float:

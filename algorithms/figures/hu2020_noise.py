@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from algorithms.figures.hu2020_data import Problem
 from algorithms.figures.hu2020_drawing import panel
 from algorithms.figures.hu2020_search import RUNS, Trace, admm, admm_search
 from dpaudit.execution import stream
+from dpaudit.reproduction.judgement import Finding, Findings, Setting
 from dpaudit.reproduction.result import Panel, Request
 
 NOISE_LEVELS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -37,29 +39,68 @@ class Noisy:
         baselines = [self.problem.test_loss(model) for model in models]
         return panel(self.problem.title, "test log loss", runs, baselines, log_y=True)
 
-    def moderate(self) -> tuple[bool, str]:
-        """Judge whether some level settles below party 1's loss."""
-        good, words = [], []
-        for level, trace in self.traces:
-            before, after = _last_fifths(trace)
-            words.append(f"{level:g}: {after:.4f} ({after / before - 1:+.1%})")
-            if after < self.alone and abs(after / before - 1) <= _SETTLED:
-                good.append(f"{level:g}")
-        return bool(good), (
-            f"{self.problem.title}: test log loss by noise level, mean over the last fifth of the "
-            f"epochs (change from the fifth before): {', '.join(words)}; without noise "
-            f"{self.clean.last_test_loss:.4f}, party 1 alone {self.alone:.4f}; settled within "
-            f"{_SETTLED:.0%} and below party 1: {', '.join(good) or 'none'}"
-        )
+    def at(self, trace: Trace) -> Findings:
+        """Judge one level: does it settle below party 1's loss, and is it worse than a model of 0.
 
-    def ruined(self) -> tuple[bool, str]:
-        """Judge whether the largest level ends worse than a model of 0."""
-        level, trace = self.traces[-1]
-        _, after = _last_fifths(trace)
-        return after > math.log(2), (
-            f"{self.problem.title}: noise {level:g} ends at {after:.4f}; a model of 0 has "
-            f"{math.log(2):.4f}"
-        )
+        Loss is the mean over the last fifth of the epochs.
+        """
+        before, after = _last_fifths(trace)
+        settled = abs(after / before - 1) <= _SETTLED
+        words = f"{after:.4f} ({after / before - 1:+.1%})"
+        return {
+            "moderate noise": Finding(
+                held=settled and after < self.alone,
+                number=after / self.alone,
+                measure="test log loss, over that of party 1 alone",
+                evidence=words,
+            ),
+            "too much noise": Finding(
+                held=after > math.log(2),
+                number=after / math.log(2),
+                measure="test log loss, over that of a model of 0",
+                evidence=words,
+            ),
+        }
+
+    def by_level(self) -> list[tuple[Setting, Findings]]:
+        """Return what every level says."""
+        return [
+            ({"data": self.problem.title, "noise": level}, self.at(trace))
+            for level, trace in self.traces
+        ]
+
+    def findings(self) -> Findings:
+        """Judge the statements: some level is moderate, and the largest is too much."""
+        levels = [(f"{level:g}", self.at(trace)) for level, trace in self.traces]
+        moderate = [found["moderate noise"] for _, found in levels]
+        best = min(moderate, key=lambda each: (not each.held, each.number or 0.0))
+        words = ", ".join(f"{level}: {found['moderate noise'].evidence}" for level, found in levels)
+        most, ruined = levels[-1][0], levels[-1][1]["too much noise"]
+        return {
+            "moderate noise": replace(
+                best,
+                evidence=f"{self.problem.title}: test log loss by noise level, mean over the last "
+                f"fifth of the epochs (change from the fifth before, settled within "
+                f"{_SETTLED:.0%}): {words}; without noise {self.clean.last_test_loss:.4f}, party 1 "
+                f"alone {self.alone:.4f}",
+            ),
+            "too much noise": replace(
+                ruined,
+                evidence=f"{self.problem.title}: noise {most} ends at {ruined.evidence}; a model "
+                f"of 0 has {math.log(2):.4f}",
+            ),
+        }
+
+
+def together(noisy: Sequence[Noisy]) -> Findings:
+    """Return findings that hold where they hold on every problem."""
+    each = [one.findings() for one in noisy]
+    return {name: _worst([found[name] for found in each]) for name in each[0]}
+
+
+def _worst(findings: Sequence[Finding]) -> Finding:
+    worst = next((found for found in findings if not found.held), findings[0])
+    return replace(worst, evidence="; ".join(found.evidence for found in findings))
 
 
 def noisy_runs(problem: Problem, epochs: int, request: Request) -> Noisy:

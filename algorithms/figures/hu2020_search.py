@@ -102,6 +102,18 @@ class Rivals:
     fdml: Trace
     admm_tried: tuple[Trace, ...]
     fdml_tried: tuple[Trace, ...]
+    penalties: tuple[float, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def by_penalty(self) -> dict[float, Trace]:
+        """ADMM's traces by rho."""
+        return dict(zip(self.penalties, self.admm_tried, strict=True))
+
+    def with_step(self, step_size: float) -> Trace:
+        """Return FDML's best trace with this step size."""
+        pairs = zip(self.steps, self.fdml_tried, strict=True)
+        return next(trace for step, trace in pairs if step.step_size == step_size)
 
 
 def rivals(problem: Problem, epochs: int, runs: int, request: Request) -> Rivals:
@@ -122,8 +134,9 @@ def rivals(problem: Problem, epochs: int, runs: int, request: Request) -> Rivals
     best = searched[0][1]
     again = _fdml(problem, best, epochs, runs, stream(request.seed, problem.title, "FDML again"))
     request.progress.advance(1)
-    tried = [tuple(trace for trace, _ in ranked) for ranked in (sharing, searched)]
-    return Rivals(sharing[0][0], again, *tried)
+    admm_tried, penalties = zip(*sharing, strict=True)
+    fdml_tried, ranked = zip(*searched, strict=True)
+    return Rivals(sharing[0][0], again, admm_tried, fdml_tried, penalties, ranked)
 
 
 def admm_search(problem: Problem, epochs: int, request: Request) -> list[tuple[Trace, float]]:

@@ -9,7 +9,7 @@ Every algorithm is run with several penalties, or diameters D, and shown with it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -25,50 +25,92 @@ from algorithms.multistep import published_noise_multiplier
 from algorithms.schedules import Constant, Given
 from algorithms.step_sizes import DecayingStepSize
 from dpaudit.errors import InvalidArgument
-from dpaudit.execution import one_thread, stream
-from dpaudit.reproduction.result import Curve, Judgement, Panel, Reproduction, Request
+from dpaudit.execution import Silent, stream
+from dpaudit.reproduction.judgement import Finding, Findings, Judgement, judgements, with_tried
+from dpaudit.reproduction.result import Curve, Panel, Reproduction, Request
+from dpaudit.reproduction.spread import CLEAR, Mean, Sampled, clearly, measured
 
 Array = NDArray[np.float64]
+Risks = dict[str, Array]
 _EPSILONS = (0.5, 1.0)
 _PENALTIES = (0.01, 0.1, 1.0)
 _DIAMETERS = (5.0, 20.0, 80.0)
+_INNER_STEPS, _ITERATIONS = (1, 5, 20), (20, 100)  # tried beside 10 and 50
 _OURS, _PLAIN = "multi-step DP-ADMM, l = 10", "ADMM without noise"
 
 
 def figure3(request: Request) -> Reproduction:
     """Return Figure 3: empirical risk of every algorithm after each iteration."""
-    setting = Setting.of(request)
+    setting, card = Setting.of(request), huang2020.FIGURE_3
     request.progress.start("running", len(_EPSILONS) * len(_METHODS) * setting.runs)
-    panels, judgements = [], []
-    for epsilon in _EPSILONS:
-        risks = {}
-        for name, method in _METHODS.items():
-            rng = default_rng(stream(request.seed, name, str(epsilon)))
-            with one_thread():
-                risks[name] = method(setting, epsilon, rng)
-            request.progress.advance(setting.runs)
+    panels: list[Panel] = []
+    judged: list[Judgement] = []
+    drawn = {epsilon: _compared(setting, epsilon, request) for epsilon in _EPSILONS}
+    held = all(each.held for risks in drawn.values() for each in _findings(0.0, risks).values())
+    settings = _others(held, request)
+    request.progress.start("other settings", len(settings) * len(_EPSILONS))
+    for epsilon, risks in drawn.items():
+        others = [
+            (other, _findings(epsilon, _tried(setting, other, epsilon, risks, request)))
+            for other in settings
+        ]
         panels.append(_panel(epsilon, risks))
-        judgements += _judged(epsilon, risks)
-    card = huang2020.FIGURE_3
+        found = judgements(card.statements, _findings(epsilon, risks))
+        judged += with_tried(found, card.statements, others)
     return Reproduction(
         figure=card.name,
         title=card.title,
         source=card.source,
         panels=tuple(panels),
-        judgements=tuple(judgements),
+        judgements=tuple(judged),
         parameters=setting.parameters()
-        | {"penalties tried": list(_PENALTIES), "diameters tried": list(_DIAMETERS)},
+        | {
+            "inner_steps": setting.inner_steps,
+            "penalties tried": list(_PENALTIES),
+            "diameters tried": list(_DIAMETERS),
+        },
         notes=(
             "The paper gives neither the iterations, the diameter D nor the baselines' settings.",
+            "Every algorithm is shown with the best penalty, or D, of those tried.",
         ),
     )
+
+
+def _compared(
+    setting: Setting, epsilon: float, request: Request, names: Iterable[str] | None = None
+) -> Risks:
+    """Return every algorithm's risks, or those of some, each at its best setting."""
+    risks = {}
+    for name in _METHODS if names is None else names:
+        rng = default_rng(stream(request.seed, name, str(epsilon)))
+        risks[name] = _METHODS[name](setting, epsilon, rng)
+        request.progress.advance(setting.runs)
+    return risks
+
+
+def _others(held: bool, request: Request) -> list[dict[str, int]]:
+    """Return what else is tried: everything where a statement did not hold, else a little."""
+    near = [{"l": inner_steps} for inner_steps in _INNER_STEPS]
+    if held:
+        return [] if request.full else near
+    return [*near, *({"iterations": iterations} for iterations in _ITERATIONS)]
+
+
+def _tried(
+    setting: Setting, other: Mapping[str, int], epsilon: float, risks: Risks, request: Request
+) -> Risks:
+    """Return the risks at another setting; l is ours alone, so the rivals' stay."""
+    quiet, at = replace(request, progress=Silent()), setting.at(other)
+    changed = _compared(at, epsilon, quiet, (_OURS,) if "l" in other else None)
+    request.progress.advance(1)
+    return risks | changed
 
 
 def _multistep(setting: Setting, epsilon: float, rng: np.random.Generator) -> Array:
     found = []
     for diameter in _DIAMETERS:
-        algorithm = replace(setting, diameter=diameter).algorithm(epsilon, 10)
-        found.append(_risks(setting, algorithm.broadcast().sample(setting.data, setting.runs, rng)))
+        algorithm = replace(setting, diameter=diameter).algorithm(epsilon, setting.inner_steps)
+        found.append(_risks(setting, algorithm.broadcast(), rng))
     return _best(found)
 
 
@@ -83,13 +125,13 @@ def _dp_admm(setting: Setting, epsilon: float, rng: np.random.Generator) -> Arra
             regulariser_weight=REGULARISER,
             step_size=DecayingStepSize(diameter=diameter),
         )
-        found.append(_risks(setting, algorithm.broadcast().sample(setting.data, setting.runs, rng)))
+        found.append(_risks(setting, algorithm.broadcast(), rng))
     return _best(found)
 
 
 def _plain(setting: Setting, epsilon: float, rng: np.random.Generator) -> Array:
     algorithms = (_consensus(setting, eta).dual_variable_perturbation() for eta in _PENALTIES)
-    return _best([_risks(setting, a.sample(setting.data, 1, rng)) for a in algorithms])
+    return _best([_risks(replace(setting, runs=1), each, rng) for each in algorithms])
 
 
 def _dvp(setting: Setting, epsilon: float, rng: np.random.Generator) -> Array:
@@ -97,8 +139,7 @@ def _dvp(setting: Setting, epsilon: float, rng: np.random.Generator) -> Array:
     for eta in _PENALTIES:
         algorithm = _with_rates(setting, eta, _rates(setting, eta, epsilon, setting.iterations))
         if algorithm is not None:
-            seen = algorithm.dual_variable_perturbation().sample(setting.data, setting.runs, rng)
-            found.append(_risks(setting, seen))
+            found.append(_risks(setting, algorithm.dual_variable_perturbation(), rng))
     return _best(found)
 
 
@@ -108,8 +149,7 @@ def _recycled(setting: Setting, epsilon: float, rng: np.random.Generator) -> Arr
         releases = -(-setting.iterations // 2)
         algorithm = _with_rates(setting, eta, _rates(setting, eta, epsilon, releases))
         if algorithm is not None:
-            seen = algorithm.recycled().sample(setting.data, setting.runs, rng)
-            found.append(_risks(setting, seen))
+            found.append(_risks(setting, algorithm.recycled(), rng))
     return _best(found)
 
 
@@ -119,8 +159,7 @@ def _pvp(setting: Setting, epsilon: float, rng: np.random.Generator) -> Array:
         strong = REGULARISER / setting.data.nodes + 2 * eta * (setting.data.nodes - 1)
         algorithm = _with_rates(setting, eta, epsilon / setting.iterations * sizes * strong / 2)
         if algorithm is not None:
-            seen = algorithm.primal_perturbation().sample(setting.data, setting.runs, rng)
-            found.append(_risks(setting, seen))
+            found.append(_risks(setting, algorithm.primal_perturbation(), rng))
     return _best(found)
 
 
@@ -160,13 +199,16 @@ def _with_rates(setting: Setting, eta: float, rates: Array) -> ConsensusADMM | N
     return replace(_consensus(setting, eta), noise_rate=schedule)
 
 
-def _risks(setting: Setting, seen: Array) -> Array:
+def _risks(setting: Setting, mechanism: Sampled, rng: np.random.Generator) -> Array:
     """Return the risk of the models broadcast at every iteration, shape ``(R, T)``."""
     algorithm = setting.algorithm(1.0, 1)
-    columns = [
-        empirical_risk(algorithm, seen[:, t], setting.data) for t in range(setting.iterations)
-    ]
-    return np.stack(columns, axis=1)
+
+    def risks(seen: Array) -> Array:
+        by_iteration = np.moveaxis(seen, 1, 0)
+        columns = [empirical_risk(algorithm, models, setting.data) for models in by_iteration]
+        return np.stack(columns, axis=1)
+
+    return measured(mechanism, setting.data, setting.runs, rng, risks)
 
 
 def _best(found: list[Array]) -> Array:
@@ -176,7 +218,7 @@ def _best(found: list[Array]) -> Array:
     return min(found, key=lambda risks: float(risks[:, -1].mean()))
 
 
-def _panel(epsilon: float, risks: dict[str, Array]) -> Panel:
+def _panel(epsilon: float, risks: Risks) -> Panel:
     curves = [
         Curve.over_runs(name, list(range(1, values.shape[1] + 1)), values)
         for name, values in risks.items()
@@ -190,18 +232,27 @@ def _panel(epsilon: float, risks: dict[str, Array]) -> Panel:
     )
 
 
-def _judged(epsilon: float, risks: dict[str, Array]) -> list[Judgement]:
-    ends = {name: float(values[:, -1].mean()) for name, values in risks.items()}
-    spread = {name: float(np.ptp(values[:, -1])) for name, values in risks.items()}
+def _findings(epsilon: float, risks: Risks) -> Findings:
+    ends = {name: values[:, -1] for name, values in risks.items()}
+    means = {name: Mean.of(values) for name, values in ends.items()}
+    spread = {name: float(np.ptp(values)) for name, values in ends.items()}
     rivals = [name for name in risks if name not in (_OURS, _PLAIN)]
-    words = ", ".join(f"{name}: {ends[name]:.4f} (range {spread[name]:.2g})" for name in risks)
-    evidence = f"epsilon = {epsilon:g}; mean risk at the end: {words}"
-    held = {
-        "better": all(ends[_OURS] < ends[name] for name in rivals),
-        "steadier": all(spread[_OURS] < spread[name] for name in rivals),
+    ahead = min(means[_OURS].below(means[name]) for name in rivals)
+    ratio = spread[_OURS] / min(spread[name] for name in rivals)
+    return {
+        "better": Finding(
+            held=clearly(ahead),
+            number=ahead,
+            measure="ahead of the best rival, in standard errors",
+            evidence=f"epsilon = {epsilon:g}; mean risk and standard error at the end: "
+            + ", ".join(f"{name}: {mean}" for name, mean in means.items())
+            + f"; ahead of the best rival by {ahead:.1f} standard errors, {CLEAR:g} counts",
+        ),
+        "steadier": Finding(
+            held=ratio < 1,
+            number=ratio,
+            measure="range over runs, of the steadiest rival's",
+            evidence=f"epsilon = {epsilon:g}; range over runs at the end: "
+            + ", ".join(f"{name}: {each:.2g}" for name, each in spread.items()),
+        ),
     }
-    statements = huang2020.FIGURE_3.statements
-    return [
-        Judgement(statement=statements[name], held=value, evidence=evidence)
-        for name, value in held.items()
-    ]

@@ -14,6 +14,7 @@ FIGURE_1 = Figure(
     source=_SOURCE.format(1),
     statements={
         "converges": "M-ADMM converges with private, increasing penalties",
+        "other steps": "so it does with a dual step that varies, or differs between nodes",
         "slows down": "a faster increase of the penalty slows convergence down",
     },
     run="algorithms.figures.zhang2018_runs:figure1",
@@ -24,7 +25,7 @@ FIGURE_2 = Figure(
     title="accuracy and privacy of PP and DVP, five nodes",
     source=_SOURCE.format(2),
     statements=_BOTH,
-    run="algorithms.figures.zhang2018_runs:figure2",
+    run="algorithms.figures.zhang2018_noise:figure2",
 )
 
 FIGURE_3 = Figure(
@@ -32,7 +33,7 @@ FIGURE_3 = Figure(
     title="PP and DVP on 100 nodes, records spread evenly",
     source=_SOURCE.format(3),
     statements=_BOTH,
-    run="algorithms.figures.zhang2018_runs:figure3",
+    run="algorithms.figures.zhang2018_noise:figure3",
 )
 
 FIGURE_4 = Figure(
@@ -40,5 +41,5 @@ FIGURE_4 = Figure(
     title="PP and DVP on 100 nodes, records spread unevenly",
     source=_SOURCE.format(4),
     statements=_BOTH | {"uneven costs": "P(T) is larger than with evenly spread records"},
-    run="algorithms.figures.zhang2018_runs:figure4",
+    run="algorithms.figures.zhang2018_noise:figure4",
 )

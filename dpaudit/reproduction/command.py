@@ -14,11 +14,10 @@ import dpaudit.registry as registry
 from dpaudit.execution import Silent
 from dpaudit.report import prepare_directory
 from dpaudit.reproduction.card import Figure
-from dpaudit.reproduction.result import Judgement, Reproduction, Request
+from dpaudit.reproduction.result import Reproduction, Request
+from dpaudit.reproduction.terminal import lines
 from dpaudit.residuals import recorded
 from dpaudit.tables import console
-
-_WORDS = {True: "held", False: "did not hold", None: "could not be judged"}
 
 
 def run(names: list[str], options: dict[str, Any], out: str, *, as_json: bool, quiet: bool) -> None:
@@ -52,13 +51,10 @@ def _drawn(card: Figure, options: dict[str, Any], quiet: bool) -> Reproduction:
 def _show(reproduction: Reproduction, picture: str) -> None:
     console().print(Text(f"{reproduction.figure}: {reproduction.title}", style="bold"))
     for judgement in reproduction.judgements:
-        console().print(_line(judgement))
+        for part in lines(judgement):
+            console().print(part)
     for note in reproduction.notes:
         console().print(Text(f"  note: {note}", style="dim"))
     for line in reproduction.solvers:
         console().print(Text(f"  solver: {line}", style="dim"))
     console().print(Text(f"  {picture}"), soft_wrap=True)
-
-
-def _line(judgement: Judgement) -> Text:
-    return Text(f"  {_WORDS[judgement.held]}: {judgement.statement} ({judgement.evidence})")

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import Progress, Silent
+from dpaudit.reproduction.judgement import Judgement
 
 Array = NDArray[np.float64]
+
+MOST_RUNS = 1000  # a hundred times the papers'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +28,7 @@ class Request:
     data_path
         Where the figure's data files are.
     runs
-        Independent runs to average over.
+        Independent runs to average over, at most `MOST_RUNS`.
     full
         The paper's own size instead of one that ends in minutes.
     seed
@@ -44,6 +47,8 @@ class Request:
         check.integer("seed", self.seed, least=0)
         if self.runs is not None:
             check.integer("runs", self.runs, least=1)
+            if self.runs > MOST_RUNS:
+                raise InvalidArgument("runs", self.runs, f"an integer from 1 to {MOST_RUNS}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,25 +100,6 @@ class Panel:
     y_label: str
     curves: tuple[Curve, ...]
     log_y: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Judgement:
-    """Whether a statement of the paper held, with the numbers that decided.
-
-    Parameters
-    ----------
-    statement
-        In the paper's sense, in our words.
-    held
-        None where it could not be judged.
-    evidence
-        The numbers, and what was tried where it did not hold.
-    """
-
-    statement: str
-    held: bool | None
-    evidence: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from dpaudit.report.document import write_files
+from dpaudit.reproduction.judgement import OUTCOMES, in_words
 from dpaudit.reproduction.result import Curve, Panel, Reproduction
 
 # Okabe and Ito's palette: told apart by colour-blind readers; the dashes tell them apart in grey.
@@ -28,6 +29,8 @@ _DASHES = ("-", "--", "-.", ":")
 def write(reproduction: Reproduction, directory: str | Path) -> dict[str, Path]:
     """Write ``NAME.json``, ``.csv``, ``.png`` and ``.svg`` into ``directory``.
 
+    The curves are in the CSV; ``NAME-statements.csv`` has every statement at every setting.
+
     Raises
     ------
     DataError
@@ -35,7 +38,9 @@ def write(reproduction: Reproduction, directory: str | Path) -> dict[str, Path]:
     """
     folder, name = Path(directory), reproduction.figure
     paths = {kind: folder / f"{name}.{kind}" for kind in ("json", "csv", "png", "svg")}
+    paths["statements"] = folder / f"{name}-statements.csv"
     contents = {
+        paths["statements"]: _statements(reproduction).encode(),
         paths["json"]: (json.dumps(asdict(reproduction), indent=2) + "\n").encode(),
         paths["csv"]: _table(reproduction).encode(),
         paths["png"]: _picture(reproduction, "png"),
@@ -52,6 +57,20 @@ def _table(reproduction: Reproduction) -> str:
     for panel in reproduction.panels:
         for curve in panel.curves:
             writer.writerows([panel.title, curve.label, *point] for point in _points(curve))
+    return text.getvalue()
+
+
+def _statements(reproduction: Reproduction) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["statement", "setting", "measure", "number", "outcome"])
+    for judgement in reproduction.judgements:
+        rows = [("as drawn", judgement.number, judgement.held)]
+        rows += [(in_words(tried.setting), tried.number, tried.held) for tried in judgement.tried]
+        for setting, number, held in rows:
+            shown = "" if number is None else number
+            outcome = OUTCOMES[held]
+            writer.writerow([judgement.statement, setting, judgement.measure, shown, outcome])
     return text.getvalue()
 
 

@@ -1,9 +1,18 @@
 """hu2020's figures on tiny records: every statement is judged, and the seed decides everything."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from algorithms.figures import hu2020, hu2020_data, hu2020_runs
+from algorithms.figures import (
+    hu2020,
+    hu2020_data,
+    hu2020_noise,
+    hu2020_outcome,
+    hu2020_runs,
+    hu2020_search,
+)
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError
 from dpaudit.reproduction.result import Request
@@ -126,3 +135,62 @@ def test_a9a_is_split_as_in_the_paper(monkeypatch):
     assert (problem.train.name, problem.test.name) == ("train", "test")
     assert problem.blocks == (66, 57)
     assert problem.squared_norm == 1.0
+
+
+def test_more_is_tried_where_a_statement_does_not_hold(monkeypatch):
+    weights = {"lambda, times 1/N": 0.1}, {"lambda, times 1/N": 10.0}
+    judged = hu2020_runs._findings2
+    for held in (True, False):
+        monkeypatch.setattr(
+            hu2020_runs,
+            "_findings2",
+            lambda outcome, held=held: {
+                name: replace(found, held=held) for name, found in judged(outcome).items()
+            },
+        )
+        drawn = hu2020_runs.figure2(Request(runs=1))
+        settings = [each.setting for each in drawn.judgements[-1].tried]
+        assert {"rho": 0.1} in settings
+        assert {"FDML step": 300.0} in settings
+        assert {"epochs": 5} in settings
+        assert all((weight in settings) is not held for weight in weights)
+
+
+def test_the_ends_are_judged_alike_at_the_setting_drawn_and_at_others():
+    drawn = hu2020_runs.figure2(Request(runs=1))
+    labels = [curve.label for curve in drawn.panels[0].curves]
+    tried = [each for each in drawn.judgements[1].tried if "rho" in each.setting]
+    (row,) = (each for each in tried if f"ADMM, rho {each.setting['rho']:g}" in labels)
+    assert (row.number, row.held) == (drawn.judgements[1].number, drawn.judgements[1].held)
+
+
+def test_every_noise_level_is_a_setting_tried():
+    drawn = hu2020_runs.figure3(Request(runs=2))
+    for judgement in drawn.judgements:
+        assert len(judgement.tried) == 2 * len(hu2020_noise.NOISE_LEVELS)
+    moderate, ruined = drawn.judgements
+    for data in ("a9a", "stand-in 0"):
+        rows = [t for t in moderate.tried if t.setting["data"] == data]
+        assert any(t.held for t in rows) or not moderate.held
+    assert ruined.held == all(t.held for t in ruined.tried if t.setting["noise"] == 10.0)
+
+
+def trace(*losses):
+    return hu2020_search.Trace("run", np.array([losses]), np.array([losses]))
+
+
+def test_fewer_epochs_choose_again():
+    """What is best after two epochs need not be what is best after four."""
+    early, late = trace(1.0, 0.5, 0.5, 0.5), trace(1.0, 0.9, 0.1, 0.1)
+    assert hu2020_outcome._first((late, early), 2).last_test_loss == 0.5
+    assert hu2020_outcome._first((late, early), 4).last_test_loss == 0.1
+
+
+@pytest.mark.parametrize(
+    ("admm", "fdml", "better", "same"), [(0.3, 0.31, True, False), (0.304, 0.3, False, True)]
+)
+def test_ends_are_judged_by_their_difference(admm, fdml, better, same):
+    pair = trace(0.9, admm), trace(0.9, fdml)
+    assert hu2020_outcome.better_end(*pair).held is better
+    assert hu2020_outcome.same_end(*pair).held is same
+    assert hu2020_outcome.same_end(*pair).number == pytest.approx(admm - fdml)

@@ -1,24 +1,35 @@
 """``dpaudit reproduce``: files, lines and refusals."""
 
+import csv
+import io
 import json
+from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from algorithms.figures import huang2020_runs
 from dpaudit.datasets import breast_cancer
+from dpaudit.reproduction.judgement import Judgement, Tried
+from dpaudit.reproduction.terminal import lines
 
 
 @pytest.fixture(autouse=True)
 def bundled_records(monkeypatch):
     monkeypatch.setattr(huang2020_runs, "adult", lambda path: breast_cancer())
     monkeypatch.setattr(huang2020_runs, "_EPSILONS", (0.5, 5.0))
+    monkeypatch.setattr(huang2020_runs, "_DIAMETERS", (5.0, 20.0))
+    monkeypatch.setattr(huang2020_runs, "_ITERATIONS", (20, 50))
 
 
 def test_numbers_picture_and_a_line_a_statement(dpaudit, tmp_path):
     ran = dpaudit("reproduce", "huang2020-figure1", "--runs", "2", "--out", str(tmp_path))
     assert ran.status == 0
     assert "a larger epsilon gives a smaller empirical risk" in ran.out
-    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".json", ".png", ".svg"]
+    name = "huang2020-figure1"
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"{name}{end}" for end in (".csv", "-statements.csv", ".json", ".png", ".svg")
+    }
     written = json.loads((tmp_path / "huang2020-figure1.json").read_text())
     assert len(written["panels"][0]["curves"][0]["y"]) == 2
     assert (tmp_path / "huang2020-figure1.png").read_bytes().startswith(b"\x89PNG")
@@ -38,3 +49,71 @@ def test_an_unknown_figure(dpaudit, tmp_path):
     ran = dpaudit("reproduce", "huang2020-figure9", "--out", str(tmp_path))
     assert ran.status == 2
     assert "figure: got 'huang2020-figure9'" in ran.err
+
+
+def test_what_was_tried_is_in_the_files_and_on_the_terminal(dpaudit, tmp_path):
+    ran = dpaudit("reproduce", "huang2020-figure1", "--runs", "2", "--out", str(tmp_path))
+    (judged,) = json.loads((tmp_path / "huang2020-figure1.json").read_text())["judgements"]
+    tried = judged["tried"]
+    assert {"D": 5.0, "iterations": 50} in [each["setting"] for each in tried]
+    held = sum(each["held"] is True for each in tried)
+    assert f"tried beside it: held at {held} of {len(tried)} other settings" in ran.out
+    text = (tmp_path / "huang2020-figure1-statements.csv").read_text()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["setting"] for row in rows][:1] == ["as drawn"]
+    assert len(rows) == 1 + len(tried)
+    assert float(rows[0]["number"]) == judged["number"]
+    assert {row["outcome"] for row in rows} <= {"held", "did not hold", "could not be judged"}
+
+
+@pytest.mark.parametrize("runs", ["0", "1001", str(10**12)])
+def test_runs_beyond_reason_are_refused_by_name(dpaudit, tmp_path, runs):
+    ran = dpaudit("reproduce", "huang2020-figure1", "--runs", runs, "--out", str(tmp_path))
+    assert ran.status == 2
+    assert ran.err.startswith(f"error: runs: got {runs}, expected an integer")
+
+
+JUDGED = Judgement(
+    statement="it [is] fast",
+    held=False,
+    evidence="3 s",
+    number=3.0,
+    measure="seconds",
+    tried=(
+        Tried(setting={"C": 1750.0}, number=2.5, held=True),
+        Tried(setting={"rho": 0.1}, number=None, held=None),
+    ),
+)
+
+
+def printed(judgement):
+    shown = Console(width=100, record=True, file=io.StringIO())
+    for part in lines(judgement):
+        shown.print(part)
+    return shown.export_text()
+
+
+def test_all_that_was_tried_stands_under_a_statement_that_did_not_hold():
+    text = printed(JUDGED)
+    assert "did not hold: it [is] fast (3 s)" in text
+    assert "held at 1 of 2 other settings" in text
+    assert [line.split() for line in text.splitlines()[-2:]] == [
+        ["C", "=", "1750", "2.5", "held"],
+        ["rho", "=", "0.1", "-", "could", "not", "be", "judged"],
+    ]
+
+
+def test_settings_of_the_same_parameters_have_a_column_for_each():
+    tried = tuple(
+        Tried(setting={"C": c, "T": 30}, number=c / 100, held=False) for c in (50.0, 1750.0)
+    )
+    rows = [line.split() for line in printed(replace(JUDGED, tried=tried)).splitlines()]
+    assert rows[-3][:3] == ["C", "T", "seconds"]
+    assert rows[-1] == ["1750", "30", "17.5", "did", "not", "hold"]
+
+
+def test_only_what_differs_stands_under_a_statement_that_held():
+    text = printed(replace(JUDGED, held=True))
+    assert "1750" not in text
+    assert "could not be judged" in text
+    assert "tried" not in printed(replace(JUDGED, tried=()))

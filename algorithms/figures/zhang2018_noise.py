@@ -1,0 +1,215 @@
+"""Draws Figures 2, 3 and 4 of Zhang, Khalili & Liu again: accuracy and privacy under noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.random import default_rng
+from numpy.typing import NDArray
+
+from algorithms.figures import zhang2018
+from algorithms.figures.zhang2018_runs import (
+    NOTE,
+    REGULARISERS,
+    WEIGHTS,
+    Setting,
+    average_losses,
+    by_iteration,
+)
+from dpaudit.execution import Silent, stream
+from dpaudit.reproduction.card import Figure
+from dpaudit.reproduction.judgement import (
+    Finding,
+    Findings,
+    Judgement,
+    all_held,
+    judgements,
+    sweep,
+    with_tried,
+)
+from dpaudit.reproduction.result import MOST_RUNS, Curve, Panel, Reproduction, Request
+from dpaudit.reproduction.spread import CLEAR, Mean, clearly
+
+Array = NDArray[np.float64]
+
+# (q1, q2): DVP keeps the penalty, so its q1 is 1.
+_DVP = ((1.0, 1.0), (1.0, 1.02))
+_PP = ((1.02, 1.0), (1.02, 1.02), (1.04, 1.02), (1.04, 1.04), (1.06, 1.03), (1.06, 1.06))
+_LONG = 50
+_SLOW_RUNS = 3  # of another setting on the large network
+_SLOW_WEIGHTS = (50.0, 400.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noisy:
+    """One pair (q1, q2): losses ``(R, T)`` and published bounds ``(T,)``."""
+
+    method: str
+    q1: float
+    q2: float
+    losses: Array
+    bounds: Array
+
+    @property
+    def label(self) -> str:
+        """How the legend names it."""
+        return f"{self.method}, q1 = {self.q1:g}, q2 = {self.q2:g}"
+
+    @property
+    def loss(self) -> Mean:
+        """The loss after the last iteration."""
+        return Mean.of(self.losses[:, -1])
+
+    @property
+    def bound(self) -> float:
+        """``P(T)``."""
+        return float(self.bounds[-1])
+
+
+def figure2(request: Request) -> Reproduction:
+    """Return Figure 2: accuracy and privacy on five nodes, at alpha(1) = 3 and 5."""
+    setting = Setting.of(request, nodes=5)
+    return _comparison(zhang2018.FIGURE_2, setting, (3.0, 5.0), request)
+
+
+def figure3(request: Request) -> Reproduction:
+    """Return Figure 3: 100 nodes, evenly spread."""
+    return _comparison(zhang2018.FIGURE_3, Setting.large(request), (3.0,), request)
+
+
+def figure4(request: Request) -> Reproduction:
+    """Return Figure 4: 100 nodes, unevenly spread."""
+    setting, even = (Setting.large(request, even=even) for even in (False, True))
+    drawn = _comparison(zhang2018.FIGURE_4, setting, (3.0,), request)
+    finding = {"uneven costs": _uneven(setting, even)}
+    judged = judgements(zhang2018.FIGURE_4.statements, finding)
+    return replace(drawn, judgements=(*drawn.judgements, *judged))
+
+
+def _uneven(setting: Setting, even: Setting) -> Finding:
+    uneven, evenly = (
+        float(each.algorithm(1.0, 3.0).published_bounds(each.data)[-1]) for each in (setting, even)
+    )
+    return Finding(
+        held=uneven > evenly,
+        number=uneven / evenly,
+        measure="P(T) unevenly, over P(T) evenly",
+        evidence=f"P(T) of DVP, q2 = 1: {uneven:.3g} unevenly, {evenly:.3g} evenly; the ratio "
+        "does not depend on C and rho",
+    )
+
+
+def _comparison(
+    card: Figure, setting: Setting, alphas: Sequence[float], request: Request
+) -> Reproduction:
+    request.progress.start("running", len(alphas) * (len(_DVP) + len(_PP)) * setting.runs)
+    drawn = {alpha: _pairs(setting, alpha, request) for alpha in alphas}
+    panels: list[Panel] = []
+    judged: list[Judgement] = []
+    for alpha, pairs in drawn.items():
+        panels += _panels(setting, alpha, pairs)
+        found = judgements(card.statements, _findings(alpha, pairs))
+        others = sweep(
+            _others(setting, found, request),
+            partial(_at, setting, alpha, replace(request, progress=Silent())),
+            request.progress,
+        )
+        judged += with_tried(found, card.statements, others)
+    return Reproduction(
+        figure=card.name,
+        title=card.title,
+        source=card.source,
+        panels=tuple(panels),
+        judgements=tuple(judged),
+        parameters=setting.parameters(),
+        notes=(NOTE,),
+    )
+
+
+def _pairs(setting: Setting, alpha: float, request: Request) -> list[Noisy]:
+    found = []
+    for method, pairs in (("DVP", _DVP), ("PP", _PP)):
+        for q1, q2 in pairs:
+            algorithm = setting.algorithm(q1, alpha, q2)
+            rng = default_rng(stream(request.seed, method, f"{q1} {q2} {alpha}"))
+            losses = average_losses(algorithm, setting, rng)
+            bounds = algorithm.published_bounds(setting.data)
+            found.append(Noisy(method=method, q1=q1, q2=q2, losses=losses, bounds=bounds))
+            request.progress.advance(setting.runs)
+    return found
+
+
+def _others(
+    setting: Setting, judged: Sequence[Judgement], request: Request
+) -> list[dict[str, Any]]:
+    """Return what else is tried: one parameter at a time, fewer of them where runs take long."""
+    slow = request.full or setting.is_large
+    if slow and all_held(judged):
+        few = {"runs": min(setting.runs, _SLOW_RUNS)}
+        return [] if request.full else [{"C": weight} | few for weight in _SLOW_WEIGHTS]
+    others: list[dict[str, Any]] = [{"C": c} for c in WEIGHTS if c != setting.loss_weight]
+    others += [{"rho": r} for r in REGULARISERS if r != setting.regulariser_weight]
+    if setting.iterations != _LONG:
+        others.append({"iterations": _LONG})
+    if slow:
+        return [{"runs": min(setting.runs, _SLOW_RUNS)} | each for each in others]
+    return others if all_held(judged) else [*others, {"runs": min(4 * setting.runs, MOST_RUNS)}]
+
+
+def _at(setting: Setting, alpha: float, request: Request, at: Mapping[str, Any]) -> Findings:
+    return _findings(alpha, _pairs(setting.at(at), alpha, request))
+
+
+def _findings(alpha: float, pairs: Sequence[Noisy]) -> Findings:
+    """Judge the two statements that all three figures share."""
+    return {"both at once": _both(alpha, pairs), "trade-off": _trade_off(alpha, pairs)}
+
+
+def _both(alpha: float, pairs: Sequence[Noisy]) -> Finding:
+    dvp, pp = ([each for each in pairs if each.method == method] for method in ("DVP", "PP"))
+    ahead, words = [], []
+    for theirs in dvp:
+        private = [mine for mine in pp if mine.bound < theirs.bound]
+        best = max(private, key=lambda mine: mine.loss.below(theirs.loss), default=None)
+        ahead.append(best.loss.below(theirs.loss) if best else -np.inf)
+        beside = f"{best.label}: {best.loss}, {best.bound:.3g}" if best else "no PP as private"
+        words.append(f"{theirs.label}: {theirs.loss}, {theirs.bound:.3g} against {beside}")
+    least = float(min(ahead))
+    return Finding(
+        held=clearly(least),
+        number=least,
+        measure="least lead of PP, in standard errors",
+        evidence=f"alpha(1) = {alpha:g}; mean loss and P(T): {'; '.join(words)}; least lead "
+        f"{least:.1f} standard errors, {CLEAR:g} counts",
+    )
+
+
+def _trade_off(alpha: float, pairs: Sequence[Noisy]) -> Finding:
+    falls, words = [], []
+    for q1 in sorted({each.q1 for each in pairs}):
+        ranked = sorted((each for each in pairs if each.q1 == q1), key=lambda each: each.bound)
+        falls += [costlier.loss.below(cheaper.loss) for cheaper, costlier in pairwise(ranked)]
+        ends = " to ".join(f"{each.loss}, {each.bound:.3g}" for each in ranked)
+        words.append(f"q1 = {q1:g}: {ends}")
+    least = min(falls)
+    return Finding(
+        held=clearly(least),
+        number=least,
+        measure="least fall of the loss, in standard errors",
+        evidence=f"alpha(1) = {alpha:g}; mean loss and P(T) at one penalty: {'; '.join(words)}; "
+        f"least fall {least:.1f} standard errors, {CLEAR:g} counts",
+    )
+
+
+def _panels(setting: Setting, alpha: float, pairs: Sequence[Noisy]) -> tuple[Panel, Panel]:
+    losses = [Curve.over_runs(each.label, setting.time, each.losses) for each in pairs]
+    bounds = [Curve(label=each.label, x=setting.time, y=each.bounds.tolist()) for each in pairs]
+    return (
+        by_iteration(f"accuracy, alpha(1) = {alpha:g}", losses),
+        by_iteration(f"privacy, alpha(1) = {alpha:g}", bounds, "P(t)"),
+    )

@@ -1,0 +1,174 @@
+"""A statement's verdict at the setting that is drawn, and at others that were tried.
+
+One function judges both: it returns `Findings`, and `sweep` calls it at every setting of a grid.
+The verdict stays that of the setting drawn; the others only say where the statement held.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dpaudit.execution import Progress
+
+Setting = Mapping[str, Any]
+
+OUTCOMES = {True: "held", False: "did not hold", None: "could not be judged"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What one setting says of one statement.
+
+    Parameters
+    ----------
+    held
+        None where it could not be judged.
+    number
+        What decided, None where there is none.
+    measure
+        What the number is, and from where on the statement holds.
+    evidence
+        All the numbers, in words.
+    """
+
+    held: bool | None
+    number: float | None
+    measure: str
+    evidence: str = ""
+
+    def __post_init__(self) -> None:
+        if self.number is not None and not math.isfinite(self.number):
+            object.__setattr__(self, "number", None)  # JSON has no infinity
+
+
+Findings = Mapping[str, Finding]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """Another setting at which a statement was judged.
+
+    Parameters
+    ----------
+    setting
+        The parameters that were set for it; all else is as drawn.
+    number, held
+        As in `Finding`.
+    """
+
+    setting: Setting
+    number: float | None
+    held: bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """Whether a statement of the paper held, with the numbers that decided.
+
+    Parameters
+    ----------
+    statement
+        In the paper's sense, in our words.
+    held
+        None where it could not be judged.
+    evidence
+        The numbers, at the setting that is drawn.
+    number, measure
+        The one that decided, and what it is.
+    tried
+        Other settings; they do not change ``held``.
+    """
+
+    statement: str
+    held: bool | None
+    evidence: str
+    number: float | None = None
+    measure: str = ""
+    tried: tuple[Tried, ...] = ()
+
+
+def judgements(statements: Mapping[str, str], findings: Findings) -> tuple[Judgement, ...]:
+    """Return a judgement for every statement, by the statements' short names.
+
+    Examples
+    --------
+    >>> found = {"fast": Finding(held=True, number=2.0, measure="seconds", evidence="2 s")}
+    >>> judgements({"fast": "it is fast"}, found)[0].statement
+    'it is fast'
+    """
+    return tuple(
+        Judgement(
+            statement=statement,
+            held=findings[name].held,
+            evidence=findings[name].evidence,
+            number=findings[name].number,
+            measure=findings[name].measure,
+        )
+        for name, statement in statements.items()
+        if name in findings
+    )
+
+
+def with_tried(
+    judged: Sequence[Judgement],
+    statements: Mapping[str, str],
+    others: Sequence[tuple[Setting, Findings]],
+) -> tuple[Judgement, ...]:
+    """Return the judgements with what other settings say of their statements."""
+    names = {statement: name for name, statement in statements.items()}
+    return tuple(
+        replace(judgement, tried=(*judgement.tried, *_rows(names[judgement.statement], others)))
+        for judgement in judged
+    )
+
+
+def _rows(name: str, others: Sequence[tuple[Setting, Findings]]) -> list[Tried]:
+    return [
+        Tried(setting=setting, number=findings[name].number, held=findings[name].held)
+        for setting, findings in others
+        if name in findings
+    ]
+
+
+def sweep(
+    settings: Sequence[Setting], judge: Callable[[Setting], Findings], progress: Progress
+) -> list[tuple[Setting, Findings]]:
+    """Return what ``judge`` finds at every setting.
+
+    Examples
+    --------
+    >>> from dpaudit.execution import Silent
+    >>> def judge(setting):
+    ...     x = setting["x"]
+    ...     return {"small": Finding(held=x < 2, number=x, measure="x, below 2")}
+    >>> [found["small"].held for _, found in sweep([{"x": 1}, {"x": 3}], judge, Silent())]
+    [True, False]
+    """
+    progress.start("other settings", len(settings))
+    found = []
+    for setting in settings:
+        found.append((setting, judge(setting)))
+        progress.advance(1)
+    return found
+
+
+def in_words(setting: Setting) -> str:
+    """Return a setting on one line.
+
+    Examples
+    --------
+    >>> in_words({"C": 50.0, "iterations": 30})
+    'C = 50, iterations = 30'
+    """
+    return ", ".join(
+        f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
+        for name, value in setting.items()
+    )
+
+
+def all_held(judged: Sequence[Judgement]) -> bool:
+    """Return whether every statement held at the setting that is drawn."""
+    return all(judgement.held for judgement in judged)

@@ -1,0 +1,125 @@
+"""Runs, their means with standard errors, and differences measured in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dpaudit.datasets.dataset import Dataset
+from dpaudit.execution import one_thread
+from dpaudit.reproduction.judgement import Finding
+
+Array = NDArray[np.float64]
+
+CLEAR = 3.0  # standard errors from which a difference counts
+_AT_ONCE = 10  # runs whose transcripts are in memory together
+
+
+class Sampled(Protocol):
+    """What runs are drawn from."""
+
+    def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` transcripts."""
+        ...
+
+
+def measured(
+    mechanism: Sampled,
+    dataset: Dataset,
+    runs: int,
+    rng: Generator,
+    measure: Callable[[Array], Array],
+) -> Array:
+    """Return ``measure`` of so many transcripts, of which only a few are kept at once."""
+    blocks = [min(_AT_ONCE, runs - start) for start in range(0, runs, _AT_ONCE)]
+    with one_thread():
+        return np.concatenate([measure(mechanism.sample(dataset, n, rng)) for n in blocks])
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over runs and its standard error; nan from one run, which shows no spread."""
+
+    value: float
+    error: float
+
+    @classmethod
+    def of(cls, runs: Array) -> Mean:
+        """Return the mean of ``runs``, shape ``(R,)``.
+
+        Examples
+        --------
+        >>> Mean.of(np.array([1.0, 3.0]))
+        Mean(value=2.0, error=1.0)
+        """
+        count = len(runs)
+        error = float(runs.std(ddof=1)) / math.sqrt(count) if count > 1 else math.nan
+        return cls(float(runs.mean()), error)
+
+    def below(self, other: Mean) -> float:
+        """Return by how many standard errors of the difference this is below the other.
+
+        Examples
+        --------
+        >>> Mean(1.0, 3.0).below(Mean(11.0, 4.0))
+        2.0
+        """
+        difference, error = other.value - self.value, math.hypot(self.error, other.error)
+        if error == 0:
+            return math.copysign(math.inf, difference) if difference else 0.0
+        return difference / error
+
+    def __str__(self) -> str:
+        spread = "" if math.isnan(self.error) else f" +- {self.error:.4f}"
+        return f"{self.value:.4f}{spread}"
+
+
+def clearly(ahead: float) -> bool | None:
+    """Return whether so many standard errors say that something is ahead; None: neither way.
+
+    Examples
+    --------
+    >>> clearly(4.0), clearly(-4.0), clearly(1.0)
+    (True, False, None)
+    """
+    return ahead > 0 if abs(ahead) > CLEAR else None
+
+
+def falling(means: Mapping[str, Mean]) -> Finding:
+    """Judge whether means fall, in their order: clearly overall, and nowhere clearly rising.
+
+    Clearly is by `CLEAR` standard errors. A clear rise contradicts the statement; where neither is
+    clear, the runs do not decide.
+
+    Examples
+    --------
+    >>> falling({"1": Mean(3.0, 0.1), "2": Mean(2.0, 0.1), "3": Mean(2.05, 0.1)}).held
+    True
+    >>> falling({"1": Mean(3.0, 0.1), "2": Mean(4.0, 0.1), "3": Mean(2.0, 0.1)}).held
+    False
+    >>> falling({"1": Mean(3.0, 1.0), "2": Mean(2.0, 1.0)}).held is None
+    True
+    """
+    first, *_, last = means.values()
+    total = last.below(first)
+    rise = max(earlier.below(later) for earlier, later in pairwise(means.values()))
+    held: bool | None = None
+    if rise > CLEAR or total < -CLEAR:
+        held = False
+    elif total > CLEAR:
+        held = True
+    words = ", ".join(f"{name}: {mean}" for name, mean in means.items())
+    return Finding(
+        held=held,
+        number=total,
+        measure="fall from first to last, in standard errors",
+        evidence=f"{words}; fall from first to last {total:.1f} standard errors, largest rise "
+        f"between neighbours {rise:.1f}; what is above {CLEAR:g} counts",
+    )
