@@ -55,6 +55,7 @@ from algorithms.consensus_process import State
 from algorithms.consensus_views import PenaltyPerturbation, PrimalPerturbation
 from algorithms.graphs import Graph
 from algorithms.margin_problem import TOLERANCE, MarginProblem
+from algorithms.node_records import check_records
 from algorithms.recycled import Recycled
 from algorithms.schedules import Constant, Schedule, as_schedule
 from algorithms.smooth_losses import LOGISTIC, SmoothLoss
@@ -188,11 +189,8 @@ class ConsensusADMM:
 
     def check(self, dataset: Dataset) -> None:
         """Raise `InvalidArgument` unless the algorithm and its theorems apply to ``dataset``."""
-        if dataset.nodes != self.graph.nodes:
-            given = Shown(f"{dataset.nodes} nodes")
-            raise InvalidArgument("dataset", given, f"the {self.graph.nodes} nodes of the graph")
-        dataset.require_signed_labels()
-        dataset.require_unit_rows()
+        nodes = self.graph.nodes
+        check_records(dataset, nodes, f"the {nodes} nodes of the graph")
 
     def start(self, dataset: Dataset, trials: int) -> State:
         """Return the state before the first iteration: all models and duals at 0."""

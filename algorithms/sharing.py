@@ -48,6 +48,7 @@ from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.gaussian_steps import GaussianSteps, Step
 from dpaudit.mechanism import Mechanism
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
+from dpaudit.residuals import located
 
 Array = NDArray[np.float64]
 
@@ -174,7 +175,9 @@ class SharingADMM:
         pull += state.dual
         linear = pull @ party.design
         if self.risk.lasso:
-            return minimise(self._quadratic(party), linear, _fitted(party, state.messages[:, m]))
+            with located(f"party {m}"):
+                fitted = _fitted(party, state.messages[:, m])
+                return minimise(self._quadratic(party), linear, fitted)
         along = linear @ party.directions
         curvature = self.risk.ridge + self.penalty * party.singular_values**2
         if self.radius is None:

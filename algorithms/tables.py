@@ -56,13 +56,14 @@ from algorithms.joined_tables import JoinedTables
 from algorithms.tables_clients import Client, ExactSolve, LocalSGD, Solver
 from algorithms.tables_labels import LabelRelease
 from algorithms.tables_loss import LOGISTIC, CrossEntropy
-from algorithms.tables_server import Server
+from algorithms.tables_server import Served, Server
 from algorithms.tables_steps import LocalSteps
 from algorithms.tables_views import ModelView, ServerView, State
 from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
 from dpaudit.events import PoissonSubsampledGaussian
 from dpaudit.gaussian_steps import GaussianSteps
 from dpaudit.mechanism import HasLaw
+from dpaudit.residuals import located
 
 Array = NDArray[np.float64]
 
@@ -235,14 +236,22 @@ class TablesADMM:
         clients, server = self.clients(dataset), self.server_side()
         targets = self.seen_targets(dataset, trials, rng)
         models, dual = self.start(dataset, trials)
-        for _ in range(self.iterations):
-            served = server.serve(dataset, dataset.predictions(models), dual, targets)
-            models = tuple(
-                self.solver.update(client, model, pull, rng)
-                for client, model, pull in zip(clients, models, served.pulls, strict=True)
-            )
+        for number in range(1, self.iterations + 1):
+            with located(f"iteration {number}"):
+                served = server.serve(dataset, dataset.predictions(models), dual, targets)
+                models = self._updated(clients, models, served, rng)
             dual = served.dual
             yield State(models, served)
+
+    def _updated(
+        self, clients: tuple[Client, ...], models: tuple[Array, ...], served: Served, rng: Generator
+    ) -> tuple[Array, ...]:
+        """Return every client's model after its update."""
+        updated = []
+        for i, (client, model, pull) in enumerate(zip(clients, models, served.pulls, strict=True)):
+            with located(f"client {i}"):
+                updated.append(self.solver.update(client, model, pull, rng))
+        return tuple(updated)
 
     def objective(self, models: tuple[Array, ...], dataset: JoinedTables) -> Array:
         """Return the centralised objective of eq. (26), with the true labels, shape ``(R,)``."""

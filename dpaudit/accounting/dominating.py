@@ -53,6 +53,13 @@ def dominating_pairs(event: Event) -> tuple[Counted, ...]:
     return tuple((pair, count) for pair, count in pairs if pair is not None)
 
 
+def directions(pairs: tuple[Counted, ...]) -> tuple[tuple[Counted, ...], ...]:
+    """Return the pairs, and the reversed ones where that makes a difference."""
+    if all(pair.symmetric for pair, _ in pairs):
+        return (pairs,)
+    return pairs, tuple((pair.reversed(), count) for pair, count in pairs)
+
+
 def _whole_sample(part: Release) -> Release:
     if isinstance(part, PoissonSubsampledGaussian) and part.sampling_ratio == 1:
         return GaussianRelease(sensitivity=1.0, noise_scale=part.noise_multiplier, count=part.count)

@@ -27,7 +27,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,13 +119,16 @@ class ExponentialNormPair(Continuous):
             self._log_g((1 + 2 * np.asarray(orders)) * self.shift / 2) - self.log_norm
         )
 
-    def mgf(self, orders: Complex) -> Complex:
-        """Return ``g((1 + 2 c) z) / g(z)``."""
-        y = (1 + 2 * orders) * self.shift / 2
-        first = self.kappa * math.exp(_log_beta(self.dimension) - self.log_norm)
-        second = math.exp(_log_beta(self.dimension + 2) - self.log_norm)
+    def characteristic(self, order: float, frequencies: Array) -> Complex:
+        """Return ``g((1 + 2 (c + i u)) z) / g((1 + 2 c) z)``, in high dimension by quadrature."""
+        y0 = (1 + 2 * order) * self.shift / 2
         half = self.dimension / 2
-        return np.asarray(first * _series(half, y) + second * _series(half + 1, y))
+        if not ive(half, y0) > 1e-290:
+            return super().characteristic(order, frequencies)
+        y = np.asarray(y0 + 1j * frequencies * self.shift, dtype=np.complex128)
+        second = _log_beta(self.dimension + 2) + float(_log_0f1(half + 1, np.array(y0)))
+        share = math.exp(second - float(self._log_g(np.array(y0))))
+        return (1 - share) * _ratio(half, y, y0) + share * _ratio(half + 1, y, y0)
 
     def _log_g(self, y: Array) -> Array:
         first = math.log(self.kappa) + _log_beta(self.dimension) + _log_0f1(self.dimension / 2, y)
@@ -149,9 +151,15 @@ def _log_0f1(b: float, y: Array) -> Array:
     return np.where(small, np.where(size <= _MOST, series, np.inf), logs)
 
 
-def _series(b: float, y: Any) -> Any:
+def _ratio(b: float, y: Complex, y0: float) -> Complex:
+    """Return ``0F1(b; y^2/4) / 0F1(b; y0^2/4)`` for ``y`` with real part ``y0 > 0``."""
+    ratio: Complex = (y0 / y) ** (b - 1) * (ive(b - 1, y) / ive(b - 1, y0))
+    return ratio
+
+
+def _series(b: float, y: Array) -> Array:
     """Return ``0F1(b; y^2/4) = sum_k (y^2/4)^k / ((b)_k k!)``, for ``|y|`` up to 600."""
-    square = np.asarray(y) ** 2 / 4
+    square = y**2 / 4
     term = total = np.ones_like(square)
     for k in range(1, _MOST_TERMS):
         term = term * square / (k * (b + k - 1))

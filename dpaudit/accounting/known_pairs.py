@@ -13,9 +13,9 @@ from dpaudit.accounting.pairs import (
     Complex,
     Continuous,
     DominatingPair,
+    characteristic_of,
     joined,
     log_mgf_of,
-    mgf_of,
 )
 
 Array = NDArray[np.float64]
@@ -63,9 +63,10 @@ class GaussianPair(Continuous):
         """Return ``c (c + 1) mu^2 / 2``."""
         return np.asarray(orders * (orders + 1) * self.mu**2 / 2)
 
-    def mgf(self, orders: Complex) -> Complex:
-        """Return ``exp(c (c + 1) mu^2 / 2)``."""
-        return np.asarray(np.exp(orders * (orders + 1) * self.mu**2 / 2))
+    def characteristic(self, order: float, frequencies: Array) -> Complex:
+        """Return ``exp((i u (2 c + 1) - u^2) mu^2 / 2)``."""
+        exponent = 1j * frequencies * (2 * order + 1) - frequencies**2
+        return np.asarray(np.exp(exponent * self.mu**2 / 2))
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,11 @@ class LaplacePair(Continuous):
         """Return the whole law."""
         return joined(super().spread(low, high), self._ends())
 
+    def atomic_share(self, order: float) -> float:
+        """Return the share of the two ends."""
+        at = np.array(order)
+        return float(np.exp(log_mgf_of(self._ends(), at) - self.log_mgf(at)))
+
     def _ends(self) -> Atoms:
         s = self.shift
         return Atoms(np.array([-s, s]), np.array([-math.log(2) - s, -math.log(2)]))
@@ -158,10 +164,14 @@ class RandomizedResponsePair(DominatingPair):
         """Return the atoms that lie between the first and the last edge."""
         return self._all().within(edges[0], edges[-1])
 
+    def atomic_share(self, order: float) -> float:
+        """Return 1: there is nothing else."""
+        return 1.0
+
     def log_mgf(self, orders: Array) -> Array:
         """Return ``log E_P[exp(order L)]`` over finite losses, same shape."""
         return log_mgf_of(self._all(), orders)
 
-    def mgf(self, orders: Complex) -> Complex:
-        """Return ``E_P[exp(order L)]`` over finite losses, same shape."""
-        return mgf_of(self._all(), orders)
+    def characteristic(self, order: float, frequencies: Array) -> Complex:
+        """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` over finite losses."""
+        return characteristic_of(self._all(), order, frequencies)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 import dpaudit._validate as check
 from dpaudit.accounting.bracket import Bracket
 from dpaudit.accounting.curves import LowerCurve, UpperCurve, convolved
-from dpaudit.accounting.dominating import Counted, dominating_pairs
+from dpaudit.accounting.dominating import Counted, directions, dominating_pairs
 from dpaudit.accounting.grid import Rounded, rounded
 from dpaudit.accounting.pairs import DominatingPair
 from dpaudit.events import Event
@@ -65,7 +65,7 @@ def numerical_epsilon(event: Event, delta: float, cells: int = CELLS) -> Bracket
     (17.787, 17.787)
     """
     delta = check.delta("delta", delta)
-    brackets = [_epsilon(pairs, delta, cells) for pairs in _directions(dominating_pairs(event))]
+    brackets = [_epsilon(pairs, delta, cells) for pairs in directions(dominating_pairs(event))]
     return Bracket(max(b.lower for b in brackets), max(b.upper for b in brackets))
 
 
@@ -80,14 +80,8 @@ def numerical_delta(event: Event, epsilon: float, cells: int = CELLS) -> Bracket
     (0.126937, 0.126937)
     """
     epsilon = check.non_negative("epsilon", epsilon)
-    brackets = [_delta(pairs, epsilon, cells) for pairs in _directions(dominating_pairs(event))]
+    brackets = [_delta(pairs, epsilon, cells) for pairs in directions(dominating_pairs(event))]
     return Bracket(max(b.lower for b in brackets), max(b.upper for b in brackets))
-
-
-def _directions(pairs: tuple[Counted, ...]) -> list[tuple[Counted, ...]]:
-    if all(pair.symmetric for pair, _ in pairs):
-        return [pairs]
-    return [pairs, tuple((pair.reversed(), count) for pair, count in pairs)]
 
 
 def _epsilon(pairs: tuple[Counted, ...], delta: float, cells: int) -> Bracket:
@@ -213,8 +207,8 @@ def _step_window(
     """Return where one step's tilted loss lies, up to its share of what may be left out."""
     here = float(pair.log_mgf(np.array(order)))
     room = math.log(total) - math.log(_LEFT_OUT)
-    ups = np.geomspace(window.up, window.up * 30 * math.sqrt(total), 12)
-    downs = np.geomspace(window.down, window.down * 30 * math.sqrt(total), 12)
+    reach = np.geomspace(1.0, 4 * math.sqrt(total), 8)  # equal steps have orders sqrt(total) times
+    ups, downs = window.up * reach, window.down * reach
     high = np.nanmin((pair.log_mgf(order + ups) - here + room) / ups)
     low = np.nanmax(-(pair.log_mgf(order - downs) - here + room) / downs)
     return float(low), float(min(high, pair.largest))

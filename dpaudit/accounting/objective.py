@@ -40,7 +40,14 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from dpaudit.accounting.exponential_norm import pair_of
-from dpaudit.accounting.pairs import Atoms, Complex, DominatingPair, joined, log_mgf_of, mgf_of
+from dpaudit.accounting.pairs import (
+    Atoms,
+    Complex,
+    DominatingPair,
+    characteristic_of,
+    joined,
+    log_mgf_of,
+)
 
 Array = NDArray[np.float64]
 
@@ -118,6 +125,13 @@ class ObjectivePerturbationPair(DominatingPair):
         """Return ``log E_P[exp(order L)]``, same shape."""
         return log_mgf_of(self._whole, orders)
 
-    def mgf(self, orders: Complex) -> Complex:
-        """Return ``E_P[exp(order L)]``, same shape."""
-        return mgf_of(self._whole, orders)
+    def atomic_share(self, order: float) -> float:
+        """Return the share of the losses t and -t, and in one dimension of Laplace's atoms."""
+        if self.dimension == 1:
+            return 1.0
+        at = np.array(order)
+        return float(np.exp(log_mgf_of(self._knees, at) - self.log_mgf(at)))
+
+    def characteristic(self, order: float, frequencies: Array) -> Complex:
+        """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]``."""
+        return characteristic_of(self._whole, order, frequencies)

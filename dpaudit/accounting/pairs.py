@@ -74,9 +74,13 @@ class DominatingPair(ABC):
     def log_mgf(self, orders: Array) -> Array:
         """Return ``log E_P[exp(order L)]`` over finite losses, same shape; +inf where infinite."""
 
+    def atomic_share(self, order: float) -> float:
+        """Return the share of atoms in the finite part of P tilted by ``exp(order L)``."""
+        return 0.0
+
     @abstractmethod
-    def mgf(self, orders: Complex) -> Complex:
-        """Return ``E_P[exp(order L)]`` at complex orders of moderate size."""
+    def characteristic(self, order: float, frequencies: Array) -> Complex:
+        """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` at frequencies u."""
 
 
 class Continuous(DominatingPair):
@@ -134,9 +138,9 @@ class Continuous(DominatingPair):
         """Return ``log E_P[exp(order L)]`` by quadrature, same shape."""
         return log_mgf_of(self.whole(orders), orders)
 
-    def mgf(self, orders: Complex) -> Complex:
-        """Return ``E_P[exp(order L)]`` by quadrature, same shape."""
-        return mgf_of(self.whole(orders.real), orders)
+    def characteristic(self, order: float, frequencies: Array) -> Complex:
+        """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` by quadrature."""
+        return characteristic_of(self.whole(np.array(order)), order, frequencies)
 
 
 def _outwards(order: float) -> float:
@@ -154,10 +158,16 @@ def _far(loss: float) -> float:
     return min(abs(float(loss)), 1e9)
 
 
-def mgf_of(atoms: Atoms, orders: Complex) -> Complex:
-    """Return ``sum mass exp(order loss)``, same shape as the orders."""
-    powers = np.exp(np.multiply.outer(orders, atoms.losses))
-    return np.asarray(powers @ np.exp(atoms.log_masses))
+def characteristic_of(atoms: Atoms, order: float, frequencies: Array) -> Complex:
+    """Return ``sum mass exp((order + i u) loss)`` over its value at ``u = 0``."""
+    tilted = np.exp(atoms.log_masses + order * atoms.losses - _log_sum(atoms, order))
+    keep = tilted > 1e-25 * tilted.max()
+    rows = max(1, 2**20 // max(int(keep.sum()), 1))
+    parts = [
+        np.exp(1j * np.multiply.outer(frequencies[i : i + rows], atoms.losses[keep])) @ tilted[keep]
+        for i in range(0, len(frequencies), rows)
+    ]
+    return np.concatenate([*parts, np.zeros(0, dtype=np.complex128)])
 
 
 def log_mgf_of(atoms: Atoms, orders: Array) -> Array:

@@ -90,3 +90,9 @@ def test_a_z_update_that_fails_is_placed(make_data, monkeypatch):
     monkeypatch.setattr("algorithms.entrywise._MOST_PASSES", 0)
     with pytest.raises(ConvergenceError, match=r"^step 1: z-update: trial 0 "):
         sharing().messages().sample(make_data((9,)), TRIALS, rng())
+
+
+def test_a_party_that_fails_is_placed(make_data):
+    risk = Risk(regulariser=elastic_net(0.3), regulariser_weight=0.1)
+    with pytest.raises(ConvergenceError, match=r"^step \d: party 0: x-update: trial "):
+        sharing(risk=risk, tolerance=1e-300).messages().sample(make_data((9,)), TRIALS, rng())
