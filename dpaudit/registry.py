@@ -1,7 +1,7 @@
-"""Claims, attacks and figures by name, found through entry points like any third party's.
+"""Claims, attacks, figures and releases by name, found through entry points like any third party's.
 
-Entry points name light objects: `dpaudit.claims.Claim`, `dpaudit.attack.Attack` and
-`dpaudit.reproduction.card.Figure`. What does the work is named in them as ``"module:object"`` and
+Entry points name light objects: `dpaudit.claims.Claim`, `dpaudit.attack.Attack`,
+`dpaudit.reproduction.card.Figure` and `dpaudit.accounting.card.ReleaseCard`. What does the work is named in them as ``"module:object"`` and
 imported on use, so that listing costs nothing.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from dpaudit.accounting.card import ReleaseCard
 from dpaudit.attack import Attack
 from dpaudit.claims import Claim
 from dpaudit.errors import InvalidArgument, UnknownName
@@ -19,6 +20,7 @@ from dpaudit.reproduction.card import Figure
 CLAIMS = "dpaudit.claims"
 ATTACKS = "dpaudit.attacks"
 FIGURES = "dpaudit.figures"
+RELEASES = "dpaudit.releases"
 
 
 def claims() -> dict[str, Claim]:
@@ -34,6 +36,19 @@ def attacks() -> dict[str, Attack]:
 def figures() -> dict[str, Figure]:
     """Return every installed figure by name."""
     return _installed(FIGURES, Figure)
+
+
+def releases() -> dict[str, ReleaseCard]:
+    """Return everything installed that can be accounted for, by name."""
+    return _installed(RELEASES, ReleaseCard)
+
+
+def release(name: str) -> ReleaseCard:
+    """Return the release called ``name``, or raise `UnknownName`."""
+    known = releases()
+    if name not in known:
+        raise UnknownName("release", name, known)
+    return known[name]
 
 
 def figure(name: str) -> Figure:
