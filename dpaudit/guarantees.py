@@ -1,57 +1,37 @@
-r"""Guarantees: what each says at every epsilon, at every delta, and as a trade-off curve.
+r"""Guarantees: what each says at every epsilon, at every delta, to an attacker, and of groups.
 
 A guarantee bounds the hockey-stick divergence of a mechanism's outputs on any two neighbours, in
-both directions. All four kinds answer the same three questions:
+both directions. Every kind answers the same questions:
 
 * ``delta(epsilon)``: the smallest delta that is implied at this epsilon;
 * ``epsilon(delta)``: the smallest epsilon that is implied at this delta (infinite when none is);
-* ``trade_off(rate)``: the least false-negative rate of any attack at a false-positive rate.
+* ``trade_off(rate)``: the least false-negative rate of any attack at a false-positive rate;
+* ``advantage()``, ``success(prior)``, ``posterior(prior, delta)``: the most an attacker can
+  hope for (`dpaudit.accounting.profile`);
+* ``group(size)``, ``replace_one()``: the guarantee for datasets several steps apart;
+* ``implies(other)``: whether another guarantee follows (`dpaudit.accounting.algebra`).
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.special import ndtri_exp
 
 import dpaudit._validate as check
-from dpaudit.accounting import gaussian
-from dpaudit.errors import InvalidArgument
+from dpaudit.accounting import gaussian, tangents, zero_concentrated
+from dpaudit.accounting.algebra import GroupOf, Guarantee
+from dpaudit.accounting.profile import fraction
 
-
-class Guarantee(ABC):
-    """A privacy guarantee, for one relation, in both directions."""
-
-    @abstractmethod
-    def delta(self, epsilon: float) -> float:
-        """Return the smallest delta implied at ``epsilon >= 0``."""
-
-    @abstractmethod
-    def epsilon(self, delta: float) -> float:
-        """Return the smallest epsilon implied at ``delta`` in [0, 1), or infinity."""
-
-    def trade_off(self, false_positive_rate: float) -> float:
-        """Return the least false-negative rate of any attack at this false-positive rate.
-
-        Every ``(epsilon, delta)`` gives two lines no attack can go below (Wasserman & Zhou 2010);
-        the answer is the highest of those over a grid of epsilon, so it never overstates.
-        """
-        rate = _rate(false_positive_rate)
-        grid = np.concatenate([[0.0], np.geomspace(1e-3, max(self._far(), 2e-3), 200)])
-        deltas = np.array([self.delta(e) for e in grid])
-        lines = np.maximum(1 - deltas - np.exp(grid) * rate, np.exp(-grid) * (1 - deltas - rate))
-        return float(max(0.0, lines.max()))
-
-    def _far(self) -> float:
-        """Return an epsilon beyond which the trade-off curve is flat to the eye."""
-        return min(self.epsilon(1e-12), 700.0)
-
-    def __str__(self) -> str:
-        fields = ", ".join(f"{name}={value:g}" for name, value in vars(self).items())
-        return f"{type(self).__name__}({fields})"
+__all__ = [
+    "ApproximateDP",
+    "GaussianDP",
+    "GroupOf",
+    "Guarantee",
+    "PureDP",
+    "ZeroConcentratedDP",
+]
 
 
 @dataclass(frozen=True)
@@ -96,9 +76,33 @@ class ApproximateDP(Guarantee):
 
     def trade_off(self, false_positive_rate: float) -> float:
         """Return the least false-negative rate: two lines and zero."""
-        rate = _rate(false_positive_rate)
+        rate = fraction("false_positive_rate", false_positive_rate)
         steep = 1 - self.at_delta - math.exp(min(self.at_epsilon, 700)) * rate
         return max(0.0, steep, math.exp(-self.at_epsilon) * (1 - self.at_delta - rate))
+
+    def _group(self, size: int) -> Guarantee:
+        """Return ``(k epsilon, delta sum over i < k of e^(i epsilon))``-DP.
+
+        One step after the other; Vadhan 2017, Lemma 2.2 rounds the sum up. Where it is 1 or more,
+        which says nothing: `GroupOf`, which may still say something.
+        """
+        if self.at_delta == 0:
+            return ApproximateDP(size * self.at_epsilon, 0.0)
+        log_sum = _log_geometric_sum(self.at_epsilon, size)
+        log_delta = math.log(self.at_delta) + log_sum
+        delta = self.at_delta * math.exp(min(log_sum, 700.0)) if log_delta < 0 else 1.0
+        return ApproximateDP(size * self.at_epsilon, delta) if delta < 1 else GroupOf(self, size)
+
+    def _follows_from(self, other: Guarantee) -> bool:
+        if self.at_delta == 0:  # not decided by a delta that was rounded to 0
+            return other.epsilon(0.0) <= self.at_epsilon
+        return other.log_delta(self.at_epsilon) <= math.log(self.at_delta)
+
+    def _mu(self) -> float:
+        return math.inf if self.at_delta else PureDP(self.at_epsilon)._mu()
+
+    def _rho(self) -> float:
+        return math.inf if self.at_delta else PureDP(self.at_epsilon)._rho()
 
 
 @dataclass(frozen=True)
@@ -128,6 +132,25 @@ class PureDP(Guarantee):
         """Return the least false-negative rate at a false-positive rate."""
         return ApproximateDP(self.at_epsilon, 0.0).trade_off(false_positive_rate)
 
+    def as_zero_concentrated(self) -> ZeroConcentratedDP:
+        """Return the ``epsilon^2 / 2``-zCDP that follows (Bun & Steinke 2016, Proposition 1.4)."""
+        return ZeroConcentratedDP(self._rho())
+
+    def _group(self, size: int) -> PureDP:
+        """Return ``k epsilon``-DP; `GroupOf` is tighter at small epsilon, and no pure guarantee."""
+        return PureDP(size * self.at_epsilon)
+
+    def _follows_from(self, other: Guarantee) -> bool:
+        return other.epsilon(0.0) <= self.at_epsilon
+
+    def _mu(self) -> float:
+        # The trade-off curve is two chords, of (0, 1), (x, x), (1, 0) with x = 1 / (1 + e^epsilon):
+        # a convex curve between the same ends is below it as soon as it is at x.
+        return -2 * float(ndtri_exp(-tangents.log_add(0.0, self.at_epsilon)))
+
+    def _rho(self) -> float:
+        return self.at_epsilon * self.at_epsilon / 2
+
 
 @dataclass(frozen=True)
 class GaussianDP(Guarantee):
@@ -146,7 +169,11 @@ class GaussianDP(Guarantee):
 
     def delta(self, epsilon: float) -> float:
         """Return the exact delta at ``epsilon >= 0``."""
-        return math.exp(gaussian.log_delta(self.mu, check.non_negative("epsilon", epsilon)))
+        return math.exp(self.log_delta(epsilon))
+
+    def log_delta(self, epsilon: float) -> float:
+        """Return ``log(delta(epsilon))``, exact at any size."""
+        return gaussian.log_delta(self.mu, check.non_negative("epsilon", epsilon))
 
     def epsilon(self, delta: float) -> float:
         """Return the exact epsilon at ``delta``; infinite at delta = 0 unless mu = 0."""
@@ -155,7 +182,24 @@ class GaussianDP(Guarantee):
 
     def trade_off(self, false_positive_rate: float) -> float:
         """Return ``Phi(Phi^-1(1 - rate) - mu)``."""
-        return gaussian.trade_off(self.mu, _rate(false_positive_rate))
+        return gaussian.trade_off(self.mu, fraction("false_positive_rate", false_positive_rate))
+
+    def as_zero_concentrated(self) -> ZeroConcentratedDP:
+        """Return the ``mu^2 / 2``-zCDP that follows (Dong, Roth & Su 2022, Corollary B.6)."""
+        return ZeroConcentratedDP(self._rho())
+
+    def _group(self, size: int) -> GaussianDP:
+        """Return ``k mu``-Gaussian DP (Dong, Roth & Su 2022, Theorem 2.14)."""
+        return GaussianDP(size * self.mu)
+
+    def _follows_from(self, other: Guarantee) -> bool:
+        return other._mu() <= self.mu
+
+    def _mu(self) -> float:
+        return self.mu
+
+    def _rho(self) -> float:
+        return self.mu * self.mu / 2
 
 
 @dataclass(frozen=True)
@@ -178,48 +222,33 @@ class ZeroConcentratedDP(Guarantee):
 
     def delta(self, epsilon: float) -> float:
         """Return a delta implied at ``epsilon >= 0``."""
-        epsilon = check.non_negative("epsilon", epsilon)
-        if self.rho == 0:
-            return 0.0
+        return math.exp(self.log_delta(epsilon))
 
-        def log_delta(log_excess: float) -> float:
-            excess = math.exp(log_excess)  # the order is 1 + excess
-            order = 1 + excess
-            exponent = excess * (order * self.rho - epsilon)
-            return exponent + excess * math.log(excess / order) - math.log(order)
-
-        best = _least(log_delta)
-        return min(1.0, math.exp(min(best, 0.0)))
+    def log_delta(self, epsilon: float) -> float:
+        """Return ``log(delta(epsilon))``, at any size."""
+        return zero_concentrated.log_delta(self.rho, check.non_negative("epsilon", epsilon))
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta``; infinite at delta = 0 unless rho = 0."""
         delta = check.delta("delta", delta)
-        if self.rho == 0:
-            return 0.0
-        if delta == 0:
-            return math.inf
-        if self.delta(0.0) <= delta:
-            return 0.0
-        # Bun & Steinke 2016, Proposition 1.3: implied as well, and what remains when no order on
-        # the grid does better.
-        high = self.rho + 2 * math.sqrt(self.rho * -math.log(delta))
-        if self.delta(high) >= delta:
-            return high
-        return float(brentq(lambda e: self.delta(e) - delta, 0.0, high, xtol=1e-12))
+        return zero_concentrated.epsilon_at(self.rho, math.log(delta) if delta else -math.inf)
+
+    def _group(self, size: int) -> ZeroConcentratedDP:
+        """Return ``k^2 rho``-zCDP (Bun & Steinke 2016, Proposition 1.9)."""
+        return ZeroConcentratedDP(size * size * self.rho)
+
+    def _follows_from(self, other: Guarantee) -> bool:
+        return other._rho() <= self.rho
+
+    def _mu(self) -> float:
+        return math.inf if self.rho else 0.0
+
+    def _rho(self) -> float:
+        return self.rho
 
 
-def _least(function: object) -> float:
-    """Return the least value of a smooth function of a log-order, on a grid and then refined."""
-    grid = np.linspace(math.log(1e-4), math.log(1e8), 200)
-    values = [function(float(x)) for x in grid]  # type: ignore[operator]
-    at = int(np.argmin(values))
-    low, high = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
-    refined = minimize_scalar(function, bounds=(low, high), method="bounded")
-    return float(min(values[at], refined.fun))
-
-
-def _rate(value: object) -> float:
-    rate = check.real("false_positive_rate", value)
-    if not 0 <= rate <= 1:
-        raise InvalidArgument("false_positive_rate", value, "a number in [0, 1]")
-    return rate
+def _log_geometric_sum(epsilon: float, size: int) -> float:
+    """Return the logarithm of ``sum over i < size of exp(i epsilon)``."""
+    if epsilon * size < 1e-12:
+        return math.log(size) + epsilon * (size - 1) / 2
+    return (size - 1) * epsilon + math.log(math.expm1(-size * epsilon) / math.expm1(-epsilon))

@@ -1,8 +1,8 @@
 """Claims, attacks, figures and releases by name, found through entry points like any third party's.
 
 Entry points name light objects: `dpaudit.claims.Claim`, `dpaudit.attack.Attack`,
-`dpaudit.reproduction.card.Figure` and `dpaudit.accounting.card.ReleaseCard`. What does the work is named in them as ``"module:object"`` and
-imported on use, so that listing costs nothing.
+`dpaudit.reproduction.card.Figure` and `dpaudit.accounting.card.ReleaseCard`. What does the work is
+named in them as ``"module:object"`` and imported on use, so that listing costs nothing.
 """
 
 from __future__ import annotations

@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from dpaudit.accounting.dominating import dominating_pairs
 from dpaudit.accounting.loss_table import log_binomial
 from dpaudit.errors import UnsupportedEvent
 from dpaudit.events import (
     ApproximateRelease,
+    ExponentialNormRelease,
     GaussianRelease,
     LaplaceRelease,
+    ObjectivePerturbation,
     PoissonSubsampledGaussian,
     Release,
     ZeroConcentratedRelease,
@@ -28,6 +32,7 @@ from dpaudit.events import (
 
 Array = NDArray[np.float64]
 
+_FARTHEST = 1e12  # order of a moment; beyond it the divergence is that at infinity
 _MOST_TERMS = 4096  # of a binomial sum
 _MOST_NODES = 100_000  # of a quadrature
 
@@ -52,7 +57,18 @@ def curve(part: Release, orders: Array) -> Array:
             return randomised_response(part.epsilon, orders)
         case PoissonSubsampledGaussian():
             return subsampled_gaussian(part.sampling_ratio, part.noise_multiplier, orders)
+        case ExponentialNormRelease() | ObjectivePerturbation():
+            return _of_pairs(replace(part, count=1), orders)
     raise UnsupportedEvent(f"event: got {part}, expected releases whose Renyi divergence is known")
+
+
+def _of_pairs(part: Release, orders: Array) -> Array:
+    """Return ``log E_P[exp((a - 1) L)] / (a - 1)`` of a symmetric dominating pair."""
+    divergence = np.zeros_like(orders)
+    for pair, _ in dominating_pairs(part):
+        excess = np.minimum(orders - 1, _FARTHEST)
+        divergence = np.minimum(pair.log_mgf(excess) / excess, pair.largest)
+    return np.where(np.isinf(orders), sum(p.largest for p, _ in dominating_pairs(part)), divergence)
 
 
 def _linear(rho: float, orders: Array) -> Array:

@@ -1,0 +1,107 @@
+"""Calibration: the least noise that meets a target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scipy.optimize import brentq
+
+import dpaudit._validate as check
+from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.events import Event
+
+_FARTHEST = 1e12
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibrated:
+    """The result.
+
+    Parameters
+    ----------
+    value
+        Of the noise parameter.
+    epsilon
+        What is proved at this value: at most the target, and close to it.
+    event
+        What is released with it.
+    """
+
+    value: float
+    epsilon: float
+    event: Event
+
+
+def calibrate(
+    make_event: Callable[[float], Event],
+    epsilon: float,
+    delta: float,
+    *,
+    more_noise: int = 1,
+) -> Calibrated:
+    """Return the value of a noise parameter at which ``(epsilon, delta)`` is just proved.
+
+    The guarantee has to improve with more noise. The value errs to the private side: what is
+    returned was checked to meet the target.
+
+    Parameters
+    ----------
+    make_event
+        Noise parameter to event.
+    epsilon, delta
+        The target; epsilon above 0.
+    more_noise
+        1 if a larger value is more noise, -1 if it is less.
+
+    Raises
+    ------
+    InvalidArgument
+        No value from 1e-12 to 1e12 meets the target, or all do.
+    UnsupportedEvent
+        There is no theorem for the event.
+
+    Examples
+    --------
+    >>> from dpaudit.events import GaussianRelease
+    >>> found = calibrate(lambda s: GaussianRelease(sensitivity=1.0, noise_scale=s), 1.0, 1e-5)
+    >>> round(found.value, 5)  # the analytic Gaussian mechanism
+    3.73063
+    """
+    target = math.log(check.positive("epsilon", epsilon))
+    delta = check.delta("delta", delta)
+
+    def excess(log_noise: float) -> float:
+        event = make_event(math.exp(more_noise * log_noise))
+        proved = proved_guarantee(event).epsilon(delta)
+        return math.log(max(proved, 1e-300)) - target if proved < math.inf else 700.0
+
+    low, high = _bracket(excess, epsilon, delta)
+    log_noise = float(brentq(excess, low, high, xtol=_TOLERANCE / 4, rtol=1e-15))
+    step = _TOLERANCE / 4
+    while excess(log_noise) > 0:  # to the private side of the root
+        log_noise, step = log_noise + step, 2 * step
+    value = math.exp(more_noise * log_noise)
+    event = make_event(value)
+    return Calibrated(value=value, epsilon=proved_guarantee(event).epsilon(delta), event=event)
+
+
+def _bracket(excess: Callable[[float], float], epsilon: float, delta: float) -> tuple[float, float]:
+    """Return a noise that is too little and one that is enough, as logarithms."""
+    farthest, step = math.log(_FARTHEST), math.log(4)
+    high = 0.0
+    while excess(high) > 0:
+        high += step
+        if high > farthest:
+            given = Shown(f"({epsilon:g}, {delta:g})")
+            raise InvalidArgument("target", given, "one that some noise below 1e12 meets")
+    low = high - step
+    while excess(low) <= 0:
+        low -= step
+        if low < -farthest:
+            given = Shown(f"({epsilon:g}, {delta:g})")
+            raise InvalidArgument("target", given, "one that takes noise above 1e-12 to meet")
+    return low, high

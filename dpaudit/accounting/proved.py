@@ -1,0 +1,95 @@
+"""The strongest guarantee that can be proved about an event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import dpaudit._validate as check
+from dpaudit.accounting.bracket import Bracket
+from dpaudit.accounting.dominating import dominating_pairs
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.numerical import CELLS, numerical_delta, numerical_epsilon
+from dpaudit.accounting.renyi import RenyiDP
+from dpaudit.errors import UnsupportedEvent
+from dpaudit.events import Event, GaussianRelease, releases
+from dpaudit.guarantees import Guarantee
+
+
+@dataclass(frozen=True)
+class NumericalDP(Guarantee):
+    """What the numerical composition of an event proves: its upper ends.
+
+    Parameters
+    ----------
+    event
+        A sequence of releases that have dominating pairs.
+    cells
+        Points of the grid.
+
+    Raises
+    ------
+    UnsupportedEvent
+        Some release has no dominating pair.
+
+    Examples
+    --------
+    >>> from dpaudit.events import LaplaceRelease
+    >>> proved = NumericalDP(LaplaceRelease(sensitivity=0.1, noise_scale=1.0, count=100))
+    >>> round(proved.epsilon(1e-5), 4), round(proved.epsilon(0.0), 4)
+    (4.2203, 10.0)
+    """
+
+    event: Event
+    cells: int = CELLS
+
+    def __post_init__(self) -> None:
+        check.integer("cells", self.cells, least=2**8)
+        dominating_pairs(self.event)
+
+    def delta(self, epsilon: float) -> float:
+        """Return a delta implied at ``epsilon >= 0``."""
+        return numerical_delta(self.event, epsilon, self.cells).upper
+
+    def epsilon(self, delta: float) -> float:
+        """Return an epsilon implied at ``delta`` in [0, 1)."""
+        return numerical_epsilon(self.event, delta, self.cells).upper
+
+    def bracket(self, delta: float) -> Bracket:
+        """Return both ends of epsilon: how much of it is the accountant's own error."""
+        return numerical_epsilon(self.event, delta, self.cells)
+
+    def __str__(self) -> str:
+        return f"NumericalDP of {len(releases(self.event))} kinds of release"
+
+
+def proved_guarantee(event: Event) -> Guarantee:
+    """Return the strongest guarantee there is a theorem for.
+
+    Exact for Gaussian releases; numerical composition where all releases have dominating pairs;
+    else Renyi accounting.
+
+    Raises
+    ------
+    UnsupportedEvent
+        No theorem covers the event.
+
+    Examples
+    --------
+    >>> proved_guarantee(GaussianRelease(sensitivity=1.0, noise_scale=5.0, count=25))
+    GaussianDP(mu=1.0)
+    """
+    parts = releases(event)
+    if all(isinstance(part, GaussianRelease) for part in parts):
+        return gaussian_guarantee(event)
+    try:
+        return NumericalDP(event)
+    except UnsupportedEvent:
+        return RenyiDP(event)
+
+
+def proved_worst(events: tuple[Event, ...], delta: float) -> float:
+    """Return the largest proved epsilon over alternatives, of which one happens.
+
+    That is how a record's node, of which it has only one, is accounted for.
+    """
+    return max((proved_guarantee(event).epsilon(delta) for event in events), default=0.0)
