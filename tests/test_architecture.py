@@ -29,8 +29,12 @@ RANDOM_OBJECTS = frozenset(
     "Generator BitGenerator SeedSequence default_rng PCG64 PCG64DXSM Philox SFC64 MT19937".split()
 )
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+# What other packages register; dpaudit may name what is its own.
 REGISTERED = sorted(
-    name for group in PYPROJECT["project"]["entry-points"].values() for name in group
+    name
+    for group in PYPROJECT["project"]["entry-points"].values()
+    for name, home in group.items()
+    if not home.startswith("dpaudit.")
 )
 
 

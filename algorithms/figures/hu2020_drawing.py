@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from algorithms.figures.hu2020_data import Array
-from dpaudit.reproduction.result import Curve, Panel
+from dpaudit.panels import Curve, Panel
 
 
 def panel(

@@ -10,8 +10,9 @@ from algorithms.figures.hu2020_data import Problem
 from algorithms.figures.hu2020_drawing import panel
 from algorithms.figures.hu2020_search import RUNS, Trace, admm, admm_search
 from dpaudit.execution import stream
+from dpaudit.panels import Panel
 from dpaudit.reproduction.judgement import Finding, Findings, Setting
-from dpaudit.reproduction.result import Panel, Request
+from dpaudit.reproduction.result import Request
 
 NOISE_LEVELS = (0.1, 0.3, 1.0, 3.0, 10.0)
 _SETTLED = 0.05  # relative change of the test log loss from one fifth of the epochs to the next

@@ -12,6 +12,7 @@ from algorithms.figures.hu2020_noise import NOISE_LEVELS, noisy_runs, together
 from algorithms.figures.hu2020_outcome import Outcome, better_end, faster, same_end
 from algorithms.figures.hu2020_search import RUNS, grids, rivals
 from dpaudit.execution import Silent, one_thread
+from dpaudit.panels import Panel
 from dpaudit.reproduction.card import Figure
 from dpaudit.reproduction.judgement import (
     Findings,
@@ -21,7 +22,7 @@ from dpaudit.reproduction.judgement import (
     sweep,
     with_tried,
 )
-from dpaudit.reproduction.result import Panel, Reproduction, Request
+from dpaudit.reproduction.result import Reproduction, Request
 
 _WEIGHTS, _SEEDS = (0.1, 10.0), (1,)  # tried where a statement does not hold
 

@@ -26,8 +26,9 @@ from algorithms.schedules import Constant, Given
 from algorithms.step_sizes import DecayingStepSize
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent, stream
+from dpaudit.panels import Curve, Panel
 from dpaudit.reproduction.judgement import Finding, Findings, Judgement, judgements, with_tried
-from dpaudit.reproduction.result import Curve, Panel, Reproduction, Request
+from dpaudit.reproduction.result import Reproduction, Request
 from dpaudit.reproduction.spread import CLEAR, Mean, Sampled, clearly, measured
 
 Array = NDArray[np.float64]

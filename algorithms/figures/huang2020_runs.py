@@ -17,6 +17,7 @@ from algorithms.multistep import MultiStepADMM, final_model, published_noise_mul
 from algorithms.step_sizes import DecayingStepSize
 from dpaudit.datasets import Dataset, adult, split_evenly, subset
 from dpaudit.execution import Silent, stream
+from dpaudit.panels import Curve, Panel
 from dpaudit.reproduction.card import Figure
 from dpaudit.reproduction.judgement import (
     Findings,
@@ -26,7 +27,7 @@ from dpaudit.reproduction.judgement import (
     sweep,
     with_tried,
 )
-from dpaudit.reproduction.result import MOST_RUNS, Curve, Panel, Reproduction, Request
+from dpaudit.reproduction.result import MOST_RUNS, Reproduction, Request
 from dpaudit.reproduction.spread import Mean, falling, measured
 
 Array = NDArray[np.float64]

@@ -22,6 +22,7 @@ from algorithms.figures.zhang2018_runs import (
     by_iteration,
 )
 from dpaudit.execution import Silent, stream
+from dpaudit.panels import Curve, Panel
 from dpaudit.reproduction.card import Figure
 from dpaudit.reproduction.judgement import (
     Finding,
@@ -32,7 +33,7 @@ from dpaudit.reproduction.judgement import (
     sweep,
     with_tried,
 )
-from dpaudit.reproduction.result import MOST_RUNS, Curve, Panel, Reproduction, Request
+from dpaudit.reproduction.result import MOST_RUNS, Reproduction, Request
 from dpaudit.reproduction.spread import CLEAR, Mean, clearly
 
 Array = NDArray[np.float64]

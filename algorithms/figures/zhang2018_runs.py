@@ -18,6 +18,7 @@ from algorithms.graphs import Graph, complete, random_connected
 from algorithms.schedules import Geometric, Schedule
 from dpaudit.datasets import Dataset, adult, split_evenly, split_unevenly, subset
 from dpaudit.execution import Progress, Silent, stream
+from dpaudit.panels import Curve, Panel
 from dpaudit.reproduction.judgement import (
     Finding,
     Findings,
@@ -25,7 +26,7 @@ from dpaudit.reproduction.judgement import (
     sweep,
     with_tried,
 )
-from dpaudit.reproduction.result import Curve, Panel, Reproduction, Request
+from dpaudit.reproduction.result import Reproduction, Request
 from dpaudit.reproduction.spread import measured
 
 Array = NDArray[np.float64]
