@@ -54,30 +54,40 @@ def list_command(as_json: Json = False) -> None:
     """List the claims, attacks and figures that are installed."""
     import dpaudit.registry as registry
 
-    claims, attacks, figures = registry.claims(), registry.attacks(), registry.figures()
+    claims, attacks = registry.claims(), registry.attacks()
+    figures, releases = registry.figures(), registry.releases()
     if as_json:
         document = {
             "claims": [{"name": n, "kind": c.kind, "title": c.title} for n, c in claims.items()],
             "attacks": [{"name": n, "statement": a.statement} for n, a in attacks.items()],
             "figures": [{"name": n, "title": f.title} for n, f in figures.items()],
+            "releases": [{"name": n, "title": r.title} for n, r in releases.items()],
         }
         typer.echo(json.dumps(document, indent=2))
         return
-    from dpaudit.tables import attack_table, claim_table, console, figure_table
+    from dpaudit.tables import attack_table, claim_table, console, figure_table, release_table
 
     console().print(claim_table(claims.values()))
     console().print(attack_table(attacks.values()))
     console().print(figure_table(figures.values()))
+    console().print(release_table(releases.values()))
 
 
 @app.command("show")
-def show_command(claim: Annotated[str, typer.Argument(help="Name of a claim.")]) -> None:
-    """Show what a claim states, its assumptions and its parameters."""
+def show_command(
+    name: Annotated[str, typer.Argument(help="Name of a claim or of a release.")],
+) -> None:
+    """Show a claim's statement and assumptions, or a release, and the parameters."""
     import dpaudit.registry as registry
-    from dpaudit.tables import claim_page, console
+    from dpaudit.tables import claim_page, console, release_page
 
-    card = registry.claim(claim)
-    for part in claim_page(card, card.load_parameters()):
+    releases = registry.releases()
+    if name in releases:
+        pages = release_page(releases[name], releases[name].load_parameters())
+    else:
+        card = registry.claim(name)
+        pages = claim_page(card, card.load_parameters())
+    for part in pages:
         console().print(part)
 
 
@@ -166,6 +176,44 @@ def reproduce_command(
 
     options = {"data_path": data, "runs": runs, "full": full, "seed": seed}
     command.run(figures, options, out, as_json=as_json, quiet=quiet)
+
+
+@app.command("account")
+def account_command(
+    release: Annotated[str, typer.Argument(help="A release by name, see list; or a TOML file.")],
+    delta: Annotated[float, _number("--delta", "At which epsilon is asked.")] = 1e-5,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the release; see show."),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option(help="Write the numbers and draw them into this directory.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+) -> None:
+    """Say what can be proved about a sequence of releases: every accountant, side by side."""
+    import dpaudit.account.command as command
+
+    changes = _pairs("--set", set_)
+    command.account(release, changes, delta, out, as_json=as_json, quiet=quiet)
+
+
+@app.command("calibrate")
+def calibrate_command(
+    release: Annotated[str, typer.Argument(help="A release by name, see list; or a TOML file.")],
+    epsilon: Annotated[float, _number("--epsilon", "The target.")] = 1.0,
+    delta: Annotated[float, _number("--delta", "The target.")] = 1e-5,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Another parameter; see show."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the least noise with which a release is provably (epsilon, delta)-DP."""
+    import dpaudit.account.command as command
+
+    command.find_noise(release, _pairs("--set", set_), epsilon, delta, as_json=as_json)
 
 
 @app.command("schema")

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from dpaudit.accounting.card import ReleaseCard
     from dpaudit.attack import Attack
     from dpaudit.claims import Claim
     from dpaudit.report.schema import Result
@@ -46,6 +47,31 @@ def figure_table(figures: Iterable[Figure]) -> Table:
     return table
 
 
+def release_table(releases: Iterable[ReleaseCard]) -> Table:
+    """Return what can be accounted for as a table."""
+    table = _table("Releases that can be accounted for", "name", "what it is", "source")
+    for card in releases:
+        table.add_row(card.name, escape(card.title), escape(card.source))
+    return table
+
+
+def release_page(card: ReleaseCard, parameters: Any) -> Iterator[Text | Table]:
+    """Yield all that ``dpaudit show`` prints about a release."""
+    yield Text(f"{card.name}: {card.title}", style="bold")
+    yield Text(f"Source: {card.source}")
+    yield Text(f"Neighbours: {card.relation}")
+    yield _parameter_table(parameters)
+    yield Text(f"Account for it: dpaudit account {card.name} --delta 1e-5")
+    yield Text(f"Solve for {card.noise}: dpaudit calibrate {card.name} --epsilon 1 --delta 1e-5")
+
+
+def _parameter_table(parameters: Any) -> Table:
+    table = _table("Parameters (--set name=value)", "name", "default", "meaning")
+    for name, field in parameters.model_fields.items():
+        table.add_row(name, escape(str(field.default)), escape(field.description or ""))
+    return table
+
+
 def claim_page(card: Claim, parameters: Any) -> Iterator[Text | Table]:
     """Yield all that ``dpaudit show`` prints about a claim."""
     yield Text(f"{card.name}: {card.title}", style="bold")
@@ -56,10 +82,7 @@ def claim_page(card: Claim, parameters: Any) -> Iterator[Text | Table]:
     for name, statement in card.assumptions.items():
         table.add_row(escape(name), escape(statement))
     yield table
-    table = _table("Parameters (--set name=value)", "name", "default", "meaning")
-    for name, field in parameters.model_fields.items():
-        table.add_row(name, escape(str(field.default)), escape(field.description or ""))
-    yield table
+    yield _parameter_table(parameters)
     yield Text(f"Audit it: dpaudit audit {card.name} --epsilon 1 --delta 1e-5 --out report")
 
 

@@ -22,6 +22,7 @@ from scipy.optimize import minimize_scalar
 
 import dpaudit._validate as check
 from dpaudit.accounting.dominating import Counted, directions, dominating_pairs
+from dpaudit.accounting.numerical import beyond_the_grid
 from dpaudit.errors import ConvergenceError
 from dpaudit.events import Event
 
@@ -120,6 +121,8 @@ def _log_moment(pairs: Pairs, order: float) -> float:
 
 def _saddle(pairs: Pairs, epsilon: float) -> float:
     """Return the order at which the integrand is least on the real axis."""
+    if beyond_the_grid(pairs):
+        raise ConvergenceError("contour: the losses are too small or too large for the integral")
 
     def height(log_order: float) -> float:
         order = math.exp(log_order)

@@ -21,6 +21,8 @@ from dpaudit.accounting.grid import Tilted
 Array = NDArray[np.float64]
 
 _ROUNDING = float(np.finfo(np.float64).eps)
+# Relative error of the masses of one step: of the quadrature, and of its exponentials.
+_QUADRATURE = 1e-13
 
 
 @dataclass(frozen=True)
@@ -55,15 +57,35 @@ class Convolved:
 
     def suffix_sums(self, order: float) -> Array:
         """Return ``sum_{j >= k} masses_j exp(-order (x_j - x_k))`` for every k."""
-        decay = math.exp(-order * self.spacing)
-        sums: Array = lfilter([1.0], [1.0, -decay], self.masses[::-1])[::-1]
-        return sums
+        return _filtered(self.masses, order * self.spacing)
+
+    def suffix_profile(self, order: float) -> Array:
+        """Return ``sum_{j >= k} masses_j exp(-order t) (1 - exp(-t))``, ``t = x_j - x_k``.
+
+        With ``t = t' + h`` the last factor is ``(1 - e^-h) + e^-h (1 - e^-t')``: no cancellation.
+        """
+        h = self.spacing
+        following = np.append(self.suffix_sums(order)[1:], 0.0)
+        return _filtered(-math.expm1(-h) * math.exp(-order * h) * following, (order + 1) * h)
 
     def error(self, order: float) -> float:
-        """Return how far any of these sums may be off."""
+        """Return how far any of the suffix sums may be off."""
         reach = min(len(self.masses), 1 / -math.expm1(-2 * order * self.spacing))
         filtered = _ROUNDING * min(len(self.masses), 1 / -math.expm1(-order * self.spacing))
         return self.astray + self.noise * math.sqrt(reach) + 4 * filtered
+
+    def profile_error(self, order: float) -> float:
+        """Return how far any value of the suffix profile may be off: its weights are smaller."""
+        t = self.spacing * np.arange(len(self.masses), dtype=np.float64)
+        norm = float(np.linalg.norm(np.exp(-order * t) * np.expm1(-t)))
+        top = math.exp(-order * math.log1p(1 / order)) / (1 + order)  # of the weights, at any t
+        filtered = _ROUNDING * min(len(self.masses), 1 / -math.expm1(-order * self.spacing))
+        return self.astray * top + self.noise * norm + 8 * filtered * top
+
+
+def _filtered(masses: Array, rate: float) -> Array:
+    sums: Array = lfilter([1.0], [1.0, -math.exp(-rate)], masses[::-1])[::-1]
+    return sums
 
 
 def convolved(
@@ -73,6 +95,7 @@ def convolved(
     spacing: float,
     tails: tuple[float, float],
     left_out: float,
+    side: int,
 ) -> Convolved:
     """Return the law of the sum of independent copies.
 
@@ -86,6 +109,8 @@ def convolved(
         Orders of the Chernoff bounds below and above the grid.
     left_out
         Tilted mass the parts do not have, all together.
+    side
+        1 if the masses are to err upwards, -1 downwards, by what quadrature may be off.
     """
     spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
     start, total, norm, count_all = 0, 0.0, 0.0, 0
@@ -100,6 +125,7 @@ def convolved(
     one = 8 * _ROUNDING * math.log2(size)
     noise = one * norm + (one + 4 * _ROUNDING * count_all) * float(np.linalg.norm(masses))
     astray = left_out + _beyond(parts, first, size, spacing, tails)
+    total += side * count_all * _QUADRATURE
     return Convolved(masses, first, spacing, total, astray, noise)
 
 
@@ -126,37 +152,39 @@ class UpperCurve:
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
-        return self.law.suffix_sums(self.order), self.law.suffix_sums(self.order + 1)
+        return self.law.suffix_profile(self.order), self.law.suffix_sums(self.order + 1)
+
+    @cached_property
+    def _error(self) -> float:
+        return self.law.profile_error(self.order)
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound of delta at epsilon."""
-        points, (p, q) = self.law.points, self._sums
+        points, (profile, q) = self.law.points, self._sums
         k = int(np.searchsorted(points, epsilon, side="right"))
-        error = 2 * self.law.error(self.order)
-        scale = self.law.log_total - self.order * epsilon
-        if k == len(points):
-            return self.betrayed + math.exp(scale) * error
-        gap = float(points[k]) - epsilon
-        inner = math.exp(-self.order * gap) * (p[k] - math.exp(-gap) * q[k])
-        return self.betrayed + math.exp(scale) * (max(float(inner), 0.0) + error)
+        inner = self._error
+        if k < len(points):
+            gap = float(points[k]) - epsilon
+            inner += math.exp(-self.order * gap) * float(profile[k] - math.expm1(-gap) * q[k])
+        log_delta = self.law.log_total - self.order * epsilon + math.log(inner)
+        return self.betrayed + math.exp(min(log_delta, 0.0))
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound of epsilon at a delta above ``betrayed``."""
-        points, (p, q) = self.law.points, self._sums
+        points, (profile, q) = self.law.points, self._sums
         c, total = self.order, self.law.log_total
-        error = 2 * self.law.error(c)
         with np.errstate(over="ignore"):
             wanted = (delta - self.betrayed) * np.exp(c * points - total)
-        enough = np.maximum(p - q, 0) + error <= wanted
+        enough = profile + self._error <= wanted
         if not enough.any():
             return math.inf
         k = int(np.argmax(enough))
         # within the cell to the left of x_k the same masses count, and the error weighs more
-        excess = p[k] + error * math.exp(c * self.law.spacing) - wanted[k]
-        if excess <= 0 or q[k] <= 0:
-            return float(points[k]) if k else -math.inf
-        inside = points[k] + math.log(excess / q[k])
-        return float(min(points[k], inside))
+        room = wanted[k] - profile[k] - self._error * math.exp(c * self.law.spacing)
+        if room <= 0:
+            return float(points[k])
+        share = float(room / q[k]) if q[k] > 0 else math.inf
+        return float(points[k]) + math.log1p(-share) if share < 1 else -math.inf
 
 
 @dataclass(frozen=True)
@@ -186,7 +214,7 @@ class LowerCurve:
         if not good.any():
             return self.betrayed
         best = float(np.max(scale[good] + np.log(inner[good])))
-        return self.betrayed + math.exp(min(best, 0.0))
+        return self.betrayed + math.exp(min(best, 0.0)) * (1 - 1e-15)
 
     def epsilon(self, delta: float) -> float:
         """Return a lower bound of epsilon at delta."""

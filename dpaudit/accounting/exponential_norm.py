@@ -30,16 +30,13 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, gammaln, ive, k0e, k1e
+from scipy.special import betaln, gammaln, ive, k0e, k1e, logsumexp
 
 import dpaudit._validate as check
 from dpaudit.accounting.known_pairs import LaplacePair
 from dpaudit.accounting.pairs import Complex, Continuous
 
 Array = NDArray[np.float64]
-
-# Largest argument of the series, whose terms stay below the largest number, and enough terms.
-_MOST, _MOST_TERMS = 600.0, 2000
 
 
 def pair_of(shift: float, dimension: int) -> ExponentialNormPair | LaplacePair:
@@ -84,18 +81,20 @@ class ExponentialNormPair(Continuous):
         return 1 / math.sqrt(self.dimension + self.shift)
 
     @cached_property
-    def kappa(self) -> float:
-        """Weight of the density's first part."""
+    def log_kappa(self) -> float:
+        """Logarithm of the weight of the density's first part."""
         z = self.shift / 2
-        return (self.dimension - 1) / z * bessel_ratio(self.dimension, z)
+        return math.log((self.dimension - 1) * bessel_ratio(self.dimension, z)) - 2 * math.log(z)
 
     @cached_property
     def log_norm(self) -> float:
-        """``log g(z)``."""
-        return float(self._log_g(np.array(self.shift / 2)))
+        """``log g(z)``, by the rule that `atoms` use, so that their masses add up to 1."""
+        nodes, log_weights = self.panels(np.array(self.interval))
+        return float(logsumexp(self._log_weight(nodes) + log_weights))
 
-    def interval(self, order: float) -> tuple[float, float]:
-        """Return the range of the angle."""
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The range of the angle."""
         return -math.pi / 2, math.pi / 2
 
     def loss(self, output: Array) -> Array:
@@ -108,16 +107,18 @@ class ExponentialNormPair(Continuous):
 
     def log_density(self, output: Array) -> Array:
         """Return the log-density of the angle."""
-        sine, cosine = np.sin(output), np.cos(output)
-        powers = (self.dimension - 2) * np.log(cosine) if self.dimension > 2 else 0.0
-        factor = np.log(self.kappa + cosine**2)
-        return np.asarray(self.shift / 2 * sine + powers + factor - self.log_norm)
+        return self._log_weight(output) - self.log_norm
+
+    def _log_weight(self, output: Array) -> Array:
+        sine, log_cosine = np.sin(output), np.log(np.cos(output))
+        powers = (self.dimension - 2) * log_cosine if self.dimension > 2 else 0.0
+        factor = np.logaddexp(self.log_kappa, 2 * log_cosine)
+        return np.asarray(self.shift / 2 * sine + powers + factor)
 
     def log_mgf(self, orders: Array) -> Array:
         """Return ``log g((1 + 2 c) z) - log g(z)``."""
-        return np.asarray(
-            self._log_g((1 + 2 * np.asarray(orders)) * self.shift / 2) - self.log_norm
-        )
+        z = self.shift / 2
+        return self._log_g((1 + 2 * np.asarray(orders)) * z) - self._log_g(np.array(z))
 
     def characteristic(self, order: float, frequencies: Array) -> Complex:
         """Return ``g((1 + 2 (c + i u)) z) / g((1 + 2 c) z)``, in high dimension by quadrature."""
@@ -131,7 +132,7 @@ class ExponentialNormPair(Continuous):
         return (1 - share) * _ratio(half, y, y0) + share * _ratio(half + 1, y, y0)
 
     def _log_g(self, y: Array) -> Array:
-        first = math.log(self.kappa) + _log_beta(self.dimension) + _log_0f1(self.dimension / 2, y)
+        first = self.log_kappa + _log_beta(self.dimension) + _log_0f1(self.dimension / 2, y)
         second = _log_beta(self.dimension + 2) + _log_0f1(self.dimension / 2 + 1, y)
         return np.asarray(np.logaddexp(first, second))
 
@@ -147,8 +148,22 @@ def _log_0f1(b: float, y: Array) -> Array:
         scaled = ive(b - 1, size)
         logs = gammaln(b) - (b - 1) * np.log(size / 2) + np.log(scaled) + size
     small = ~(scaled > 1e-290) | (size < 1e-3)
-    series = np.log(_series(b, np.where(small, np.minimum(size, _MOST), 0.0)))
-    return np.where(small, np.where(size <= _MOST, series, np.inf), logs)
+    if small.any():
+        series = np.array([_log_series(b, float(one)) for one in np.ravel(size)])
+        logs = np.where(small, series.reshape(size.shape), logs)
+    return np.asarray(logs)
+
+
+def _log_series(b: float, y: float) -> float:
+    """Return ``log sum_k (y^2/4)^k / ((b)_k k!)``, from the terms around the largest."""
+    square = y * y / 4
+    if square == 0:
+        return 0.0
+    peak = (math.sqrt(b * b + 4 * square) - b) / 2
+    reach = 20 * math.sqrt(peak) + 60
+    k = np.arange(max(0, math.floor(peak - reach)), math.ceil(peak + reach))
+    terms = k * math.log(square) - gammaln(k + 1) - (gammaln(b + k) - gammaln(b))
+    return float(logsumexp(terms))
 
 
 def _ratio(b: float, y: Complex, y0: float) -> Complex:
@@ -157,28 +172,16 @@ def _ratio(b: float, y: Complex, y0: float) -> Complex:
     return ratio
 
 
-def _series(b: float, y: Array) -> Array:
-    """Return ``0F1(b; y^2/4) = sum_k (y^2/4)^k / ((b)_k k!)``, for ``|y|`` up to 600."""
-    square = y**2 / 4
-    term = total = np.ones_like(square)
-    for k in range(1, _MOST_TERMS):
-        term = term * square / (k * (b + k - 1))
-        total = total + term
-        if np.all(np.abs(term) <= 1e-17 * np.abs(total)):
-            break
-    return total
-
-
 def bessel_ratio(dimension: int, z: float) -> float:
-    """Return ``K_{d/2}(z) / K_{d/2-1}(z)`` by the recurrence, stable upwards in d.
+    """Return ``z K_{d/2}(z) / K_{d/2-1}(z)`` by the recurrence, stable upwards in d.
 
     Examples
     --------
     >>> bessel_ratio(3, 0.25)
-    5.0
+    1.25
     """
-    order, ratio = (0.0, float(k1e(z) / k0e(z))) if dimension % 2 == 0 else (-0.5, 1.0)
+    order, ratio = (0.0, z * float(k1e(z) / k0e(z))) if dimension % 2 == 0 else (-0.5, z)
     while order < dimension / 2 - 1:
         order += 1
-        ratio = 2 * order / z + 1 / ratio
+        ratio = 2 * order + z * (z / ratio)
     return ratio

@@ -33,9 +33,10 @@ class Tilted:
 
     def log_mgf(self, order: float, spacing: float) -> float:
         """Return ``log sum masses exp(order x)``."""
-        losses = (self.first + np.arange(len(self.masses))) * spacing
-        top = float(np.max(order * losses))
-        return top + float(np.log(np.sum(np.exp(order * losses - top) * self.masses)))
+        there = np.flatnonzero(self.masses)
+        exponents = order * spacing * (self.first + there) + np.log(self.masses[there])
+        top = float(exponents.max())
+        return top + float(np.log(np.sum(np.exp(exponents - top))))
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,15 @@ class Rounded:
     above
         P rounded upwards.
     cells_p, cells_q
-        P- and Q-masses of the cells; Q is tilted by one order more. A cell counts as its middle,
-        which is half a spacing above its grid point.
+        P- and Q-masses of the cells; Q is tilted by one order more. A cell counts as its lower end.
+    drift
+        How far above that its mass lies, in spacings, on average.
     """
 
     above: Tilted
     cells_p: Tilted
     cells_q: Tilted
+    drift: float
 
 
 def rounded(
@@ -74,6 +77,7 @@ def rounded(
         above=_split(masses, cells, within, first, size, spacing, order, offset),
         cells_p=_binned(masses * np.exp(-order * within), cells, first, size, offset),
         cells_q=_binned(masses * np.exp(-(order + 1) * within), cells, first, size, offset),
+        drift=float(masses @ within / masses.sum() / spacing),
     )
 
 

@@ -37,10 +37,10 @@ class GaussianPair(Continuous):
         """The standard deviation of the loss."""
         return self.mu
 
-    def interval(self, order: float) -> tuple[float, float]:
-        """Return 40 standard deviations around the mean, tilted or not."""
-        reach = (40 + abs(order) * self.mu + self.mu) * self.mu
-        return -reach, reach
+    @property
+    def interval(self) -> tuple[float, float]:
+        """All reals: only laws between two losses are asked for."""
+        return -math.inf, math.inf
 
     def loss(self, output: Array) -> Array:
         """Return the output: it is the loss itself."""
@@ -49,10 +49,6 @@ class GaussianPair(Continuous):
     def position(self, loss: Array) -> Array:
         """Return the loss."""
         return loss
-
-    def atoms(self, edges: Array) -> Atoms:
-        """Return the law between the first and the last edge; no panel lies astride an edge."""
-        return self._on(edges)
 
     def log_density(self, output: Array) -> Array:
         """Return the log-density of N(mu^2/2, mu^2)."""
@@ -93,10 +89,11 @@ class LaplacePair(Continuous):
     @property
     def scale(self) -> float:
         """The density between the atoms is ``exp((L - s) / 2) / 4``."""
-        return 2.0
+        return 16.0
 
-    def interval(self, order: float) -> tuple[float, float]:
-        """Return the range of the losses."""
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The range of the losses."""
         return -self.shift, self.shift
 
     def loss(self, output: Array) -> Array:
@@ -115,9 +112,24 @@ class LaplacePair(Continuous):
         """Return the law between the first and the last edge; no panel lies astride an edge."""
         return joined(super().atoms(edges), self._ends().within(edges[0], edges[-1]))
 
-    def spread(self, low: float, high: float) -> Atoms:
-        """Return the whole law."""
-        return joined(super().spread(low, high), self._ends())
+    def log_mgf(self, orders: Array) -> Array:
+        """Return ``log((e^{cs} (1 + s (1 - e^{-a}) / a) + e^{-(c+1)s}) / 2)``, a = (2 c + 1) s."""
+        c, s = np.asarray(orders, dtype=np.float64), self.shift
+        a = (2 * c + 1) * s
+        size = np.maximum(np.abs(a), 1e-300)
+        with np.errstate(divide="ignore"):  # (1 - e^{-a}) / a, as a logarithm
+            inner = np.where(size < 1e-8, -a / 2, np.log(-np.expm1(-size) / size))
+        inner = inner - np.minimum(a, 0) * (size >= 1e-8)
+        upper = c * s + np.logaddexp(0, math.log(s) + inner)
+        return np.asarray(np.logaddexp(upper, -(c + 1) * s) - math.log(2))
+
+    def characteristic(self, order: float, frequencies: Array) -> Complex:
+        """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` from the closed form."""
+        c, s = order + 1j * frequencies, self.shift
+        log_norm = float(self.log_mgf(np.array(order))) + math.log(2)
+        a = (2 * c + 1) * s
+        ends = np.exp(c * s - log_norm) + np.exp(-(c + 1) * s - log_norm)
+        return np.asarray(ends + np.exp(c * s - log_norm) * s * -np.expm1(-a) / a)
 
     def atomic_share(self, order: float) -> float:
         """Return the share of the two ends."""

@@ -77,10 +77,12 @@ class ObjectivePerturbationPair(DominatingPair):
 
     def _beyond(self, edges: Array) -> Atoms:
         """Return the P-masses of both parts between the edges, which are at least j."""
+        # An end that rounding moves inwards would lose what sits there: an atom, in one dimension.
+        moved = np.where(edges >= self.largest, np.inf, edges - self.log_determinant)
         parts = []
         for shift, copies in ((self.shift, 1), (self.shift / 2, 2)):
-            part = pair_of(shift, self.dimension).atoms(edges - self.log_determinant)
-            losses = part.losses + self.log_determinant
+            part = pair_of(shift, self.dimension).atoms(moved)
+            losses = np.minimum(part.losses + self.log_determinant, self.largest)
             parts.append(Atoms(losses, part.log_masses + math.log(copies)))
         return joined(*parts)
 

@@ -9,10 +9,9 @@ logarithms, so that a later tilt by ``exp(order L)`` brings out tails below 1e-3
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +45,15 @@ class DominatingPair(ABC):
     def infinite_mass(self) -> float:
         """P-probability of outputs that are impossible under Q."""
         return 0.0
+
+    @property
+    def trimmed_mass(self) -> float:
+        """P-probability of outputs that `atoms` leaves out for being too rare to matter."""
+        return 0.0
+
+    def trimmed(self, tail: float) -> DominatingPair:
+        """Return the pair without outputs in tails of this P-probability, if that is simpler."""
+        return self
 
     @property
     @abstractmethod
@@ -91,9 +99,10 @@ class Continuous(DominatingPair):
     def scale(self) -> float:
         """Length on which the density bends."""
 
+    @property
     @abstractmethod
-    def interval(self, order: float) -> tuple[float, float]:
-        """Return where the output lies up to 1e-300, also after a tilt by ``exp(order L)``."""
+    def interval(self) -> tuple[float, float]:
+        """Where the output lies, `trimmed_mass` aside."""
 
     @abstractmethod
     def loss(self, output: Array) -> Array:
@@ -109,11 +118,14 @@ class Continuous(DominatingPair):
 
     def atoms(self, edges: Array) -> Atoms:
         """Return the law between the first and the last edge; no panel lies astride an edge."""
-        slope = np.array([-_far(edges[0]), _far(edges[-1])])
-        low, high = self.interval(slope[0])[0], self.interval(slope[1])[1]
-        return self._on(np.clip(self.position(edges), low, high))
+        return self._on(np.clip(self.position(edges), *self.interval))
 
     def _on(self, outputs: Array) -> Atoms:
+        nodes, log_weights = self.panels(outputs)
+        return Atoms(self.loss(nodes).ravel(), (self.log_density(nodes) + log_weights).ravel())
+
+    def panels(self, outputs: Array) -> tuple[Array, Array]:
+        """Return nodes of Gauss-Legendre rules between the outputs, and their log-weights."""
         widths = np.diff(outputs)
         parts = np.ceil(widths / (_PANEL * self.scale)).astype(np.intp)
         panel = np.repeat(widths / np.maximum(parts, 1), parts)
@@ -122,45 +134,25 @@ class Continuous(DominatingPair):
         middle = first + (number + 0.5) * panel
         at, weights = _FEW if panel.max(initial=0.0) < _SHORT * self.scale else _MANY
         nodes = middle[:, None] + panel[:, None] / 2 * at
-        log_weights = np.log(panel / 2)[:, None] + np.log(weights)
-        log_masses = self.log_density(nodes) + log_weights
-        return Atoms(self.loss(nodes).ravel(), log_masses.ravel())
+        return nodes, np.log(panel / 2)[:, None] + np.log(weights)
 
-    def whole(self, orders: Array) -> Atoms:
-        """Return the whole law, wide enough for these orders."""
-        return _whole(self, _outwards(float(np.min(orders))), _outwards(float(np.max(orders))))
-
-    def spread(self, low: float, high: float) -> Atoms:
-        """Return the whole law, wide enough for orders from ``low`` to ``high``."""
-        return self._on(np.array([self.interval(low)[0], self.interval(high)[1]]))
+    @cached_property
+    def whole(self) -> Atoms:
+        """The whole law."""
+        return self._on(np.array(self.interval))
 
     def log_mgf(self, orders: Array) -> Array:
         """Return ``log E_P[exp(order L)]`` by quadrature, same shape."""
-        return log_mgf_of(self.whole(orders), orders)
+        return log_mgf_of(self.whole, orders)
 
     def characteristic(self, order: float, frequencies: Array) -> Complex:
         """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` by quadrature."""
-        return characteristic_of(self.whole(np.array(order)), order, frequencies)
-
-
-def _outwards(order: float) -> float:
-    """Return the order, its size rounded up to a power of two: few laws serve many orders."""
-    return math.copysign(2.0 ** math.ceil(math.log2(max(abs(order), 1.0))), order)
-
-
-@lru_cache(maxsize=64)
-def _whole(pair: Continuous, low: float, high: float) -> Atoms:
-    return pair.spread(low, high)
-
-
-def _far(loss: float) -> float:
-    """Return an order whose tilt reaches as far as the loss."""
-    return min(abs(float(loss)), 1e9)
+        return characteristic_of(self.whole, order, frequencies)
 
 
 def characteristic_of(atoms: Atoms, order: float, frequencies: Array) -> Complex:
     """Return ``sum mass exp((order + i u) loss)`` over its value at ``u = 0``."""
-    tilted = np.exp(atoms.log_masses + order * atoms.losses - _log_sum(atoms, order))
+    tilted = np.exp(atoms.log_masses + order * atoms.losses - log_sum(atoms, order))
     keep = tilted > 1e-25 * tilted.max()
     rows = max(1, 2**20 // max(int(keep.sum()), 1))
     parts = [
@@ -172,13 +164,16 @@ def characteristic_of(atoms: Atoms, order: float, frequencies: Array) -> Complex
 
 def log_mgf_of(atoms: Atoms, orders: Array) -> Array:
     """Return ``log sum mass exp(order loss)``, same shape as the orders."""
-    sums = [_log_sum(atoms, order) for order in np.ravel(orders)]
+    sums = [log_sum(atoms, order) for order in np.ravel(orders)]
     return np.array(sums).reshape(np.shape(orders))
 
 
-def _log_sum(atoms: Atoms, order: float) -> float:
+def log_sum(atoms: Atoms, order: float) -> float:
+    """Return ``log sum mass exp(order loss)``, minus infinity for no atoms."""
     exponents = order * atoms.losses + atoms.log_masses
-    top = exponents.max()
+    top = float(exponents.max(initial=-np.inf))
+    if not np.isfinite(top):
+        return float(top)
     exponents -= top
     return float(top + np.log(np.exp(exponents, out=exponents).sum()))
 

@@ -8,7 +8,7 @@ import dpaudit._validate as check
 from dpaudit.accounting.bracket import Bracket
 from dpaudit.accounting.dominating import dominating_pairs
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.accounting.numerical import CELLS, numerical_delta, numerical_epsilon
+from dpaudit.accounting.numerical import LEAST_CELLS, numerical_delta, numerical_epsilon
 from dpaudit.accounting.renyi import RenyiDP
 from dpaudit.errors import UnsupportedEvent
 from dpaudit.events import Event, GaussianRelease, releases
@@ -24,7 +24,7 @@ class NumericalDP(Guarantee):
     event
         A sequence of releases that have dominating pairs.
     cells
-        Points of the grid.
+        Points of the grid; see `dpaudit.accounting.numerical.numerical_epsilon`.
 
     Raises
     ------
@@ -40,10 +40,11 @@ class NumericalDP(Guarantee):
     """
 
     event: Event
-    cells: int = CELLS
+    cells: int | None = None
 
     def __post_init__(self) -> None:
-        check.integer("cells", self.cells, least=2**8)
+        if self.cells is not None:
+            check.integer("cells", self.cells, least=LEAST_CELLS)
         dominating_pairs(self.event)
 
     def delta(self, epsilon: float) -> float:

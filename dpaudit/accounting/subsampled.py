@@ -15,10 +15,11 @@ never below ``log(1 - q)``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from dpaudit.accounting.pairs import Continuous
 
@@ -38,11 +39,16 @@ class SubsampledGaussianPair(Continuous):
     removal
         Which of the two directions. In the other one the output is ``-y``, so that the loss, now
         ``-L(y)``, increases again.
+    tail
+        P-probability below and above the outputs that are looked at. A record that is rarely drawn
+        makes a loss with two scales: a tilt to the far one, out of reach of any delta asked for,
+        would waste the grid on it.
     """
 
     ratio: float
     scale_of_noise: float
     removal: bool = True
+    tail: float = 1e-300
 
     @property
     def largest(self) -> float:
@@ -59,16 +65,24 @@ class SubsampledGaussianPair(Continuous):
         """The loss bends where its exponential passes 1: within ``sigma^2``, if that is less."""
         return min(self.scale_of_noise, self.scale_of_noise**2)
 
+    @property
+    def trimmed_mass(self) -> float:
+        """Both tails."""
+        return 2 * self.tail
+
+    def trimmed(self, tail: float) -> SubsampledGaussianPair:
+        """Return the pair without tails of this probability, at least 1e-300."""
+        return replace(self, tail=min(max(tail, 1e-300), 0.01))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The output between its tails; a tilt by a large order would bring them back."""
+        reach = -float(ndtri(self.tail)) * self.scale_of_noise
+        return -reach, reach + (1 if self.removal else 0)
+
     def reversed(self) -> SubsampledGaussianPair:
         """Return the other direction."""
-        return SubsampledGaussianPair(self.ratio, self.scale_of_noise, not self.removal)
-
-    def interval(self, order: float) -> tuple[float, float]:
-        """Return 40 standard deviations around 0 and 1; where L grows a tilt moves the mean."""
-        reach = 40 * self.scale_of_noise + 1
-        if self.removal:
-            return -reach, reach + max(order, 0.0)
-        return -reach - max(-order, 0.0), reach
+        return replace(self, removal=not self.removal)
 
     def loss(self, output: Array) -> Array:
         """Return the loss of outputs, same shape."""

@@ -1,0 +1,1 @@
+"""What is proved about each algorithm: events with their derivations, beside published formulas."""

@@ -1,0 +1,1 @@
+"""``dpaudit account`` and ``dpaudit calibrate``: what can be proved from public parameters."""

@@ -1,0 +1,113 @@
+"""All accountants on the same events: consistent with each other, refused where no theorem is."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dpaudit.accounting.accountants import ACCOUNTANTS, ask_all, strongest
+from dpaudit.accounting.proved import NumericalDP, proved_guarantee
+from dpaudit.accounting.renyi import RenyiDP
+from dpaudit.errors import InvalidArgument, UnsupportedEvent
+from dpaudit.events import (
+    ApproximateRelease,
+    ExponentialNormRelease,
+    GaussianRelease,
+    LaplaceRelease,
+    ObjectivePerturbation,
+    PoissonSubsampledGaussian,
+    Sequence,
+    ZeroConcentratedRelease,
+    repeated,
+)
+
+ONE = {
+    "gaussian": GaussianRelease(sensitivity=1.0, noise_scale=20.0),
+    "laplace": LaplaceRelease(sensitivity=1.0, noise_scale=20.0),
+    "norm": ExponentialNormRelease(sensitivity=0.2, noise_rate=1.0, dimension=105),
+    "objective": ObjectivePerturbation(
+        sensitivity=0.2, noise_rate=1.0, dimension=104, log_determinant=1e-4
+    ),
+    "approximate": ApproximateRelease(epsilon=0.05),
+    "zero-concentrated": ZeroConcentratedRelease(rho=1e-3),
+    "subsampled": PoissonSubsampledGaussian(sampling_ratio=0.01, noise_multiplier=1.0),
+}
+MIXED = Sequence(tuple(ONE[name] for name in ("gaussian", "laplace", "norm", "approximate")))
+
+
+@pytest.mark.parametrize("kind", ONE)
+@pytest.mark.parametrize("count", [1, 10, 1000])
+def test_every_upper_end_is_above_every_lower_end(kind, count):
+    answers = ask_all(repeated(ONE[kind], count), 1e-5)
+    uppers = [a.upper for a in answers if a.upper is not None]
+    lowers = [a.lower for a in answers if a.lower is not None and a.kind == "bracket"]
+    assert uppers
+    assert min(uppers) >= max(lowers, default=0.0) * (1 - 1e-12)
+    for answer in answers:
+        if answer.estimate is not None:
+            assert max(lowers) <= answer.estimate <= min(uppers)
+
+
+@pytest.mark.parametrize("kind", ONE)
+def test_upper_ends_grow_with_the_count_and_fall_with_delta(kind):
+    for accountant in ACCOUNTANTS:
+        found = {}
+        for count in (1, 10, 100):
+            for delta in (1e-3, 1e-6):
+                event = repeated(ONE[kind], count)
+                answers = {a.accountant: a for a in ask_all(event, delta)}
+                upper = answers[accountant.name].upper
+                if upper is not None:
+                    found[count, delta] = upper
+        for (count, delta), upper in found.items():
+            assert upper <= found.get((10 * count, delta), math.inf) * (1 + 1e-12)
+            assert upper <= found.get((count, delta / 1e3), math.inf) * (1 + 1e-12)
+
+
+def test_the_strongest_answer_is_certified():
+    event = repeated(ONE["norm"], 50)
+    best = strongest(ask_all(event, 1e-5))
+    assert best.accountant == "numerical"
+    assert best.upper == proved_guarantee(event).epsilon(1e-5)
+    assert strongest(()) is None
+
+
+def test_refusals_say_why():
+    refused = {a.accountant: a.refusal for a in ask_all(ONE["zero-concentrated"], 1e-5)}
+    assert "got ZeroConcentratedRelease" in refused["numerical"]
+    assert "expected Gaussian releases" in refused["Gaussian DP"]
+    assert refused["zCDP"] is None
+
+
+def test_delta_at_or_below_the_parts_leaves_no_slack():
+    event = ApproximateRelease(epsilon=0.1, delta=1e-6, count=10)
+    refused = {a.accountant: a.refusal for a in ask_all(event, 1e-5)}
+    assert "expected above the sum of the parts'" in refused["advanced"]
+    assert refused["numerical"] is None
+
+
+def test_the_kind_of_guarantee_follows_the_event():
+    assert proved_guarantee(repeated(ONE["gaussian"], 9)).mu == pytest.approx(0.15)
+    assert isinstance(proved_guarantee(MIXED), NumericalDP)
+    assert isinstance(proved_guarantee(ONE["zero-concentrated"]), RenyiDP)
+    mixed = Sequence((ONE["zero-concentrated"], ApproximateRelease(epsilon=0.1, delta=1e-9)))
+    with pytest.raises(UnsupportedEvent):
+        proved_guarantee(mixed)
+
+
+def test_numerical_guarantees_answer_like_all_others():
+    numerical, exact = NumericalDP(ONE["gaussian"]), proved_guarantee(ONE["gaussian"])
+    assert numerical.advantage() == pytest.approx(exact.advantage(), rel=1e-6)
+    assert numerical.success(0.3) == pytest.approx(exact.success(0.3), rel=1e-6)
+    assert numerical.success(0.3) >= exact.success(0.3)
+    assert numerical.bracket(1e-5).contains(exact.epsilon(1e-5))
+    pair = numerical.replace_one().epsilon(1e-3), exact.replace_one().epsilon(1e-3)
+    assert pair[1] <= pair[0] == pytest.approx(pair[1], rel=1e-4)
+
+
+def test_bad_cells_and_deltas_are_refused():
+    with pytest.raises(InvalidArgument, match="^cells: got 2"):
+        NumericalDP(ONE["gaussian"], cells=2)
+    with pytest.raises(InvalidArgument, match="^delta: got 1.5"):
+        ask_all(ONE["gaussian"], 1.5)

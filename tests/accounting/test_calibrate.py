@@ -1,0 +1,87 @@
+"""Calibration: meets its target, hardly more than that, and is monotone."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpaudit.accounting.calibrate import calibrate
+from dpaudit.accounting.gaussian import mu_at
+from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.errors import InvalidArgument
+from dpaudit.events import (
+    ApproximateRelease,
+    ExponentialNormRelease,
+    GaussianRelease,
+    LaplaceRelease,
+    ObjectivePerturbation,
+    PoissonSubsampledGaussian,
+    ZeroConcentratedRelease,
+)
+
+KINDS = {
+    "gaussian": (lambda v: GaussianRelease(sensitivity=2.0, noise_scale=v, count=20), 1),
+    "laplace": (lambda v: LaplaceRelease(sensitivity=2.0, noise_scale=v, count=20), 1),
+    "norm": (
+        lambda v: ExponentialNormRelease(sensitivity=0.5, noise_rate=v, dimension=30, count=9),
+        -1,
+    ),
+    "objective": (
+        lambda v: ObjectivePerturbation(
+            sensitivity=0.5, noise_rate=v, dimension=30, log_determinant=1e-3, count=9
+        ),
+        -1,
+    ),
+    "approximate": (lambda v: ApproximateRelease(epsilon=v, count=30), -1),
+    "zero-concentrated": (lambda v: ZeroConcentratedRelease(rho=v, count=30), -1),
+    "subsampled": (
+        lambda v: PoissonSubsampledGaussian(sampling_ratio=0.02, noise_multiplier=v, count=50),
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (3.0, 1e-5)])
+def test_the_target_is_met_and_a_little_less_noise_misses_it(kind, epsilon, delta):
+    make, more_noise = KINDS[kind]
+    found = calibrate(make, epsilon, delta, more_noise=more_noise)
+    assert found.epsilon <= epsilon
+    assert found.epsilon == pytest.approx(epsilon, rel=1e-6)
+    assert proved_guarantee(found.event).epsilon(delta) == found.epsilon
+    less = make(found.value * (1 - 1e-3 * more_noise))
+    assert proved_guarantee(less).epsilon(delta) > epsilon
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stricter_target_takes_more_noise(kind):
+    make, more_noise = KINDS[kind]
+    targets = [(2.0, 1e-4), (1.0, 1e-4), (1.0, 1e-7)]
+    values = [calibrate(make, *target, more_noise=more_noise).value for target in targets]
+    assert sorted(values, reverse=more_noise < 0) == values
+    assert len(set(values)) == 3
+
+
+@given(st.floats(0.01, 30), st.floats(-200, -1))
+@settings(max_examples=30, deadline=None)
+def test_gaussian_calibration_is_the_closed_form(epsilon, log10_delta):
+    delta = 10.0**log10_delta
+    found = calibrate(lambda v: GaussianRelease(sensitivity=1.0, noise_scale=v), epsilon, delta)
+    assert found.value == pytest.approx(1 / mu_at(epsilon, math.log(delta)), rel=1e-7)
+
+
+def test_pure_laplace_is_the_textbook_scale():
+    found = calibrate(lambda v: LaplaceRelease(sensitivity=3.0, noise_scale=v), 0.5, 0.0)
+    assert found.value == pytest.approx(6.0, rel=1e-8)
+
+
+def test_targets_out_of_reach_are_refused_with_the_reason():
+    with pytest.raises(InvalidArgument, match="expected one that some noise below 1e12 meets"):
+        calibrate(lambda v: ApproximateRelease(epsilon=1 / v, delta=0.1), 1.0, 1e-9)
+    with pytest.raises(InvalidArgument, match="expected one that takes noise above 1e-12 to meet"):
+        calibrate(lambda v: GaussianRelease(sensitivity=0.0, noise_scale=v), 1.0, 1e-9)
+    with pytest.raises(InvalidArgument, match="^epsilon: got 0"):
+        calibrate(lambda v: GaussianRelease(sensitivity=1.0, noise_scale=v), 0.0, 1e-9)

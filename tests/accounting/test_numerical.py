@@ -1,0 +1,291 @@
+"""Brackets of the numerical accountant against exact values in many digits."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpaudit.accounting.grid as grid
+from dpaudit.accounting.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.subsampled import SubsampledGaussianPair
+from dpaudit.events import (
+    ApproximateRelease,
+    GaussianRelease,
+    LaplaceRelease,
+    PoissonSubsampledGaussian,
+    Sequence,
+)
+
+# Sums of parameters are rounded: brackets may be off by that much.
+ULPS = 1e-15
+DIGITS = 400  # exp(100) to the power of T is taken, and differences of what is left
+
+
+def gaussian(mu):
+    return GaussianRelease(sensitivity=mu, noise_scale=1.0)
+
+
+def response(epsilon, delta=0.0, count=1):
+    return ApproximateRelease(epsilon=epsilon, delta=delta, count=count)
+
+
+def laplace(shift, count=1):
+    return LaplaceRelease(sensitivity=shift, noise_scale=1.0, count=count)
+
+
+def sampled(ratio, noise, count=1):
+    return PoissonSubsampledGaussian(sampling_ratio=ratio, noise_multiplier=noise, count=count)
+
+
+def assert_contains(bracket, exact, width=None):
+    exact = max(exact, mpmath.mpf(0))
+    assert bracket.lower <= exact * (1 + mpmath.mpf(ULPS))
+    assert bracket.upper >= exact * (1 - mpmath.mpf(ULPS))
+    if width is not None:
+        assert bracket.width <= width * bracket.upper
+
+
+def assert_inverts(event, delta, profile, width):
+    """Check the bracket of epsilon against a falling profile, without inverting it."""
+    bracket = numerical_epsilon(event, delta)
+    assert profile(mpmath.mpf(bracket.upper) * (1 + mpmath.mpf(ULPS))) <= delta
+    assert bracket.lower == 0 or profile(mpmath.mpf(bracket.lower) * (1 - ULPS)) >= delta
+    assert bracket.width <= width * bracket.upper
+    return bracket
+
+
+def phi(x):
+    return mpmath.erfc(-x / mpmath.sqrt(2)) / 2
+
+
+def gaussian_profile(mu, epsilon):
+    mu, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
+    return phi(mu / 2 - e / mu) - mpmath.exp(e) * phi(-mu / 2 - e / mu)
+
+
+def response_laws(parts):
+    """Return exact (loss, P, Q) of randomised responses, every output on its own."""
+    outputs = [(mpmath.mpf(0), mpmath.mpf(1), mpmath.mpf(1))]
+    for epsilon in parts:
+        e = mpmath.mpf(epsilon)
+        high, low = 1 / (1 + mpmath.exp(-e)), 1 / (1 + mpmath.exp(e))
+        outputs = [
+            (loss + sign * e, p * a, q * b)
+            for (loss, p, q), (sign, a, b) in itertools.product(
+                outputs, ((1, high, low), (-1, low, high))
+            )
+        ]
+    return outputs
+
+
+def enumerated(parts, epsilon):
+    power = mpmath.exp(mpmath.mpf(epsilon))
+    return sum(max(p - power * q, mpmath.mpf(0)) for _, p, q in response_laws(parts))
+
+
+def binomial_epsilon(epsilon, count, delta):
+    """Return the exact epsilon of ``count`` responses: scan outputs from the greatest loss."""
+    e, target = mpmath.mpf(epsilon), mpmath.mpf(delta)
+    high, low = 1 / (1 + mpmath.exp(-e)), 1 / (1 + mpmath.exp(e))
+    p, q = high**count, low**count
+    odds = low / high
+    sum_p = sum_q = mpmath.mpf(0)
+    for k in range(count, -1, -1):
+        sum_p, sum_q = sum_p + p, sum_q + q
+        # the same outputs count for every epsilon from the next loss to this one
+        if k == 0 or sum_p - mpmath.exp((2 * k - 2 - count) * e) * sum_q > target:
+            return mpmath.log((sum_p - target) / sum_q) if sum_p > target else -mpmath.inf
+        step = mpmath.mpf(k) / (count - k + 1)
+        p, q = p * step * odds, q * step / odds
+    raise AssertionError
+
+
+def laplace_profile(shift, epsilon):
+    s, e = mpmath.mpf(shift), mpmath.mpf(epsilon)
+    if e >= s:
+        return mpmath.mpf(0)
+    return -mpmath.expm1((e - s) / 2) if e > -s else -mpmath.expm1(e)
+
+
+def sampled_profile(ratio, noise, epsilon, removal):
+    q, s, e = mpmath.mpf(ratio), mpmath.mpf(noise), mpmath.mpf(epsilon)
+    power = mpmath.exp(e)
+    if removal:
+        y = s * s * mpmath.log((power - 1 + q) / q) + mpmath.mpf(1) / 2
+        return (1 - q) * phi(-y / s) + q * phi((1 - y) / s) - power * phi(-y / s)
+    if e >= -mpmath.log1p(-q):
+        return mpmath.mpf(0)
+    y = s * s * mpmath.log((1 / power - 1 + q) / q) + mpmath.mpf(1) / 2
+    return phi(y / s) - power * ((1 - q) * phi(y / s) + q * phi((y - 1) / s))
+
+
+@pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0, 10.0, 100.0])
+@pytest.mark.parametrize("delta", [0.3, 1e-2, 1e-5, 1e-20, 1e-200])
+def test_gaussian(mu, delta):
+    with mpmath.workdps(DIGITS):
+        bracket = assert_inverts(gaussian(mu), delta, lambda e: gaussian_profile(mu, e), width=1e-5)
+        if bracket.lower > 0:
+            assert_contains(
+                numerical_delta(gaussian(mu), bracket.upper),
+                gaussian_profile(mu, bracket.upper),
+                width=1e-3,
+            )
+        assert_contains(numerical_delta(gaussian(mu), 0.0), gaussian_profile(mu, 0.0), width=1e-4)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 10.0, 100.0])
+@pytest.mark.parametrize("count", [1, 2, 10, 1000, 10_000])
+@pytest.mark.parametrize("delta", [0.3, 1e-5, 1e-20, 1e-200])
+def test_randomised_response(epsilon, count, delta):
+    with mpmath.workdps(60 + (90 if epsilon > 10 else 0)):
+        exact = binomial_epsilon(epsilon, count, delta)
+    assert_contains(numerical_epsilon(response(epsilon, 0.0, count), delta), exact, width=0.01)
+
+
+@pytest.mark.parametrize("parts", [(0.3, 0.7, 0.7, 1.1), (0.01, 2.0), (0.5,) * 4 + (0.31,) * 5])
+def test_different_randomised_responses(parts):
+    event = Sequence(tuple(response(e) for e in parts))
+    with mpmath.workdps(50):
+        for epsilon in (0.0, 0.2 * sum(parts), 0.9 * sum(parts)):
+            bracket = numerical_delta(event, epsilon)
+            assert_contains(bracket, enumerated(parts, epsilon), width=1e-3)
+        for delta in (0.1, 1e-3):
+            assert_inverts(event, delta, lambda e: enumerated(parts, e), width=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "leak", "count"), [(0.5, 1e-3, 6), (2.0, 0.1, 3), (0.0, 0.2, 4)]
+)
+def test_approximate_releases(epsilon, leak, count):
+    with mpmath.workdps(50):
+        rest = (1 - mpmath.mpf(leak)) ** count
+
+        def profile(e):
+            return 1 - rest + rest * enumerated((epsilon,) * count, e)
+
+        event = response(epsilon, leak, count)
+        for at in (0.0, 0.4 * epsilon * count):
+            assert_contains(numerical_delta(event, at), profile(at), width=1e-6)
+        betrayed = float(1 - rest)
+        assert numerical_epsilon(event, betrayed * (1 - 1e-12)).lower == math.inf
+        above = numerical_epsilon(event, betrayed * (1 + 1e-12))
+        assert above.upper <= epsilon * count
+        if epsilon:
+            assert_inverts(event, betrayed + 0.3 * float(rest), profile, width=1e-5)
+
+
+def test_lower_end_is_finite_at_the_leak_itself():
+    # the bracket must hold epsilon itself, however the leak was rounded
+    for leak in (0.1, 0.118, 0.121, 0.123, 0.165, 0.5):
+        assert numerical_epsilon(response(1.0, leak), leak, 2**8).lower <= 1
+
+
+@pytest.mark.parametrize("shift", [1e-4, 0.5, 3.0, 50.0])
+def test_laplace_once_and_twice(shift):
+    with mpmath.workdps(30):
+        s = mpmath.mpf(shift)
+
+        def twice(epsilon):
+            half = mpmath.mpf(1) / 2
+            ends = half * laplace_profile(s, epsilon - s)
+            ends += half * mpmath.exp(-s) * laplace_profile(s, epsilon + s)
+            bends = sorted({-s, s, *(x for x in (epsilon - s, epsilon + s) if -s < x < s)})
+            inner = mpmath.quad(
+                lambda x: mpmath.exp((x - s) / 2) / 4 * laplace_profile(s, epsilon - x), bends
+            )
+            return ends + inner
+
+        for share in (0.0, 0.3, 0.95):
+            once = numerical_delta(laplace(shift), share * shift)
+            assert_contains(once, laplace_profile(shift, share * shift), width=1e-3)
+            both = numerical_delta(laplace(shift, 2), 2 * share * shift)
+            assert_contains(both, twice(mpmath.mpf(2 * share * shift)), width=1e-3)
+        for delta in (0.3, 1e-5, 1e-9):
+            assert_inverts(laplace(shift), delta, lambda e: laplace_profile(s, e), width=1e-4)
+            assert_inverts(laplace(shift, 2), delta, twice, width=1e-4)
+
+
+@pytest.mark.parametrize(("ratio", "noise"), [(0.01, 2.0), (0.1, 0.8), (0.5, 10.0), (0.999, 1.0)])
+@pytest.mark.parametrize("delta", [1e-2, 1e-5, 1e-20])
+def test_subsampled_gaussian(ratio, noise, delta):
+    def profile(e):
+        return max(sampled_profile(ratio, noise, e, removal) for removal in (True, False))
+
+    with mpmath.workdps(100):
+        assert_inverts(sampled(ratio, noise), delta, profile, width=1e-3)
+        for epsilon in (0.0, 0.5 * ratio, 2.0):
+            assert_contains(numerical_delta(sampled(ratio, noise), epsilon), profile(epsilon))
+
+
+@pytest.mark.parametrize("mu", [0.2, 2.0])
+@pytest.mark.parametrize("count", [1, 5])
+def test_gaussian_and_randomised_response_together(mu, count):
+    parts = (0.7,) * count
+    event = Sequence((gaussian(mu), response(0.7, 0.0, count)))
+    with mpmath.workdps(50):
+        laws = response_laws(parts)
+
+        def profile(epsilon):  # given the responses the Gaussian loss must pass what is left
+            return sum(p * gaussian_profile(mu, epsilon - loss) for loss, p, _ in laws)
+
+        for epsilon in (0.0, 1.0, 4.0):
+            assert_contains(numerical_delta(event, epsilon), profile(epsilon), width=1e-4)
+        for delta in (1e-3, 1e-12, 1e-30):
+            assert_inverts(event, delta, profile, width=1e-5)
+
+
+def test_law_rounded_downwards_is_caught(monkeypatch):
+    def downwards(masses, cells, within, first, size, spacing, order, offset):
+        tilted = masses * grid.np.exp(-order * within)
+        return grid._binned(tilted, cells, first, size, offset)
+
+    with mpmath.workdps(50):
+        exact = gaussian_profile(1.0, 1.0)
+        assert numerical_delta(gaussian(1.0), 1.0).upper > exact
+        monkeypatch.setattr(grid, "_split", downwards)
+        assert numerical_delta(gaussian(1.0), 1.0).upper < exact
+        assert gaussian_profile(1.0, numerical_epsilon(gaussian(1.0), 1e-5).upper) > 1e-5
+
+
+def test_cells_that_count_too_little_are_caught(monkeypatch):
+    honest = grid.rounded
+
+    def wrong(*args):
+        law = honest(*args)
+        cells = law.cells_q
+        return grid.Rounded(
+            law.above, law.cells_p, grid.Tilted(cells.masses, cells.first - 1, cells.log_total)
+        )
+
+    assert numerical_delta(laplace(1.0), 0.4).width > 0
+    monkeypatch.setattr("dpaudit.accounting.numerical.rounded", wrong)
+    assert numerical_delta(laplace(1.0), 0.4).width == 0  # the lower end passed the upper one
+
+
+def test_the_wrong_direction_of_a_sampled_release_is_caught(monkeypatch):
+    with mpmath.workdps(50):
+        exact = sampled_profile(0.1, 1.0, 0.5, removal=True)
+        assert_contains(numerical_delta(sampled(0.1, 1.0), 0.5), exact, width=1e-4)
+        monkeypatch.setattr(
+            "dpaudit.accounting.dominating.SubsampledGaussianPair",
+            lambda ratio, noise: SubsampledGaussianPair(ratio, noise, removal=False),
+        )
+        monkeypatch.setattr(SubsampledGaussianPair, "reversed", lambda self: self)
+        assert numerical_delta(sampled(0.1, 1.0), 0.5).upper < exact
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.floats(0.05, 5), st.integers(1, 9), st.floats(1e-9, 0.5))
+def test_coarse_grids_are_wider_and_still_hold(epsilon, count, delta):
+    with mpmath.workdps(60):
+        exact = binomial_epsilon(epsilon, count, delta)
+        for cells in (64, 500, 2**12):
+            event = Sequence((response(epsilon, 0.0, count), response(1e-3)))
+            bracket = numerical_epsilon(event, delta, cells)
+            assert bracket.upper >= exact * (1 - mpmath.mpf(ULPS))
+            assert bracket.lower <= max(exact, 0) + mpmath.mpf("1.001e-3")

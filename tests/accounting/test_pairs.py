@@ -1,0 +1,182 @@
+"""Dominating pairs: their atoms, moments and directions against closed forms."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr
+
+from dpaudit.accounting.exponential_norm import ExponentialNormPair
+from dpaudit.accounting.known_pairs import GaussianPair, LaplacePair, RandomizedResponsePair
+from dpaudit.accounting.objective import ObjectivePerturbationPair
+from dpaudit.accounting.pairs import log_mgf_of
+from dpaudit.accounting.subsampled import SubsampledGaussianPair
+
+PAIRS = [
+    GaussianPair(0.01),
+    GaussianPair(1.0),
+    GaussianPair(5.0),
+    LaplacePair(1e-3),
+    LaplacePair(2.0),
+    RandomizedResponsePair(0.3),
+    RandomizedResponsePair(20.0),
+    ExponentialNormPair(0.5, 2),
+    ExponentialNormPair(3.0, 105),
+    ObjectivePerturbationPair(0.5, 10, 0.25),
+    SubsampledGaussianPair(0.01, 2.0),
+    SubsampledGaussianPair(0.3, 1.0),
+    SubsampledGaussianPair(0.3, 1.0, removal=False),
+    SubsampledGaussianPair(0.99, 20.0),
+]
+FINITE = 60.0  # all but 1e-12 of these laws lies between -FINITE and FINITE
+
+
+def law(pair, edges=(-FINITE, FINITE)):
+    return pair.atoms(np.asarray(edges, dtype=np.float64))
+
+
+def log_orders(pair, orders):
+    return pair.log_mgf(np.asarray(orders, dtype=np.float64))
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=repr)
+def test_atoms_have_the_mass_of_p_and_of_q(pair):
+    atoms = law(pair)
+    masses = np.exp(atoms.log_masses)
+    assert masses.sum() == pytest.approx(1, abs=1e-11)
+    assert masses @ np.exp(-atoms.losses) == pytest.approx(1, abs=1e-11)
+    np.testing.assert_allclose(log_orders(pair, [0.0, -1.0]), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=repr)
+def test_moments_are_those_of_the_atoms(pair):
+    orders = np.array([-2.0, -0.5, 0.3, 1.0, 2.0])
+    exact = log_mgf_of(law(pair, (-200.0, 200.0)), orders)
+    np.testing.assert_allclose(log_orders(pair, orders), exact, rtol=1e-9, atol=1e-11)
+    assert log_orders(pair, orders.reshape(5, 1)).shape == (5, 1)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=repr)
+def test_reversal_exchanges_p_and_q(pair):
+    other = pair.reversed()
+    assert other.reversed() == pair
+    assert pair.symmetric == (other == pair)
+    orders = np.array([-1.7, 0.4, 2.0])
+    np.testing.assert_allclose(
+        log_orders(other, orders), log_orders(pair, -1 - orders), rtol=1e-9, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=repr)
+def test_cutting_at_edges_changes_no_divergence(pair):
+    rough, fine = law(pair), law(pair, np.linspace(-FINITE, FINITE, 4001))
+    for epsilon in (0.0, 0.3, 1.5):
+        cut = law(pair, (-FINITE, epsilon, FINITE))
+        values = [
+            float(np.exp(atoms.log_masses) @ np.maximum(0, -np.expm1(epsilon - atoms.losses)))
+            for atoms in (cut, fine, rough)
+        ]
+        assert values[0] == pytest.approx(values[1], rel=1e-7, abs=1e-13)
+        assert values[2] == pytest.approx(values[0], rel=1e-2, abs=1e-3)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=repr)
+def test_losses_stay_within_the_edges_and_below_the_largest(pair):
+    atoms = law(pair, (-0.1, 0.05, 0.2))
+    assert ((atoms.losses >= -0.1) & (atoms.losses <= 0.2)).all()
+    assert law(pair).losses.max() <= pair.largest * (1 + 1e-12)
+    if math.isfinite(pair.largest):
+        assert law(pair).losses.max() == pytest.approx(pair.largest, rel=0.01)
+
+
+@pytest.mark.parametrize("mu", [0.01, 1.0, 5.0])
+def test_gaussian_cells(mu):
+    for low, high in ((-mu, 0.0), (0.0, mu / 3), (3 * mu, 4 * mu)):
+        atoms = law(GaussianPair(mu), (low, high))
+        exact = np.diff(ndtr((np.array([low, high]) - mu**2 / 2) / mu))[0]
+        assert np.exp(atoms.log_masses).sum() == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("mu", [0.1, 1.0])
+def test_gaussian_mass_thirty_deviations_out(mu):
+    with mpmath.workdps(60):
+        low, high = 30 * mu, 30.5 * mu
+        x = [(mpmath.mpf(e) - mpmath.mpf(mu) ** 2 / 2) / mu for e in (low, high)]
+        exact = (mpmath.erfc(x[0] / mpmath.sqrt(2)) - mpmath.erfc(x[1] / mpmath.sqrt(2))) / 2
+        for cells in (1, 7, 1000):
+            atoms = law(GaussianPair(mu), np.linspace(low, high, cells + 1))
+            ours = float(log_mgf_of(atoms, np.array(0.0)))
+            assert ours == pytest.approx(float(mpmath.log(exact)), rel=1e-10)
+
+
+@pytest.mark.parametrize("shift", [1e-3, 2.0])
+def test_laplace_atoms(shift):
+    atoms = law(LaplacePair(shift))
+    masses = np.exp(atoms.log_masses)
+    assert masses[atoms.losses == shift] == pytest.approx([0.5])
+    assert masses[atoms.losses == -shift] == pytest.approx([math.exp(-shift) / 2])
+    inner = law(LaplacePair(shift), (-shift / 2, shift / 2))
+    exact = (math.exp(-shift / 4) - math.exp(-3 * shift / 4)) / 2
+    assert np.exp(inner.log_masses).sum() == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.3), (1.0, 0.0), (2.0, 1e-3), (100.0, 0.5)])
+def test_randomised_response_atoms(epsilon, delta):
+    pair = RandomizedResponsePair(epsilon, delta)
+    atoms = law(pair, (-200.0, 200.0))
+    masses = np.exp(atoms.log_masses)
+    assert pair.infinite_mass == delta
+    assert masses.sum() == pytest.approx(1 - delta, rel=1e-14)
+    assert masses @ np.exp(-atoms.losses) == pytest.approx(1 - delta, rel=1e-14)
+    assert float(pair.log_mgf(np.array(0.0))) == pytest.approx(math.log1p(-delta))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(1e-6, 0.999), st.floats(0.3, 100), st.booleans(), st.floats(-8, 8))
+def test_subsampled_loss_is_the_ratio_of_densities(ratio, noise, removal, deviations):
+    pair = SubsampledGaussianPair(ratio, noise, removal)
+    output = deviations * noise
+    loss = float(pair.loss(np.array(output)))
+    with mpmath.workdps(50):
+        y, s, q = (mpmath.mpf(output if removal else -output), mpmath.mpf(noise), mpmath.mpf(ratio))
+        without = mpmath.exp(-(y**2) / (2 * s * s))
+        mixed = (1 - q) * without + q * mpmath.exp(-((y - 1) ** 2) / (2 * s * s))
+        exact = mpmath.log(mixed / without) if removal else mpmath.log(without / mixed)
+        density = mpmath.log((mixed if removal else without) / (s * mpmath.sqrt(2 * mpmath.pi)))
+    assert loss == pytest.approx(float(exact), rel=1e-9, abs=1e-14)
+    assert float(pair.log_density(np.array(output))) == pytest.approx(float(density), rel=1e-12)
+    back = float(pair.position(np.array(loss)))
+    slope = abs(float(mpmath.expm1(-exact if removal else exact))) + ratio
+    if slope > 1e-5:  # elsewhere the loss does not tell outputs apart
+        assert float(pair.loss(np.array(back))) == pytest.approx(loss, rel=1e-9, abs=1e-13)
+
+
+@pytest.mark.parametrize("removal", [True, False])
+@pytest.mark.parametrize(("ratio", "noise"), [(0.01, 2.0), (0.3, 0.5), (0.5, 20.0)])
+def test_subsampled_moments_in_thirty_digits(ratio, noise, removal):
+    pair = SubsampledGaussianPair(ratio, noise, removal)
+    with mpmath.workdps(30):
+        s, q = mpmath.mpf(noise), mpmath.mpf(ratio)
+        for order in (-3.0, 0.5, 4.0):
+
+            def integrand(y, order=order):
+                odds = 1 - q + q * mpmath.exp((2 * y - 1) / (2 * s * s))
+                power = odds ** (1 + order) if removal else odds ** (-order)
+                return power * mpmath.npdf(y, 0, s)
+
+            knots = [i * 3 * s for i in range(-5, 8)] + [8 * s + 30]
+            exact = float(mpmath.log(mpmath.quad(integrand, sorted(set(knots)))))
+            assert float(log_orders(pair, order)) == pytest.approx(exact, rel=1e-8, abs=1e-13)
+
+
+def test_directions_of_a_sampled_release():
+    removal, addition = SubsampledGaussianPair(0.2, 1.0), SubsampledGaussianPair(0.2, 1.0, False)
+    assert removal.largest == math.inf
+    assert addition.largest == pytest.approx(-math.log(0.8))
+    assert law(removal).losses.min() >= math.log(0.8) - 1e-12
+    assert law(addition).losses.max() <= -math.log(0.8) + 1e-12
