@@ -20,6 +20,7 @@ from dpaudit.accounting.composition import (
 )
 from dpaudit.accounting.contour import contour_epsilon
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.inversion import inverted_epsilon
 from dpaudit.accounting.numerical import numerical_epsilon
 from dpaudit.accounting.renyi import RenyiDP, zcdp
 from dpaudit.errors import DpauditError, UnsupportedEvent
@@ -178,6 +179,12 @@ ACCOUNTANTS = (
         source="Zhu, Dong & Wang 2022, Theorem 10, by FFT, both ends certified",
         kind="bracket",
         answer=numerical_epsilon,
+    ),
+    Accountant(
+        name="inversion",
+        source="Zhu, Dong & Wang 2022, Theorem 10, by Poisson summation, both ends certified",
+        kind="bracket",
+        answer=inverted_epsilon,
     ),
     Accountant(
         name="contour",

@@ -80,9 +80,9 @@ def _epsilon(pairs: Pairs, log_delta: float) -> float:
         return math.inf
     if not pairs or _log_delta(pairs, 0.0) <= log_delta:
         return 0.0
-    epsilon = _chernoff(pairs, log_delta)
+    epsilon = chernoff(pairs, log_delta)
     for _ in range(_MOST_STEPS):  # Newton's method, on the line that suits the last epsilon
-        line = _Line.through(pairs, _saddle(pairs, epsilon))
+        line = _Line.through(pairs, saddle(pairs, epsilon))
         value, slope = line.log_delta(epsilon)
         step = (float(np.logaddexp(betrayed, value)) - log_delta) / -slope
         epsilon = max(epsilon + step, epsilon / 2)
@@ -91,12 +91,12 @@ def _epsilon(pairs: Pairs, log_delta: float) -> float:
     return epsilon
 
 
-def _chernoff(pairs: Pairs, log_delta: float) -> float:
+def chernoff(pairs: Pairs, log_delta: float) -> float:
     """Return an upper bound of epsilon: where to begin."""
     orders = np.geomspace(1e-3, 1e7, 60)
     bounds = []
     for order in orders:
-        bounds.append((_log_moment(pairs, float(order)) - log_delta) / float(order))
+        bounds.append((log_moment(pairs, float(order)) - log_delta) / float(order))
         if bounds[-1] > 2 * min(bounds):
             break
     return min(bounds)
@@ -106,7 +106,7 @@ def _log_delta(pairs: Pairs, epsilon: float) -> float:
     betrayed = _log_betrayed(pairs)
     if not pairs or epsilon >= sum(n * pair.largest for pair, n in pairs):
         return betrayed
-    line = _Line.through(pairs, _saddle(pairs, epsilon))
+    line = _Line.through(pairs, saddle(pairs, epsilon))
     return float(np.logaddexp(betrayed, line.log_delta(epsilon)[0]))
 
 
@@ -115,18 +115,19 @@ def _log_betrayed(pairs: Pairs) -> float:
     return math.log(betrayed) if betrayed else -math.inf
 
 
-def _log_moment(pairs: Pairs, order: float) -> float:
+def log_moment(pairs: Pairs, order: float) -> float:
+    """Return ``log E exp(order L)`` of the total finite loss."""
     return sum(n * float(pair.log_mgf(np.array(order))) for pair, n in pairs)
 
 
-def _saddle(pairs: Pairs, epsilon: float) -> float:
+def saddle(pairs: Pairs, epsilon: float) -> float:
     """Return the order at which the integrand is least on the real axis."""
     if beyond_the_grid(pairs):
         raise ConvergenceError("contour: the losses are too small or too large for the integral")
 
     def height(log_order: float) -> float:
         order = math.exp(log_order)
-        value = _log_moment(pairs, order) - order * epsilon
+        value = log_moment(pairs, order) - order * epsilon
         return min(value - math.log(order) - math.log1p(order), 1e300)
 
     bounds = math.log(1e-3), math.log(1e7)
@@ -138,7 +139,7 @@ class _Line:
     """Values on the line of integration, without the factor ``exp(-i u epsilon)``."""
 
     order: float
-    log_moment: float
+    log_scale: float
     step: float
     frequencies: Array
     values: Complex
@@ -161,7 +162,7 @@ class _Line:
                 f"{_TOLERATED:.0e}: the loss has atoms; use the numerical accountant"
             )
         frequencies = step * np.arange(len(parts) * _NODES, dtype=np.float64)
-        moment = _log_moment(pairs, order)
+        moment = log_moment(pairs, order)
         return cls(order, moment, step, frequencies, np.concatenate(parts))
 
     def log_delta(self, epsilon: float) -> tuple[float, float]:
@@ -173,7 +174,7 @@ class _Line:
         slope = -float(sloped.real.sum()) * self.step / math.pi
         if not integral > 0:
             raise ConvergenceError(f"contour: the integral is {integral:.1e}, expected above 0")
-        height = self.log_moment - self.order * epsilon
+        height = self.log_scale - self.order * epsilon
         scale = height - math.log(self.order) - math.log1p(self.order)
         return scale + math.log(integral), slope / integral
 

@@ -60,6 +60,25 @@ def directions(pairs: tuple[Counted, ...]) -> tuple[tuple[Counted, ...], ...]:
     return pairs, tuple((pair.reversed(), count) for pair, count in pairs)
 
 
+def trimmed(pairs: tuple[Counted, ...], tails: float) -> tuple[Counted, ...]:
+    """Return pairs without tails whose P-probabilities add up to at most ``tails``."""
+    share = tails / (2 * max(1, sum(count for _, count in pairs)))
+    return tuple((pair.trimmed(share), count) for pair, count in pairs)
+
+
+def trimmed_mass(pairs: tuple[Counted, ...]) -> float:
+    """Return a bound on the P-probability that some tail was met."""
+    return math.fsum(count * pair.trimmed_mass for pair, count in pairs)
+
+
+def infinite_mass(pairs: tuple[Counted, ...]) -> float:
+    """Return the P-probability of an infinite total loss."""
+    if len(pairs) == 1 and pairs[0][1] == 1:
+        return pairs[0][0].infinite_mass
+    logs = math.fsum(count * math.log1p(-pair.infinite_mass) for pair, count in pairs)
+    return abs(math.expm1(logs))
+
+
 def _whole_sample(part: Release) -> Release:
     if isinstance(part, PoissonSubsampledGaussian) and part.sampling_ratio == 1:
         return GaussianRelease(sensitivity=1.0, noise_scale=part.noise_multiplier, count=part.count)

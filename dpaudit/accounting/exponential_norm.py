@@ -38,6 +38,8 @@ from dpaudit.accounting.pairs import Complex, Continuous
 
 Array = NDArray[np.float64]
 
+_MARGIN = 1.05  # of a maximum over a fine grid
+
 
 def pair_of(shift: float, dimension: int) -> ExponentialNormPair | LaplacePair:
     """Return the pair for ``alpha ||v||`` and the dimension; in one dimension it is Laplace's."""
@@ -130,6 +132,17 @@ class ExponentialNormPair(Continuous):
         second = _log_beta(self.dimension + 2) + float(_log_0f1(half + 1, np.array(y0)))
         share = math.exp(second - float(self._log_g(np.array(y0))))
         return (1 - share) * _ratio(half, y, y0) + share * _ratio(half + 1, y, y0)
+
+    def variation(self, order: float) -> float:
+        """Return twice the maximum of a density that is log-concave from three dimensions on."""
+        if self.dimension < 3:
+            return math.inf
+        phi = np.linspace(-1, 1, 4003)[1:-1] * (math.pi / 2)
+        phi = np.concatenate([phi, np.arcsin(np.linspace(-1, 1, 2003)[1:-1])])
+        tilt = order * self.shift * np.sin(phi) - np.log(self.shift * np.cos(phi))
+        top = float(np.max(self._log_weight(phi) + tilt))
+        y = (1 + 2 * order) * self.shift / 2
+        return 2 * _MARGIN * math.exp(top - float(self._log_g(np.array(y))))
 
     def _log_g(self, y: Array) -> Array:
         first = self.log_kappa + _log_beta(self.dimension) + _log_0f1(self.dimension / 2, y)

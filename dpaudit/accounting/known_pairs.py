@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,10 @@ class GaussianPair(Continuous):
         """Return ``c (c + 1) mu^2 / 2``."""
         return np.asarray(orders * (orders + 1) * self.mu**2 / 2)
 
+    def envelope(self, order: float, frequency: float) -> float:
+        """Return ``exp(-u^2 mu^2 / 2)``."""
+        return math.exp(-((frequency * self.mu) ** 2) / 2)
+
     def characteristic(self, order: float, frequencies: Array) -> Complex:
         """Return ``exp((i u (2 c + 1) - u^2) mu^2 / 2)``."""
         exponent = 1j * frequencies * (2 * order + 1) - frequencies**2
@@ -89,7 +94,7 @@ class LaplacePair(Continuous):
     @property
     def scale(self) -> float:
         """The density between the atoms is ``exp((L - s) / 2) / 4``."""
-        return 16.0
+        return 8.0
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -112,6 +117,11 @@ class LaplacePair(Continuous):
         """Return the law between the first and the last edge; no panel lies astride an edge."""
         return joined(super().atoms(edges), self._ends().within(edges[0], edges[-1]))
 
+    @cached_property
+    def whole(self) -> Atoms:
+        """The whole law."""
+        return joined(self._on(np.array(self.interval)), self._ends())
+
     def log_mgf(self, orders: Array) -> Array:
         """Return ``log((e^{cs} (1 + s (1 - e^{-a}) / a) + e^{-(c+1)s}) / 2)``, a = (2 c + 1) s."""
         c, s = np.asarray(orders, dtype=np.float64), self.shift
@@ -130,6 +140,10 @@ class LaplacePair(Continuous):
         a = (2 * c + 1) * s
         ends = np.exp(c * s - log_norm) + np.exp(-(c + 1) * s - log_norm)
         return np.asarray(ends + np.exp(c * s - log_norm) * s * -np.expm1(-a) / a)
+
+    def variation(self, order: float) -> float:
+        """Return twice the density at the upper end, for orders of at least -1/2."""
+        return math.exp(order * self.shift - float(self.log_mgf(np.array(order)))) / 2
 
     def atomic_share(self, order: float) -> float:
         """Return the share of the two ends."""

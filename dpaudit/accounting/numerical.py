@@ -28,7 +28,14 @@ from numpy.typing import NDArray
 import dpaudit._validate as check
 from dpaudit.accounting.bracket import Bracket
 from dpaudit.accounting.curves import Convolved, LowerCurve, UpperCurve, convolved
-from dpaudit.accounting.dominating import Counted, directions, dominating_pairs
+from dpaudit.accounting.dominating import (
+    Counted,
+    directions,
+    dominating_pairs,
+    infinite_mass,
+    trimmed,
+    trimmed_mass,
+)
 from dpaudit.accounting.grid import Rounded, rounded
 from dpaudit.accounting.pairs import DominatingPair
 from dpaudit.errors import ConvergenceError
@@ -106,15 +113,17 @@ def _worst(event: Event, answer: Callable[..., Bracket], cells: int | None) -> B
 
 
 def _epsilon(pairs: Pairs, delta: float, cells: int) -> Bracket:
-    betrayed, most = _infinite_mass(pairs), _largest(pairs)
+    betrayed, most = infinite_mass(pairs), _largest(pairs)
     if most == 0 or delta <= betrayed * (1 + _ULPS) or delta == 0:
         enough = delta >= betrayed * (1 - _ULPS)
         sure = delta == 0 == betrayed or delta > betrayed * (1 + _ULPS) or len(pairs) < 2
         return Bracket(most if enough else math.inf, most if enough and sure else math.inf)
     if beyond_the_grid(pairs):
         return Bracket(0.0, most)
-    pairs = _trimmed(pairs, 1e-8 * (delta - betrayed))
-    lost = betrayed + _trimmed_mass(pairs)
+    pairs = trimmed(pairs, 1e-8 * (delta - betrayed))
+    lost = betrayed + trimmed_mass(pairs)
+    if not lost < delta:  # a delta of about 1e-300: no tail is that rare
+        return Bracket(0.0, most)
     log_delta = math.log(delta - lost)
 
     def bound(order: float) -> float:
@@ -127,27 +136,27 @@ def _epsilon(pairs: Pairs, delta: float, cells: int) -> Bracket:
 
 
 def _delta(pairs: Pairs, epsilon: float, cells: int) -> Bracket:
-    betrayed = _infinite_mass(pairs)
+    betrayed = infinite_mass(pairs)
     if epsilon >= _largest(pairs):
         return Bracket.exactly(betrayed)
     if beyond_the_grid(pairs):
         return Bracket(betrayed, min(1.0, betrayed + _largest(pairs)))
     tail, answer = 1e-12, Bracket(0.0, 1.0)
     for _ in range(_MOST_TRIMS):
-        answer = _delta_trimmed(_trimmed(pairs, tail), epsilon, cells, betrayed)
-        trimmed = _trimmed_mass(_trimmed(pairs, tail))
-        if trimmed <= 1e-7 * answer.upper:
+        answer = _delta_without_tails(trimmed(pairs, tail), epsilon, cells, betrayed)
+        lost = trimmed_mass(trimmed(pairs, tail))
+        if lost <= 1e-7 * answer.upper:
             break
         tail = max(1e-300, min(1e-9 * answer.upper, 1e-3 * tail**1.5))
     return answer
 
 
-def _delta_trimmed(pairs: Pairs, epsilon: float, cells: int, betrayed: float) -> Bracket:
+def _delta_without_tails(pairs: Pairs, epsilon: float, cells: int, betrayed: float) -> Bracket:
     def bound(order: float) -> float:
         return _log_moment(pairs, order) + _saddle(order) - order * epsilon
 
     order = _order(pairs, bound)
-    lost = betrayed + _trimmed_mass(pairs)
+    lost = betrayed + trimmed_mass(pairs)
     if bound(order) < _UNDERFLOW:
         return Bracket(betrayed, lost + _SMALLEST)
     above, below = _curves(pairs, order, cells, (lost, betrayed))
@@ -166,23 +175,6 @@ def _ordered(lower: float, upper: float) -> Bracket:
     if lower > upper * (1 + 1e-9) + _SMALLEST:
         raise ConvergenceError(f"numerical: got ends {lower} and {upper}, expected them in order")
     return Bracket(min(lower, upper), upper)
-
-
-def _trimmed(pairs: Pairs, tails: float) -> Pairs:
-    """Return pairs without tails whose P-probabilities add up to at most ``tails``."""
-    share = tails / (2 * max(1, sum(count for _, count in pairs)))
-    return tuple((pair.trimmed(share), count) for pair, count in pairs)
-
-
-def _trimmed_mass(pairs: Pairs) -> float:
-    return math.fsum(count * pair.trimmed_mass for pair, count in pairs)
-
-
-def _infinite_mass(pairs: Pairs) -> float:
-    if len(pairs) == 1 and pairs[0][1] == 1:
-        return pairs[0][0].infinite_mass
-    logs = math.fsum(count * math.log1p(-pair.infinite_mass) for pair, count in pairs)
-    return abs(math.expm1(logs))
 
 
 def _largest(pairs: Pairs) -> float:

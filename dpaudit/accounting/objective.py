@@ -47,6 +47,7 @@ from dpaudit.accounting.pairs import (
     characteristic_of,
     joined,
     log_mgf_of,
+    resolving,
 )
 
 Array = NDArray[np.float64]
@@ -134,6 +135,18 @@ class ObjectivePerturbationPair(DominatingPair):
         at = np.array(order)
         return float(np.exp(log_mgf_of(self._knees, at) - self.log_mgf(at)))
 
+    def variation(self, order: float) -> float:
+        """Return the sum over the parts above and below the knee: cut, they vary no more."""
+        at, total = np.array(order), 0.0
+        norm = float(self.log_mgf(at))
+        for shift, copies in ((self.shift, 1), (self.shift / 2, 2)):
+            part = pair_of(shift, self.dimension)
+            for c in (order, -(order + 1)):
+                scale = float(part.log_mgf(np.array(c))) + c * self.log_determinant - norm
+                total += copies * math.exp(scale) * part.variation(c)
+        return total
+
     def characteristic(self, order: float, frequencies: Array) -> Complex:
         """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]``."""
-        return characteristic_of(self._whole, order, frequencies)
+        edges = resolving(-self.largest, self.largest, frequencies)
+        return characteristic_of(self.atoms(edges), order, frequencies)

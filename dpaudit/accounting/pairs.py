@@ -16,12 +16,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaudit.errors import ConvergenceError
+
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 # Panels are at most this share of the scale on which a density bends, and get six nodes; three are
 # enough where all of them are far shorter.
 _PANEL, _SHORT = 0.125, 0.01
+# Of a wave within a cell, in radians, and how many cells times frequencies are worth the work.
+_PHASE, _MOST_WORK = 1.6, 2e7
+_BLOCK = 64
 _FEW, _MANY = np.polynomial.legendre.leggauss(3), np.polynomial.legendre.leggauss(6)
 
 
@@ -86,6 +91,14 @@ class DominatingPair(ABC):
         """Return the share of atoms in the finite part of P tilted by ``exp(order L)``."""
         return 0.0
 
+    def variation(self, order: float) -> float:
+        """Return a bound on the total variation of the tilted density of the rest of P."""
+        return np.inf
+
+    def envelope(self, order: float, frequency: float) -> float:
+        """Return a bound on the size of `characteristic` from this frequency on."""
+        return min(1.0, self.atomic_share(order) + self.variation(order) / frequency)
+
     @abstractmethod
     def characteristic(self, order: float, frequencies: Array) -> Complex:
         """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` at frequencies u."""
@@ -147,19 +160,39 @@ class Continuous(DominatingPair):
 
     def characteristic(self, order: float, frequencies: Array) -> Complex:
         """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` by quadrature."""
-        return characteristic_of(self.whole, order, frequencies)
+        ends = self.loss(np.array(self.interval))
+        edges = resolving(float(ends[0]), float(ends[1]), frequencies)
+        return characteristic_of(self.atoms(edges), order, frequencies)
+
+
+def resolving(low: float, high: float, frequencies: Array) -> Array:
+    """Return edges so close that a rule between them resolves the waves, or raise."""
+    top = float(np.max(np.abs(frequencies), initial=0.0))
+    cells = (high - low) * top / _PHASE + 1
+    if not cells * len(frequencies) <= _MOST_WORK:
+        raise ConvergenceError(
+            f"characteristic function: {len(frequencies)} frequencies up to {top:.1e} take "
+            f"{cells:.1e} cells, which is too much work; use the numerical accountant"
+        )
+    return np.linspace(low, high, 1 + int(np.ceil(cells)))
 
 
 def characteristic_of(atoms: Atoms, order: float, frequencies: Array) -> Complex:
     """Return ``sum mass exp((order + i u) loss)`` over its value at ``u = 0``."""
     tilted = np.exp(atoms.log_masses + order * atoms.losses - log_sum(atoms, order))
-    keep = tilted > 1e-25 * tilted.max()
-    rows = max(1, 2**20 // max(int(keep.sum()), 1))
-    parts = [
-        np.exp(1j * np.multiply.outer(frequencies[i : i + rows], atoms.losses[keep])) @ tilted[keep]
-        for i in range(0, len(frequencies), rows)
+    keep = tilted > 1e-22 * tilted.max()
+    losses, tilted = atoms.losses[keep], tilted[keep]
+    count, steps = len(frequencies), np.diff(frequencies)
+    even = count > _BLOCK and np.ptp(steps) <= 1e-12 * np.abs(frequencies).max()
+    inner = steps[0] * np.arange(_BLOCK) if even else np.zeros(1)
+    outer = frequencies[:: len(inner)]
+    turns = np.exp(1j * np.multiply.outer(losses, inner))  # a wave of a block is one of these,
+    rows = max(1, 2**20 // max(len(losses), 1))
+    parts = [  # turned by the block's first
+        (np.exp(1j * np.multiply.outer(outer[k : k + rows], losses)) * tilted) @ turns
+        for k in range(0, len(outer), rows)
     ]
-    return np.concatenate([*parts, np.zeros(0, dtype=np.complex128)])
+    return np.concatenate([part.ravel() for part in parts])[:count]
 
 
 def log_mgf_of(atoms: Atoms, orders: Array) -> Array:

@@ -6,25 +6,33 @@ from dataclasses import dataclass
 
 import dpaudit._validate as check
 from dpaudit.accounting.bracket import Bracket
+from dpaudit.accounting.composition import optimal
 from dpaudit.accounting.dominating import dominating_pairs
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.inversion import inverted_delta, inverted_epsilon
 from dpaudit.accounting.numerical import LEAST_CELLS, numerical_delta, numerical_epsilon
 from dpaudit.accounting.renyi import RenyiDP
-from dpaudit.errors import UnsupportedEvent
-from dpaudit.events import Event, GaussianRelease, releases
+from dpaudit.errors import ConvergenceError, UnsupportedEvent
+from dpaudit.events import ApproximateRelease, Event, GaussianRelease, releases
 from dpaudit.guarantees import Guarantee
+
+# Equal releases whose composition is summed exactly.
+_MOST = 100_000
 
 
 @dataclass(frozen=True)
 class NumericalDP(Guarantee):
-    """What the numerical composition of an event proves: its upper ends.
+    """What the composition of an event's dominating pairs proves: the upper ends of its brackets.
+
+    By inversion of the characteristic function where that settles, to about 12 digits; else on a
+    grid.
 
     Parameters
     ----------
     event
         A sequence of releases that have dominating pairs.
     cells
-        Points of the grid; see `dpaudit.accounting.numerical.numerical_epsilon`.
+        Points of the grid, which is then always used; None leaves both to the accountant.
 
     Raises
     ------
@@ -49,14 +57,26 @@ class NumericalDP(Guarantee):
 
     def delta(self, epsilon: float) -> float:
         """Return a delta implied at ``epsilon >= 0``."""
+        epsilon = check.non_negative("epsilon", epsilon)
+        if self.cells is None:
+            try:
+                return inverted_delta(self.event, epsilon).upper
+            except ConvergenceError:
+                pass
         return numerical_delta(self.event, epsilon, self.cells).upper
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta`` in [0, 1)."""
-        return numerical_epsilon(self.event, delta, self.cells).upper
+        return self.bracket(delta).upper
 
     def bracket(self, delta: float) -> Bracket:
         """Return both ends of epsilon: how much of it is the accountant's own error."""
+        delta = check.delta("delta", delta)
+        if self.cells is None and delta > 0:
+            try:
+                return inverted_epsilon(self.event, delta)
+            except ConvergenceError:
+                pass
         return numerical_epsilon(self.event, delta, self.cells)
 
     def __str__(self) -> str:
@@ -66,8 +86,8 @@ class NumericalDP(Guarantee):
 def proved_guarantee(event: Event) -> Guarantee:
     """Return the strongest guarantee there is a theorem for.
 
-    Exact for Gaussian releases; numerical composition where all releases have dominating pairs;
-    else Renyi accounting.
+    Exact for Gaussian releases and for equal (epsilon, delta)-DP ones; composition of dominating
+    pairs where all releases have them; else Renyi accounting.
 
     Raises
     ------
@@ -82,10 +102,36 @@ def proved_guarantee(event: Event) -> Guarantee:
     parts = releases(event)
     if all(isinstance(part, GaussianRelease) for part in parts):
         return gaussian_guarantee(event)
+    match parts:
+        case (ApproximateRelease(epsilon=epsilon, delta=delta, count=count),) if count <= _MOST:
+            return optimal(epsilon, delta, count)
     try:
         return NumericalDP(event)
     except UnsupportedEvent:
         return RenyiDP(event)
+
+
+def proved_bracket(event: Event, delta: float) -> Bracket:
+    """Return the strongest proved epsilon, with a lower end that says how close it is.
+
+    The lower end is a bound on what the dominating pairs compose to, or 0 where only an upper bound
+    is known.
+
+    Raises
+    ------
+    UnsupportedEvent
+        No theorem covers the event.
+
+    Examples
+    --------
+    >>> proved_bracket(ApproximateRelease(epsilon=0.5, count=3), 0.0)
+    Bracket(lower=1.5, upper=1.5)
+    """
+    guarantee = proved_guarantee(event)
+    if isinstance(guarantee, NumericalDP):
+        return guarantee.bracket(delta)
+    epsilon = guarantee.epsilon(delta)
+    return Bracket(0.0 if isinstance(guarantee, RenyiDP) else epsilon, epsilon)
 
 
 def proved_worst(events: tuple[Event, ...], delta: float) -> float:

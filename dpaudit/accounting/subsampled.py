@@ -108,3 +108,15 @@ class SubsampledGaussianPair(Continuous):
         sigma = self.scale_of_noise
         base = -((output / sigma) ** 2) / 2 - math.log(sigma * math.sqrt(2 * math.pi))
         return np.asarray(base + self.loss(output) if self.removal else base)
+
+    def variation(self, order: float) -> float:
+        """Return the variation of the loss's tilted density over a fine grid, with a margin."""
+        output = np.linspace(*self.interval, 20_001)
+        loss = self.loss(output)
+        level = loss if self.removal else -loss
+        slope = -np.expm1(math.log1p(-self.ratio) - level) / self.scale_of_noise**2
+        log_norm = float(self.log_mgf(np.array(order)))
+        with np.errstate(divide="ignore", over="ignore"):
+            density = np.exp(self.log_density(output) + order * loss - log_norm - np.log(slope))
+        density = density[np.isfinite(density)]
+        return float(1.05 * (np.abs(np.diff(density)).sum() + density[0] + density[-1]))

@@ -107,7 +107,7 @@ def test_numerical_guarantees_answer_like_all_others():
 
 
 def test_bad_cells_and_deltas_are_refused():
-    with pytest.raises(InvalidArgument, match="^cells: got 2"):
+    with pytest.raises(InvalidArgument, match=r"^cells: got 2"):
         NumericalDP(ONE["gaussian"], cells=2)
-    with pytest.raises(InvalidArgument, match="^delta: got 1.5"):
+    with pytest.raises(InvalidArgument, match=r"^delta: got 1.5"):
         ask_all(ONE["gaussian"], 1.5)

@@ -83,5 +83,5 @@ def test_targets_out_of_reach_are_refused_with_the_reason():
         calibrate(lambda v: ApproximateRelease(epsilon=1 / v, delta=0.1), 1.0, 1e-9)
     with pytest.raises(InvalidArgument, match="expected one that takes noise above 1e-12 to meet"):
         calibrate(lambda v: GaussianRelease(sensitivity=0.0, noise_scale=v), 1.0, 1e-9)
-    with pytest.raises(InvalidArgument, match="^epsilon: got 0"):
+    with pytest.raises(InvalidArgument, match=r"^epsilon: got 0"):
         calibrate(lambda v: GaussianRelease(sensitivity=1.0, noise_scale=v), 0.0, 1e-9)

@@ -101,7 +101,7 @@ def test_mass_of_infinite_losses_is_added():
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, math.nan])
 def test_bad_deltas_are_refused(delta):
-    with pytest.raises(InvalidArgument, match="^delta: got"):
+    with pytest.raises(InvalidArgument, match=r"^delta: got"):
         contour_epsilon(gaussian(1.0), delta)
 
 

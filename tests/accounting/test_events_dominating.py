@@ -238,8 +238,8 @@ PLAIN = st.one_of(
     st.builds(spherical, TINY_TO_HUGE, DIMENSIONS, COUNTS),
     st.builds(minimiser, TINY_TO_HUGE, DIMENSIONS, st.floats(0, 3), COUNTS),
 )
-# Small ratios and little noise: see test_rarely_sampled_releases.
-SAMPLED = st.builds(sampled, st.floats(0.05, 0.999), st.floats(1.0, 100), COUNTS)
+RATIOS = st.floats(-6, -1e-3).map(lambda x: 10**x)
+SAMPLED = st.builds(sampled, RATIOS, st.floats(-1.3, 2).map(lambda x: 10**x), COUNTS)
 MIXED = st.lists(st.one_of(PLAIN, SAMPLED), min_size=2, max_size=3).map(
     lambda e: Sequence(tuple(e))
 )

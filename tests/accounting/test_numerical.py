@@ -11,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpaudit.accounting.grid as grid
+import dpaudit.accounting.numerical as numerical
+from dpaudit.accounting.bracket import Bracket
 from dpaudit.accounting.numerical import numerical_delta, numerical_epsilon
 from dpaudit.accounting.subsampled import SubsampledGaussianPair
+from dpaudit.errors import ConvergenceError
 from dpaudit.events import (
     ApproximateRelease,
     GaussianRelease,
@@ -248,8 +251,19 @@ def test_law_rounded_downwards_is_caught(monkeypatch):
         exact = gaussian_profile(1.0, 1.0)
         assert numerical_delta(gaussian(1.0), 1.0).upper > exact
         monkeypatch.setattr(grid, "_split", downwards)
+        monkeypatch.setattr(numerical, "_ordered", lambda lower, upper: Bracket(0.0, upper))
         assert numerical_delta(gaussian(1.0), 1.0).upper < exact
         assert gaussian_profile(1.0, numerical_epsilon(gaussian(1.0), 1e-5).upper) > 1e-5
+
+
+def test_ends_that_cross_are_an_error(monkeypatch):
+    def downwards(masses, cells, within, first, size, spacing, order, offset):
+        tilted = masses * grid.np.exp(-order * within)
+        return grid._binned(tilted, cells, first, size, offset)
+
+    monkeypatch.setattr(grid, "_split", downwards)
+    with pytest.raises(ConvergenceError, match="expected them in order"):
+        numerical_delta(gaussian(1.0), 1.0)
 
 
 def test_cells_that_count_too_little_are_caught(monkeypatch):
@@ -258,13 +272,13 @@ def test_cells_that_count_too_little_are_caught(monkeypatch):
     def wrong(*args):
         law = honest(*args)
         cells = law.cells_q
-        return grid.Rounded(
-            law.above, law.cells_p, grid.Tilted(cells.masses, cells.first - 1, cells.log_total)
-        )
+        moved = grid.Tilted(cells.masses, cells.first - 1, cells.log_total)
+        return grid.Rounded(law.above, law.cells_p, moved, law.drift)
 
     assert numerical_delta(laplace(1.0), 0.4).width > 0
     monkeypatch.setattr("dpaudit.accounting.numerical.rounded", wrong)
-    assert numerical_delta(laplace(1.0), 0.4).width == 0  # the lower end passed the upper one
+    with pytest.raises(ConvergenceError, match="expected them in order"):
+        numerical_delta(laplace(1.0), 0.4)
 
 
 def test_the_wrong_direction_of_a_sampled_release_is_caught(monkeypatch):
@@ -284,7 +298,7 @@ def test_the_wrong_direction_of_a_sampled_release_is_caught(monkeypatch):
 def test_coarse_grids_are_wider_and_still_hold(epsilon, count, delta):
     with mpmath.workdps(60):
         exact = binomial_epsilon(epsilon, count, delta)
-        for cells in (64, 500, 2**12):
+        for cells in (256, 500, 2**12):
             event = Sequence((response(epsilon, 0.0, count), response(1e-3)))
             bracket = numerical_epsilon(event, delta, cells)
             assert bracket.upper >= exact * (1 - mpmath.mpf(ULPS))

@@ -1,0 +1,168 @@
+"""Certified inversion: twelve digits where it answers, refused elsewhere, broken ones caught."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpaudit.accounting.gaussian import log_delta
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.inversion import inverted_delta, inverted_epsilon
+from dpaudit.accounting.known_pairs import GaussianPair, LaplacePair
+from dpaudit.accounting.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.proved import NumericalDP
+from dpaudit.errors import ConvergenceError, InvalidArgument
+from dpaudit.events import (
+    ApproximateRelease,
+    ExponentialNormRelease,
+    GaussianRelease,
+    LaplaceRelease,
+    ObjectivePerturbation,
+    PoissonSubsampledGaussian,
+    Sequence,
+)
+
+
+def gaussian(mu, count=1):
+    return GaussianRelease(sensitivity=mu, noise_scale=1.0, count=count)
+
+
+def norm(dimension, shift=0.5, count=50):
+    return ExponentialNormRelease(
+        sensitivity=shift, noise_rate=1.0, dimension=dimension, count=count
+    )
+
+
+EVENTS = [
+    norm(3),
+    norm(10),
+    norm(105),
+    norm(105, shift=20.0),
+    LaplaceRelease(sensitivity=1.0, noise_scale=1.0, count=100),
+    LaplaceRelease(sensitivity=0.1, noise_scale=1.0, count=10_000),
+    PoissonSubsampledGaussian(sampling_ratio=0.01, noise_multiplier=1.0, count=1000),
+    PoissonSubsampledGaussian(sampling_ratio=0.1, noise_multiplier=2.0, count=100),
+    ObjectivePerturbation(
+        sensitivity=0.5, noise_rate=1.0, dimension=105, log_determinant=0.01, count=300
+    ),
+    Sequence((gaussian(1.0), ApproximateRelease(epsilon=0.1, count=100))),
+    Sequence((gaussian(0.5), norm(10, count=5), ApproximateRelease(epsilon=0.2, delta=1e-12))),
+]
+
+
+@pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0, 10.0, 60.0])
+@pytest.mark.parametrize("delta", [0.3, 1e-5, 1e-20, 1e-100, 1e-250])
+def test_gaussian_epsilon_is_bracketed_to_ten_digits(mu, delta):
+    exact = gaussian_guarantee(gaussian(mu)).epsilon(delta)
+    bracket = inverted_epsilon(gaussian(mu), delta)
+    assert bracket.lower <= exact * (1 + 1e-12)
+    assert bracket.upper >= exact * (1 - 1e-12)
+    assert bracket.width <= 1e-10 * exact
+
+
+@given(st.floats(0.05, 20), st.floats(-1, 9))
+@settings(max_examples=60, deadline=None)
+def test_gaussian_delta_is_bracketed(mu, far):
+    epsilon = max(0.0, mu * mu / 2 + far * mu)
+    exact = math.exp(log_delta(mu, epsilon))
+    bracket = inverted_delta(gaussian(mu), epsilon)
+    assert bracket.lower <= exact * (1 + 1e-12)
+    assert bracket.upper >= exact * (1 - 1e-12)
+    assert bracket.width <= 1e-9 * exact
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=str)
+@pytest.mark.parametrize("delta", [1e-3, 1e-9])
+def test_it_agrees_with_the_grid(event, delta):
+    """Two methods that share the pairs' laws and nothing else; both certify their ends."""
+    inverted, grid = inverted_epsilon(event, delta), numerical_epsilon(event, delta)
+    assert inverted.lower <= grid.upper
+    assert grid.lower <= inverted.upper
+    assert inverted.width <= 1e-9 * inverted.upper
+    epsilon = inverted.upper / 2
+    at = inverted_delta(event, epsilon), numerical_delta(event, epsilon)
+    assert at[0].lower <= at[1].upper
+    assert at[1].lower <= at[0].upper
+
+
+@pytest.mark.parametrize(("mu", "epsilon0", "count"), [(1.0, 0.1, 100), (0.3, 1.0, 7)])
+@pytest.mark.parametrize("epsilon", [0.0, 2.0, 6.0])
+def test_gaussian_and_randomised_response_in_fifty_digits(mu, epsilon0, count, epsilon):
+    """Given the responses, the Gaussian loss has to pass what is left: a finite sum."""
+    with mpmath.workdps(50):
+
+        def profile(rest):
+            x = rest / mpmath.mpf(mu)
+            half = mpmath.mpf(mu) / 2
+            return mpmath.ncdf(half - x) - mpmath.exp(rest) * mpmath.ncdf(-half - x)
+
+        truth = 1 / (1 + mpmath.exp(-mpmath.mpf(epsilon0)))
+        exact = mpmath.fsum(
+            mpmath.binomial(count, k)
+            * truth**k
+            * (1 - truth) ** (count - k)
+            * profile(epsilon - (2 * k - count) * mpmath.mpf(epsilon0))
+            for k in range(count + 1)
+        )
+    responses = ApproximateRelease(epsilon=epsilon0, count=count)
+    bracket = inverted_delta(Sequence((gaussian(mu), responses)), epsilon)
+    assert bracket.lower * (1 - 1e-13) <= float(exact) <= bracket.upper * (1 + 1e-13)
+    assert bracket.width <= 1e-9 * float(exact)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ApproximateRelease(epsilon=0.1, count=100),
+        LaplaceRelease(sensitivity=0.1, noise_scale=1.0),
+        norm(2),
+        PoissonSubsampledGaussian(sampling_ratio=0.01, noise_multiplier=1.0),
+    ],
+    ids=str,
+)
+def test_where_the_series_is_too_long_it_refuses_and_the_grid_answers(event):
+    with pytest.raises(ConvergenceError, match="use the numerical accountant"):
+        inverted_epsilon(event, 1e-5)
+    assert NumericalDP(event).epsilon(1e-5) == numerical_epsilon(event, 1e-5).upper
+
+
+def test_a_variation_that_is_too_small_is_caught(monkeypatch):
+    """Negative control: with ten times too little variation the cut is felt."""
+    event = LaplaceRelease(sensitivity=3.0, noise_scale=1.0, count=4)
+    grid = numerical_delta(event, 6.0)
+    monkeypatch.setattr(LaplacePair, "envelope", lambda self, order, u: 1e-30)
+    broken = inverted_delta(event, 6.0)
+    assert broken.upper < grid.lower or broken.lower > grid.upper
+
+
+def test_copies_that_are_forgotten_are_caught(monkeypatch):
+    """Negative control: a short period without its copies gives a wrong lower end."""
+    exact = math.exp(log_delta(1.0, 1.0))
+    monkeypatch.setattr("dpaudit.accounting.inversion._period", lambda *_: 4.0)
+    honest = inverted_delta(gaussian(1.0), 1.0)
+    assert honest.lower <= exact <= honest.upper
+    monkeypatch.setattr("dpaudit.accounting.inversion._Series._copies", lambda *_: 0.0)
+    assert inverted_delta(gaussian(1.0), 1.0).lower > exact
+
+
+def test_an_envelope_bounds_the_characteristic_function():
+    for pair in (GaussianPair(0.7), LaplacePair(1.3)):
+        for order in (0.3, 2.0, 9.0):
+            for u in (0.5, 3.0, 40.0):
+                sizes = abs(pair.characteristic(order, u * np.linspace(1, 31, 500)))
+                assert sizes.max() <= pair.envelope(order, u) * (1 + 1e-12)
+
+
+def test_nothing_released_and_bad_arguments():
+    assert inverted_epsilon(Sequence(()), 1e-5).upper == 0
+    assert inverted_epsilon(gaussian(0.1), 0.2).upper == 0
+    for delta in (0.0, 1.0, -1.0):
+        with pytest.raises(InvalidArgument, match=r"^delta: got"):
+            inverted_epsilon(gaussian(1.0), delta)
+    with pytest.raises(InvalidArgument, match=r"^epsilon: got -1"):
+        inverted_delta(gaussian(1.0), -1.0)
