@@ -10,13 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+    from dpaudit.accounting.proved import proved_guarantee
     from dpaudit.attack import Attack
     from dpaudit.audit.run import audit_case, audit_claim
     from dpaudit.case import AssumptionOutcome, PrivacyCase, Proof, SensitivityCase
     from dpaudit.claims import Claim
     from dpaudit.datasets.dataset import Dataset
     from dpaudit.errors import DpauditError
-    from dpaudit.events import GaussianRelease, Sequence
+    from dpaudit.events import (
+        ApproximateRelease,
+        ExponentialNormRelease,
+        GaussianRelease,
+        LaplaceRelease,
+        ObjectivePerturbation,
+        PoissonSubsampledGaussian,
+        Sequence,
+        ZeroConcentratedRelease,
+    )
     from dpaudit.execution import Executor
     from dpaudit.gaussian_steps import GaussianProcess, GaussianSteps, Step
     from dpaudit.guarantees import (
@@ -32,20 +42,25 @@ if TYPE_CHECKING:
 
 _HOME = {
     "ApproximateDP": "guarantees",
+    "ApproximateRelease": "events",
     "AssumptionOutcome": "case",
     "Attack": "attack",
     "Claim": "claims",
     "Dataset": "datasets.dataset",
     "DpauditError": "errors",
     "Executor": "execution",
+    "ExponentialNormRelease": "events",
     "GaussianDP": "guarantees",
     "GaussianProcess": "gaussian_steps",
     "GaussianRelease": "events",
     "GaussianSteps": "gaussian_steps",
     "Guarantee": "guarantees",
     "HasLaw": "mechanism",
+    "LaplaceRelease": "events",
     "Mechanism": "mechanism",
+    "ObjectivePerturbation": "events",
     "Pair": "neighbours",
+    "PoissonSubsampledGaussian": "events",
     "PrivacyCase": "case",
     "Proof": "case",
     "PureDP": "guarantees",
@@ -56,28 +71,35 @@ _HOME = {
     "Tiltable": "mechanism",
     "TiltedSample": "mechanism",
     "ZeroConcentratedDP": "guarantees",
+    "ZeroConcentratedRelease": "events",
     "audit_case": "audit.run",
     "audit_claim": "audit.run",
     "gaussian_guarantee": "accounting.gaussian_dp",
+    "proved_guarantee": "accounting.proved",
     "relation": "neighbours",
 }
 
 __all__ = [
     "ApproximateDP",
+    "ApproximateRelease",
     "AssumptionOutcome",
     "Attack",
     "Claim",
     "Dataset",
     "DpauditError",
     "Executor",
+    "ExponentialNormRelease",
     "GaussianDP",
     "GaussianProcess",
     "GaussianRelease",
     "GaussianSteps",
     "Guarantee",
     "HasLaw",
+    "LaplaceRelease",
     "Mechanism",
+    "ObjectivePerturbation",
     "Pair",
+    "PoissonSubsampledGaussian",
     "PrivacyCase",
     "Proof",
     "PureDP",
@@ -88,9 +110,11 @@ __all__ = [
     "Tiltable",
     "TiltedSample",
     "ZeroConcentratedDP",
+    "ZeroConcentratedRelease",
     "audit_case",
     "audit_claim",
     "gaussian_guarantee",
+    "proved_guarantee",
     "relation",
 ]
 

@@ -31,6 +31,7 @@ Complex = NDArray[np.complex128]
 Pairs = tuple[Counted, ...]
 
 _NODES, _MOST_BLOCKS, _MOST_STEPS = 256, 40, 40
+_MOST_QUADRATURES = 8
 _SETTLED, _TOLERATED = 1e-12, 1e-8
 
 
@@ -124,6 +125,11 @@ def saddle(pairs: Pairs, epsilon: float) -> float:
     """Return the order at which the integrand is least on the real axis."""
     if beyond_the_grid(pairs):
         raise ConvergenceError("contour: the losses are too small or too large for the integral")
+    if sum(pair.quadrature for pair, _ in pairs) > _MOST_QUADRATURES:
+        raise ConvergenceError(
+            f"contour: more than {_MOST_QUADRATURES} different laws without a closed form are too "
+            "much work; use the numerical accountant"
+        )
 
     def height(log_order: float) -> float:
         order = math.exp(log_order)
@@ -181,7 +187,7 @@ class _Line:
 
 def _step(pairs: Pairs, order: float) -> float:
     """Return a step that resolves the pole next to the line and the peak on it."""
-    u: Array = np.asarray(order * np.geomspace(1e-6, 1e6, 400), dtype=np.float64)
+    u: Array = np.asarray(order * np.geomspace(1e-6, 1e2, 300), dtype=np.float64)
     low = np.flatnonzero(np.abs(_integrand(pairs, order, u)[0]) < 0.6)
     narrow = float(u[low[0]]) if len(low) else order
     return min(order / 6, narrow / 12)

@@ -77,10 +77,14 @@ class Convolved:
     def profile_error(self, order: float) -> float:
         """Return how far any value of the suffix profile may be off: its weights are smaller."""
         t = self.spacing * np.arange(len(self.masses), dtype=np.float64)
-        norm = float(np.linalg.norm(np.exp(-order * t) * np.expm1(-t)))
+        norm = _norm(np.exp(-order * t) * np.expm1(-t))
         top = math.exp(-order * math.log1p(1 / order)) / (1 + order)  # of the weights, at any t
         filtered = _ROUNDING * min(len(self.masses), 1 / -math.expm1(-order * self.spacing))
         return self.astray * top + self.noise * norm + 8 * filtered * top
+
+
+def _norm(values: Array) -> float:
+    return math.sqrt(float(np.sum(values * values)))  # no threads for so little
 
 
 def _filtered(masses: Array, rate: float) -> Array:
@@ -119,11 +123,11 @@ def convolved(
         spectrum *= rfft(folded) ** count
         start += count * part.first
         total += count * part.log_total
-        norm += count * float(np.linalg.norm(folded))
+        norm += count * _norm(folded)
         count_all += count
     masses = np.roll(irfft(spectrum, size), start - first)
     one = 8 * _ROUNDING * math.log2(size)
-    noise = one * norm + (one + 4 * _ROUNDING * count_all) * float(np.linalg.norm(masses))
+    noise = one * norm + (one + 4 * _ROUNDING * count_all) * _norm(masses)
     astray = left_out + _beyond(parts, first, size, spacing, tails)
     total += side * count_all * _QUADRATURE
     return Convolved(masses, first, spacing, total, astray, noise)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import lru_cache
 
 from dpaudit.accounting.exponential_norm import pair_of
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
@@ -46,7 +48,7 @@ def dominating_pairs(event: Event) -> tuple[Counted, ...]:
         if isinstance(whole, GaussianRelease):
             gaussian.append(whole)
         else:
-            pairs.append((_pair(part), part.count))
+            pairs.append((_pair(replace(part, count=1)), part.count))
     mu = gaussian_guarantee(Sequence(tuple(gaussian))).mu
     if mu > 0:
         pairs.insert(0, (GaussianPair(mu), 1))
@@ -85,6 +87,7 @@ def _whole_sample(part: Release) -> Release:
     return part
 
 
+@lru_cache(maxsize=256)  # pairs keep what they worked out about themselves
 def _pair(part: Release) -> DominatingPair | None:
     match part:
         case LaplaceRelease():

@@ -39,6 +39,7 @@ from dpaudit.accounting.pairs import Complex, Continuous
 Array = NDArray[np.float64]
 
 _MARGIN = 1.05  # of a maximum over a fine grid
+_FAR = 1e9  # beyond it the library has no value
 
 
 def pair_of(shift: float, dimension: int) -> ExponentialNormPair | LaplacePair:
@@ -71,6 +72,11 @@ class ExponentialNormPair(Continuous):
 
     shift: float
     dimension: int
+
+    @property
+    def quadrature(self) -> bool:
+        """There is a closed form."""
+        return False
 
     @property
     def largest(self) -> float:
@@ -162,13 +168,17 @@ def _log_0f1(b: float, y: Array) -> Array:
         logs = gammaln(b) - (b - 1) * np.log(size / 2) + np.log(scaled) + size
     small = ~(scaled > 1e-290) | (size < 1e-3)
     if small.any():
-        series = np.array([_log_series(b, float(one)) for one in np.ravel(size)])
-        logs = np.where(small, series.reshape(size.shape), logs)
+        logs = np.array(logs)
+        logs[small] = [_log_series(b, float(one)) for one in size[small]]
     return np.asarray(logs)
 
 
 def _log_series(b: float, y: float) -> float:
     """Return ``log sum_k (y^2/4)^k / ((b)_k k!)``, from the terms around the largest."""
+    if y > _FAR:  # Bessel's I as its first terms have it; what is left is below 1e-12 of y
+        order = b - 1
+        log_i = y - math.log(2 * math.pi * y) / 2 - (4 * order * order - 1) / (8 * y)
+        return float(gammaln(b)) - order * math.log(y / 2) + log_i
     square = y * y / 4
     if square == 0:
         return 0.0

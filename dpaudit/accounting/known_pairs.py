@@ -29,6 +29,11 @@ class GaussianPair(Continuous):
     mu: float
 
     @property
+    def quadrature(self) -> bool:
+        """There is a closed form."""
+        return False
+
+    @property
     def largest(self) -> float:
         """Infinite."""
         return math.inf
@@ -80,6 +85,11 @@ class LaplacePair(Continuous):
     """
 
     shift: float
+
+    @property
+    def quadrature(self) -> bool:
+        """There is a closed form."""
+        return False
 
     @property
     def largest(self) -> float:
@@ -165,6 +175,11 @@ class RandomizedResponsePair(DominatingPair):
 
     epsilon: float
     delta: float = 0.0
+
+    @property
+    def quadrature(self) -> bool:
+        """There is a closed form."""
+        return False
 
     @property
     def infinite_mass(self) -> float:

@@ -91,6 +91,11 @@ class DominatingPair(ABC):
         """Return the share of atoms in the finite part of P tilted by ``exp(order L)``."""
         return 0.0
 
+    @property
+    def quadrature(self) -> bool:
+        """Whether `characteristic` has no closed form and takes a quadrature."""
+        return True
+
     def variation(self, order: float) -> float:
         """Return a bound on the total variation of the tilted density of the rest of P."""
         return np.inf
