@@ -54,10 +54,11 @@ from algorithms.consensus_law import published_update_bound
 from algorithms.consensus_process import State
 from algorithms.consensus_views import PenaltyPerturbation, PrimalPerturbation
 from algorithms.graphs import Graph
+from algorithms.instances import instance
 from algorithms.margin_problem import TOLERANCE, MarginProblem
 from algorithms.node_records import check_records
 from algorithms.recycled import Recycled
-from algorithms.schedules import Constant, Schedule, as_schedule
+from algorithms.schedules import Constant, Schedule, as_schedule, table_of
 from algorithms.smooth_losses import LOGISTIC, SmoothLoss
 from algorithms.solvers import minimise
 from dpaudit.datasets.dataset import Dataset
@@ -78,13 +79,14 @@ class ConsensusADMM:
     iterations
         ``T``.
     penalty
-        ``eta_i(t)``; Theorem 3.1 asks that it does not fall and is at least theta.
+        ``eta_i(t)``, a number or a schedule; Theorem 3.1 asks that it does not fall and is at least
+        theta.
     dual_step
         ``theta``: a number, as the paper analyses it, or a schedule ``theta_i(t)`` (section 5.1).
         One that differs between nodes moves the limit: ``sum_i lambda_i / theta_i`` stays 0, so a
         consensus is the minimiser of ``sum_i O_i / theta_i``.
     noise_rate
-        ``alpha_i(t)``: the larger, the less noise; None for no noise.
+        ``alpha_i(t)``, a number or a schedule: the larger, the less noise; None for no noise.
     loss_weight
         ``C``.
     regulariser_weight
@@ -114,9 +116,9 @@ class ConsensusADMM:
 
     graph: Graph
     iterations: int
-    penalty: Schedule = field(default_factory=lambda: Constant(0.5))
+    penalty: float | Schedule = field(default_factory=lambda: Constant(0.5))
     dual_step: float | Schedule = 0.5
-    noise_rate: Schedule | None = None
+    noise_rate: float | Schedule | None = None
     loss_weight: float = 1.0
     regulariser_weight: float = 1e-2
     loss: SmoothLoss = LOGISTIC
@@ -127,6 +129,8 @@ class ConsensusADMM:
         check.positive("loss_weight", self.loss_weight)
         check.non_negative("regulariser_weight", self.regulariser_weight)
         check.positive("tolerance", self.tolerance)
+        instance("graph", self.graph, Graph, "a Graph")
+        instance("loss", self.loss, SmoothLoss, "a SmoothLoss")
         if self.graph.nodes < 2:
             expected = "at least two nodes: without a neighbour there is no penalty to perturb"
             raise InvalidArgument("graph", Shown("1 node"), expected)
@@ -160,21 +164,23 @@ class ConsensusADMM:
     @cached_property
     def stretch(self) -> Array:
         """``2 eta_i(t) V_i``, shape ``(T, N)``."""
-        penalties = self.penalty.values(self.iterations, self.graph.nodes)
+        penalties = self._table("penalty", self.penalty)
         return np.asarray(2 * penalties * self.graph.degrees)
 
     @cached_property
     def dual_steps(self) -> Array:
         """``theta_i(t)``, shape ``(T, N)``."""
-        steps = as_schedule("dual_step", self.dual_step)
-        return steps.values(self.iterations, self.graph.nodes)
+        return self._table("dual_step", self.dual_step)
 
     @cached_property
     def rates(self) -> Array | None:
         """``alpha_i(t)``, shape ``(T, N)``; None without noise."""
         if self.noise_rate is None:
             return None
-        return self.noise_rate.values(self.iterations, self.graph.nodes)
+        return self._table("noise_rate", self.noise_rate)
+
+    def _table(self, name: str, value: float | Schedule) -> Array:
+        return table_of(name, value, self.iterations, self.graph.nodes)
 
     def problem(self, dataset: Dataset, iteration: int, node: int) -> MarginProblem:
         """Return what the node minimises in this iteration, counted from 1, besides the pull."""
@@ -194,6 +200,7 @@ class ConsensusADMM:
 
     def start(self, dataset: Dataset, trials: int) -> State:
         """Return the state before the first iteration: all models and duals at 0."""
+        check.integer("trials", trials, least=0)
         zero = np.zeros((trials, dataset.nodes, dataset.dimension))
         return State(zero, zero, zero, iteration=1)
 

@@ -1,6 +1,9 @@
 """What the private variants of consensus ADMM share: the process they run and how it is replayed.
 
-Notation as in `algorithms.consensus`.
+A `ConsensusProcess` is zhang2018's Algorithm 1 cut into its lines: `pull` and `minimise` are eq.
+(25) without its noise, `next_noise` is that of eq. (24), `advance` is eq. (11). `replay` goes along
+Definition 4.1's output, all that is exchanged in T iterations. Notation as in
+`algorithms.consensus`.
 """
 
 from __future__ import annotations
@@ -109,6 +112,10 @@ def replay(
     if transcripts.shape[1:] != expected:
         given = Shown(f"shape {transcripts.shape}")
         raise InvalidArgument("transcripts", given, f"shape (R, {', '.join(map(str, expected))})")
+    finite = np.isfinite(transcripts).all(axis=(1, 2, 3))
+    if not finite.all():
+        name = f"transcripts[{int(np.argmin(finite))}]"
+        raise InvalidArgument(name, Shown("a number that is not finite"), "finite numbers")
     state = algorithm.start(datasets[0], len(transcripts))
     for broadcast in np.moveaxis(transcripts, 1, 0):
         yield state, broadcast

@@ -1,6 +1,8 @@
 r"""What is broadcast by penalty and by primal perturbation, and the law of it.
 
-Transcripts are all broadcasts ``f_i(t)``, shape ``(R, T, N, d)``. In each class ``privacy_loss`` is
+Penalty perturbation is zhang2018's Algorithm 1, eq. (24)-(25), with the densities of Appendix D,
+eq. (58)-(61); primal perturbation is in its section 2.4. Transcripts are Definition 4.1's output,
+all broadcasts ``f_i(t)``, shape ``(R, T, N, d)``. In each class ``privacy_loss`` is
 exact: only the node that holds the differing record contributes, all else being a function of past
 broadcasts. Notation as in `algorithms.consensus`.
 """
@@ -26,6 +28,7 @@ from algorithms.norm_noise import uniforms
 from algorithms.solvers import minimise
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.neighbours import Pair
+from dpaudit.residuals import located
 
 Array = NDArray[np.float64]
 
@@ -121,14 +124,15 @@ class PrimalPerturbation:
     def privacy_loss(self, transcripts: Array, pair: Pair[Dataset]) -> Array:
         """Return ``sum_t alpha (||f - f*^|| - ||f - f*||)`` at the node, shape ``(R,)``."""
         algorithm, node = self.algorithm, Differing.of(pair).node
+        rows = pair.dataset.rows_of(node)
         loss = np.zeros(len(transcripts))
         for state, broadcast in replay(algorithm, transcripts, pair.dataset, pair.neighbour):
             pull = algorithm.pull(state)[:, node]
             problem = algorithm.problem(pair.dataset, state.iteration, node)
-            exact, other = (
-                minimise(problem, pull, data.signed_records[data.rows_of(node)]).models
-                for data in (pair.dataset, pair.neighbour)
-            )
+            with located(f"iteration {state.iteration}, node {node}"):
+                exact = minimise(problem, pull, pair.dataset.signed_records[rows]).models
+                with located("neighbour"):
+                    other = minimise(problem, pull, pair.neighbour.signed_records[rows]).models
             rate = noise_rates(algorithm)[state.iteration - 1, node]
             loss += rate * norm_gain(broadcast[:, node] - exact, exact - other)
         return loss

@@ -20,8 +20,15 @@ Notation: paper, code, meaning, shape (R trials, n nodes, d features, T iteratio
 
 with ``L_i(w) = (1/m_i) sum l(b a'w) + (lambda/n) ||w||^2 / 2``. It is no special case of
 `algorithms.multistep` with one inner step: the consensus variable is the server's, not an average
-over edges. The releases are Gaussian given the past, so its law is that of a `GaussianSteps`. The
-article is not among this project's papers; the update is the one its successor refers to.
+over edges. The releases are Gaussian given the past, so its law is that of a `GaussianSteps`.
+
+The article is not among this project's papers, so no equation of it is cited. What Huang & Gong say
+of it: section 6.3, "an approximate augmented Lagrangian function with time-varying Gaussian noise
+addition"; section 3.1, that it approximates the objective as they do, for which they have eq. (11)
+and (12); section 5.3, that it is their baseline (5). The update above minimises such an
+approximation, with the noise of their eq. (14) and the sensitivity of their Lemma 5, eq. (16), for
+a curvature of rho + 1/eta in place of 2 rho V + eta. That a server takes the average, they do not
+say.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""One scalar problem per sample and trial, all at once: the z-update of eq. (8).
+r"""One scalar problem per sample and trial, all at once: the z-update, hu2020's eq. (8).
 
     z = argmin  weight l(z; b) + penalty z^2 / 2 - linear z
 
@@ -137,11 +137,15 @@ times the largest concavity of the sigmoid loss: below it a sample may have seve
         return solution
 
     def _report(self, solution: Array, labels: Array, linear: Array) -> None:
-        """Report distances from the minimiser, bounded by strong convexity, besides rounding."""
-        slope, curvature = self._derivatives(solution, labels, linear)
-        rounding = _ROUNDING * (np.abs(linear) + curvature * np.abs(solution) + self.weight)
+        """Report distances from the minimiser, bounded by strong convexity.
+
+        What the slope's own rounding may account for is taken off, as `tolerance` says.
+        """
+        slope, _ = self._derivatives(solution, labels, linear)
+        steepest = self.penalty + self.weight * self.loss.curvature_range[1]
+        rounding = _ROUNDING * (np.abs(linear) + steepest * np.abs(solution) + self.weight)
         distance = np.maximum(np.abs(slope) - rounding, 0) / self.least_curvature
-        report("z-update", distance, tolerance=self.tolerance, measure="distance")
+        report("z-update", distance, tolerance=self.tolerance, measure="distance beyond rounding")
 
     def _solve(self, linear: Array, labels: Array, point: Array) -> NDArray[np.intp]:
         """Move ``point`` to the minimisers in place; return the entries that did not get there."""

@@ -1,6 +1,8 @@
 r"""FDML (Hu et al., KDD 2019): synchronous mini-batch SGD over vertically split features.
 
-The baseline of hu2020's Figures 1 and 2. In a step, for the samples B of a batch,
+The baseline of hu2020's section 5 and its Figures 1 and 2, on the risk of eq. (1); the article is
+not among this project's papers, the update is a gradient step on that risk. In a step, for the
+samples B of a batch,
 
     every party sends its local predictions           D_{m,B} x_m
     the centre sums them and returns                  l'(S_B),   S_B = sum_m D_{m,B} x_m
@@ -23,9 +25,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 import dpaudit._validate as check
+from algorithms.instances import instance
 from algorithms.vertical import Risk, check_blocks, column_slices, parties
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import ConvergenceError, InvalidArgument
 
 Array = NDArray[np.float64]
 
@@ -67,6 +70,7 @@ class FDML:
 
     def __post_init__(self) -> None:
         check_blocks(self.block_sizes)
+        instance("risk", self.risk, Risk, "a Risk")
         check.integer("epochs", self.epochs, least=1)
         check.positive("step_size", self.step_size)
         check.non_negative("decay", self.decay)
@@ -79,20 +83,29 @@ class FDML:
         return np.stack(list(self.iterates(dataset, trials, rng)), axis=1)
 
     def iterates(self, dataset: Dataset, trials: int, rng: Generator) -> Iterator[Array]:
-        """Yield the models after every epoch, shape ``(R, d)``."""
+        """Yield the models after every epoch, shape ``(R, d)``.
+
+        Raises
+        ------
+        ConvergenceError
+            The steps are too long for the risk: a trial's models have left all bounds.
+        """
+        check.integer("trials", trials, least=0)
         parties(dataset, self.block_sizes)
         self.risk.check(dataset)
         models = self.start_scale * rng.standard_normal((trials, dataset.dimension))
         samples, step = len(dataset.labels), 0
         size = min(self.batch_size or samples, samples)
-        for _ in range(self.epochs):
+        for epoch in range(1, self.epochs + 1):
             if size < samples:
                 order = rng.permuted(np.tile(np.arange(samples), (trials, 1)), axis=1)
             for first in range(0, samples, size):
                 batch = None if size == samples else order[:, first : first + size]
                 rate = self.step_size / math.sqrt(1 + self.decay * step)
-                models = models - rate * self.gradient(models, dataset, batch)
+                with np.errstate(over="ignore", invalid="ignore"):  # refused below
+                    models = models - rate * self.gradient(models, dataset, batch)
                 step += 1
+            _require_finite(models, epoch)
             yield models
 
     def gradient(self, models: Array, dataset: Dataset, batch: NDArray[np.intp] | None) -> Array:
@@ -114,6 +127,15 @@ class FDML:
         for columns in column_slices(self.block_sizes):
             gradient[:, columns] += _transposed(rows[..., columns], slopes)
         return gradient
+
+
+def _require_finite(models: Array, epoch: int) -> None:
+    finite = np.isfinite(models).all(axis=1)
+    if not finite.all():
+        raise ConvergenceError(
+            f"epoch {epoch}: FDML: trial {int(np.argmin(finite))} has diverged, "
+            "expected finite models: a smaller step_size, or a larger decay"
+        )
 
 
 def _product(rows: Array, models: Array) -> Array:

@@ -1,4 +1,8 @@
-"""Gradients of margin losses at every node and for every trial at once."""
+"""Gradients of margin losses at every node and for every trial at once.
+
+What multi-step DP-ADMM needs of the data: the loss part of ``grad L_i`` in its eq. (12) and (18),
+L_i as in eq. (26), over all of a node's records or over the batch of Note 1 to its Algorithm 1.
+"""
 
 from __future__ import annotations
 

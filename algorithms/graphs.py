@@ -1,4 +1,8 @@
-"""Connected graphs of nodes, as adjacency matrices built and checked by networkx."""
+"""Connected graphs of nodes, as adjacency matrices built and checked by networkx.
+
+The network ``G(N, E)`` of zhang2018's section 2.1. `Graph.adjacency` is the A and `Graph.degrees`
+the diagonal ``V_i`` of the D in its eq. (13)-(14); ``D - A`` is the Laplacian.
+"""
 
 from __future__ import annotations
 

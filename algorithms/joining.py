@@ -1,8 +1,19 @@
-"""From keyed tables to `JoinedTables`: the join itself, by pandas, with its refusals."""
+"""From keyed tables to `JoinedTables`: the join itself, by pandas, with its refusals.
+
+TablePuppet takes the join as done: eq. (26) of its appendix uses the mappings ``p_i(j)``, the tuple
+of table i in row j of the join. `join` computes them, and so ``G_i(j)`` of section "Computation
+reduction" and its size, eq. (37), from keys that the owners share.
+
+Keys are compared as Python compares them, value by value, so a column must not hold what compares
+by accident: all its keys are of one kind (`_kind`), on both sides of a join, and none is missing.
+Otherwise a missing key would match the word "nan" once both are strings, and the integers 2**53
+and 2**53 + 1 both match the float 2.0**53.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import numbers
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +22,17 @@ from numpy.typing import ArrayLike, NDArray
 
 import dpaudit._validate as check
 from algorithms.joined_tables import JoinedTables
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, Shown, shorten
 
 Array = NDArray[np.float64]
+Keys = NDArray[np.object_]
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "bool": (bool, np.bool_),
+    "int": (numbers.Integral,),
+    "float": (numbers.Real,),
+    "str": (str,),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +51,8 @@ class KeyedTable:
     Raises
     ------
     InvalidArgument
-        A feature is not finite, a key is missing, or lengths do not fit.
+        A feature is not finite, a key is missing or of another kind than the first, or lengths do
+        not fit.
     """
 
     name: str
@@ -49,11 +69,11 @@ class KeyedTable:
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "keys", keys)
 
-    def _key(self, name: str, values: ArrayLike, tuples: int) -> NDArray[np.generic]:
+    def _key(self, name: str, values: ArrayLike, tuples: int) -> Keys:
         what = f"key {name!r} of table {self.name!r}"
         if not isinstance(name, str):
             raise InvalidArgument("key column", name, "a name")
-        column = np.asarray(values)
+        column = _objects(values)
         if column.shape != (tuples,):
             expected = f"one value for each of the {tuples} tuples"
             raise InvalidArgument(what, Shown(f"shape {column.shape}"), expected)
@@ -61,7 +81,37 @@ class KeyedTable:
         if missing.any():
             row = int(np.argmax(missing))
             raise InvalidArgument(f"{what}, tuple {row}", column[row], "a key, not a missing value")
+        for row, value in enumerate(column):
+            if not isinstance(value, Hashable) or _kind(value) != _kind(column[0]):
+                expected = f"hashable keys of one kind: tuple 0 has {_with_kind(column[0])}"
+                raise InvalidArgument(f"{what}, tuple {row}", Shown(_with_kind(value)), expected)
         return column
+
+
+def _objects(values: ArrayLike) -> Keys:
+    """Return the values one by one, before numpy finds a common type for them."""
+    column = np.asarray(values) if hasattr(values, "dtype") else np.asarray(values, dtype=object)
+    if column.ndim == 1:  # pandas keeps times as times, where numpy makes them integers
+        column = np.asarray(pd.Series(column, dtype=object), dtype=object)
+    return column
+
+
+def _kind(value: object) -> str:
+    """Return what kind of key this is: keys of two kinds are never equal on purpose.
+
+    Examples
+    --------
+    >>> [_kind(value) for value in (True, 1, np.int8(1), 1.0, "1")]
+    ['bool', 'int', 'int', 'float', 'str']
+    """
+    for kind, types in _KINDS.items():
+        if isinstance(value, types):
+            return kind
+    return type(value).__name__
+
+
+def _with_kind(value: object) -> str:
+    return f"{shorten(value)} ({_kind(value)})"
 
 
 def join(
@@ -89,7 +139,8 @@ def join(
     Raises
     ------
     InvalidArgument
-        A table shares no key, holds one twice, or lacks one that a row needs.
+        A table shares no key, holds one twice, lacks one that a row needs, or has keys of another
+        kind.
 
     Examples
     --------
@@ -119,7 +170,9 @@ def join(
 
 def _frame(table: KeyedTable, number: int) -> pd.DataFrame:
     """Return a table's keys and, in a column named by the table's number, its tuple numbers."""
-    frame = pd.DataFrame(dict(table.keys))
+    frame = pd.DataFrame(
+        {key: pd.Series(column, dtype=object) for key, column in table.keys.items()}
+    )
     frame[number] = np.arange(len(table.features))
     return frame
 
@@ -138,11 +191,12 @@ def _extended(
     if twice.any() and not many_to_many:
         given = _shown(other, shared, int(np.argmax(twice)), "twice")
         raise InvalidArgument(f"keys of {what}", given, "every key once, or many_to_many=True")
-    try:
-        merged = frame.merge(other, on=shared, how="left")
-    except ValueError:
-        expected = "keys of one type on both sides"
-        raise InvalidArgument(f"keys of {what}", Shown(f"{shared}"), expected) from None
+    for key in shared:
+        before, value = frame[key].iloc[0], other[key].iloc[0]
+        if _kind(before) != _kind(value):
+            expected = f"keys of one kind: a table before it has {_with_kind(before)}"
+            raise InvalidArgument(f"keys of {what}", Shown(f"{key}={_with_kind(value)}"), expected)
+    merged = frame.merge(other, on=shared, how="left")
     lost = merged[number].isna()
     if lost.any():
         given = _shown(merged, shared, int(np.argmax(lost)), f"not there ({int(lost.sum())} rows)")

@@ -2,7 +2,9 @@
 
 Such an update is ``(... - grad L_i(w)) / curvature`` with ``L_i`` the mean loss of the node's
 records, so that one record moves it by its own slope alone: `algorithms.multistep` and
-`algorithms.dp_admm_2019`, which differ in the curvature.
+`algorithms.dp_admm_2019`, which differ in the curvature. In multi-step DP-ADMM (Huang & Gong) the
+linearised objective is eq. (12), the update (13a), how far a record moves it eq. (16)-(19) of Lemma
+5, and the proximal weights are those of Theorem 7, eq. (23).
 """
 
 from __future__ import annotations

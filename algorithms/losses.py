@@ -1,7 +1,10 @@
 """Margin losses: convex functions of ``margin = b * a'w``, with the slope they never exceed.
 
 For a record ``(a, b)`` with ``||a|| <= 1`` and ``b`` in {-1, +1}, the loss ``w -> l(b a'w)`` has
-gradient ``l'(margin) * b a``, so a bound on ``|l'|`` is a Lipschitz constant of the loss.
+gradient ``l'(margin) * b a``, so a bound on ``|l'|`` is a Lipschitz constant of the loss: the
+``c_1`` of Huang & Gong's Lemma 5, the 1 in zhang2018's Assumption 4. The margin form is that of
+zhang2018's eq. (1); the logistic loss is Huang & Gong's eq. (25). The others are in no paper's
+equations.
 """
 
 from __future__ import annotations

@@ -2,7 +2,10 @@ r"""The problem of one node: a margin loss over its records plus a quadratic, an
 
     f -> weight sum_n l(u_n'f) + curvature ||f||^2 / 2 - linear'f
 
-The records u_n are shared by the trials, ``linear`` is not.
+The records u_n are shared by the trials, ``linear`` is not. With ``u_n = y_n x_n``, weight C/B_i
+and curvature ``rho/N + 2 eta_i V_i`` it is what a node minimises in zhang2018's eq. (10) and (25)
+(`algorithms.consensus` spells ``linear`` out); eq. (12) says that its gradient is 0. `hessians`
+divided by ``2 eta_i V_i`` are the Jacobians in Appendix D's eq. (60), up to their sign.
 """
 
 from __future__ import annotations

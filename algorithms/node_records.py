@@ -1,4 +1,8 @@
-"""What an algorithm with a margin loss asks of the records its nodes hold."""
+"""What an algorithm with a margin loss asks of the records its nodes hold.
+
+Labels of -1 and 1 as in zhang2018's section 2.1, and norms of at most 1 as its Theorem 4.1 and the
+Lemma 5 of Huang & Gong take for granted or ask for.
+"""
 
 from __future__ import annotations
 

@@ -1,13 +1,18 @@
-r"""Batched solvers for a party's update where it has no closed form.
+r"""Batched solvers for a party's update: hu2020's eq. (6), the same as hu2019's (6).
 
 Every trial r minimises, over ``||x|| <= radius``,
 
     x' K x / 2 + q_r' x + lasso ||x||_1
 
-with one matrix K for all trials. Without a lasso part the ball leaves one scalar equation a trial
-(`ridge_in_ball`); otherwise FISTA with restarts (`minimise`; Beck & Teboulle 2009, O'Donoghue &
-Candes 2015) on K, whose steps cost one product ``(R, d) (d, d)``. Trials that are done leave the
-batch.
+with one matrix K for all trials; in eq. (6) it is ``rho D'D`` plus lambda times the regulariser's
+ridge part on the diagonal, the ball is X_m, and q is ``D'(y + rho s)``. Without a lasso part the
+ball leaves one scalar equation a trial (`ridge_in_ball`); otherwise FISTA with restarts
+(`minimise`; Beck & Teboulle 2009, O'Donoghue & Candes 2015) on K, whose steps cost one product
+``(R, d) (d, d)``. Trials that are done leave the batch.
+
+Closed forms are held to the same residual (`require_stationary`). It can be out of reach where K is
+nearly singular: with columns ``a`` and ``a + eps b`` and no ridge the minimiser is of size 1/eps,
+and rounding its entries leaves a gradient of about ``1e-16 / eps``.
 """
 
 from __future__ import annotations
@@ -74,10 +79,14 @@ class Quadratic:
         It is the largest entry of the proximal gradient, ``smoothness |x - step(x)|``, relative to
         the largest entry of the linear term or to ``lasso``.
         """
-        gradient = self.smoothness * np.abs(points - self.step(points, linear))
-        scale = np.maximum(self.lasso, np.abs(linear).max(axis=1, initial=0.0))
-        scale[scale == 0] = self.smoothness
-        return np.asarray(gradient.max(axis=1, initial=0.0) / scale)
+        gradient = self.smoothness * (points - self.step(points, linear))
+        return _relative(gradient, linear, self.lasso, self.smoothness)
+
+
+def _relative(gradient: Array, linear: Array, lasso: float, smoothness: float) -> Array:
+    scale = np.maximum(lasso, np.abs(linear).max(axis=1, initial=0.0))
+    scale[scale == 0] = smoothness
+    return np.asarray(np.abs(gradient).max(axis=1, initial=0.0) / scale)
 
 
 def minimise(problem: Quadratic, linear: Array, start: Array) -> Array:
@@ -117,20 +126,53 @@ def minimise(problem: Quadratic, linear: Array, start: Array) -> Array:
             if not left.any():
                 return solution
             if count == problem.most_steps or np.isnan(residual).any():
-                raise _not_converged(problem, todo[left], residual[left], count)
+                raise _not_converged(problem.tolerance, todo[left], residual[left], count)
             todo, linear, momentum = todo[left], linear[left], momentum[left]
             current, ahead = current[left], ahead[left]
         current, ahead, momentum = _accelerated(problem, linear, current, ahead, momentum)
         count += 1
 
 
+def require_stationary(
+    solution: Array,
+    gradient: Array,
+    linear: Array,
+    smoothness: float,
+    radius: float | None,
+    tolerance: float,
+) -> None:
+    """Hold solutions of a closed form to the residual of `Quadratic`, without lasso; report it.
+
+    Parameters
+    ----------
+    solution, gradient, linear
+        The models, ``K x + q`` at them, and q; shape ``(R, d)`` each.
+    smoothness, radius, tolerance
+        As in `Quadratic`.
+
+    Raises
+    ------
+    ConvergenceError
+        A trial's residual is above the tolerance: rounding, where K is ill-conditioned.
+    """
+    if radius is not None:
+        moved = project(solution - gradient / smoothness, radius)
+        gradient = smoothness * (solution - moved)
+    residual = _relative(gradient, linear, 0.0, smoothness)
+    left = ~(residual <= tolerance)
+    if left.any():
+        raise _not_converged(tolerance, np.flatnonzero(left), residual[left])
+    report("x-update", residual, tolerance=tolerance, measure=_MEASURE)
+
+
 def _not_converged(
-    problem: Quadratic, trials: NDArray[np.intp], residual: Array, steps: int
+    tolerance: float, trials: NDArray[np.intp], residual: Array, steps: int | None = None
 ) -> ConvergenceError:
+    after = "in closed form" if steps is None else f"after {steps} steps"
     worst = int(np.argmax(np.where(np.isnan(residual), np.inf, residual)))
     return ConvergenceError(
-        f"x-update: trial {trials[worst]} is at residual {residual[worst]:.1e} after {steps} steps "
-        f"(trials not converged: {len(trials)}), expected at most {problem.tolerance:.1e}"
+        f"x-update: trial {trials[worst]} is at residual {residual[worst]:.1e} {after} "
+        f"(trials not converged: {len(trials)}), expected at most {tolerance:.1e}"
     )
 
 

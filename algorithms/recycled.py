@@ -1,6 +1,8 @@
 r"""Recycled ADMM (Zhang, Khalili & Liu 2019): half of the iterations reuse what is revealed.
 
-Notation as in `algorithms.consensus`. The article is not among this project's papers; the update is
+Odd iterations are zhang2018's eq. (24)-(25), all have its dual update (11); what an odd broadcast
+reveals is its stationarity condition, eq. (58) of Appendix D. Notation as in
+`algorithms.consensus`. The article is not among this project's papers; the update is
 derived from the linearised problem that `Recycled` states.
 """
 

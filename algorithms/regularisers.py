@@ -1,4 +1,8 @@
-"""Regularisers: a ridge and a lasso part, and the proximal map with a ball around it."""
+"""Regularisers: a ridge and a lasso part, and the proximal map with a ball around it.
+
+``R`` and ``X_m`` of hu2020's eq. (1) and (2): separable as the text below (2) asks for, and the
+ball as the convex set. `L2` is also zhang2018's ``R(f) = ||f||^2 / 2`` of section 5.
+"""
 
 from __future__ import annotations
 

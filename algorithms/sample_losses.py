@@ -1,8 +1,9 @@
 """Losses of one sample: functions of the prediction z and the label, with two derivatives.
 
-The central node of a vertically split problem sees one prediction per sample and solves a scalar
-problem in it, so it needs slope and curvature by z. Labels are -1 or +1; the squared loss takes any
-number. With ``m = b z``:
+They are the ``l_i(D^i x, Y_i)`` of hu2020's section 2. The central node sees one prediction per
+sample and solves a scalar problem in it, eq. (8), so it needs slope and curvature by z. hu2019 asks
+for a Lipschitz slope (its Assumption 1.1) and allows losses that are not convex. Labels are -1 or
++1; the squared loss takes any number. With ``m = b z``:
 
 | name           | l(z; b)                                     | curvature              | convex |
 |----------------|---------------------------------------------|------------------------|--------|

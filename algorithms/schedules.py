@@ -1,13 +1,14 @@
 """How a parameter goes over iterations and nodes: eta_i(t), theta_i(t), alpha_i(t).
 
-All three schedules of zhang2018's section 5 are here: constant, geometric, and any given table.
+They enter zhang2018's eq. (10), (11) and (24). All three schedules of its section 5 are here:
+constant, geometric, and any given table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,7 +41,7 @@ class Constant:
     value: float
 
     def __post_init__(self) -> None:
-        check.positive("value", self.value)
+        check.positive("Constant.value", self.value)
 
     def values(self, iterations: int, nodes: int) -> Array:
         """Return the numbers, shape ``(T, n)``."""
@@ -119,9 +120,27 @@ def as_schedule(name: str, value: float | Schedule) -> Schedule:
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: dual_step: got 0.0, expected a finite number above 0
     """
-    if hasattr(value, "values"):
-        return value
+    if callable(getattr(value, "values", None)) and not isinstance(value, type | Mapping):
+        return cast(Schedule, value)
     return Constant(check.positive(name, value))
+
+
+def table_of(name: str, value: float | Schedule, iterations: int, nodes: int) -> Array:
+    """Return the numbers of a schedule, shape ``(T, n)``; a refusal names the parameter.
+
+    Examples
+    --------
+    >>> table_of("penalty", Given(((0.5, 1.0),)), 2, 2)
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: penalty.table: got shape (1, 2), expected at least 2 rows of \
+2 numbers
+    """
+    try:
+        return as_schedule(name, value).values(iterations, nodes)
+    except InvalidArgument as error:
+        if error.name == name:
+            raise
+        raise InvalidArgument(f"{name}.{error.name}", error.value, error.expected) from None
 
 
 def _one_or_each(name: str, value: float | Sequence[float]) -> float | tuple[float, ...]:

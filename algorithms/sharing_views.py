@@ -1,4 +1,9 @@
-"""A run of ADMM sharing, iteration by iteration, and what is seen of it where no law is offered."""
+"""A run of ADMM sharing, iteration by iteration, and what is seen of it where no law is offered.
+
+An `Iterate` is one turn of hu2020's Algorithm 1: eq. (6) gives its models, (7) the perturbed ones,
+(8) and (9) the centre's state. The views are its lines 6 (messages), 6 and 12 (the network), and
+the models of eq. (6), which no party sends.
+"""
 
 from __future__ import annotations
 

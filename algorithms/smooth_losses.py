@@ -1,5 +1,8 @@
 """Margin losses with a second derivative: what an exact minimiser and a change of variables need.
 
+The loss of zhang2018's eq. (1) as its argmins (10) and (25) and the determinants of eq. (60),
+Appendix D, use it; its section 5 takes the logistic one.
+
 | name           | l(m)                                     | slope in  | curvature in | l'' jumps |
 |----------------|------------------------------------------|-----------|--------------|-----------|
 | logistic       | log(1 + exp(-m))                         | (-1, 0)   | (0, 1/4]     | no        |

@@ -1,21 +1,22 @@
-r"""Smooth strongly convex argmins, one for every trial, all at once.
+r"""Smooth strongly convex argmins, one for every trial, all at once: zhang2018's eq. (10) and (25).
 
     f = argmin  weight sum_n l(u_n'f) + curvature ||f||^2 / 2 - linear'f
 
 The records u_n are shared by the trials, ``linear`` is not. A pass costs two matrix products for
 all trials that are left. It takes a chord-Newton step: the Hessian is that of the best linear
 model of the gradient over the trials (their mean Hessian), factored once. Steps are accelerated by
-Anderson's multisecant correction over the last few passes, trial by trial.
+Anderson's multisecant correction over the last few passes, trial by trial. Trials that are left
+after 40 passes take Newton steps with Hessians of their own (`algorithms.newton`).
 
-Trials that are left after 40 passes take Newton steps with Hessians of their own, halved after a
-failure: the norm of the gradient falls along them, in any metric.
-
-What makes it converge: with ``K >= Hessian`` everywhere (l'' replaced by its maximum), the merit
-``sqrt(g' K^-1 g)`` of the gradient g falls by the factor ``1 - m`` at least in a step ``-K^-1 g``,
-where ``m`` is the least eigenvalue of ``K^-1`` times ``curvature``. A step that does not reach half
-of that is taken back and followed by such a step, so every second pass gains at least ``1 - m / 2``
-on every trial. A trial leaves when its gradient is small against its terms; then it is within
-``residual / curvature`` of the minimiser.
+What makes it converge is the second phase: along every Newton step the objective falls by a share
+that depends on the problem alone, whatever the first phase left, and where the gradient is
+piecewise linear it ends after finitely many steps. The first phase is for speed. It cannot lose:
+with ``K >= Hessian`` everywhere (l'' replaced by its maximum), a step that does not lower
+``sqrt(g' K^-1 g)`` enough, g the gradient, is taken back and followed by the step ``-K^-1 g``. A
+trial leaves when its gradient is small against its terms; then it is within ``residual /
+curvature`` of the minimiser. Not every problem is within reach of double precision: where the
+curvature is below rounding beside the Hessian of the loss, or the tolerance below the rounding of
+the gradient, a `ConvergenceError` says so.
 """
 
 from __future__ import annotations
@@ -26,19 +27,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.margin_problem import MarginProblem
+from algorithms.newton import descend
 from dpaudit.errors import ConvergenceError
 from dpaudit.residuals import report
 
 Array = NDArray[np.float64]
 
 _MEASURE = "norm of the gradient, relative to its terms,"
-_MOST_PASSES = 500
+_MOST_PASSES = 300
 # Trials that fit the linear model, and past passes the acceleration looks at.
 _PILOTS, _MEMORY = 32, 6
 # Passes after which a trial is worth a Hessian of its own.
 _PATIENCE = 40
 # Keeps the acceleration's normal equations, of diagonal 1, regular.
 _RIDGE = 1e-13
+# Curvature, relative to the trace of a Hessian, below which eigenvalues keep its inverse positive.
+_SINGULAR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -91,27 +95,46 @@ def minimise(problem: MarginProblem, linear: Array, records: Array) -> Solution:
         raise ConvergenceError(f"argmin: trial {trial} got numbers that are not finite")
     if not len(linear):
         return Solution(linear.copy(), np.zeros(0), 0)
-    search = _Search.starting(problem, linear, records)
     scale = problem.scale(linear, records)
-    allowed = problem.tolerance * scale
-    solution = np.empty_like(linear)
-    residuals, evaluations = np.full(len(linear), np.nan), len(linear)
-    for _ in range(_MOST_PASSES):
+    solution = _solve(problem, linear, records, problem.tolerance * scale)
+    relative = solution.residuals / scale
+    report("argmin", relative, tolerance=problem.tolerance, measure=_MEASURE)
+    return solution
+
+
+def _solve(problem: MarginProblem, linear: Array, records: Array, allowed: Array) -> Solution:
+    """Return minimisers whose gradients have at most the norms ``allowed``, shape ``(R,)``."""
+    search = _Search.starting(problem, linear, records)
+    models, residuals = np.empty_like(linear), np.full(len(linear), np.nan)
+    evaluations, quick = len(linear), min(_PATIENCE, _MOST_PASSES)
+    for count in range(quick + 1):
         size = np.linalg.norm(search.gradient, axis=1)
         done = size <= allowed[search.trials]
         if done.any():
             left = search.trials[done]
-            solution[left], residuals[left] = search.point[done], size[done]
+            models[left], residuals[left] = search.point[done], size[done]
             search = search.without(done)
         if not len(search.trials):
-            report("argmin", residuals / scale, tolerance=problem.tolerance, measure=_MEASURE)
-            return Solution(solution, residuals, evaluations)
-        evaluations += len(search.trials)
-        search.advance()
-    trial = int(search.trials[0])
-    raise ConvergenceError(
-        f"argmin: trial {trial} has a gradient of {np.linalg.norm(search.gradient[0]):.3g} "
-        f"after {_MOST_PASSES} passes, expected at most {allowed[trial]:.3g}"
+            return Solution(models, residuals, evaluations)
+        if count < quick:
+            evaluations += len(search.trials)
+            search.advance()
+    rest, passes = search.trials, _MOST_PASSES - quick
+    found = descend(problem, linear[rest], records, search.point, allowed[rest], passes)
+    models[rest], residuals[rest] = found.points, found.sizes
+    failed = np.flatnonzero(~(residuals <= allowed))
+    if len(failed):
+        raise _not_converged(problem, int(failed[0]), residuals, allowed, quick + found.passes)
+    return Solution(models, residuals, evaluations + found.evaluations)
+
+
+def _not_converged(
+    problem: MarginProblem, trial: int, residuals: Array, allowed: Array, passes: int
+) -> ConvergenceError:
+    return ConvergenceError(
+        f"argmin: trial {trial} has a gradient of {residuals[trial]:.3g} after {passes} passes "
+        f"(weight {problem.weight:.3g} of a loss, curvature {problem.curvature:.3g}), "
+        f"expected at most {allowed[trial]:.3g}"
     )
 
 
@@ -146,9 +169,13 @@ def _fit_chord(problem: MarginProblem, linear: Array, records: Array) -> _Chord:
 
 
 def _inverse(problem: MarginProblem, hessian: Array) -> Array:
-    """Return ``(hessian + curvature I)^-1``, symmetric."""
-    inverse = np.linalg.inv(hessian + problem.curvature * np.eye(len(hessian)))
-    return np.asarray((inverse + inverse.T) / 2, dtype=np.float64)
+    """Return ``(hessian + curvature I)^-1``: symmetric and positive, however ill-conditioned."""
+    if problem.curvature > _SINGULAR * np.trace(hessian):
+        inverse = np.linalg.inv(hessian + problem.curvature * np.eye(len(hessian)))
+        return np.asarray((inverse + inverse.T) / 2, dtype=np.float64)
+    values, vectors = np.linalg.eigh(hessian)
+    scaled = vectors / np.sqrt(np.maximum(values, 0.0) + problem.curvature)
+    return np.asarray(scaled @ scaled.T, dtype=np.float64)
 
 
 @dataclass
@@ -164,8 +191,6 @@ class _Search:
     gradient: Array
     merit: Array
     careful: NDArray[np.bool_]  # the last step was taken back: take the one that is sure to gain
-    length: Array  # of the next Newton step
-    passes: int = 0
     changes: list[Array] = field(default_factory=list)  # Y, of the gradient over past steps S
     mapped: list[Array] = field(default_factory=list)  # P Y
     excess: list[Array] = field(default_factory=list)  # S - P Y
@@ -177,8 +202,7 @@ class _Search:
         gradient = problem.gradient(point, records) - linear
         merit = _norm(gradient, chord.bound)
         calm = np.zeros(len(linear), dtype=np.bool_)
-        full = np.ones(len(linear))
-        return cls(problem, records, chord, trials, linear, point, gradient, merit, calm, full)
+        return cls(problem, records, chord, trials, linear, point, gradient, merit, calm)
 
     def without(self, done: NDArray[np.bool_]) -> _Search:
         keep = ~done
@@ -190,7 +214,6 @@ class _Search:
             gradient=self.gradient[keep],
             merit=self.merit[keep],
             careful=self.careful[keep],
-            length=self.length[keep],
             changes=[change[keep] for change in self.changes],
             mapped=[mapped[keep] for mapped in self.mapped],
             excess=[excess[keep] for excess in self.excess],
@@ -202,19 +225,14 @@ class _Search:
         gradient = self.problem.gradient(point, self.records) - self.linear
         merit = _norm(gradient, self.chord.bound)
         better = merit <= self.chord.enough * self.merit
-        if self.passes < _PATIENCE:
-            self._remember(step, gradient - self.gradient)
-        else:
-            longer, shorter = np.minimum(2 * self.length, 1.0), self.length / 2
-            self.length = np.where(self.careful, self.length, np.where(better, longer, shorter))
-        self.passes += 1
+        self._remember(step, gradient - self.gradient)
         self.point = np.where(better[:, None], point, self.point)
         self.gradient = np.where(better[:, None], gradient, self.gradient)
         self.merit = np.where(better, merit, self.merit)
         self.careful = ~better
 
     def _step(self) -> Array:
-        step = self._accelerated() if self.passes < _PATIENCE else self._newton()
+        step = self._accelerated()
         if self.careful.any():
             step[self.careful] = -self.gradient[self.careful] @ self.chord.bound
         return step
@@ -230,11 +248,6 @@ class _Search:
                 step -= fit[:, k, None] * excess
         return step
 
-    def _newton(self) -> Array:
-        right = self.gradient[:, :, None]
-        direction = self.problem.hessian_solve(self.point, self.records, right)[:, :, 0]
-        return np.asarray(-self.length[:, None] * direction)
-
     def _remember(self, step: Array, change: Array) -> None:
         mapped = change @ self.chord.inverse
         squared = np.sum(mapped * change, axis=1)
@@ -245,5 +258,6 @@ class _Search:
 
 
 def _norm(gradient: Array, metric: Array) -> Array:
-    norm: Array = np.sqrt(np.sum((gradient @ metric) * gradient, axis=1))
+    squared = np.sum((gradient @ metric) * gradient, axis=1)
+    norm: Array = np.sqrt(np.maximum(squared, 0.0))  # below 0 where the metric is all rounding
     return norm

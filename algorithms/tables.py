@@ -85,7 +85,10 @@ class TablesADMM:
     solver
         How clients update: `ExactSolve` or `LocalSGD`, with or without privacy.
     reduced
-        Whether clients work on their n_i tuples (eq. 38) or on N joined rows (eq. 34).
+        Whether clients work on their n_i tuples (eq. 38) or on N joined rows (eq. 34). The updates
+        are the same but for rounding, which the exact solve multiplies by the condition number
+        ``kappa`` of ``beta I + rho/N sum_j G_{i,j} T_{i,j} T_{i,j}'``: models differ by about
+        ``kappa 2e-16`` of their size, so by less than 1e-12 only for kappa below a few thousand.
     label_epsilon
         Put the noise of Theorem 1 on the labels, once, before training; None for none.
 

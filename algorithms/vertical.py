@@ -1,5 +1,8 @@
 """Vertically split problems: who holds which columns, and the risk all of them minimise.
 
+Section 2 of hu2020 and of hu2019: the split of the data, and the risk of eq. (1). The convex sets
+of eq. (2) are a matter of the algorithm (``SharingADMM.radius``).
+
 | paper (hu2020) | code                        | meaning                          | shape    |
 |----------------|-----------------------------|----------------------------------|----------|
 | D_m            | ``Party.design``            | party m's columns                | (N, d_m) |
@@ -19,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpaudit._validate as check
+from algorithms.instances import instance
 from algorithms.regularisers import L2, Regulariser
 from algorithms.sample_losses import LOGISTIC, SampleLoss
 from dpaudit.datasets.dataset import Dataset
@@ -57,6 +61,8 @@ class Risk:
     regulariser_weight: float = 1e-4
 
     def __post_init__(self) -> None:
+        instance("loss", self.loss, SampleLoss, "a SampleLoss")
+        instance("regulariser", self.regulariser, Regulariser, "a Regulariser")
         check.choice("scaling", self.scaling, ("mean", "sum"))
         check.non_negative("regulariser_weight", self.regulariser_weight)
 
@@ -118,6 +124,13 @@ class Party:
         """``D'D``, shape ``(d_m, d_m)``."""
         return np.asarray(self.design.T @ self.design)
 
+    def through_gram(self, models: Array) -> Array:
+        """Return ``x D'D`` of models, shape ``(R, d_m)``; D'D is not formed where it is large."""
+        samples, dimension = self.design.shape
+        if dimension <= samples:
+            return np.asarray(models @ self.gram)
+        return np.asarray((models @ self.design.T) @ self.design)
+
     @property
     def singular_values(self) -> Array:
         """The singular values of D that are not 0, shape ``(rank,)``, largest first."""
@@ -127,6 +140,21 @@ class Party:
     def directions(self) -> Array:
         """An orthonormal basis of the row space of D, one a column, shape ``(d_m, rank)``."""
         return self._decomposition[1]
+
+    @property
+    def norm(self) -> float:
+        """The spectral norm of D."""
+        return float(self.singular_values.max(initial=0.0))
+
+    def fitted(self, message: Array) -> Array:
+        """Return models that about fit a message, where a solver may begin, shape ``(R, d_m)``.
+
+        Directions the data hardly has are damped: noise on it would be blown up along them.
+        """
+        squares = self.singular_values**2
+        along = (message @ self.design) @ self.directions
+        along /= squares + 1e-6 * squares.max(initial=0.0)
+        return np.asarray(along @ self.directions.T)
 
     @cached_property
     def _decomposition(self) -> tuple[Array, Array]:

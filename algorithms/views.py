@@ -1,4 +1,9 @@
-"""What is seen of a multi-step algorithm's run, where no law is known."""
+"""What is seen of a multi-step algorithm's run, where no law is known.
+
+Of Huang & Gong's section 3.2: the inner view holds every noisy model of eq. (13b), here of the
+stochastic variant of Note 1, which draws a batch for the gradient in eq. (13a); the broadcast view
+holds the averages ``w~_i^k`` that stand below eq. (15), all that Algorithm 1 sends (line 13).
+"""
 
 from __future__ import annotations
 

@@ -76,4 +76,6 @@ def _draw(axes: Axes, panel: Panel) -> None:
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    axes.legend(  # below the axes, where no curve is
+        fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, frameon=False
+    )

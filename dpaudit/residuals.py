@@ -2,7 +2,9 @@ r"""How exact the solvers were: every residual reached, beside the tolerance it 
 
 Solvers deep inside an algorithm return minimisers, not diagnostics. They hand what they reached to
 `report`, and whoever wants to know opens a `recorded` block around a run. Outside such a block
-nothing is kept. A solver whose tolerance is not met raises `ConvergenceError` in either case.
+nothing is kept. A solver stops where it has measured that its tolerance is met, or where its
+stopping rule proves it, and raises `ConvergenceError` otherwise, inside such a block and outside.
+Inside, `report` holds what was measured to the tolerance once more.
 """
 
 from __future__ import annotations
@@ -100,10 +102,23 @@ def wanted() -> bool:
 
 
 def report(solver: str, residuals: Array, *, tolerance: float, measure: str) -> None:
-    """Say which residuals a solver reached; any shape, one entry a problem."""
+    """Say which residuals a solver reached; any shape, one entry a problem, trials first.
+
+    Raises
+    ------
+    ConvergenceError
+        Within a `recorded` block: a residual is above the tolerance, or not a number.
+    """
     residuals_so_far = _recording.get()
     if residuals_so_far is None or not residuals.size:
         return
+    met = residuals <= tolerance
+    if not met.all():
+        first = np.unravel_index(int(np.argmin(met)), residuals.shape)
+        raise ConvergenceError(
+            f"{solver}: trial {first[0]} has a {measure} of {residuals[first]:.1e}, "
+            f"expected at most {tolerance:.1e}"
+        )
     residuals_so_far.add(
         Reached(
             solver=solver,

@@ -1,4 +1,7 @@
-"""The figures of Hu et al.'s ADMM sharing paper, NeurIPS 2020."""
+"""The figures of Hu et al.'s ADMM sharing paper (NeurIPS 2020, section 5).
+
+`algorithms.figures.hu2020_files` says which files they read.
+"""
 
 from dpaudit.reproduction.card import Figure
 
@@ -9,7 +12,8 @@ FIGURE_1 = Figure(
     title="ADMM sharing against FDML on a9a",
     source=_SOURCE.format(1),
     statements={
-        "slower on a9a": "ADMM is slightly slower than SGD on a9a",
+        "slower on a9a": "ADMM is slower than SGD on a9a",
+        "only slightly": "on a9a ADMM is slower only slightly",
         "same end": "both end at the same test log loss",
     },
     run="algorithms.figures.hu2020_runs:figure1",
@@ -31,7 +35,7 @@ FIGURE_3 = Figure(
     title="test performance of ADMM sharing under noise",
     source=_SOURCE.format(3),
     statements={
-        "moderate noise": "with moderate noise ADMM still converges and beats party 1 alone",
+        "moderate noise": "with some level of noise ADMM still converges and beats party 1 alone",
         "too much noise": "too much noise ruins the model",
     },
     run="algorithms.figures.hu2020_runs:figure3",

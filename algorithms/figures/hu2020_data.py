@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +11,9 @@ from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
 from algorithms.fdml import centralised_logistic
+from algorithms.figures.hu2020_files import census_place, gisette_file
 from algorithms.vertical import Risk
 from dpaudit.datasets import Dataset, a9a, libsvm, subset
-from dpaudit.datasets.sources import DATA_VARIABLE
 from dpaudit.errors import DataError
 from dpaudit.execution import stream
 from dpaudit.reproduction.result import Request
@@ -24,7 +22,6 @@ Array = NDArray[np.float64]
 
 A9A_BLOCKS = (66, 57)
 GISETTE_BLOCKS = (2000, 2000, 1000)
-_GISETTE = ("gisette_scale", "gisette")
 _FEW = 1000  # training records unless the full size is asked for
 _PATTERNS, _PRESENT = 10, 0.13
 
@@ -102,13 +99,14 @@ class Problem:
 
 def census(request: Request) -> Problem:
     """Return a9a: the first 66 features and the other 57."""
-    train, test = (a9a(request.data_path, split=split) for split in ("train", "test"))
+    place = census_place(request.data_path)
+    train, test = (a9a(place, split=split) for split in ("train", "test"))
     return Problem(title="a9a", train=train, test=test, blocks=A9A_BLOCKS, batch_sizes=(16, 128))
 
 
 def wide(request: Request) -> tuple[Problem, tuple[str, ...]]:
     """Return gisette where its file is, else a stand-in, and what a reader must know of it."""
-    file = next(_gisette_files(request.data_path), None)
+    file = gisette_file(request.data_path)
     if file is not None:
         return _gisette(file, request)
     samples, blocks = (6000, GISETTE_BLOCKS) if request.full else (_FEW, (400, 400, 200))
@@ -116,7 +114,8 @@ def wide(request: Request) -> tuple[Problem, tuple[str, ...]]:
     train, test = stand_in(samples, 1000, sum(blocks), rng)
     title = f"synthetic stand-in for gisette, {samples:,} x {sum(blocks):,}"
     note = (
-        "gisette was not found (gisette_scale in the data directory): the wide data are synthetic, "
+        "gisette was not given (--data: its file, or a directory with gisette_scale): the wide "
+        "data are synthetic, "
         f"{samples:,} training and 1,000 test records of {sum(blocks):,} features. As in gisette "
         "scaled to [-1, 1], 87 % of the values are -1 and half of the columns say nothing about "
         f"the label; the other half follow {_PATTERNS} random patterns. The judgements on wide "
@@ -152,12 +151,6 @@ def stand_in(samples: int, tests: int, features: int, rng: Generator) -> tuple[D
         Dataset(values[:samples], labels[:samples], name="gisette stand-in"),
         Dataset(values[samples:], labels[samples:], name="gisette stand-in, test"),
     )
-
-
-def _gisette_files(data_path: str | None) -> Iterator[Path]:
-    given = os.environ.get(DATA_VARIABLE) if data_path is None else data_path
-    place = Path(given or "").expanduser()
-    return (place / name for name in _GISETTE if given and (place / name).is_file())
 
 
 def _gisette(file: Path, request: Request) -> tuple[Problem, tuple[str, ...]]:

@@ -9,7 +9,7 @@ Every algorithm is run with several penalties, or diameters D, and shown with it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +29,7 @@ from dpaudit.execution import Silent, stream
 from dpaudit.panels import Curve, Panel
 from dpaudit.reproduction.judgement import Finding, Findings, Judgement, judgements, with_tried
 from dpaudit.reproduction.result import Reproduction, Request
-from dpaudit.reproduction.spread import CLEAR, Mean, Sampled, clearly, measured
+from dpaudit.reproduction.spread import Mean, Sampled, clearly, in_errors, measured
 
 Array = NDArray[np.float64]
 Risks = dict[str, Array]
@@ -236,10 +236,8 @@ def _panel(epsilon: float, risks: Risks) -> Panel:
 def _findings(epsilon: float, risks: Risks) -> Findings:
     ends = {name: values[:, -1] for name, values in risks.items()}
     means = {name: Mean.of(values) for name, values in ends.items()}
-    spread = {name: float(np.ptp(values)) for name, values in ends.items()}
     rivals = [name for name in risks if name not in (_OURS, _PLAIN)]
     ahead = min(means[_OURS].below(means[name]) for name in rivals)
-    ratio = spread[_OURS] / min(spread[name] for name in rivals)
     return {
         "better": Finding(
             held=clearly(ahead),
@@ -247,13 +245,22 @@ def _findings(epsilon: float, risks: Risks) -> Findings:
             measure="ahead of the best rival, in standard errors",
             evidence=f"epsilon = {epsilon:g}; mean risk and standard error at the end: "
             + ", ".join(f"{name}: {mean}" for name, mean in means.items())
-            + f"; ahead of the best rival by {ahead:.1f} standard errors, {CLEAR:g} counts",
+            + f"; lead over the best rival {in_errors(ahead)}",
         ),
-        "steadier": Finding(
-            held=ratio < 1,
-            number=ratio,
-            measure="range over runs, of the steadiest rival's",
-            evidence=f"epsilon = {epsilon:g}; range over runs at the end: "
-            + ", ".join(f"{name}: {each:.2g}" for name, each in spread.items()),
-        ),
+        "steadier": _steadier(epsilon, ends, rivals),
     }
+
+
+def _steadier(epsilon: float, ends: Risks, rivals: Sequence[str]) -> Finding:
+    """Judge whether our runs lie closer together than any rival's; one run cannot say."""
+    several = len(ends[_OURS]) > 1
+    spread = {name: float(np.ptp(values)) for name, values in ends.items()}
+    ratio = spread[_OURS] / min(spread[name] for name in rivals) if several else None
+    words = ", ".join(f"{name}: {each:.2g}" for name, each in spread.items())
+    return Finding(
+        held=None if ratio is None else ratio < 1,
+        number=ratio,
+        measure="range over runs, of the steadiest rival's",
+        evidence=f"epsilon = {epsilon:g}; "
+        + (f"range over runs at the end: {words}" if several else "one run has no range"),
+    )

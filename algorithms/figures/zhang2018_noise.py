@@ -13,6 +13,14 @@ from numpy.random import default_rng
 from numpy.typing import NDArray
 
 from algorithms.figures import zhang2018
+from algorithms.figures.zhang2018_bound import (
+    OUTSIDE,
+    applies,
+    bound_parameters,
+    fitting_weight,
+    largest_weight,
+    outside_note,
+)
 from algorithms.figures.zhang2018_runs import (
     NOTE,
     REGULARISERS,
@@ -34,7 +42,7 @@ from dpaudit.reproduction.judgement import (
     with_tried,
 )
 from dpaudit.reproduction.result import MOST_RUNS, Reproduction, Request
-from dpaudit.reproduction.spread import CLEAR, Mean, clearly
+from dpaudit.reproduction.spread import Mean, clearly, in_errors
 
 Array = NDArray[np.float64]
 
@@ -48,13 +56,14 @@ _SLOW_WEIGHTS = (50.0, 400.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Noisy:
-    """One pair (q1, q2): losses ``(R, T)`` and published bounds ``(T,)``."""
+    """One pair (q1, q2): losses ``(R, T)``, eq. (26) ``(T,)``, and whether Theorem 4.1 applies."""
 
     method: str
     q1: float
     q2: float
     losses: Array
     bounds: Array
+    applies: bool = True
 
     @property
     def label(self) -> str:
@@ -87,21 +96,30 @@ def figure4(request: Request) -> Reproduction:
     """Return Figure 4: 100 nodes, unevenly spread."""
     setting, even = (Setting.large(request, even=even) for even in (False, True))
     drawn = _comparison(zhang2018.FIGURE_4, setting, (3.0,), request)
-    finding = {"uneven costs": _uneven(setting, even)}
-    judged = judgements(zhang2018.FIGURE_4.statements, finding)
+    statements = zhang2018.FIGURE_4.statements
+    judged = judgements(statements, {"uneven costs": _uneven(setting, even)})
+    others = [
+        (other, {"uneven costs": _uneven(setting.at(other), even.at(other))})
+        for other in _fitting(setting)
+    ]
+    judged = with_tried(judged, statements, others)
     return replace(drawn, judgements=(*drawn.judgements, *judged))
 
 
 def _uneven(setting: Setting, even: Setting) -> Finding:
+    both = setting, even
     uneven, evenly = (
-        float(each.algorithm(1.0, 3.0).published_bounds(each.data)[-1]) for each in (setting, even)
+        float(each.algorithm(1.0, 3.0).published_bounds(each.data)[-1]) for each in both
     )
+    limit = min(largest_weight(each) for each in both)
     return Finding(
         held=uneven > evenly,
         number=uneven / evenly,
         measure="P(T) unevenly, over P(T) evenly",
-        evidence=f"P(T) of DVP, q2 = 1: {uneven:.3g} unevenly, {evenly:.3g} evenly; the ratio "
-        "does not depend on C and rho",
+        evidence=f"P(T) of DVP, q2 = 1, C = {setting.loss_weight:g}: {uneven:.3g} unevenly, "
+        f"{evenly:.3g} evenly; C and rho cancel from the ratio of these values of eq. (26), and "
+        f"for C below {limit:.4g} Theorem 4.1 makes both a bound",
+        caveat="" if all(map(applies, both)) else OUTSIDE,
     )
 
 
@@ -127,8 +145,8 @@ def _comparison(
         source=card.source,
         panels=tuple(panels),
         judgements=tuple(judged),
-        parameters=setting.parameters(),
-        notes=(NOTE,),
+        parameters=setting.parameters() | bound_parameters(setting),
+        notes=(NOTE, *outside_note(setting)),
     )
 
 
@@ -140,7 +158,16 @@ def _pairs(setting: Setting, alpha: float, request: Request) -> list[Noisy]:
             rng = default_rng(stream(request.seed, method, f"{q1} {q2} {alpha}"))
             losses = average_losses(algorithm, setting, rng)
             bounds = algorithm.published_bounds(setting.data)
-            found.append(Noisy(method=method, q1=q1, q2=q2, losses=losses, bounds=bounds))
+            found.append(
+                Noisy(
+                    method=method,
+                    q1=q1,
+                    q2=q2,
+                    losses=losses,
+                    bounds=bounds,
+                    applies=algorithm.meets_theorem41(setting.data),
+                )
+            )
             request.progress.advance(setting.runs)
     return found
 
@@ -149,11 +176,13 @@ def _others(
     setting: Setting, judged: Sequence[Judgement], request: Request
 ) -> list[dict[str, Any]]:
     """Return what else is tried: one parameter at a time, fewer of them where runs take long."""
-    slow = request.full or setting.is_large
+    slow, fitting = request.full or setting.is_large, _fitting(setting)
     if slow and all_held(judged):
         few = {"runs": min(setting.runs, _SLOW_RUNS)}
-        return [] if request.full else [{"C": weight} | few for weight in _SLOW_WEIGHTS]
-    others: list[dict[str, Any]] = [{"C": c} for c in WEIGHTS if c != setting.loss_weight]
+        weights = [] if request.full else [{"C": weight} for weight in _SLOW_WEIGHTS]
+        return [each | few for each in (*fitting, *weights)]
+    others: list[dict[str, Any]] = [*fitting]
+    others += [{"C": c} for c in WEIGHTS if c != setting.loss_weight]
     others += [{"rho": r} for r in REGULARISERS if r != setting.regulariser_weight]
     if setting.iterations != _LONG:
         others.append({"iterations": _LONG})
@@ -162,13 +191,22 @@ def _others(
     return others if all_held(judged) else [*others, {"runs": min(4 * setting.runs, MOST_RUNS)}]
 
 
+def _fitting(setting: Setting) -> list[dict[str, Any]]:
+    """Return a C at which Theorem 4.1 applies, where it does not to the setting drawn."""
+    return [] if applies(setting) else [{"C": fitting_weight(setting)}]
+
+
 def _at(setting: Setting, alpha: float, request: Request, at: Mapping[str, Any]) -> Findings:
     return _findings(alpha, _pairs(setting.at(at), alpha, request))
 
 
 def _findings(alpha: float, pairs: Sequence[Noisy]) -> Findings:
     """Judge the two statements that all three figures share."""
-    return {"both at once": _both(alpha, pairs), "trade-off": _trade_off(alpha, pairs)}
+    caveat = "" if all(each.applies for each in pairs) else OUTSIDE
+    return {
+        "both at once": replace(_both(alpha, pairs), caveat=caveat),
+        "trade-off": replace(_trade_off(alpha, pairs), caveat=caveat),
+    }
 
 
 def _both(alpha: float, pairs: Sequence[Noisy]) -> Finding:
@@ -186,7 +224,7 @@ def _both(alpha: float, pairs: Sequence[Noisy]) -> Finding:
         number=least,
         measure="least lead of PP, in standard errors",
         evidence=f"alpha(1) = {alpha:g}; mean loss and P(T): {'; '.join(words)}; least lead "
-        f"{least:.1f} standard errors, {CLEAR:g} counts",
+        f"{in_errors(least)}",
     )
 
 
@@ -203,14 +241,15 @@ def _trade_off(alpha: float, pairs: Sequence[Noisy]) -> Finding:
         number=least,
         measure="least fall of the loss, in standard errors",
         evidence=f"alpha(1) = {alpha:g}; mean loss and P(T) at one penalty: {'; '.join(words)}; "
-        f"least fall {least:.1f} standard errors, {CLEAR:g} counts",
+        f"least fall {in_errors(least)}",
     )
 
 
 def _panels(setting: Setting, alpha: float, pairs: Sequence[Noisy]) -> tuple[Panel, Panel]:
     losses = [Curve.over_runs(each.label, setting.time, each.losses) for each in pairs]
     bounds = [Curve(label=each.label, x=setting.time, y=each.bounds.tolist()) for each in pairs]
+    outside = "" if all(each.applies for each in pairs) else f" ({OUTSIDE})"
     return (
         by_iteration(f"accuracy, alpha(1) = {alpha:g}", losses),
-        by_iteration(f"privacy, alpha(1) = {alpha:g}", bounds, "P(t)"),
+        by_iteration(f"privacy, alpha(1) = {alpha:g}{outside}", bounds, "P(t)"),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from dpaudit.execution import Progress
 from dpaudit.panels import Curve, Panel
 
 PRIORS = (0.5, 0.1, 0.01)
-_DRAWN = ("basic", "advanced", "optimal", "zCDP", "Renyi", "Gaussian DP", "numerical")
+_DRAWN = ("basic", "advanced", "optimal", "zCDP", "Renyi", "proved")
 _LENGTHS, _LINES, _RATES = 10, 24, 60
 
 
@@ -118,7 +118,10 @@ def panels(target: Target, delta: float, progress: Progress) -> tuple[Panel, Pan
 def _growth(target: Target, delta: float, lengths: list[int], progress: Progress) -> Panel:
     points: dict[str, list[tuple[int, float]]] = {name: [] for name in (*_DRAWN, "published")}
     for length in lengths:
-        for answer in ask_all(target.at(length), delta):
+        answers = ask_all(target.at(length), delta)
+        best = strongest(answers)
+        proved = [] if best is None else [replace(best, accountant="proved")]
+        for answer in (*answers, *proved):
             if answer.accountant in points and answer.upper is not None:
                 points[answer.accountant].append((length, answer.upper))
         formula = target.published_at(length, delta)

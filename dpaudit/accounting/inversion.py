@@ -112,7 +112,8 @@ def _delta(pairs: Pairs, epsilon: float) -> Bracket:
 
 def _delta_about(pairs: Pairs, epsilon: float) -> float:
     order = saddle(pairs, epsilon)
-    return math.exp(max(log_moment(pairs, order) - order * epsilon - _height(order), -690.0))
+    about = log_moment(pairs, order) - order * epsilon - _height(order)
+    return math.exp(min(max(about, -690.0), 0.0))
 
 
 def _epsilon(pairs: Pairs, delta: float) -> Bracket:

@@ -32,12 +32,15 @@ class Finding:
         What the number is, and from where on the statement holds.
     evidence
         All the numbers, in words.
+    caveat
+        Why the number means less there than elsewhere; empty where it does not.
     """
 
     held: bool | None
     number: float | None
     measure: str
     evidence: str = ""
+    caveat: str = ""
 
     def __post_init__(self) -> None:
         if self.number is not None and not math.isfinite(self.number):
@@ -55,13 +58,14 @@ class Tried:
     ----------
     setting
         The parameters that were set for it; all else is as drawn.
-    number, held
+    number, held, caveat
         As in `Finding`.
     """
 
     setting: Setting
     number: float | None
     held: bool | None
+    caveat: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +82,8 @@ class Judgement:
         The numbers, at the setting that is drawn.
     number, measure
         The one that decided, and what it is.
+    caveat
+        As in `Finding`.
     tried
         Other settings; they do not change ``held``.
     """
@@ -87,6 +93,7 @@ class Judgement:
     evidence: str
     number: float | None = None
     measure: str = ""
+    caveat: str = ""
     tried: tuple[Tried, ...] = ()
 
 
@@ -106,6 +113,7 @@ def judgements(statements: Mapping[str, str], findings: Findings) -> tuple[Judge
             evidence=findings[name].evidence,
             number=findings[name].number,
             measure=findings[name].measure,
+            caveat=findings[name].caveat,
         )
         for name, statement in statements.items()
         if name in findings
@@ -127,9 +135,9 @@ def with_tried(
 
 def _rows(name: str, others: Sequence[tuple[Setting, Findings]]) -> list[Tried]:
     return [
-        Tried(setting=setting, number=findings[name].number, held=findings[name].held)
+        Tried(setting=setting, number=found.number, held=found.held, caveat=found.caveat)
         for setting, findings in others
-        if name in findings
+        if (found := findings.get(name)) is not None
     ]
 
 

@@ -22,7 +22,8 @@ class Request:
     Parameters
     ----------
     data_path
-        Where the figure's data files are.
+        Where the figure's data files are: a directory that holds them, or a file; which, the
+        figure's module says. None is the directory in ``DPAUDIT_DATA``.
     runs
         Independent runs to average over, at most `MOST_RUNS`.
     full

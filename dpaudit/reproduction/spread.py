@@ -81,6 +81,21 @@ class Mean:
         return f"{self.value:.4f}{spread}"
 
 
+def in_errors(ahead: float) -> str:
+    """Return so many standard errors in words, and from how many on they count.
+
+    Examples
+    --------
+    >>> in_errors(4.25)
+    '4.2 standard errors, 3 counts'
+    >>> in_errors(math.nan)
+    'unknown, as one run shows no spread'
+    """
+    if math.isnan(ahead):
+        return "unknown, as one run shows no spread"
+    return f"{ahead:.1f} standard errors, {CLEAR:g} counts"
+
+
 def clearly(ahead: float) -> bool | None:
     """Return whether so many standard errors say that something is ahead; None: neither way.
 
@@ -120,6 +135,6 @@ def falling(means: Mapping[str, Mean]) -> Finding:
         held=held,
         number=total,
         measure="fall from first to last, in standard errors",
-        evidence=f"{words}; fall from first to last {total:.1f} standard errors, largest rise "
-        f"between neighbours {rise:.1f}; what is above {CLEAR:g} counts",
+        evidence=f"{words}; fall from first to last {in_errors(total)}; largest rise between "
+        f"neighbours {in_errors(rise)}",
     )

@@ -15,17 +15,34 @@ from dpaudit.reproduction.judgement import OUTCOMES, Judgement, Tried, in_words
 def lines(judgement: Judgement) -> Iterator[Text | Padding]:
     """Yield the verdict, how many other settings agree, and a table of those that do not.
 
-    Under a statement that did not hold, the table is of all.
+    Under a statement that did not hold, the table is of all. A setting without the drawn one's
+    caveat, or with one of its own, is in it too.
     """
     outcome, tried = OUTCOMES[judgement.held], judgement.tried
     yield Text(f"  {outcome}: {judgement.statement} ({judgement.evidence})")
+    if judgement.caveat:
+        yield Text(f"    caveat: {judgement.caveat}")
     if not tried:
         return
-    held = sum(each.held is True for each in tried)
-    yield Text(f"    tried beside it: held at {held} of {len(tried)} other settings")
-    shown = [each for each in tried if not (judgement.held and each.held)]
+    yield Text(f"    tried beside it: {_count(tried)} other settings{_free_of(judgement)}")
+    shown = [each for each in tried if not _agrees(judgement, each)]
     if shown:
         yield Padding(_table(judgement.measure, shown), (0, 0, 0, 4))
+
+
+def _agrees(judgement: Judgement, each: Tried) -> bool:
+    return bool(judgement.held and each.held) and each.caveat == judgement.caveat
+
+
+def _count(tried: Sequence[Tried]) -> str:
+    return f"held at {sum(each.held is True for each in tried)} of {len(tried)}"
+
+
+def _free_of(judgement: Judgement) -> str:
+    """Return, where there is a caveat, how many settings without one agree."""
+    if not (judgement.caveat or any(each.caveat for each in judgement.tried)):
+        return ""
+    return f"; {_count([each for each in judgement.tried if not each.caveat])} without a caveat"
 
 
 def _table(measure: str, tried: Sequence[Tried]) -> Table:
@@ -37,9 +54,12 @@ def _table(measure: str, tried: Sequence[Tried]) -> Table:
         table.add_column(escape(name), justify="right" if alike else "left")
     table.add_column(escape(measure), justify="right")
     table.add_column("outcome", no_wrap=True)
+    if any(each.caveat for each in tried):
+        table.add_column("caveat")
     for each in tried:
         values = each.setting.values() if alike else [in_words(each.setting)]
-        table.add_row(*map(_cell, values), _cell(each.number), OUTCOMES[each.held])
+        cells = [*map(_cell, values), _cell(each.number), OUTCOMES[each.held], escape(each.caveat)]
+        table.add_row(*cells[: len(table.columns)])
     return table
 
 

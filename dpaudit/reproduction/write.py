@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dpaudit.drawing import picture, table
 from dpaudit.report.document import write_files
-from dpaudit.reproduction.judgement import OUTCOMES, in_words
+from dpaudit.reproduction.judgement import OUTCOMES, Judgement, Tried, in_words
 from dpaudit.reproduction.result import Reproduction
 
 
@@ -42,12 +42,12 @@ def write(reproduction: Reproduction, directory: str | Path) -> dict[str, Path]:
 def _statements(reproduction: Reproduction) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["statement", "setting", "measure", "number", "outcome"])
+    writer.writerow(["statement", "setting", "measure", "number", "outcome", "caveat"])
     for judgement in reproduction.judgements:
-        rows = [("as drawn", judgement.number, judgement.held)]
-        rows += [(in_words(tried.setting), tried.number, tried.held) for tried in judgement.tried]
-        for setting, number, held in rows:
-            shown = "" if number is None else number
-            outcome = OUTCOMES[held]
-            writer.writerow([judgement.statement, setting, judgement.measure, shown, outcome])
+        rows: list[tuple[str, Judgement | Tried]] = [("as drawn", judgement)]
+        rows += [(in_words(each.setting), each) for each in judgement.tried]
+        for setting, each in rows:
+            shown = "" if each.number is None else each.number
+            what = (judgement.statement, setting, judgement.measure)
+            writer.writerow([*what, shown, OUTCOMES[each.held], each.caveat])
     return text.getvalue()

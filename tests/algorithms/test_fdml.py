@@ -9,7 +9,7 @@ from algorithms.sample_losses import SAMPLE_LOSSES, SQUARED
 from algorithms.sharing import SharingADMM
 from algorithms.vertical import Risk
 from dpaudit.datasets import Dataset, breast_cancer
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import ConvergenceError, InvalidArgument
 
 BLOCKS = (2, 3, 1)
 
@@ -123,6 +123,12 @@ def test_one_party_alone_does_worse():
     gradient = FDML(block_sizes=(30,), epochs=1, step_size=1.0, risk=risk).gradient
     assert np.abs(gradient(everything, records, None)).max() < 1e-8
     assert np.abs(gradient(alone, records, None)[:, :12]).max() < 1e-8
+
+
+def test_steps_that_diverge_are_an_error_that_names_trial_and_epoch(data):
+    steep = make(risk=Risk(loss=SQUARED, scaling="sum"), step_size=50.0, epochs=400)
+    with pytest.raises(ConvergenceError, match=r"^epoch \d+: FDML: trial 0 has diverged, expected"):
+        steep.sample(data, 3, rng())
 
 
 @pytest.mark.parametrize("name", ["epochs", "batch_size", "step_size"])

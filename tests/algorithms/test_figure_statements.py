@@ -10,7 +10,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent
 from dpaudit.reproduction.judgement import Finding, in_words, judgements, sweep, with_tried
 from dpaudit.reproduction.result import MOST_RUNS, Request
-from dpaudit.reproduction.spread import CLEAR, Mean, clearly, falling, measured
+from dpaudit.reproduction.spread import CLEAR, Mean, clearly, falling, in_errors, measured
 
 
 def means(*values, error=0.1):
@@ -30,6 +30,26 @@ def test_one_run_has_no_standard_error():
     assert str(alone) == "1.0000"
     assert clearly(alone.below(Mean(9.0, 0.1))) is None
     assert falling({"1": Mean(3.0, math.nan), "2": Mean(1.0, math.nan)}).held is None
+
+
+def test_what_one_run_cannot_say_is_said_in_words():
+    one_run = {name: Mean(value, math.nan) for name, value in (("1", 3.0), ("2", 1.0))}
+    assert "nan" not in falling(one_run).evidence
+    assert in_errors(math.nan) == "unknown, as one run shows no spread"
+    assert in_errors(-2.0) == "-2.0 standard errors, 3 counts"
+
+
+def test_a_caveat_stays_with_the_setting_it_is_of():
+    statements = {"small": "x is small"}
+
+    def judge(setting):
+        caveat = "beyond the theorem" if setting["x"] > 2 else ""
+        return {"small": Finding(held=True, number=1.0, measure="x", caveat=caveat)}
+
+    others = sweep([{"x": 1}, {"x": 4}], judge, Silent())
+    (judged,) = with_tried(judgements(statements, judge({"x": 3})), statements, others)
+    assert judged.caveat == "beyond the theorem"
+    assert [each.caveat for each in judged.tried] == ["", "beyond the theorem"]
 
 
 def test_without_spread_the_sign_decides():

@@ -10,10 +10,13 @@ from algorithms.figures import (
     huang2020_baselines,
     huang2020_runs,
     zhang2018,
+    zhang2018_bound,
     zhang2018_noise,
     zhang2018_runs,
 )
+from algorithms.figures.zhang2018_bound import OUTSIDE
 from algorithms.figures.zhang2018_runs import Losses
+from algorithms.guarantees.consensus import node_updates
 from dpaudit.datasets import Dataset, split_unevenly
 from dpaudit.reproduction.result import Request
 
@@ -59,7 +62,7 @@ def test_every_statement_is_judged_and_every_curve_is_whole(card):
     assert drawn.figure == card.name
     assert {j.statement for j in drawn.judgements} == set(card.statements.values())
     assert all(j.evidence and j.measure for j in drawn.judgements)
-    judged_again = [j for j in drawn.judgements if j.statement != UNEVEN]
+    judged_again = [j for j in drawn.judgements if j.statement != UNEVEN or j.caveat]
     assert all(j.tried for j in judged_again)
     assert all(each.setting for j in judged_again for each in j.tried)
     for panel in drawn.panels:
@@ -87,6 +90,79 @@ def test_one_run_shows_no_spread_and_so_decides_nothing():
     drawn = huang2020.FIGURE_1.load()(Request(runs=1))
     assert [judgement.held for judgement in drawn.judgements] == [None]
     assert all(judgement.number is None for judgement in drawn.judgements)
+    assert not any("nan" in judgement.evidence for judgement in drawn.judgements)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(zhang2018_noise, "_PP", ((1.06, 1.03), (1.06, 1.06)))
+    monkeypatch.setattr(zhang2018_noise, "_LONG", 30)
+    few = zhang2018_runs.Setting.of
+    at = {"iterations": 5}
+    monkeypatch.setattr(zhang2018_runs.Setting, "of", lambda *args, **kw: few(*args, **kw).at(at))
+
+
+@pytest.mark.usefixtures("quick")
+def test_one_run_is_put_in_words():
+    drawn = zhang2018.FIGURE_2.load()(Request(runs=1))
+    assert not any("nan" in judgement.evidence for judgement in drawn.judgements)
+
+
+def test_one_run_of_each_algorithm_has_neither_lead_nor_range():
+    risks = {name: np.ones((1, 3)) for name in huang2020_baselines._METHODS}
+    for found in huang2020_baselines._findings(0.5, risks).values():
+        assert (found.held, found.number) == (None, None)
+        assert "nan" not in found.evidence
+        assert "one run" in found.evidence
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("card", [zhang2018.FIGURE_3, zhang2018.FIGURE_4], ids=lambda c: c.name)
+def test_where_theorem_41_does_not_apply_every_statement_says_so(card):
+    """And each is judged at a C where it does, too."""
+    drawn = card.load()(Request(runs=2))
+    assert drawn.parameters["meets_theorem41"] is False
+    limit = drawn.parameters["theorem41_holds_for_C_below"]
+    assert [note for note in drawn.notes if f"{OUTSIDE} at C = 1750" in note]
+    assert all((OUTSIDE in panel.title) == (panel.y_label == "P(t)") for panel in drawn.panels)
+    for judgement in drawn.judgements:
+        assert judgement.caveat == OUTSIDE
+        for tried in judgement.tried:
+            assert (tried.caveat == OUTSIDE) == (tried.setting.get("C", 1750.0) >= limit)
+        assert any(not tried.caveat for tried in judgement.tried)
+
+
+@pytest.mark.usefixtures("quick")
+def test_where_theorem_41_applies_there_is_no_caveat(monkeypatch):
+    of = zhang2018_runs.Setting.of
+    at = {"C": 400.0}  # 100 records a node here, where the figure has 1,000
+    monkeypatch.setattr(zhang2018_runs.Setting, "of", lambda *args, **kw: of(*args, **kw).at(at))
+    drawn = zhang2018.FIGURE_2.load()(Request(runs=2))
+    assert drawn.parameters["meets_theorem41"] is True
+    assert not any(OUTSIDE in panel.title for panel in drawn.panels)
+    assert not any(OUTSIDE in note for note in drawn.notes)
+    assert not any(judgement.caveat for judgement in drawn.judgements)
+    assert {t.setting["C"] for j in drawn.judgements for t in j.tried if t.caveat} == {1750.0}
+
+
+@pytest.mark.parametrize("nodes", [5, 6])
+@pytest.mark.parametrize("even", [True, False])
+def test_the_largest_weight_is_where_theorem_41_ends(nodes, even):
+    setting = zhang2018_runs.Setting.of(Request(), nodes=nodes, even=even)
+    limit = zhang2018_bound.largest_weight(setting)
+    assert zhang2018_bound.applies(setting.at({"C": limit * (1 - 1e-9)}))
+    assert not zhang2018_bound.applies(setting.at({"C": limit * (1 + 1e-9)}))
+    assert 0.75 * limit < zhang2018_bound.fitting_weight(setting) < limit
+
+
+def test_the_published_bound_is_above_one_that_asks_for_no_condition():
+    """What the note on Theorem 4.1 says of eq. (26) where the theorem does not apply."""
+    setting = zhang2018_runs.Setting.large(Request(), even=False)
+    algorithm = setting.algorithm(1.02, 3.0, 1.04)
+    assert not algorithm.meets_theorem41(setting.data)
+    updates = node_updates(algorithm, setting.data.node_sizes)
+    ours = max(sum(each.pure_bound() for each in node) for node in updates)
+    assert 0 < ours <= algorithm.published_bounds(setting.data)[-1]
 
 
 def test_a_setting_tried_is_judged_as_if_it_were_drawn(monkeypatch):

@@ -8,13 +8,14 @@ import pytest
 from algorithms.figures import (
     hu2020,
     hu2020_data,
+    hu2020_files,
     hu2020_noise,
     hu2020_outcome,
     hu2020_runs,
     hu2020_search,
 )
 from dpaudit.datasets import Dataset
-from dpaudit.errors import DataError
+from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.reproduction.result import Request
 
 CARDS = (hu2020.FIGURE_1, hu2020.FIGURE_2, hu2020.FIGURE_3)
@@ -123,6 +124,105 @@ def test_a_gisette_too_short_to_split_is_refused(tmp_path):
     (tmp_path / "gisette").write_text("+1 1:1\n-1 2:1\n")
     with pytest.raises(DataError, match="found 2 records"):
         hu2020_data.wide(Request(data_path=str(tmp_path)))
+
+
+GISETTE = "".join(f"{'+1' if row % 2 else '-1'} 1:0.5 {row + 2}:-1\n" for row in range(14))
+
+
+def with_a9a(directory):
+    directory.mkdir()
+    for name in ("a9a", "a9a.t"):
+        (directory / name).write_text("+1 1:1 123:1\n-1 2:1\n")
+    return directory
+
+
+def test_a_file_of_any_name_is_read_as_gisette(tmp_path):
+    file = tmp_path / "my own.txt"
+    file.write_text(GISETTE)
+    problem, (note,) = hu2020_data.wide(Request(data_path=str(file)))
+    assert problem.title == "gisette"
+    assert problem.train.features.shape == (12, 5000)
+    assert "stand-in" not in note
+
+
+def test_a_place_that_does_not_exist_is_refused(tmp_path, monkeypatch):
+    gone = str(tmp_path / "gone")
+    with pytest.raises(InvalidArgument, match=r"^data_path: got '.*gone', expected gisette's file"):
+        hu2020_data.wide(Request(data_path=gone))
+    monkeypatch.setenv("DPAUDIT_DATA", gone)
+    with pytest.raises(InvalidArgument, match=r"^DPAUDIT_DATA: got '.*gone', expected gisette's"):
+        hu2020_data.wide(Request())
+
+
+def test_a_file_of_the_other_data_is_refused(tmp_path):
+    census = with_a9a(tmp_path / "both") / "a9a"
+    with pytest.raises(InvalidArgument, match=r"^data_path: got '.*a9a', expected gisette's file"):
+        hu2020_data.wide(Request(data_path=str(census)))
+    other = tmp_path / "gisette_scale"
+    other.write_text(GISETTE)
+    with pytest.raises(InvalidArgument, match=r"^data_path: got .*, expected a directory with a9a"):
+        hu2020_data.census(Request(data_path=str(other)))
+
+
+@pytest.mark.parametrize("name", ["a9a", "a9a.t"])
+def test_one_of_the_files_of_a9a_stands_for_both(name, tmp_path, monkeypatch):
+    asked, folder = [], with_a9a(tmp_path / "both")
+
+    def a9a(path, split):
+        asked.append((path, split))
+        return Dataset(np.eye(123), np.resize([1.0, -1.0], 123), name=split)
+
+    monkeypatch.setattr(hu2020_data, "a9a", a9a)
+    hu2020_data.census(Request(data_path=str(folder / name)))
+    assert asked == [(str(folder), "train"), (str(folder), "test")]
+
+
+def test_where_a_figure_of_both_looks_for_them(tmp_path):
+    folder, apart = with_a9a(tmp_path / "both"), tmp_path / "apart"
+    apart.mkdir()
+    beside, alone = folder / "mine", apart / "mine"
+    for file in (beside, alone):
+        file.write_text(GISETTE)
+    for given, expected in (
+        (None, (None, None)),
+        (str(folder), (str(folder), str(folder))),
+        (str(folder / "a9a.t"), (str(folder), str(folder))),
+        (str(beside), (str(folder), str(beside))),
+        (str(alone), (None, str(alone))),
+    ):
+        assert hu2020_files.places(given) == expected
+
+
+def test_figure_3_asks_for_each_where_it_is(tmp_path, monkeypatch):
+    file = with_a9a(tmp_path / "both") / "mine"
+    file.write_text(GISETTE)
+    asked = {}
+    for name in ("census", "wide"):
+        drawn = getattr(hu2020_runs, name)
+        monkeypatch.setattr(
+            hu2020_runs,
+            name,
+            lambda request, name=name, drawn=drawn: (
+                asked.__setitem__(name, request.data_path) or drawn(request)
+            ),
+        )
+    hu2020_runs.figure3(Request(runs=1, data_path=str(file)))
+    assert asked == {"census": str(file.parent), "wide": str(file)}
+
+
+@pytest.mark.parametrize(
+    ("admm", "fdml", "held", "number"),
+    [(10, 1, False, 10.0), (32, 11, False, 32 / 11), (6, 4, True, 1.5), (None, 4, False, None)],
+)
+def test_ten_times_as_slow_is_not_slightly(admm, fdml, held, number):
+    found = hu2020_outcome.slightly(admm, fdml)
+    assert (found.held, found.number) == (held, number)
+
+
+def test_the_adverb_is_judged_apart():
+    slower, slightly, _ = hu2020_runs.figure1(Request(runs=1)).judgements
+    assert "slightly" not in slower.statement
+    assert "slightly" in slightly.statement
 
 
 def test_a9a_is_split_as_in_the_paper(monkeypatch):

@@ -117,7 +117,18 @@ REFUSED = {
     ),
     "types": (
         lambda: [visits((1, 2, 1)), PATIENTS],
-        "keys of table .patients.: got .*expected keys of one type",
+        r"keys of table 'patients': got patient='a' \(str\), expected keys of one kind: .* 1 \(",
+    ),
+    "int and float": (
+        lambda: [
+            visits((2**53, 2**53 + 1, 2**53)),
+            KeyedTable("p", [[1.0]], {"patient": [2.0**53]}),
+        ],
+        r"keys of table 'p': got patient=9007199254740992.0 \(float\), expected keys of one kind",
+    ),
+    "int and bool": (
+        lambda: [visits((1, 1, 1)), KeyedTable("p", [[1.0]], {"patient": [True]})],
+        r"keys of table 'p': got patient=True \(bool\), expected keys of one kind",
     ),
     "names": (lambda: [visits(), visits()], "tables: got .*different names"),
     "none": (list, r"tables: got \[\]"),
@@ -142,12 +153,49 @@ def test_a_join_that_fails_says_why(case):
         ([[1.0]], {"k": [1, 2]}, "key 'k' of table 't': got shape"),
         ([[1.0], [2.0]], {"k": [1, None]}, "key 'k' of table 't', tuple 1: got None"),
         ([[1.0], [2.0]], {"k": [np.nan, 2]}, "key 'k' of table 't', tuple 0: got"),
+        ([[1.0], [2.0]], {"k": ["x", float("nan")]}, "key 'k' of table 't', tuple 1: got nan"),
+        ([[1.0], [2.0]], {"k": ["x", None]}, "key 'k' of table 't', tuple 1: got None"),
+        ([[1.0], [2.0]], {"k": [pd.NaT, "x"]}, "key 'k' of table 't', tuple 0: got NaT"),
+        (
+            [[1.0], [2.0]],
+            {"k": [1, "b"]},
+            r"key 'k' of table 't', tuple 1: got 'b' \(str\), expected .* tuple 0 has 1 \(int\)",
+        ),
+        ([[1.0], [2.0]], {"k": [1, 1.0]}, r"key 'k' of table 't', tuple 1: got 1.0 \(float\)"),
+        ([[1.0], [2.0]], {"k": [True, 1]}, r"key 'k' of table 't', tuple 1: got 1 \(int\)"),
+        ([[1.0], [2.0]], {"k": [[1], [2, 3]]}, r"key 'k' of table 't', tuple 0: got \[1\] \(list"),
+        ([[1.0]], {"k": "x"}, "key 'k' of table 't': got shape"),
         ([[1.0]], {3: [1]}, "key column: got 3"),
     ],
 )
 def test_a_bad_table_is_refused(features, keys, message):
     with pytest.raises(InvalidArgument, match=f"^{message}"):
         KeyedTable("t", features, keys)
+
+
+def test_long_keys_are_told_apart_to_the_last_digit():
+    long = [2**53 + 1, 2**53, 2**70]
+    other = KeyedTable("p", np.eye(3), {"patient": long[::-1]})
+    np.testing.assert_array_equal(join([visits(long), other], [1, 1, 1]).mappings[1], [2, 1, 0])
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ["nan", "b", "1"],
+        np.array(["2020-01-01", "2021-01-01", "2020-01-02"], dtype="datetime64[ns]"),
+        pd.Series([3, 1, 2], dtype="Int64"),
+        pd.Categorical(["u", "v", "w"]),
+        np.array([0.5, 0.25, -1.0]),
+        [np.int64(4), 5, np.int8(6)],
+    ],
+    ids=lambda keys: str(type(keys[0]).__name__),
+)
+def test_keys_of_any_one_kind_join(keys):
+    one, other = (
+        KeyedTable(name, np.eye(3), {"k": k}) for name, k in (("a", keys), ("b", keys[::-1]))
+    )
+    np.testing.assert_array_equal(join([one, other], [1, 1, 1]).mappings[1], [2, 1, 0])
 
 
 @pytest.mark.parametrize(

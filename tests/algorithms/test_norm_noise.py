@@ -101,7 +101,7 @@ def test_schedules_are_values():
 @pytest.mark.parametrize(
     ("build", "name"),
     [
-        (lambda: Constant(0.0), "value"),
+        (lambda: Constant(0.0), "Constant.value"),
         (lambda: Geometric(0.5, -1.0), "ratio"),
         (lambda: Geometric((), 1.0), "first"),
         (lambda: Geometric((1.0, 0.0), 1.0), "first"),

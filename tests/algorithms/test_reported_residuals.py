@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from algorithms import consensus_views
 from algorithms.consensus import ConsensusADMM
 from algorithms.graphs import ring
 from algorithms.regularisers import elastic_net
@@ -10,7 +11,9 @@ from algorithms.schedules import Constant
 from algorithms.sharing import SharingADMM
 from algorithms.sharing_noise import MessageNoise
 from algorithms.vertical import Risk
+from dpaudit.datasets import Dataset
 from dpaudit.errors import ConvergenceError
+from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.residuals import recorded
 
 TRIALS, ITERATIONS = 4, 3
@@ -73,11 +76,36 @@ def test_sharing_reports_its_solvers(make_data, options, solver):
 
 
 def test_distances_of_the_z_update_are_true(make_data, monkeypatch):
-    """With a last step that is far too long the reported distance passes the tolerance."""
+    """With a last step that is far too long the measured distance passes the tolerance."""
     monkeypatch.setattr("algorithms.entrywise.ScalarProblem.last_step", 0.5)
     data = make_data((9,))
-    entry = reached(lambda: sharing().messages().sample(data, TRIALS, rng()))["z-update"]
-    assert entry.worst > entry.tolerance
+    expected = (
+        r"^step 1: z-update: trial 0 has a distance beyond rounding of .*, expected at most 1"
+    )
+    with pytest.raises(ConvergenceError, match=expected):
+        reached(lambda: sharing().messages().sample(data, TRIALS, rng()))
+
+
+@pytest.mark.parametrize("radius", [None, 0.05])
+def test_closed_forms_report_their_stationarity(make_data, radius):
+    algorithm = sharing(risk=Risk(regulariser_weight=0.1), radius=radius)
+    data = make_data((9,))
+    entry = reached(lambda: algorithm.messages().sample(data, TRIALS, rng()))["x-update"]
+    assert entry.problems == TRIALS * ITERATIONS * 2
+    assert 0 < entry.worst <= entry.tolerance == algorithm.tolerance
+
+
+@pytest.mark.parametrize("eps", [1e-9, 1e-12, 3e-14])
+def test_nearly_dependent_columns_without_a_ridge_are_refused(eps):
+    source = np.random.default_rng(0)
+    a, b = source.standard_normal((2, 40)) / 10
+    data = Dataset(np.stack([a, a + eps * b, b[::-1]], axis=1), source.choice([-1.0, 1.0], 40))
+    algorithm = sharing(risk=Risk(regulariser_weight=0.0))
+    expected = r"^step 2: party 0: x-update: trial \d is at residual .* in closed form .*, expected"
+    with pytest.raises(ConvergenceError, match=expected):
+        algorithm.messages().sample(data, TRIALS, rng())
+    ridge = sharing(risk=Risk(regulariser_weight=1e-4))
+    assert reached(lambda: ridge.messages().sample(data, TRIALS, rng()))["x-update"].worst < 1e-12
 
 
 def test_an_argmin_that_fails_is_placed(make_data, monkeypatch):
@@ -96,3 +124,41 @@ def test_a_party_that_fails_is_placed(make_data):
     risk = Risk(regulariser=elastic_net(0.3), regulariser_weight=0.1)
     with pytest.raises(ConvergenceError, match=r"^step \d: party 0: x-update: trial "):
         sharing(risk=risk, tolerance=1e-300).messages().sample(make_data((9,)), TRIALS, rng())
+
+
+@pytest.mark.parametrize("view", ["models", "network"])
+def test_a_z_update_that_fails_outside_a_law_is_placed(make_data, monkeypatch, view):
+    monkeypatch.setattr("algorithms.entrywise._MOST_PASSES", 0)
+    with pytest.raises(ConvergenceError, match=r"^iteration 1: z-update: trial 0 "):
+        getattr(sharing(), view)().sample(make_data((9,)), TRIALS, rng())
+
+
+def test_a_ball_that_fails_is_placed(make_data, monkeypatch):
+    monkeypatch.setattr("algorithms.proximal._MOST_SECULAR_STEPS", 1)
+    algorithm = sharing(radius=1e-3)
+    with pytest.raises(
+        ConvergenceError, match=r"^iteration 2: party 0: x-update: trial \d is at n"
+    ):
+        algorithm.models().sample(make_data((9,)), TRIALS, rng())
+    with pytest.raises(ConvergenceError, match=r"^step 2: party 0: x-update: trial \d is at norm"):
+        algorithm.messages().sample(make_data((9,)), TRIALS, rng())
+
+
+@pytest.mark.parametrize("calls", [0, 1])
+def test_a_density_of_primal_perturbation_that_fails_is_placed(make_data, monkeypatch, calls):
+    data, left = make_data((5, 4)), [calls]
+    pair = Pair(data, data.with_record(6, data.features[6] / 2, data.labels[6]), REPLACE_RECORD)
+    view = consensus().primal_perturbation()
+    transcripts = view.sample(data, TRIALS, rng())
+    honest = consensus_views.minimise
+
+    def failing(*args):
+        if not left[0]:
+            raise ConvergenceError("argmin: trial 0 stopped")
+        left[0] -= 1
+        return honest(*args)
+
+    monkeypatch.setattr(consensus_views, "minimise", failing)
+    where = "iteration 1, node 1: " + "neighbour: " * calls
+    with pytest.raises(ConvergenceError, match=f"^{where}argmin: trial 0 stopped$"):
+        view.privacy_loss(transcripts, pair)

@@ -179,7 +179,12 @@ def test_theorem_41_takes_a_penalty_that_falls():
 
 @pytest.mark.parametrize(
     ("step", "name"),
-    [(0.0, "dual_step"), ("fast", "dual_step"), (None, "dual_step"), (Given(((1.0,),)), "table")],
+    [
+        (0.0, "dual_step"),
+        ("fast", "dual_step"),
+        (None, "dual_step"),
+        (Given(((1.0,),)), "dual_step.table"),
+    ],
 )
 def test_a_bad_step_is_refused_by_name(step, name):
     with pytest.raises(InvalidArgument) as refusal:

@@ -1,5 +1,7 @@
 """Batched argmins: against scipy, to the stated residual; and what must not pass unnoticed."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import optimize
@@ -102,6 +104,9 @@ def test_a_trial_does_not_depend_on_its_company(records):
 
 def test_the_safe_step_alone_converges(monkeypatch, records):
     """Acceleration that only misleads is taken back: the bound's step gains every other pass."""
+    for name in ("_PATIENCE", "_MOST_PASSES"):
+        monkeypatch.setattr(solvers, name, 5000)
+    monkeypatch.setattr(solvers, "descend", None)
     problem = MarginProblem(loss=SMOOTHED_HINGE, weight=0.02, curvature=0.5)
     linear = right_hand_sides(20, 30)
     expected = minimise(problem, linear, records).models
@@ -116,12 +121,83 @@ def test_the_safe_step_alone_converges(monkeypatch, records):
     np.testing.assert_allclose(minimise(problem, linear, records).models, expected, atol=1e-9)
 
 
+def unit_records(count, d, seed):
+    rows = np.random.default_rng(seed).standard_normal((count, d))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("count", [4, 10, 12])
+@pytest.mark.parametrize("weight", [100.0, 437.5])
+def test_kinks_do_not_stop_the_newton_steps(count, weight):
+    """Steep losses of few records: the gradient is piecewise linear, its norm not monotone."""
+    for seed in range(3):
+        records = unit_records(count, 6, seed)
+        problem = MarginProblem(loss=SMOOTHED_HINGE, weight=weight, curvature=1.005)
+        linear = right_hand_sides(200, 6, seed=seed)
+        solution = minimise(problem, linear, records)
+        for trial in (0, 199):
+            expected = by_scipy(problem, linear[trial], records)
+            np.testing.assert_allclose(solution.models[trial], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", SMOOTH_LOSSES.values(), ids=SMOOTH_LOSSES)
+@pytest.mark.parametrize("count", [1, 4, 30])
+@pytest.mark.parametrize("weight", [1e3, 1e5])
+def test_badly_conditioned_problems_converge(loss, count, weight):
+    records = unit_records(count, 6, 1)
+    problem = MarginProblem(loss=loss, weight=weight / count, curvature=2e-6)
+    linear = 2e-6 * right_hand_sides(60, 6)
+    solution = minimise(problem, linear, records)
+    gradient = problem.gradient(solution.models, records) - linear
+    allowed = problem.tolerance * problem.scale(linear, records)
+    assert (np.linalg.norm(gradient, axis=1) <= 2 * allowed).all()
+
+
+@pytest.mark.parametrize("start", [-30.0, 0.0, 30.0])
+def test_newton_alone_converges_from_anywhere(monkeypatch, start, records):
+    monkeypatch.setattr(solvers, "_PATIENCE", 0)
+    problem = MarginProblem(loss=LOGISTIC, weight=1.0, curvature=0.05)
+    linear = right_hand_sides(3, 30) + start
+    expected = [by_scipy(problem, one, records) for one in linear]
+    np.testing.assert_allclose(minimise(problem, linear, records).models, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", [LOGISTIC, SMOOTHED_HINGE], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("d", [3, 6, 30])
+def test_a_hessian_beyond_double_precision_is_refused_in_words(loss, d):
+    """Either the tolerance is reached or the error names weight and curvature."""
+    problem = MarginProblem(loss=loss, weight=1e12 / 4, curvature=2e-9)
+    records, failed = unit_records(4, d, 0), []
+    for linear in 2e-9 * right_hand_sides(10, d):
+        try:
+            minimise(problem, linear[None], records)
+        except ConvergenceError as error:
+            failed.append(str(error))
+    pattern = r"^argmin: .*weight 2\.5e\+11 .*curvature 2e-09.*, expected"
+    assert [message for message in failed if not re.search(pattern, message)] == []
+
+
+def test_a_singular_hessian_is_a_convergence_error(monkeypatch, records):
+    def singular(self, models, records, right):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr(MarginProblem, "hessian_solve", singular)
+    monkeypatch.setattr(solvers, "_PATIENCE", 0)
+    problem = MarginProblem(loss=LOGISTIC, weight=0.05, curvature=0.1)
+    with pytest.raises(
+        ConvergenceError, match=r"singular .* weight 0\.05 .* curvature 0\.1, expec"
+    ):
+        minimise(problem, right_hand_sides(3, 30), records)
+
+
 def test_a_trial_that_does_not_converge_is_named(monkeypatch, records):
     problem = MarginProblem(loss=LOGISTIC, weight=0.05, curvature=0.1)
     linear = 1e-9 * right_hand_sides(4, 30)
     linear[2, 0] = 1e6  # far from the linear model of all the others
     monkeypatch.setattr(solvers, "_MOST_PASSES", 4)
-    with pytest.raises(ConvergenceError, match=r"argmin: trial \d has a gradient of .* 4 passes"):
+    with pytest.raises(
+        ConvergenceError, match=r"argmin: trial \d has a gradient of .* 4 passes .*, expected"
+    ):
         minimise(problem, linear, records)
     impossible = MarginProblem(loss=LOGISTIC, weight=0.05, curvature=0.1, tolerance=1e-30)
     with pytest.raises(ConvergenceError, match=r"argmin: trial 0 has a gradient of .*, expected"):

@@ -66,11 +66,11 @@ def test_a_sequence_from_a_file_is_drawn_and_written(dpaudit, sequence, tmp_path
     names = {path.name for path in out.iterdir()}
     assert names == {f"account-two.{kind}" for kind in ("json", "csv", "png", "svg")}
     rows = list(csv.DictReader((out / "account-two.csv").read_text().splitlines()))
-    numerical = [float(row["y"]) for row in rows if row["curve"] == "numerical"]
-    assert numerical == sorted(numerical)
-    assert len(numerical) > 3
+    curve = [float(row["y"]) for row in rows if row["curve"] == "proved"]
+    assert curve == sorted(curve)
+    assert len(curve) > 3
     proved = json.loads((out / "account-two.json").read_text())["proved"]["upper"]
-    assert numerical[0] == proved
+    assert curve[0] == proved
 
 
 def test_calibration_round_trips_through_account(dpaudit):

@@ -6,12 +6,17 @@ import json
 from dataclasses import replace
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from rich.console import Console
 
 from algorithms.figures import huang2020_runs
+from dpaudit import drawing
 from dpaudit.datasets import breast_cancer
+from dpaudit.panels import Curve, Panel
 from dpaudit.reproduction.judgement import Judgement, Tried
+from dpaudit.reproduction.result import Reproduction
 from dpaudit.reproduction.terminal import lines
+from dpaudit.reproduction.write import write
 
 
 @pytest.fixture(autouse=True)
@@ -101,6 +106,58 @@ def test_all_that_was_tried_stands_under_a_statement_that_did_not_hold():
         ["C", "=", "1750", "2.5", "held"],
         ["rho", "=", "0.1", "-", "could", "not", "be", "judged"],
     ]
+
+
+def test_a_caveat_stands_with_its_setting():
+    tried = (
+        Tried(setting={"C": 400.0}, number=4.0, held=True),
+        Tried(setting={"C": 800.0}, number=4.5, held=True, caveat="beyond [it]"),
+    )
+    judged = replace(JUDGED, held=True, caveat="beyond [it]", tried=tried)
+    text = printed(judged)
+    assert "caveat: beyond [it]" in text
+    assert "held at 2 of 2 other settings; held at 1 of 1 without a caveat" in text
+    assert "400" in text
+    assert "800" not in text
+    rows = [line.split() for line in printed(replace(judged, held=False)).splitlines()]
+    assert rows[-1] == ["800", "4.5", "held", "beyond", "[it]"]
+    plain = replace(judged, caveat="", tried=tried[:1])
+    assert "caveat" not in printed(plain)
+
+
+def test_a_caveat_is_in_the_files(tmp_path):
+    (tmp_path / "figures").mkdir()
+    judged = replace(JUDGED, caveat="beyond it")
+    panel = Panel(
+        title="p", x_label="x", y_label="y", curves=(Curve(label="c", x=[1, 2], y=[1.0, 2.0]),)
+    )
+    drawn = Reproduction(
+        figure="f", title="t", source="s", panels=(panel,), judgements=(judged,), parameters={}
+    )
+    paths = write(drawn, tmp_path / "figures")
+    rows = list(csv.DictReader(io.StringIO(paths["statements"].read_text())))
+    assert [row["caveat"] for row in rows] == ["beyond it", "", ""]
+    assert json.loads(paths["json"].read_text())["judgements"][0]["caveat"] == "beyond it"
+
+
+def test_a_legend_covers_no_curve():
+    curves = tuple(Curve(label=f"curve {n}", x=[0, 1], y=[0.0, float(n)]) for n in range(8))
+    panels = [Panel(title=t, x_label="x", y_label="y", curves=curves) for t in ("a", "b", "c")]
+    figure = drawing._drawn("title", panels)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    boxes = [axes.get_legend().get_window_extent(canvas.get_renderer()) for axes in figure.axes]
+    inside = [axes.get_window_extent() for axes in figure.axes]
+    assert len(boxes) == 3
+    assert not any(box.overlaps(area) for box in boxes for area in inside)
+    assert all(figure.bbox.contains(box.x0, box.y0) for box in boxes)
+
+
+def test_a_place_that_is_not_there_is_refused_by_name(dpaudit, tmp_path):
+    gone = str(tmp_path / "gone")
+    ran = dpaudit("reproduce", "hu2020-figure2", "--data", gone, "--out", str(tmp_path / "out"))
+    assert ran.status == 2
+    assert ran.err.startswith(f"error: data_path: got '{gone}', expected gisette's file")
 
 
 def test_settings_of_the_same_parameters_have_a_column_for_each():

@@ -29,6 +29,17 @@ def test_the_worst_and_the_number_of_problems_are_kept_by_solver_and_tolerance()
     assert (rough.problems, rough.worst) == (1, 5e-3)
 
 
+@pytest.mark.parametrize("bad", [2e-8, np.nan, np.inf])
+def test_what_was_measured_is_held_to_the_tolerance(bad: float) -> None:
+    found = np.array([[1e-9, 1e-9], [1e-9, bad]])
+    with recorded() as residuals:
+        with pytest.raises(
+            ConvergenceError, match=r"^z-update: trial 1 has a distance of .*at most"
+        ):
+            report("z-update", found, tolerance=1e-8, measure="distance")
+    assert residuals.reached == ()
+
+
 def test_an_inner_block_leaves_the_outer_one_alone() -> None:
     with recorded() as outer:
         with recorded() as inner:

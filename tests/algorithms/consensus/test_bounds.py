@@ -51,9 +51,9 @@ def test_the_condition_of_theorem_41(small):
         ({"regulariser_weight": -1.0}, "regulariser_weight"),
         ({"tolerance": 0.0}, "tolerance"),
         ({"graph": Graph(1, ()), "penalty": Constant(1.0)}, "graph"),
-        ({"penalty": Given(((1.0, 1.0),))}, "table"),
-        ({"noise_rate": Geometric((1.0, 2.0), 1.0)}, "first"),
-        ({"noise_rate": Geometric(1.0, 1e200)}, "ratio"),
+        ({"penalty": Given(((1.0, 1.0),))}, "penalty.table"),
+        ({"noise_rate": Geometric((1.0, 2.0), 1.0)}, "noise_rate.first"),
+        ({"noise_rate": Geometric(1.0, 1e200)}, "noise_rate.ratio"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(options, name):

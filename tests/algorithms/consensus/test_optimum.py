@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from algorithms.consensus import ConsensusADMM
 from algorithms.graphs import complete, random_connected, ring, star
 from algorithms.schedules import Constant, Geometric
-from algorithms.smooth_losses import SMOOTHED_HINGE
+from algorithms.smooth_losses import LOGISTIC, SMOOTHED_HINGE
+from dpaudit.datasets import Dataset
 from dpaudit.errors import ConvergenceError
+from dpaudit.residuals import recorded
 
 from .loop import VALUES, Loop, make, noise_of, rng
 
@@ -73,6 +76,49 @@ def test_the_smoothed_hinge_reaches_its_optimum_too(real):
     models = algorithm.penalty_perturbation().sample(real, 1, rng())[0, -1]
     best, total = centralised(real, algorithm)
     assert max(total(model)[0] for model in models) - best < 1e-6
+
+
+def few_records(node_sizes, seed, d=6):
+    source = rng(seed)
+    features = source.standard_normal((sum(node_sizes), d))
+    features /= np.linalg.norm(features, axis=1, keepdims=True) * (1 + 1e-12)
+    return Dataset(features, source.choice([-1.0, 1.0], len(features)), node_sizes=node_sizes)
+
+
+@pytest.mark.parametrize("loss_weight", [400.0, 1750.0])
+@pytest.mark.parametrize("records", [4, 10, 12])
+@pytest.mark.parametrize("seed", range(3))
+def test_kinks_of_a_steep_smoothed_hinge_are_got_over(records, loss_weight, seed):
+    algorithm = ConsensusADMM(
+        graph=ring(2), iterations=2, noise_rate=1.0, loss=SMOOTHED_HINGE, loss_weight=loss_weight
+    )
+    data = few_records((records, records), seed)
+    with recorded() as residuals:
+        algorithm.penalty_perturbation().sample(data, 400, rng(seed))
+    (argmin,) = residuals.reached
+    assert argmin.problems == 400 * 2 * 2
+    assert argmin.worst <= argmin.tolerance == 1e-12
+
+
+@pytest.mark.parametrize("loss", [LOGISTIC, SMOOTHED_HINGE], ids=lambda loss: loss.name)
+def test_hardly_any_curvature_beside_the_loss_is_got_over(loss):
+    algorithm = ConsensusADMM(
+        graph=ring(3), iterations=2, penalty=1e-6, dual_step=1e-6, noise_rate=1.0,
+        loss=loss, loss_weight=1e3, regulariser_weight=1e-6,
+    )  # fmt: skip
+    with recorded() as residuals:
+        algorithm.penalty_perturbation().sample(few_records((4, 1, 30), 0), 100, rng())
+    assert residuals.reached[0].worst <= 1e-12
+
+
+def test_a_curvature_below_rounding_is_an_error_that_names_it():
+    algorithm = ConsensusADMM(
+        graph=ring(2), iterations=2, penalty=1e-9, dual_step=1e-9, noise_rate=1.0,
+        loss=SMOOTHED_HINGE, loss_weight=1e12, regulariser_weight=0.0,
+    )  # fmt: skip
+    expected = r"^iteration \d, node \d: argmin: .*weight 3.33e\+10 .*curvature 2e-09.*, expected"
+    with pytest.raises(ConvergenceError, match=expected):
+        algorithm.penalty_perturbation().sample(few_records((30, 30), 0, 30), 100, rng())
 
 
 # Solutions satisfy their stationarity condition

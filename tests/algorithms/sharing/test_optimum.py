@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.linear_model import Ridge
 
 from algorithms.fdml import centralised_logistic
 from algorithms.regularisers import L1, elastic_net
@@ -130,6 +132,123 @@ def test_lasso_and_ball_together_keep_the_ball():
     for iterate in algorithm.iterates(data, 5, rng()):
         for columns in column_slices(BLOCKS):
             assert np.linalg.norm(iterate.models[:, columns], axis=1).max() <= 0.2 + 1e-12
+
+
+ORACLE = {  # value and slope by z, written out
+    "squared": (lambda z, b: (z - b) ** 2 / 2, lambda z, b: z - b),
+    "smoothed-hinge": (
+        lambda z, b: np.where(b * z < 0, 0.5 - b * z, np.maximum(0, 1 - b * z) ** 2 / 2),
+        lambda z, b: b * np.clip(b * z - 1, -1, 0),
+    ),
+    "sigmoid": (lambda z, b: expit(-b * z), lambda z, b: -b * expit(z) * expit(-z)),
+}
+
+
+def smooth_risk(data, loss, ridge):
+    """Return ``x -> (1/N) sum l + ridge ||x||^2 / 2`` and its gradient, written out."""
+    value, slope = ORACLE[loss.name]
+
+    def total(x):
+        z = data.features @ x
+        gradient = slope(z, data.labels) @ data.features / len(z) + ridge * x
+        return value(z, data.labels).mean() + ridge / 2 * x @ x, gradient
+
+    return total
+
+
+def local_optimum(total, start):
+    """Return where L-BFGS ends from ``start``, started again where its line search rounds."""
+    for _ in range(5):
+        options = {"ftol": 0, "gtol": 1e-12, "maxiter": 20_000, "maxfun": 40_000, "maxcor": 40}
+        start = minimize(total, start, jac=True, method="L-BFGS-B", options=options).x
+    assert np.abs(total(start)[1]).max() < 1e-8
+    return start
+
+
+@pytest.mark.parametrize("loss", [SQUARED, SMOOTHED_HINGE], ids=lambda loss: loss.name)
+def test_other_convex_losses_reach_the_optimum(loss):
+    data, ridge = breast_cancer(), 1e-2
+    total = smooth_risk(data, loss, ridge)
+    best = local_optimum(total, np.zeros(30))
+    if loss is SQUARED:
+        fit = Ridge(alpha=ridge * len(data.labels), fit_intercept=False, solver="cholesky")
+        np.testing.assert_allclose(fit.fit(data.features, data.labels).coef_, best, atol=1e-7)
+    risk = Risk(loss=loss, regulariser_weight=ridge)
+    algorithm = SharingADMM(
+        block_sizes=(12, 18), iterations=3000, penalty=2.0 / len(data.labels), risk=risk
+    )
+    x = last_models(algorithm, data)[0]
+    assert -1e-14 < total(x)[0] - total(best)[0] < 1e-10
+    np.testing.assert_allclose(x, best, atol=1e-5)
+    assert total(np.zeros(30))[0] - total(best)[0] > 0.1
+
+
+def test_the_sigmoid_loss_does_as_well_as_a_descent_from_the_same_start():
+    data, ridge = breast_cancer(), 1e-2
+    total = smooth_risk(data, SIGMOID, ridge)
+    best = local_optimum(total, np.zeros(30))
+    algorithm = SharingADMM(
+        block_sizes=(12, 18),
+        iterations=3000,
+        penalty=0.4 / len(data.labels),
+        risk=Risk(loss=SIGMOID, regulariser_weight=ridge),
+    )
+    x = last_models(algorithm, data)[0]
+    assert np.abs(total(x)[1]).max() < 1e-6
+    assert total(x)[0] <= total(best)[0] + 1e-10
+    assert total(np.zeros(30))[0] - total(x)[0] > 0.05
+
+
+def lasso_ball_optimum(data, lasso, blocks, radius):
+    """Return the least logistic risk with lasso and balls, x = p - n with p, n >= 0, by SLSQP."""
+    d = data.dimension
+
+    def value(v):
+        x = v[:d] - v[d:]
+        margins = data.labels * (data.features @ x)
+        gradient = -(data.labels * expit(-margins)) @ data.features / len(margins)
+        total = np.logaddexp(0, -margins).mean() + lasso * v.sum()
+        return total, np.concatenate([gradient, -gradient]) + lasso
+
+    def slack(columns):
+        def jacobian(v):
+            out = np.zeros(d)
+            out[columns] = -2 * (v[:d] - v[d:])[columns]
+            return np.concatenate([out, -out])
+
+        def room(v):
+            return radius**2 - np.sum((v[:d] - v[d:])[columns] ** 2)
+
+        return {"type": "ineq", "fun": room, "jac": jacobian}
+
+    fit = minimize(
+        value,
+        np.full(2 * d, 1e-3),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, None)] * 2 * d,
+        constraints=[slack(columns) for columns in column_slices(blocks)],
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    return fit.fun
+
+
+def test_it_reaches_the_optimum_with_lasso_and_ball_together():
+    source, blocks, radius = breast_cancer(), (4, 6), 0.8
+    data = Dataset(source.features[:, ::3], source.labels)
+    risk = Risk(regulariser=L1, regulariser_weight=5e-3)
+    best = lasso_ball_optimum(data, 5e-3, blocks, radius)
+    assert best > split_optimum(risk, data) + 1e-3  # the ball binds
+    algorithm = SharingADMM(
+        block_sizes=blocks,
+        iterations=600,
+        penalty=0.4 / len(data.labels),
+        risk=risk,
+        radius=radius,
+    )
+    x = last_models(algorithm, data)
+    assert risk.value(x, data)[0] == pytest.approx(best, abs=1e-6)
+    assert (x == 0).any()  # and so does the lasso
 
 
 @pytest.mark.parametrize("loss", [SQUARED, SMOOTHED_HINGE, SIGMOID], ids=lambda loss: loss.name)
