@@ -83,6 +83,11 @@ class Convolved:
         return self.astray * top + self.noise * norm + 8 * filtered * top
 
 
+def _folded(masses: Array, size: int) -> Array:
+    folded = np.bincount(np.arange(len(masses)) % size, masses, size)
+    return np.asarray(folded, dtype=np.float64)
+
+
 def _norm(values: Array) -> float:
     return math.sqrt(float(np.sum(values * values)))  # no threads for so little
 
@@ -119,7 +124,7 @@ def convolved(
     spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
     start, total, norm, count_all = 0, 0.0, 0.0, 0
     for part, count in parts:
-        folded = np.bincount(np.arange(len(part.masses)) % size, part.masses, size)
+        folded = _folded(part.masses, size)
         spectrum *= rfft(folded) ** count
         start += count * part.first
         total += count * part.log_total

@@ -66,7 +66,8 @@ def test_a_sequence_from_a_file_is_drawn_and_written(dpaudit, sequence, tmp_path
     names = {path.name for path in out.iterdir()}
     assert names == {f"account-two.{kind}" for kind in ("json", "csv", "png", "svg")}
     rows = list(csv.DictReader((out / "account-two.csv").read_text().splitlines()))
-    curve = [float(row["y"]) for row in rows if row["curve"] == "proved"]
+    growth = [row for row in rows if row["panel"].startswith("epsilon")]
+    curve = [float(row["y"]) for row in growth if row["curve"] == "proved"]
     assert curve == sorted(curve)
     assert len(curve) > 3
     proved = json.loads((out / "account-two.json").read_text())["proved"]["upper"]
