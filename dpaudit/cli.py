@@ -186,6 +186,10 @@ def account_command(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the release; see show."),
     ] = None,
+    group: Annotated[
+        int | None,
+        _integer("--group", "Also for datasets this many steps apart; 2 replaces a record."),
+    ] = None,
     out: Annotated[
         str | None, typer.Option(help="Write the numbers and draw them into this directory.")
     ] = None,
@@ -196,7 +200,7 @@ def account_command(
     import dpaudit.account.command as command
 
     changes = _pairs("--set", set_)
-    command.account(release, changes, delta, out, as_json=as_json, quiet=quiet)
+    command.account(release, changes, delta, out, group=group, as_json=as_json, quiet=quiet)
 
 
 @app.command("calibrate")

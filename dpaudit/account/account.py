@@ -30,10 +30,13 @@ class Meaning:
         Largest true-positive less false-positive rate of any attack.
     success
         Prior probability of one of two neighbours, and the best chance to guess right.
+    group
+        A number of steps of the relation between two datasets, and epsilon for them, or None.
     """
 
     advantage: float
     success: tuple[tuple[float, float], ...]
+    group: tuple[int, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +85,8 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def account_for(target: Target, delta: float) -> Account:
-    """Return the account of a target at ``delta`` in [0, 1)."""
+def account_for(target: Target, delta: float, group: int | None = None) -> Account:
+    """Return the account of a target at ``delta`` in [0, 1), if asked also for a group."""
     answers = ask_all(target.event, delta)
     guarantee = proved_guarantee(target.event)
     single = target.parts[0] if len(target.parts) == 1 else None
@@ -101,6 +104,7 @@ def account_for(target: Target, delta: float) -> Account:
         meaning=Meaning(
             advantage=guarantee.advantage(),
             success=tuple((prior, guarantee.success(prior)) for prior in PRIORS),
+            group=None if group is None else (group, guarantee.group(group).epsilon(delta)),
         ),
     )
 

@@ -35,13 +35,16 @@ def account(
     delta: float,
     out: str | None,
     *,
+    group: int | None = None,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Ask every accountant, show the answers, and write and draw them where asked to."""
     delta = check.delta("delta", delta)
     target = read_target(word, changes)
-    result = account_for(target, delta)
+    if group is not None:
+        check.integer("group", group, least=1)
+    result = account_for(target, delta, group)
     if as_json:
         sys.stdout.write(json.dumps(result.document(), indent=2) + "\n")
     else:
@@ -97,6 +100,10 @@ def _words(result: Account) -> Iterator[Text]:
         "The best chance to tell which of two neighbours it was, from what was believed before: "
         f"{guesses}."
     )
+    if result.meaning.group is not None:
+        size, epsilon = result.meaning.group
+        shown = number(epsilon, _DIGITS, ROUND_CEILING)
+        yield Text(f"For groups of {size}: epsilon = {shown} at delta = {result.delta:g}.")
     silent = [answer.accountant for answer in result.answers if answer.refusal is not None]
     if silent:
         yield Text(f"No answer from: {', '.join(silent)} (--json says why).", style="dim")

@@ -12,12 +12,15 @@ from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.accounting.inversion import inverted_delta, inverted_epsilon
 from dpaudit.accounting.numerical import LEAST_CELLS, numerical_delta, numerical_epsilon
 from dpaudit.accounting.renyi import RenyiDP
+from dpaudit.accounting.tabulated import TabulatedDP
 from dpaudit.errors import ConvergenceError, UnsupportedEvent
 from dpaudit.events import ApproximateRelease, Event, GaussianRelease, releases
-from dpaudit.guarantees import Guarantee
+from dpaudit.guarantees import GroupOf, Guarantee
 
 # Equal releases whose composition is summed exactly.
 _MOST = 100_000
+# Of a grid that is asked for a whole table.
+_GROUP_CELLS = 2**14
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,9 @@ class NumericalDP(Guarantee):
             except ConvergenceError:
                 pass
         return numerical_epsilon(self.event, delta, self.cells)
+
+    def _group(self, size: int) -> Guarantee:
+        return GroupOf(TabulatedDP(NumericalDP(self.event, self.cells or _GROUP_CELLS)), size)
 
     def __str__(self) -> str:
         return f"NumericalDP of {len(releases(self.event))} kinds of release"
