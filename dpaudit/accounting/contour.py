@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 import dpaudit._validate as check
-from dpaudit.accounting.dominating import Counted, directions, dominating_pairs
+from dpaudit.accounting.dominating import Counted, directions, dominating_pairs, trimmed
 from dpaudit.accounting.numerical import beyond_the_grid
 from dpaudit.errors import ConvergenceError
 from dpaudit.events import Event
@@ -53,7 +53,8 @@ def contour_log_delta(event: Event, epsilon: float) -> float:
     0.126936737507
     """
     epsilon = check.non_negative("epsilon", epsilon)
-    return max(_log_delta(pairs, epsilon) for pairs in directions(dominating_pairs(event)))
+    ways = directions(dominating_pairs(event))
+    return min(0.0, max(_log_delta(pairs, epsilon) for pairs in ways))
 
 
 def contour_epsilon(event: Event, delta: float) -> float:
@@ -81,6 +82,7 @@ def _epsilon(pairs: Pairs, log_delta: float) -> float:
         return math.inf
     if not pairs or _log_delta(pairs, 0.0) <= log_delta:
         return 0.0
+    pairs = trimmed(pairs, 1e-13 * math.exp(log_delta))
     epsilon = chernoff(pairs, log_delta)
     for _ in range(_MOST_STEPS):  # Newton's method, on the line that suits the last epsilon
         line = _Line.through(pairs, saddle(pairs, epsilon))
@@ -107,7 +109,9 @@ def _log_delta(pairs: Pairs, epsilon: float) -> float:
     betrayed = _log_betrayed(pairs)
     if not pairs or epsilon >= sum(n * pair.largest for pair, n in pairs):
         return betrayed
-    line = _Line.through(pairs, saddle(pairs, epsilon))
+    order = saddle(pairs, epsilon)
+    about = log_moment(pairs, order) - order * epsilon
+    line = _Line.through(trimmed(pairs, 1e-13 * math.exp(min(max(about, -690.0), 0.0))), order)
     return float(np.logaddexp(betrayed, line.log_delta(epsilon)[0]))
 
 
@@ -187,10 +191,10 @@ class _Line:
 
 def _step(pairs: Pairs, order: float) -> float:
     """Return a step that resolves the pole next to the line and the peak on it."""
-    u: Array = np.asarray(order * np.geomspace(1e-6, 1e2, 300), dtype=np.float64)
-    low = np.flatnonzero(np.abs(_integrand(pairs, order, u)[0]) < 0.6)
-    narrow = float(u[low[0]]) if len(low) else order
-    return min(order / 6, narrow / 12)
+    h = order / 50
+    above, here, below = (log_moment(pairs, order + h * k) for k in (1, 0, -1))
+    variance = max((above - here) + (below - here), 0.0) / (h * h)  # of the tilted loss
+    return min(order / 6, 1 / (12 * math.sqrt(variance)) if variance else math.inf)
 
 
 def _integrand(pairs: Pairs, order: float, u: Array) -> tuple[Complex, float]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri_exp
 
 from dpaudit.accounting.pairs import Continuous
 
@@ -48,7 +48,7 @@ class SubsampledGaussianPair(Continuous):
     ratio: float
     scale_of_noise: float
     removal: bool = True
-    tail: float = 1e-300
+    tail: float = 1e-318
 
     @property
     def largest(self) -> float:
@@ -71,13 +71,13 @@ class SubsampledGaussianPair(Continuous):
         return 2 * self.tail
 
     def trimmed(self, tail: float) -> SubsampledGaussianPair:
-        """Return the pair without tails of this probability, at least 1e-300."""
-        return replace(self, tail=min(max(tail, 1e-300), 0.01))
+        """Return the pair without tails of this probability, at least 1e-318."""
+        return replace(self, tail=min(max(tail, 1e-318), 0.01))
 
     @property
     def interval(self) -> tuple[float, float]:
         """The output between its tails; a tilt by a large order would bring them back."""
-        reach = -float(ndtri(self.tail)) * self.scale_of_noise
+        reach = -float(ndtri_exp(math.log(self.tail))) * self.scale_of_noise
         return -reach, reach + (1 if self.removal else 0)
 
     def reversed(self) -> SubsampledGaussianPair:

@@ -101,7 +101,7 @@ def test_numerical_guarantees_answer_like_all_others():
     assert numerical.success(0.3) >= exact.success(0.3)
     assert numerical.bracket(1e-5).contains(exact.epsilon(1e-5))
     pair = numerical.replace_one().epsilon(1e-3), exact.replace_one().epsilon(1e-3)
-    assert pair[1] <= pair[0] == pytest.approx(pair[1], rel=1e-4)
+    assert pair[1] <= pair[0] == pytest.approx(pair[1], rel=5e-3)  # chords of a table
 
 
 def test_bad_cells_and_deltas_are_refused():

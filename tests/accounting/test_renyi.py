@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from dpaudit.accounting import renyi_curves
 from dpaudit.accounting.composition import basic, optimal
+from dpaudit.accounting.dominating import dominating_pairs
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.numerical import numerical_epsilon
 from dpaudit.accounting.renyi import RenyiDP, renyi_divergence, zcdp
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.events import (
@@ -333,11 +335,22 @@ def test_a_concentrated_release_is_its_guarantee():
 @pytest.mark.parametrize(
     "event",
     [
-        ApproximateRelease(epsilon=0.1, delta=1e-9),
-        ExponentialNormRelease(sensitivity=1.0, noise_rate=1.0, dimension=3),
-        ObjectivePerturbation(sensitivity=1.0, noise_rate=1.0, dimension=3),
+        ExponentialNormRelease(sensitivity=1.5, noise_rate=1.0, dimension=3),
+        ObjectivePerturbation(sensitivity=1.5, noise_rate=1.0, dimension=3, log_determinant=0.1),
     ],
 )
+def test_curves_of_pairs_are_moments_of_their_loss(event):
+    ((pair, _),) = dominating_pairs(event)
+    atoms = pair.atoms(np.linspace(-pair.largest, pair.largest, 20_001))
+    for order in (1.5, 2.0, 8.0, 40.0):
+        weights = atoms.log_masses + (order - 1) * atoms.losses
+        exact = math.log(np.exp(weights).sum()) / (order - 1)
+        assert float(renyi_divergence(event, order)) == pytest.approx(exact, rel=1e-9)
+    assert float(renyi_divergence(event, math.inf)) == pytest.approx(pair.largest)
+    assert RenyiDP(event).epsilon(1e-5) >= numerical_epsilon(event, 1e-5).lower
+
+
+@pytest.mark.parametrize("event", [ApproximateRelease(epsilon=0.1, delta=1e-9)])
 def test_releases_without_a_curve_are_refused(event):
     with pytest.raises(UnsupportedEvent, match=type(event).__name__):
         RenyiDP(Sequence((GAUSSIAN, event)))
