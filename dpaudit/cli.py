@@ -220,6 +220,17 @@ def calibrate_command(
     command.find_noise(release, _pairs("--set", set_), epsilon, delta, as_json=as_json)
 
 
+@app.command("verify")
+def verify_command(
+    files: Annotated[list[str], typer.Argument(help="Certificates, as JSON files.")],
+    as_json: Json = False,
+) -> None:
+    """Re-check certificates in 50-digit arithmetic: exit status 0 if all stand, 1 if one fails."""
+    from dpaudit.verify import command
+
+    raise typer.Exit(command.run(files, as_json=as_json))
+
+
 @app.command("schema")
 def schema_command() -> None:
     """Print the JSON Schema of a report."""

@@ -12,6 +12,7 @@ from dpaudit.account.target import Target
 from dpaudit.accounting.accountants import Answer, ask_all, strongest
 from dpaudit.accounting.card import Published
 from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.errors import ConvergenceError
 from dpaudit.execution import Progress
 from dpaudit.panels import Curve, Panel
 
@@ -88,6 +89,7 @@ def _plain(value: Any) -> Any:
 def account_for(target: Target, delta: float, group: int | None = None) -> Account:
     """Return the account of a target at ``delta`` in [0, 1), if asked also for a group."""
     answers = ask_all(target.event, delta)
+    _agree(answers)
     guarantee = proved_guarantee(target.event)
     single = target.parts[0] if len(target.parts) == 1 else None
     return Account(
@@ -107,6 +109,19 @@ def account_for(target: Target, delta: float, group: int | None = None) -> Accou
             group=None if group is None else (group, guarantee.group(group).epsilon(delta)),
         ),
     )
+
+
+def _agree(answers: tuple[Answer, ...]) -> None:
+    """Raise `ConvergenceError` if a proved upper end is below a certified lower end."""
+    best = strongest(answers)
+    for answer in answers:
+        if answer.lower is None or best is None or best.upper is None:
+            continue
+        if answer.lower > best.upper * (1 + 1e-9):
+            raise ConvergenceError(
+                f"accountants contradict each other: {best.accountant} proves {best.upper}, "
+                f"{answer.accountant} certifies at least {answer.lower}; please report this"
+            )
 
 
 def panels(target: Target, delta: float, progress: Progress) -> tuple[Panel, Panel]:

@@ -12,6 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -115,7 +116,7 @@ def _against(result: Account) -> Iterator[Text]:
         return
     if said.note:
         yield Text(f"Of the published number: {said.note}")
-    if said.delta == result.delta and 0 < said.epsilon < math.inf and proved.upper > 0:
+    if said.delta <= result.delta and 0 < said.epsilon < math.inf and proved.upper > 0:
         yield Text(f"That is {said.epsilon / proved.upper:.3g} times below the published number.")
 
 
@@ -154,12 +155,14 @@ def find_noise(
     noise = part.card.noise
     if noise in changes:
         raise InvalidArgument("--set", Shown(noise), "other parameters: this one is solved for")
-    found = calibrate(
-        lambda value: part.having(**{noise: value}).event,
-        epsilon,
-        delta,
-        more_noise=part.card.more_noise,
-    )
+    waiting = Console(stderr=True).status(f"solving for {noise}")
+    with waiting if sys.stderr.isatty() else nullcontext():
+        found = calibrate(
+            lambda value: part.having(**{noise: value}).event,
+            epsilon,
+            delta,
+            more_noise=part.card.more_noise,
+        )
     result = {
         "release": part.card.name,
         "parameters": part.having(**{noise: found.value}).parameters.model_dump(),

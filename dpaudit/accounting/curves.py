@@ -68,19 +68,32 @@ class Convolved:
         following = np.append(self.suffix_sums(order)[1:], 0.0)
         return _filtered(-math.expm1(-h) * math.exp(-order * h) * following, (order + 1) * h)
 
-    def error(self, order: float) -> float:
-        """Return how far any of the suffix sums may be off."""
-        reach = min(len(self.masses), 1 / -math.expm1(-2 * order * self.spacing))
-        filtered = _ROUNDING * min(len(self.masses), 1 / -math.expm1(-order * self.spacing))
-        return self.astray + self.noise * math.sqrt(reach) + 4 * filtered
+    def slack(self, order: float) -> float:
+        """Return how far the logarithm of an untilted mass may be off: powers lose digits."""
+        far = max(abs(self.first), abs(self.first + len(self.masses))) * self.spacing
+        return 8 * _ROUNDING * (abs(self.log_total) + order * far)
 
-    def profile_error(self, order: float) -> float:
-        """Return how far any value of the suffix profile may be off: its weights are smaller."""
+    def errors(self, order: float, sums: Array) -> Array:
+        """Return how far suffix sums may be off, shape as theirs."""
+        reach = min(len(self.masses), 1 / -math.expm1(-2 * order * self.spacing))
+        return self.astray + self.noise * math.sqrt(reach) + self._filtering(order, 1.0, sums)
+
+    def profile_errors(self, order: float, profile: Array) -> Array:
+        """Return how far the suffix profile may be off: its weights are smaller."""
         t = self.spacing * np.arange(len(self.masses), dtype=np.float64)
         norm = _norm(np.exp(-order * t) * np.expm1(-t))
         top = math.exp(-order * math.log1p(1 / order)) / (1 + order)  # of the weights, at any t
-        filtered = _ROUNDING * min(len(self.masses), 1 / -math.expm1(-order * self.spacing))
-        return self.astray * top + self.noise * norm + 8 * filtered * top
+        return self.astray * top + self.noise * norm + 2 * self._filtering(order, top, profile)
+
+    def _filtering(self, order: float, top: float, sums: Array) -> Array:
+        """Return the rounding errors of the filter.
+
+        A rounding error of the sum at ``x_j`` reaches that at ``x_k`` times ``exp(-order (x_j -
+        x_k))``. So do the masses: the error is at most one unit of the sum itself for every point.
+        """
+        many = min(len(self.masses), 1 / -math.expm1(-order * self.spacing))
+        own = len(self.masses) * np.maximum(sums, 0)
+        return np.asarray(4 * _ROUNDING * np.minimum(many * top, own))
 
 
 def _folded(masses: Array, size: int) -> Array:
@@ -164,18 +177,19 @@ class UpperCurve:
         return self.law.suffix_profile(self.order), self.law.suffix_sums(self.order + 1)
 
     @cached_property
-    def _error(self) -> float:
-        return self.law.profile_error(self.order)
+    def _errors(self) -> Array:
+        return self.law.profile_errors(self.order, self._sums[0])
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound of delta at epsilon."""
         points, (profile, q) = self.law.points, self._sums
         k = int(np.searchsorted(points, epsilon, side="right"))
-        inner = self._error
+        inner = float(self._errors[min(k, len(points) - 1)])
         if k < len(points):
             gap = float(points[k]) - epsilon
             inner += math.exp(-self.order * gap) * float(profile[k] - math.expm1(-gap) * q[k])
         log_delta = self.law.log_total - self.order * epsilon + math.log(inner)
+        log_delta += self.law.slack(self.order)
         return self.betrayed + math.exp(min(log_delta, 0.0))
 
     def epsilon(self, delta: float) -> float:
@@ -183,13 +197,13 @@ class UpperCurve:
         points, (profile, q) = self.law.points, self._sums
         c, total = self.order, self.law.log_total
         with np.errstate(over="ignore"):
-            wanted = (delta - self.betrayed) * np.exp(c * points - total)
-        enough = profile + self._error <= wanted
+            wanted = (delta - self.betrayed) * np.exp(c * points - total - self.law.slack(c))
+        enough = profile + self._errors <= wanted
         if not enough.any():
             return math.inf
         k = int(np.argmax(enough))
         # within the cell to the left of x_k the same masses count, and the error weighs more
-        room = wanted[k] - profile[k] - self._error * math.exp(c * self.law.spacing)
+        room = wanted[k] - profile[k] - self._errors[k] * math.exp(c * self.law.spacing)
         if room <= 0:
             return float(points[k])
         share = float(room / q[k]) if q[k] > 0 else math.inf
@@ -208,9 +222,11 @@ class LowerCurve:
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
         """Return least P- and most Q-masses beyond each threshold, tilted as at their points."""
-        p = self.under_p.suffix_sums(self.order) - self.under_p.error(self.order)
-        q = self.under_q.suffix_sums(self.order + 1) + self.under_q.error(self.order + 1)
-        return p, q
+        slack = self.under_p.slack(self.order), self.under_q.slack(self.order + 1)
+        p, q = self.under_p.suffix_sums(self.order), self.under_q.suffix_sums(self.order + 1)
+        p = p - self.under_p.errors(self.order, p)
+        q = q + self.under_q.errors(self.order + 1, q)
+        return p * math.exp(-slack[0]), q * math.exp(slack[1])
 
     def delta(self, epsilon: float) -> float:
         """Return a lower bound of delta at epsilon."""

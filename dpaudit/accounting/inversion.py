@@ -48,8 +48,8 @@ Pairs = tuple[Counted, ...]
 _AIM, _WORST = 1e-13, 1e-6
 _FEWEST_TERMS, _MOST_TERMS = 128, 2**14
 _MOST_STEPS, _MOST_WIDENINGS, _REACH = 40, 60, 5
-# Relative error of one step's moments, and of a sum of terms.
-_MOMENTS, _ROUNDING = 2e-14, 4e-16
+# Relative error of a sum of terms; largest tilt of the largest loss that is not clamped.
+_ROUNDING, _MOST_TILT = 4e-16, 1e5
 _SLOPES = np.geomspace(0.05, 20, 25)
 
 
@@ -127,7 +127,9 @@ def _epsilon(pairs: Pairs, delta: float) -> Bracket:
         series = _Series.around(pairs, epsilon)
         near, epsilon = epsilon, _newton(series, epsilon, delta)
         if abs(epsilon - near) * series.order < 1:  # the series is still good there
-            return Bracket(_last(series, epsilon, delta), _first(series, epsilon, delta))
+            most = math.fsum(n * pair.largest for pair, n in pairs)
+            upper = min(most, _first(series, epsilon, delta))
+            return Bracket(min(_last(series, epsilon, delta), upper), upper)
     raise ConvergenceError("inversion: Newton's method does not settle")
 
 
@@ -181,6 +183,12 @@ class _Series:
     def around(cls, pairs: Pairs, epsilon: float) -> _Series:
         """Return a series that is good at an epsilon, or raise `ConvergenceError`."""
         order = saddle(pairs, epsilon)
+        most = math.fsum(n * pair.largest for pair, n in pairs)
+        if math.isfinite(most) and order * most > _MOST_TILT:
+            raise ConvergenceError(
+                f"inversion: epsilon is within 1 / {order:.1e} of the largest loss {most:.6g}; "
+                "use the numerical accountant"
+            )
         moment = log_moment(pairs, order)
         farther = tuple((c, log_moment(pairs, c)) for c in order * (1 + _SLOPES))
         about = moment - order * epsilon - _height(order)
@@ -188,7 +196,7 @@ class _Series:
         h = 2 * math.pi / period
         count = _length(pairs, order, h)
         u: Array = h * np.arange(count, dtype=np.float64)
-        terms, cut = _transform(pairs, order, u), _cut(pairs, order, h * count)
+        terms, cut = _transform(pairs, order, u), _cut(pairs, order, h * (count - 1))
         return cls(pairs, order, moment, farther, period, terms, cut)
 
     def delta(self, epsilon: float) -> Bracket:
@@ -199,7 +207,8 @@ class _Series:
         sizes = float(np.abs(self.terms).sum()) * h / math.pi
         phases = epsilon * h * len(self.terms)
         error = self.cut + sizes * _ROUNDING * (10 + phases)
-        slack = sum(n for _, n in self.pairs) * _MOMENTS
+        slack = sum(n * pair.moment_error(self.order) for pair, n in self.pairs)
+        slack += 8 * _ROUNDING * (abs(self.log_moment) + self.order * epsilon)
         factor = math.exp(min(self.log_moment - self.order * epsilon, 700.0))
         upper = factor * (total + error) * (1 + slack)
         lower = factor * (total - error) * (1 - slack) - self._copies(epsilon)
@@ -235,9 +244,9 @@ def _length(pairs: Pairs, order: float, h: float) -> int:
     """Return how many terms are enough, or raise `ConvergenceError`."""
     width = h * math.exp(-_height(order))  # of the first term, relative to M(c)
     count = _FEWEST_TERMS
-    while _cut(pairs, order, h * count) > _AIM * width and count < _MOST_TERMS:
+    while _cut(pairs, order, h * (count - 1)) > _AIM * width and count < _MOST_TERMS:
         count *= 2
-    left = _cut(pairs, order, h * count) / width
+    left = _cut(pairs, order, h * (count - 1)) / width
     if not left <= _WORST:
         raise ConvergenceError(
             f"inversion: what is left out may be {left:.1e} of the series, expected at most "

@@ -48,6 +48,7 @@ from dpaudit.accounting.pairs import (
     joined,
     log_mgf_of,
     resolving,
+    tilted_moments,
 )
 
 Array = NDArray[np.float64]
@@ -120,13 +121,9 @@ class ObjectivePerturbationPair(DominatingPair):
         mirrored = Atoms(-left.losses, left.log_masses - left.losses)
         return joined(mirrored, self._knees, right).within(edges[0], edges[-1])
 
-    @cached_property
-    def _whole(self) -> Atoms:
-        return self.atoms(np.array([-self.largest, self.largest]))
-
     def log_mgf(self, orders: Array) -> Array:
         """Return ``log E_P[exp(order L)]``, same shape."""
-        return log_mgf_of(self._whole, orders)
+        return tilted_moments(self, -self.largest, self.largest, orders)
 
     def atomic_share(self, order: float) -> float:
         """Return the share of the losses t and -t, and in one dimension of Laplace's atoms."""

@@ -22,7 +22,9 @@ def test_list_names_claims_and_attacks(dpaudit):
 
 def test_list_for_machines(dpaudit):
     listed = json.loads(dpaudit("list", "--json").out)
-    assert [claim["name"] for claim in listed["claims"]] == sorted([LEMMA_5, THEOREM_6])
+    assert [claim["name"] for claim in listed["claims"]] == sorted(
+        ["hu2020-lemma1", LEMMA_5, THEOREM_6]
+    )
 
 
 def test_show_gives_statement_assumptions_and_every_parameter(dpaudit):

@@ -1,0 +1,168 @@
+"""The instances on which the claims of Hu et al. are audited: found by search, not planted."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from numpy.random import Generator, default_rng
+
+from algorithms.claims.hu2020_parameters import Parameters
+from algorithms.sensitivity.hu2020 import (
+    CURVATURE,
+    ROUNDING,
+    Instance,
+    Setting,
+    conditions,
+    lemma1,
+    movement,
+)
+from algorithms.sensitivity.hu2020_search import instance_of, space
+from dpaudit.case import AssumptionOutcome, Attained, SensitivityCase
+from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.execution import one_thread, stream
+from dpaudit.sensitivity import Certificate, Lemma, maximise
+from dpaudit.settings import WORST_CASE, Settings
+
+
+def lemma1_case(settings: Settings, parameters: Parameters) -> SensitivityCase:
+    """Return the audit of Lemma 1: a search over designs, neighbours and states.
+
+    Examples
+    --------
+    >>> case = lemma1_case(Settings(), Parameters(features=8))
+    >>> round(case.bound, 4), case.proved[0]
+    (0.4125, 1.1)
+    """
+    _refuse_unused(settings)
+    setting = setting_of(parameters)
+    lemma = lemma1(setting)
+
+    def attain(trials: int, rng: Generator) -> Attained:
+        instance = searched(setting, lemma, trials, rng)
+        return Attained(lemma.movement(instance), lemma.claimed, _words(lemma, instance))
+
+    return SensitivityCase(
+        bound=lemma.claimed,
+        attain=attain,
+        view="one update (6) of one party, given y, z and the other parties' models",
+        data="designs with unit rows, drawn and improved by the search",
+        relation=lemma.relation,
+        pair="found by the search: the signs of some entries of one column are flipped",
+        default_trials=parameters.budget,
+        parameters=parameters.model_dump(mode="json") | asdict(setting),
+        assumptions=tuple(_enforced(name) for name in _names(setting)),
+        proved=(lemma.proved, lemma.proof),
+        notes=("R is half the squared norm, without a constraint: c_1 = 1.",),
+    )
+
+
+def setting_of(parameters: Parameters) -> Setting:
+    """Return the public parameters of the update; N is twice d_m unless given."""
+    return Setting(
+        features=parameters.features,
+        samples=parameters.samples or 2 * parameters.features,
+        penalty=parameters.penalty,
+        regulariser_weight=parameters.regulariser_weight,
+        bound=parameters.bound,
+        parties=parameters.parties,
+    )
+
+
+def searched(setting: Setting, lemma: Lemma[Instance], budget: int, rng: Generator) -> Instance:
+    """Return the best instance of a search, with every assumption of the lemma checked on it.
+
+    Raises
+    ------
+    MechanismError
+        The instance breaks an assumption: the search is wrong, and nothing it found counts.
+    """
+    found = maximise(space(setting, lemma.claimed), budget, rng)
+    instance = instance_of(found.instance)
+    if broken := lemma.broken(instance):
+        raise MechanismError(f"{lemma.name}: the instance found breaks: {', '.join(broken)}")
+    return instance
+
+
+def certificate(settings: Settings, parameters: Parameters) -> Certificate:
+    """Return the certificate of what an audit with these settings finds.
+
+    Raises
+    ------
+    InvalidArgument
+        The best ratio is not above 1: there is nothing to certify.
+
+    Examples
+    --------
+    >>> found = certificate(Settings(trials=400), Parameters(features=8))
+    >>> found.quantities["ratio"] > 1
+    True
+    """
+    _refuse_unused(settings)
+    setting = setting_of(parameters)
+    lemma = lemma1(setting)
+    budget = parameters.budget if settings.trials is None else settings.trials
+    with one_thread():
+        rng = default_rng(stream(settings.seed, "search"))
+        instance = searched(setting, lemma, budget, rng)
+    if not lemma.refuted_by(instance):
+        raise InvalidArgument("ratio", lemma.ratio(instance), "above 1: a violation to certify")
+    moved = movement(setting, instance)
+    return Certificate(
+        claim=lemma.name,
+        source=lemma.source,
+        relation=lemma.relation,
+        parameters=asdict(setting) | {"curvature": CURVATURE},
+        instance=vars(instance),
+        quantities={"bound": lemma.claimed, "movement": moved, "ratio": moved / lemma.claimed},
+        conditions=conditions(setting, instance),
+        search={"seed": settings.seed, "budget": budget},
+    )
+
+
+def write_certificate(path: str | Path, settings: Settings, parameters: Parameters) -> Path:
+    """Write the certificate of what an audit with these settings finds; return its path.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dpaudit.verify import read, verify
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_certificate(
+    ...         Path(folder) / "lemma1.json", Settings(trials=400), Parameters(features=8)
+    ...     )
+    ...     verify(read(path)).failures
+    ()
+    """
+    return certificate(settings, parameters).write(path)
+
+
+def _refuse_unused(settings: Settings) -> None:
+    if settings.data != WORST_CASE:
+        raise InvalidArgument("data", settings.data, f"{WORST_CASE}: the search makes its own")
+    if settings.data_path is not None:
+        raise InvalidArgument("data_path", settings.data_path, "nothing: no file is read")
+    if settings.data_options:
+        raise InvalidArgument("data_option", dict(settings.data_options), "nothing")
+
+
+def _names(setting: Setting) -> tuple[str, ...]:
+    """Return the names of the conditions, read off any instance."""
+    with one_thread():
+        batch, _ = space(setting, 1.0).evaluate(space(setting, 1.0).start(1, default_rng(0)))
+    first = instance_of({name: values[0] for name, values in batch.items()})
+    return tuple(condition.name for condition in conditions(setting, first))
+
+
+def _enforced(name: str) -> AssumptionOutcome:
+    evidence = "checked on the instance found; its number is in the notes"
+    if name.startswith("unit rows"):
+        evidence += f" (up to {ROUNDING:g})"
+    return AssumptionOutcome(name=name, holds=True, evidence=evidence)
+
+
+def _words(lemma: Lemma[Instance], instance: Instance) -> str:
+    numbers = "; ".join(
+        f"{c.name} {c.value:.4g} (at most {c.limit:.4g})" for c in lemma.conditions(instance)
+    )
+    return f"{numbers}; {lemma.movement(instance) / lemma.proved:.1%} of the proved bound"

@@ -1,0 +1,1 @@
+"""Verifiers of certificates, in 50-digit arithmetic; they share no code with what is verified."""

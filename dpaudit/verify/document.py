@@ -1,0 +1,156 @@
+"""Reads a certificate. What writes one (`dpaudit.sensitivity`) is not imported here on purpose."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from dpaudit.errors import DataError, shorten
+
+FORMAT, VERSION = "dpaudit-certificate", 1
+_MAPPINGS = ("parameters", "quantities", "instance")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """A certificate as it was read: every number is the exact double of the file.
+
+    Parameters
+    ----------
+    path
+        Where it was read, for messages.
+    claim
+        The claim it refutes.
+    parameters, quantities, instance
+        As plain numbers and nested lists.
+    assumptions
+        The number and the limit that the file states for each.
+
+    Examples
+    --------
+    >>> document = Document(
+    ...     path="c.json",
+    ...     claim="c",
+    ...     parameters={},
+    ...     quantities={},
+    ...     instance={"dual": [1, 0.5]},
+    ...     assumptions={},
+    ... )
+    >>> document.array("dual", (2,))
+    [1.0, 0.5]
+    >>> document.array("dual", (3,))
+    Traceback (most recent call last):
+    dpaudit.errors.DataError: c.json: instance.dual: got length 2, expected numbers of shape (3,)
+    """
+
+    path: str
+    claim: str
+    parameters: Mapping[str, Any]
+    quantities: Mapping[str, Any]
+    instance: Mapping[str, Any]
+    assumptions: Mapping[str, tuple[float, float]]
+
+    def number(self, part: str, name: str) -> float:
+        """Return a number of ``parameters`` or ``quantities``, or raise `DataError`."""
+        return self._number(f"{part}.{name}", getattr(self, part).get(name), "a number")
+
+    def count(self, name: str) -> int:
+        """Return a parameter that is an integer of at least 1, or raise `DataError`."""
+        value = self.parameters.get(name)
+        if type(value) is not int or value < 1:
+            raise DataError(
+                f"{self.path}: parameters.{name}: got {shorten(value)}, expected an integer of at "
+                "least 1"
+            )
+        return value
+
+    def array(self, name: str, shape: tuple[int, ...]) -> Any:
+        """Return an array of the instance as nested lists of that shape, or raise `DataError`."""
+        return self._shaped(f"instance.{name}", self.instance.get(name), shape, shape)
+
+    def _shaped(self, name: str, value: Any, left: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+        expected = f"numbers of shape {shape}"
+        if not left:
+            return self._number(name, value, expected)
+        if not isinstance(value, list):
+            raise DataError(f"{self.path}: {name}: got {shorten(value)}, expected {expected}")
+        if len(value) != left[0]:
+            raise DataError(f"{self.path}: {name}: got length {len(value)}, expected {expected}")
+        return [self._shaped(name, item, left[1:], shape) for item in value]
+
+    def _number(self, name: str, value: Any, expected: str) -> float:
+        if not _plain(value):
+            raise DataError(f"{self.path}: {name}: got {shorten(value)}, expected {expected}")
+        return float(value)
+
+
+def read(path: str | Path) -> Document:
+    """Return the certificate in a file.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, is no certificate, or one of another version.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:  # bad bytes, bad JSON, NaN
+        raise DataError(f"{path}: is not JSON ({shorten(str(error))})") from error
+    return _document(str(path), content)
+
+
+def _document(path: str, content: Any) -> Document:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DataError(f"{path}: is not a certificate (expected format {FORMAT!r})")
+    if type(content.get("version")) is not int or content["version"] != VERSION:
+        given = shorten(content.get("version"))
+        raise DataError(f"{path}: version: got {given}, expected {VERSION}")
+    if not isinstance(content.get("claim"), str):
+        raise DataError(f"{path}: claim: got {shorten(content.get('claim'))}, expected a name")
+    for name in _MAPPINGS:
+        if not isinstance(content.get(name), dict):
+            raise DataError(f"{path}: {name}: got {shorten(content.get(name))}, expected an object")
+    return Document(
+        path=path,
+        claim=content["claim"],
+        assumptions=_assumptions(path, content.get("assumptions")),
+        **{name: content[name] for name in _MAPPINGS},
+    )
+
+
+def _assumptions(path: str, listed: Any) -> dict[str, tuple[float, float]]:
+    expected = "a list of objects with a name of its own, value and limit"
+    if not isinstance(listed, list):
+        raise DataError(f"{path}: assumptions: got {shorten(listed)}, expected {expected}")
+    found: dict[str, tuple[float, float]] = {}
+    for item in listed:
+        if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+            raise DataError(f"{path}: assumptions: got {shorten(item)}, expected {expected}")
+        value, limit = item.get("value"), item.get("limit")
+        if not (_plain(value) and _plain(limit)) or item["name"] in found:
+            raise DataError(f"{path}: assumptions: got {shorten(item)}, expected {expected}")
+        found[item["name"]] = (float(value), float(limit))
+    return found
+
+
+def _plain(value: Any) -> TypeGuard[float]:
+    """Return whether JSON gave a number that is a finite double."""
+    return type(value) in (int, float) and abs(value) < 1e300
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object that names something twice: a reader might look at the other one."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object names something twice")
+    return found
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a finite number")

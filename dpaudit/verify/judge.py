@@ -1,0 +1,133 @@
+"""Hands a certificate to the verifier of its claim, and says what fails.
+
+A verifier is a function that is registered as an entry point of the group ``dpaudit.verifiers``
+under the claim's name. It recomputes everything from the instance and returns an `Outcome`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any
+
+from mpmath import mp, mpf
+
+from dpaudit.errors import UnknownName
+from dpaudit.references import load_reference
+from dpaudit.verify.document import Document
+
+VERIFIERS = "dpaudit.verifiers"
+DIGITS = 50
+AGREEMENT = mpf("1e-8")  # between a number of the file and the recomputed one
+MARGIN = mpf("1e-9")  # by which a ratio has to exceed 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a verifier recomputed, as `mpmath` numbers.
+
+    Parameters
+    ----------
+    assumptions
+        The number and the limit of each; the limit is the verifier's, not the file's.
+    quantities
+        ``ratio``, true over claimed, among others.
+    """
+
+    assumptions: Mapping[str, tuple[Any, Any]]
+    quantities: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Whether a certificate stands: every failure in a sentence, and the recomputed ratio."""
+
+    failures: tuple[str, ...]
+    ratio: float
+
+    @property
+    def verified(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failures
+
+
+Verifier = Callable[[Document], Outcome]
+
+
+def verify(document: Document) -> Verdict:
+    """Re-check a certificate in 50-digit arithmetic.
+
+    Raises
+    ------
+    UnknownName
+        No installed package verifies certificates of this claim.
+    DataError
+        The instance does not have the shapes that its parameters say.
+
+    Examples
+    --------
+    >>> verify(
+    ...     Document(
+    ...         path="c.json", claim="c", parameters={}, quantities={}, instance={}, assumptions={}
+    ...     )
+    ... )  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    dpaudit.errors.UnknownName: verifier: got 'c', expected one of: ...
+    """
+    verifier = _verifier(document.claim)
+    with mp.workdps(DIGITS):
+        outcome = verifier(document)
+        failures = (*_broken(outcome), *_misstated(document, outcome), *_too_small(outcome))
+        return Verdict(failures=failures, ratio=float(outcome.quantities["ratio"]))
+
+
+def _verifier(claim: str) -> Verifier:
+    known = {entry.name: entry for entry in entry_points(group=VERIFIERS)}
+    if claim not in known:
+        raise UnknownName("verifier", claim, known)
+    found: Verifier = load_reference(f"entry point {claim} of {VERIFIERS}", known[claim].value)
+    return found
+
+
+def _broken(outcome: Outcome) -> list[str]:
+    return [
+        f"{name}: {_shown(value)} is above {_shown(limit)}"
+        for name, (value, limit) in outcome.assumptions.items()
+        if not value <= limit
+    ]
+
+
+def _misstated(document: Document, outcome: Outcome) -> list[str]:
+    """Return what the file states and the recomputation does not bear out."""
+    failures = [
+        f"{name}: the file does not state this assumption"
+        for name in outcome.assumptions
+        if name not in document.assumptions
+    ]
+    unknown = document.assumptions.keys() - outcome.assumptions.keys()
+    failures += [f"{name}: is no assumption of the claim" for name in sorted(unknown)]
+    stated = {n: v for n, v in document.assumptions.items() if n in outcome.assumptions}
+    for name, pair in stated.items():
+        for word, given, true in zip(
+            ("value", "limit"), pair, outcome.assumptions[name], strict=True
+        ):
+            failures += _disagreement(f"{name} ({word})", given, true)
+    for name, true in outcome.quantities.items():
+        failures += _disagreement(name, document.number("quantities", name), true)
+    return failures
+
+
+def _disagreement(name: str, given: float, true: Any) -> list[str]:
+    if abs(mpf(given) - true) <= AGREEMENT * max(1, abs(true)):
+        return []
+    return [f"{name}: the file states {given:.10g}, recomputed {_shown(true)}"]
+
+
+def _too_small(outcome: Outcome) -> list[str]:
+    ratio = outcome.quantities["ratio"]
+    return [] if ratio > 1 + MARGIN else [f"ratio: {_shown(ratio)} is not above 1"]
+
+
+def _shown(number: Any) -> str:
+    return str(mp.nstr(mpf(number), 10))

@@ -1,0 +1,195 @@
+"""Lemma 1 of hu2020 is refuted by a search; the bound with a proof survives the same search."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+
+from algorithms.claims.hu2020_cases import certificate, lemma1_case
+from algorithms.claims.hu2020_parameters import Parameters
+from algorithms.sensitivity.hu2020 import (
+    Setting,
+    corrected_bound,
+    direction,
+    lemma1,
+    local_model,
+    movement,
+    published_bound,
+)
+from algorithms.sensitivity.hu2020_search import instance_of, space
+from dpaudit.audit import audit_case, audit_claim
+from dpaudit.case import Attained
+from dpaudit.errors import InvalidArgument
+from dpaudit.execution import Executor
+from dpaudit.registry import claim
+from dpaudit.sensitivity import exceeds, maximise
+from dpaudit.settings import Settings
+
+LEMMA_1 = "hu2020-lemma1"
+BUDGET = 2_000
+WANTED = {8: 1.5, 16: 3.0, 32: 6.0}
+
+
+def searched(setting, budget, seed=0, claimed=None):
+    return maximise(space(setting, claimed or published_bound(setting)), budget, default_rng(seed))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("features", WANTED)
+def test_the_search_refutes_the_published_bound(features, seed):
+    setting = Setting(features=features, samples=2 * features)
+    found = searched(setting, BUDGET, seed)
+    instance, lemma = instance_of(found.instance), lemma1(setting)
+    assert found.evaluations == BUDGET
+    assert lemma.broken(instance) == ()
+    assert lemma.refuted_by(instance)
+    assert found.ratio >= WANTED[features]
+    # The search solves normal equations, the lemma uses singular values.
+    assert lemma.ratio(instance) == pytest.approx(found.ratio, rel=1e-8)
+
+
+def test_neighbours_found_differ_by_signs_of_one_column():
+    instance = instance_of(searched(Setting(features=8, samples=16), 500).instance)
+    differs = instance.design != instance.neighbour
+    assert differs.any()
+    assert not differs[:, 1:].any()
+    assert (np.abs(instance.design) == np.abs(instance.neighbour)).all()
+
+
+def survives(setting, budget):
+    found = searched(setting, budget, claimed=corrected_bound(setting))
+    assert not exceeds(found.ratio)
+    return found.ratio
+
+
+@pytest.mark.parametrize("features", WANTED)
+def test_the_corrected_bound_survives_and_is_close(features):
+    assert survives(Setting(features=features, samples=2 * features), 2 * BUDGET) > 0.6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("features", WANTED)
+def test_the_corrected_bound_survives_ten_times_the_default_budget(features):
+    budget = 10 * Parameters().budget
+    assert survives(Setting(features=features, samples=2 * features), budget) > 0.8
+
+
+VARIANTS = [
+    Setting(features=d, samples=n, penalty=rho, regulariser_weight=lam, bound=b1, parties=parties)
+    for d, n in ((2, 3), (8, 16))
+    for rho, lam in ((10.0, 1e-3), (0.1, 1e-3), (1.0, 1.0))
+    for b1, parties in ((1.0, 1), (0.01, 1), (1.0, 3), (50.0, 2))
+]
+
+
+@pytest.mark.parametrize("setting", VARIANTS)
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+def test_true_variants_are_not_refuted(setting, factor):
+    instance = instance_of(searched(setting, 300).instance)
+    lemma = lemma1(setting)
+    true = dataclasses.replace(lemma, claimed=factor * lemma.proved)
+    assert lemma.broken(instance) == ()
+    assert not true.refuted_by(instance)
+
+
+@given(
+    st.integers(1, 5),
+    st.integers(1, 6),
+    st.floats(1e-3, 1e3),
+    st.floats(1e-6, 1e3),
+    st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_proof_step_by_step(features, samples, penalty, weight, seed):
+    """Stationarity, and u = D x in the ball over the segment from 0 to w = -v/rho."""
+    setting = Setting(
+        features=features, samples=samples, penalty=penalty, regulariser_weight=weight
+    )
+    batch, _ = space(setting, 1.0).evaluate(space(setting, 1.0).start(1, default_rng(seed)))
+    instance = instance_of({name: values[0] for name, values in batch.items()})
+    v = direction(setting, instance)
+    x = local_model(setting, instance.design, v)
+    u, w = instance.design @ x, -v / penalty
+    gradient = weight * x + instance.design.T @ (v + penalty * u)
+    assert np.linalg.norm(gradient) <= 1e-9 * (1 + np.linalg.norm(v)) * (1 + penalty)
+    assert np.linalg.norm(u - w / 2) <= np.linalg.norm(w) / 2 * (1 + 1e-12)
+    assert movement(setting, instance) <= np.linalg.norm(w) * (1 + 1e-12)
+
+
+def test_the_ball_term_counts_where_samples_are_few_and_the_penalty_small():
+    setting = Setting(features=4, samples=4, penalty=0.1, regulariser_weight=1e-3)
+    assert corrected_bound(setting) == 4.0 < 1 / 0.1 + 1
+    survives(setting, 2_000)
+
+
+# The claim, audited
+
+
+@pytest.mark.parametrize("features", [8, 16])
+def test_the_audit_refutes_and_shows_the_three_numbers(features):
+    asked = Settings(trials=BUDGET, parameters={"features": features})
+    result = audit_claim(LEMMA_1, asked)
+    assert result.verdict == "refuted"
+    assert result.kind == "sensitivity"
+    assert result.trials == BUDGET
+    assert result.measured.lower >= WANTED[features] * result.claimed.sensitivity
+    assert result.measured.lower <= result.proved.sensitivity == pytest.approx(1.1)
+    assert {a.name for a in result.assumptions} == set(claim(LEMMA_1).assumptions)
+
+
+def test_the_budget_is_a_parameter_and_trials_override_it():
+    assert audit_claim(LEMMA_1, Settings(parameters={"budget": 300})).trials == 300
+    asked = Settings(trials=200, parameters={"budget": 300})
+    assert audit_claim(LEMMA_1, asked).trials == 200
+
+
+@pytest.mark.parametrize("share", [1.0, 1 - 1e-12, 2.0])
+def test_a_bound_attained_up_to_rounding_is_not_refuted(share):
+    asked = Settings(trials=400)
+    case = lemma1_case(asked, Parameters(features=8))
+    reached = case.attain(400, default_rng(0)).value
+
+    def attain(trials, rng):
+        return Attained(reached, share * reached, "here")
+
+    true = dataclasses.replace(case, bound=share * reached, attain=attain)
+    result = audit_case(claim(LEMMA_1), true, asked, Executor(), "rerun")
+    assert result.verdict == "not refuted"
+
+
+def test_the_certificate_is_of_the_audited_instance():
+    asked = Settings(trials=400, seed=3, parameters={"features": 8})
+    found = certificate(asked, Parameters(features=8))
+    assert found.quantities["movement"] == pytest.approx(
+        audit_claim(LEMMA_1, asked).measured.lower, rel=1e-12
+    )
+
+
+def test_nothing_is_certified_where_nothing_exceeds_the_bound():
+    with pytest.raises(InvalidArgument, match=r"ratio: got .*, expected above 1"):
+        certificate(Settings(trials=200), Parameters(features=1))
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"data": "breast-cancer"}, "data"),
+        ({"data_path": "a"}, "data_path"),
+        ({"data_options": {"a": 1}}, "data_option"),
+        ({"parameters": {"penalty": 0}}, "penalty"),
+        ({"parameters": {"budget": 5}}, "budget"),
+        ({"parameters": {"rho": 5}}, "parameter"),
+    ],
+)
+def test_bad_input_is_named(asked, named):
+    with pytest.raises(InvalidArgument, match=f"^{named}: "):
+        audit_claim(LEMMA_1, Settings(**asked))
+
+
+@pytest.mark.parametrize("name", ["features", "samples", "parties"])
+def test_a_setting_refuses_bad_counts(name):
+    with pytest.raises(InvalidArgument, match=name):
+        Setting(**{"features": 2, "samples": 2} | {name: 0})
