@@ -29,7 +29,7 @@ _PHASE, _MOST_WORK = 1.6, 2e7
 _BLOCK = 64
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 # By how much a tilt may grow within a cell, and how many such cells a moment is worth.
-_GROWTH, _MOST_TILTED = 1.0, 200_000
+_GROWTH, _MOST_TILTED = 1.0, 20_000
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ def tilted_moments(pair: DominatingPair, low: float, high: float, orders: Array)
     return np.array(sums).reshape(np.shape(orders))
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=512)
 def _resolved(pair: DominatingPair, low: float, high: float, order: float) -> Atoms:
     cells = math.ceil((high - low) * order / _GROWTH) + 1
     return pair.atoms(np.linspace(low, high, cells + 1))

@@ -32,6 +32,7 @@ from dpaudit.events import (
 
 Array = NDArray[np.float64]
 
+_NEAR = 1e3  # a tilt of the largest loss beyond which a quadrature is not worth it
 _FARTHEST = 1e12  # order of a moment; beyond it the divergence is that at infinity
 _MOST_TERMS = 4096  # of a binomial sum
 _MOST_NODES = 100_000  # of a quadrature
@@ -66,8 +67,12 @@ def _of_pairs(part: Release, orders: Array) -> Array:
     """Return ``log E_P[exp((a - 1) L)] / (a - 1)`` of a symmetric dominating pair."""
     divergence = np.zeros_like(orders)
     for pair, _ in dominating_pairs(part):
-        excess = np.minimum(orders - 1, _FARTHEST)
-        divergence = np.minimum(pair.log_mgf(excess) / excess, pair.largest)
+        excess = np.atleast_1d(np.minimum(orders - 1, _FARTHEST))
+        near = excess * pair.largest <= (_NEAR if pair.quadrature else np.inf)
+        divergence = np.full_like(excess, pair.largest)  # what it tends to, and never passes
+        moments = np.asarray(pair.log_mgf(excess[near]))
+        divergence[near] = np.minimum(moments / excess[near], pair.largest)
+        divergence = divergence.reshape(np.shape(orders))
     return np.where(np.isinf(orders), sum(p.largest for p, _ in dominating_pairs(part)), divergence)
 
 

@@ -53,7 +53,7 @@ def test_one_minimiser_in_one_dimension_is_known(shift, delta):
 @pytest.mark.parametrize(
     "event", [minimiser(1.0, 1), minimiser(0.5, 3, determinant=0.1), norm(0.5, 10), norm(4.0, 3)]
 )
-@pytest.mark.parametrize("order", [1.0, 30.0, 300.0, 3000.0])
+@pytest.mark.parametrize("order", [1.0, 30.0, 300.0, 1000.0])
 def test_moments_keep_their_digits_at_any_order(event, order):
     """Held to the same law on cells so fine that the tilt is flat in each."""
     ((pair, _),) = dominating_pairs(event)
