@@ -254,8 +254,12 @@ def test_no_parameters_break_it(event, delta, epsilon):
     assert 0 <= bracket.lower <= bracket.upper <= 1
 
 
+# Rarely drawn records make wider brackets at tiny deltas: see test_rarely_sampled_releases.
+OFTEN = st.builds(sampled, st.floats(0.05, 0.999), st.floats(1.0, 100), COUNTS)
+
+
 @settings(max_examples=40, deadline=None)
-@given(st.one_of(PLAIN, SAMPLED), st.floats(1e-12, 0.5), st.integers(1, 100))
+@given(st.one_of(PLAIN, OFTEN), st.floats(1e-12, 0.5), st.integers(1, 100))
 def test_brackets_are_narrow_for_moderate_parameters(event, delta, count):
     bracket = numerical_epsilon(dataclasses.replace(event, count=count), delta)
     assert bracket.width <= 0.01 * bracket.upper + 1e-6 * count
