@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpaudit.accounting.proved import proved_guarantee
     from dpaudit.attack import Attack
     from dpaudit.audit.run import audit_case, audit_claim
-    from dpaudit.case import AssumptionOutcome, PrivacyCase, Proof, SensitivityCase
+    from dpaudit.case import AssumptionOutcome, PrivacyCase, Proof, SearchCase
     from dpaudit.claims import Claim
     from dpaudit.datasets.dataset import Dataset
     from dpaudit.errors import DpauditError
@@ -64,7 +64,7 @@ _HOME = {
     "PrivacyCase": "case",
     "Proof": "case",
     "PureDP": "guarantees",
-    "SensitivityCase": "case",
+    "SearchCase": "case",
     "Sequence": "events",
     "Settings": "settings",
     "Step": "gaussian_steps",
@@ -103,7 +103,7 @@ __all__ = [
     "PrivacyCase",
     "Proof",
     "PureDP",
-    "SensitivityCase",
+    "SearchCase",
     "Sequence",
     "Settings",
     "Step",

@@ -11,6 +11,7 @@ from numpy.random import Generator
 from dpaudit.guarantees import Guarantee
 from dpaudit.mechanism import Mechanism
 from dpaudit.neighbours import Pair
+from dpaudit.refutation.certificate import Certificate
 from dpaudit.settings import Settings
 
 
@@ -53,6 +54,9 @@ class PrivacyCase:
         Certifying transcripts per dataset that give a useful answer in about a minute.
     parameters
         Every public parameter of the mechanism.
+    certify
+        Called when the measured lower end, its argument, refutes the claim: returns a certificate
+        that can be checked without drawing, or None.
     """
 
     mechanism: Mechanism[Any]
@@ -67,30 +71,66 @@ class PrivacyCase:
     proved: Proof | None = None
     pair_ceiling: Proof | None = None
     notes: tuple[str, ...] = ()
+    certify: Callable[[float], Certificate | None] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Attained:
-    """The largest movement of a query found by a search, and where."""
+    """The worst instance that a search found.
+
+    Parameters
+    ----------
+    value, bound
+        What the claim bounds, and by what, on this instance. An infinite epsilon is a value too.
+    instance
+        The instance in words.
+    scale
+        Size of what was added up in ``value`` and ``bound``, to which their difference is compared;
+        None compares it to ``bound``, which is then above 0.
+    because
+        Why the claim fails there, as a sentence for the report.
+    minimal
+        The smallest instance that breaks the claim, in words.
+    certificate
+        What refutes the claim, if anything does.
+    """
 
     value: float
     bound: float
     instance: str
+    scale: float | None = None
+    because: str | None = None
+    minimal: str | None = None
+    certificate: Certificate | None = None
+
+    @property
+    def ratio(self) -> float:
+        """``value / bound``, or 1 plus their difference over the scale: above 1 refutes."""
+        if self.scale is None:
+            return self.value / self.bound
+        return 1 + (self.value - self.bound) / self.scale
 
 
 @dataclass(frozen=True, kw_only=True)
-class SensitivityCase:
-    """A claimed bound on how far a query moves between neighbours, and a search that tries it.
+class SearchCase:
+    """A claimed bound on a number, and a search for an instance on which it is exceeded.
 
     Parameters
     ----------
     bound
-        The claimed sensitivity, at the instance the report names.
+        What the claim allows: a sensitivity, an epsilon (at ``at_delta``), or any other number,
+        depending on the kind of the claim.
     attain
-        Evaluates the query on ``trials`` states of neighbouring pairs; returns the best found.
-        The ratio ``value / bound`` decides, as the bound may differ from state to state.
+        Spends a budget of evaluated instances and returns the worst. Its ratio decides, as the
+        bound may differ from instance to instance.
+    at_delta
+        The delta of a claimed epsilon.
+    quantity
+        What a claim of the kind ``property`` bounds, in a few words.
+    effort
+        What the budget counts.
     proved
-        A sensitivity that a proof supports, with its source.
+        A bound that a proof supports, with its source.
     """
 
     bound: float
@@ -101,12 +141,15 @@ class SensitivityCase:
     pair: str
     default_trials: int
     parameters: Mapping[str, Any]
+    at_delta: float | None = None
+    quantity: str | None = None
+    effort: str = "evaluated states"
     assumptions: tuple[AssumptionOutcome, ...] = ()
     proved: tuple[float, str] | None = None
     notes: tuple[str, ...] = field(default=())
 
 
-Case = PrivacyCase | SensitivityCase
+Case = PrivacyCase | SearchCase
 
 
 class Prepare(Protocol):

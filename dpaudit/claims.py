@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpaudit.references import load_reference
@@ -23,7 +23,8 @@ class Claim:
     title, statement, source
         In words; the source names paper, theorem and equation.
     kind
-        ``privacy`` bounds what an observer learns, ``sensitivity`` how far a query moves.
+        ``privacy`` bounds what an observer learns, ``sensitivity`` how far a query moves,
+        ``property`` any other number, such as an error after so many iterations.
     relation
         The neighbour relation it is about (`dpaudit.neighbours.RELATIONS`).
     assumptions
@@ -32,17 +33,21 @@ class Claim:
         ``"module:function"`` of a `dpaudit.case.Prepare`: settings to a case that can be audited.
     parameters
         ``"module:Model"``: a pydantic model of the claim's own parameters, with their defaults.
+    published
+        The audits of the published report, beside the one with default settings: a name for each,
+        and the `dpaudit.settings.Settings` it changes.
     """
 
     name: str
     title: str
     statement: str
     source: str
-    kind: Literal["privacy", "sensitivity"]
+    kind: Literal["privacy", "sensitivity", "property"]
     relation: str
     assumptions: Mapping[str, str]
     prepare: str
     parameters: str
+    published: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def load(self) -> Prepare:
         """Import and return the code that prepares an audit."""

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import dpaudit._validate as check
 import dpaudit.registry as registry
 import dpaudit.specification as specification
-from dpaudit.audit.run import audit_case, audit_claim, rerun_command
+from dpaudit.audit.rerun import rerun_command
+from dpaudit.audit.run import Audited, run_case, run_claim
 from dpaudit.errors import DpauditError
 from dpaudit.execution import Executor, Progress, Silent, available_cores
-from dpaudit.report import prepare_directory, write_report
-from dpaudit.report.schema import Environment, Report, Result
+from dpaudit.report import prepare_directory, verdict_table, write_report
+from dpaudit.report.environment import environment
+from dpaudit.report.schema import Report, Result
 from dpaudit.settings import Settings
 from dpaudit.specification import ClaimAudit, Specification
 from dpaudit.tables import console, verdict_lines
 
-_PACKAGES = ("numpy", "scipy", "statsmodels", "scikit-learn", "joblib", "networkx", "pydantic")
-Audit = Callable[[Executor], Result]
+Audit = Callable[[Executor], Audited]
+PUBLISHED = "reports"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,24 +43,60 @@ def run(targets: list[str], overrides: dict[str, Any], workers: int | None, outp
     All targets are read before the first audit starts. When one fails later, the results of those
     before it are shown and written all the same.
     """
-    workers = available_cores() if workers is None else check.integer("workers", workers, least=1)
+    workers = _workers(workers)
     audits = [audit for target in targets for audit in _audits(target, overrides)]
     if output.directory is not None:
         prepare_directory(output.directory)
-    began, results = time.monotonic(), []
+    began, found = time.monotonic(), list[Audited]()
     failure: BaseException | None = None
     for name, audit in audits:
         try:
-            results.append(_watched(name, audit, workers, output))
+            found.append(_watched(name, audit, workers, output))
         except (DpauditError, KeyboardInterrupt) as error:
             failure = error
             break
-    if results:
-        report = Report(results=results, environment=_environment(workers, began))
-        _show(report, output)
+    results = [audited.result for audited in found]
+    if found:
+        report = Report(results=results, environment=environment(workers, time.monotonic() - began))
+        _show(report, found, output)
     if failure is not None:
         raise failure
     return _status(results)
+
+
+def run_all(overrides: dict[str, Any], workers: int | None, output: Output) -> int:
+    """Audit every installed claim, write a report each and an index; return the exit status.
+
+    Raises
+    ------
+    DpauditError
+        Some audits failed; what the others found is written all the same.
+    """
+    from dpaudit import publish
+
+    publish.refuse_other_settings(overrides)
+    workers, directory = _workers(workers), output.directory or PUBLISHED
+    prepare_directory(directory)
+    with _progress("every claim", output) as progress:
+        found = publish.audit_all(overrides, workers, progress)
+    page = publish.write_all(found, directory, workers)
+    results = [one.outcome.result for one in found if isinstance(one.outcome, Audited)]
+    _show_all(results, page, output)
+    if failed := publish.failures(found):
+        raise DpauditError("; ".join(failed))
+    return _status(results)
+
+
+def _show_all(results: list[Result], page: Path, output: Output) -> None:
+    if output.as_json:
+        sys.stdout.write(page.with_suffix(".json").read_text(encoding="utf-8"))
+        return
+    console().print(verdict_table(results))
+    _line([f"Index: {page}"], output)
+
+
+def _workers(asked: int | None) -> int:
+    return available_cores() if asked is None else check.integer("workers", asked, least=1)
 
 
 def _status(results: list[Result]) -> int:
@@ -78,7 +114,7 @@ def _audits(target: str, overrides: dict[str, Any]) -> list[tuple[str, Audit]]:
     if not target.endswith(".toml"):
         registry.claim(target)
         settings = Settings(**overrides)
-        return [(target, lambda executor: audit_claim(target, settings, executor))]
+        return [(target, lambda executor: run_claim(target, settings, executor))]
     path = Path(target)
     return [_specified(s, path, overrides) for s in specification.read_specification(path)]
 
@@ -89,35 +125,30 @@ def _specified(
     settings = specification.settings_of(specified, overrides)
     if isinstance(specified, ClaimAudit):
         registry.claim(specified.claim)
-        return specified.claim, lambda executor: audit_claim(specified.claim, settings, executor)
+        return specified.claim, lambda executor: run_claim(specified.claim, settings, executor)
     card, case = specification.mechanism_case(specified, settings, path)
     rerun = rerun_command(str(path), settings)
-    return card.name, lambda executor: audit_case(card, case, settings, executor, rerun)
+    return card.name, lambda executor: run_case(card, case, settings, executor, rerun)
 
 
-def _watched(name: str, audit: Audit, workers: int, output: Output) -> Result:
+def _watched(name: str, audit: Audit, workers: int, output: Output) -> Audited:
+    with _progress(name, output) as progress:
+        return audit(Executor(workers=workers, progress=progress))
+
+
+@contextmanager
+def _progress(name: str, output: Output) -> Iterator[Progress]:
+    """Show a bar on a terminal, and nothing elsewhere."""
     if output.quiet or not sys.stderr.isatty():
-        return audit(Executor(workers=workers, progress=Silent()))
+        yield Silent()
+        return
     from dpaudit.progress import bar
 
     with bar(name) as progress:
-        shown: Progress = progress
-        return audit(Executor(workers=workers, progress=shown))
+        yield progress
 
 
-def _environment(workers: int, began: float) -> Environment:
-    return Environment(
-        dpaudit=version("dpaudit"),
-        python=platform.python_version(),
-        packages={package: version(package) for package in _PACKAGES},
-        cores=available_cores(),
-        workers=workers,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        seconds=round(time.monotonic() - began, 2),
-    )
-
-
-def _show(report: Report, output: Output) -> None:
+def _show(report: Report, found: list[Audited], output: Output) -> None:
     """Show the results, then write them: what cannot be written has at least been seen."""
     if output.as_json:
         sys.stdout.write(report.model_dump_json(indent=2) + "\n")
@@ -125,8 +156,17 @@ def _show(report: Report, output: Output) -> None:
         for part in verdict_lines(report.results):
             console().print(part)
     if output.directory is not None:
-        page = f"Report: {write_report(report, output.directory).html}"
-        if not output.as_json:
-            console().print(page, soft_wrap=True, markup=False)
+        certificates = [one.certificate for one in found if one.certificate is not None]
+        paths = write_report(report, output.directory, certificates)
+        lines = [f"Report: {paths.html}"]
+        if paths.certificate is not None:
+            lines.append(f"Certificate: {paths.certificate}; check it with dpaudit verify")
+        _line(lines, output)
     elif not output.as_json:
         console().print("Write the full report with --out DIRECTORY.", style="dim")
+
+
+def _line(lines: list[str], output: Output) -> None:
+    if not output.as_json:
+        for line in lines:
+            console().print(line, soft_wrap=True, markup=False)

@@ -89,11 +89,11 @@ def claim_page(card: Claim, parameters: Any) -> Iterator[Text | Table]:
 def verdict_lines(results: Sequence[Result]) -> Iterator[Text | Table]:
     """Yield the verdict table, then the reason of each verdict."""
     from dpaudit.report import verdict_table
-    from dpaudit.report.formatting import one_line
+    from dpaudit.report.formatting import label, one_line
 
     yield verdict_table(results)
     for result in results:
-        yield Text(f"{one_line(result.claim)}: {one_line(result.reason)}")
+        yield Text(f"{label(result)}: {one_line(result.reason)}")
         if result.measured.upper is None and result.kind == "privacy":
             yield Text(f"  No certified upper end: {result.measured.upper_note}.", style="dim")
 

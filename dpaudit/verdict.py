@@ -5,12 +5,10 @@ from __future__ import annotations
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Literal
 
+from dpaudit.refutation.inequality import RELATIVE_ROUNDING
 from dpaudit.report.formatting import number
 
 Verdict = Literal["refuted", "not refuted"]
-
-# A sensitivity is a ratio of computed floats; equality up to rounding is not a violation.
-RELATIVE_ROUNDING = 1e-9
 
 
 def judge(claimed: float, lower: float) -> Verdict:
@@ -26,7 +24,13 @@ def judge(claimed: float, lower: float) -> Verdict:
     return "refuted" if lower > claimed * (1 + RELATIVE_ROUNDING) else "not refuted"
 
 
-def reason(quantity: str, claimed: float, lower: float, verdict: Verdict) -> str:
+def reason(
+    quantity: str,
+    claimed: float,
+    lower: float,
+    verdict: Verdict,
+    subject: str = "The certified lower bound",
+) -> str:
     """Return the verdict's reason in one sentence; the certified end is rounded down.
 
     Examples
@@ -37,11 +41,11 @@ def reason(quantity: str, claimed: float, lower: float, verdict: Verdict) -> str
     claim = number(claimed)
     if verdict == "refuted":
         shown = _shown_above(lower, claimed)
-        return f"The certified lower bound {shown} exceeds the claimed {quantity} {claim}."
+        return f"{subject} {shown} exceeds the claimed {quantity} {claim}."
     shown = number(lower, rounding=ROUND_FLOOR)
     share = f"; it reaches {min(lower / claimed, 1):.1%} of the claim" if claimed > 0 else ""
     return (
-        f"The certified lower bound {shown} does not exceed the claimed {quantity} "
+        f"{subject} {shown} does not exceed the claimed {quantity} "
         f"{claim}{share}. This is not evidence that the claim holds."
     )
 

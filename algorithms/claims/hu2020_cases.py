@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 
 from numpy.random import Generator, default_rng
 
@@ -15,17 +14,17 @@ from algorithms.sensitivity.hu2020 import (
     Setting,
     conditions,
     lemma1,
-    movement,
 )
 from algorithms.sensitivity.hu2020_search import instance_of, space
-from dpaudit.case import AssumptionOutcome, Attained, SensitivityCase
+from dpaudit.case import AssumptionOutcome, Attained, SearchCase
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.execution import one_thread, stream
-from dpaudit.sensitivity import Certificate, Lemma, maximise
+from dpaudit.execution import one_thread
+from dpaudit.refutation import maximise
+from dpaudit.sensitivity import Lemma
 from dpaudit.settings import WORST_CASE, Settings
 
 
-def lemma1_case(settings: Settings, parameters: Parameters) -> SensitivityCase:
+def lemma1_case(settings: Settings, parameters: Parameters) -> SearchCase:
     """Return the audit of Lemma 1: a search over designs, neighbours and states.
 
     Examples
@@ -40,9 +39,19 @@ def lemma1_case(settings: Settings, parameters: Parameters) -> SensitivityCase:
 
     def attain(trials: int, rng: Generator) -> Attained:
         instance = searched(setting, lemma, trials, rng)
-        return Attained(lemma.movement(instance), lemma.claimed, _words(lemma, instance))
+        return Attained(
+            value=lemma.movement(instance),
+            bound=lemma.claimed,
+            instance=_words(lemma, instance),
+            certificate=lemma.certificate(
+                instance,
+                parameters=asdict(setting) | {"curvature": CURVATURE},
+                arrays=vars(instance),
+                search={"seed": settings.seed, "budget": trials},
+            ),
+        )
 
-    return SensitivityCase(
+    return SearchCase(
         bound=lemma.claimed,
         attain=attain,
         view="one update (6) of one party, given y, z and the other parties' models",
@@ -82,59 +91,6 @@ def searched(setting: Setting, lemma: Lemma[Instance], budget: int, rng: Generat
     if broken := lemma.broken(instance):
         raise MechanismError(f"{lemma.name}: the instance found breaks: {', '.join(broken)}")
     return instance
-
-
-def certificate(settings: Settings, parameters: Parameters) -> Certificate:
-    """Return the certificate of what an audit with these settings finds.
-
-    Raises
-    ------
-    InvalidArgument
-        The best ratio is not above 1: there is nothing to certify.
-
-    Examples
-    --------
-    >>> found = certificate(Settings(trials=400), Parameters(features=8))
-    >>> found.quantities["ratio"] > 1
-    True
-    """
-    _refuse_unused(settings)
-    setting = setting_of(parameters)
-    lemma = lemma1(setting)
-    budget = parameters.budget if settings.trials is None else settings.trials
-    with one_thread():
-        rng = default_rng(stream(settings.seed, "search"))
-        instance = searched(setting, lemma, budget, rng)
-    if not lemma.refuted_by(instance):
-        raise InvalidArgument("ratio", lemma.ratio(instance), "above 1: a violation to certify")
-    moved = movement(setting, instance)
-    return Certificate(
-        claim=lemma.name,
-        source=lemma.source,
-        relation=lemma.relation,
-        parameters=asdict(setting) | {"curvature": CURVATURE},
-        instance=vars(instance),
-        quantities={"bound": lemma.claimed, "movement": moved, "ratio": moved / lemma.claimed},
-        conditions=conditions(setting, instance),
-        search={"seed": settings.seed, "budget": budget},
-    )
-
-
-def write_certificate(path: str | Path, settings: Settings, parameters: Parameters) -> Path:
-    """Write the certificate of what an audit with these settings finds; return its path.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from dpaudit.verify import read, verify
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write_certificate(
-    ...         Path(folder) / "lemma1.json", Settings(trials=400), Parameters(features=8)
-    ...     )
-    ...     verify(read(path)).failures
-    ()
-    """
-    return certificate(settings, parameters).write(path)
 
 
 def _refuse_unused(settings: Settings) -> None:

@@ -19,7 +19,7 @@ from algorithms.losses import loss_called
 from algorithms.multistep import MultiStepADMM, published_noise_multiplier
 from algorithms.step_sizes import ConstantStepSize, DecayingStepSize
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.case import AssumptionOutcome, PrivacyCase, Proof, SensitivityCase
+from dpaudit.case import AssumptionOutcome, PrivacyCase, Proof, SearchCase
 from dpaudit.datasets import (
     Dataset,
     load,
@@ -77,7 +77,7 @@ def theorem6(settings: Settings, parameters: Parameters) -> PrivacyCase:
     )
 
 
-def lemma5(settings: Settings, parameters: Parameters) -> SensitivityCase:
+def lemma5(settings: Settings, parameters: Parameters) -> SearchCase:
     """Return the audit of Lemma 5 on the settings' data."""
     check.positive("epsilon", settings.epsilon)
     check.probability("delta", settings.delta)
@@ -85,7 +85,7 @@ def lemma5(settings: Settings, parameters: Parameters) -> SensitivityCase:
     algorithm, data = instance.algorithm, instance.pair.dataset
     bound = float(algorithm.sensitivity(data, algorithm.eta(data, 1, 1))[instance.node])
     worst = settings.data == WORST_CASE
-    return SensitivityCase(
+    return SearchCase(
         bound=bound,
         attain=Search(algorithm, instance.pair, whole_class=worst),
         view="one inner update (13a) of one node, given all earlier outputs",

@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 import dpaudit._validate as check
 from algorithms.sharing_noise import published_sensitivity
 from dpaudit.neighbours import REPLACE_COLUMN
-from dpaudit.sensitivity import Condition, Lemma
+from dpaudit.refutation import Condition
+from dpaudit.sensitivity import Lemma
 
 Array = NDArray[np.float64]
 

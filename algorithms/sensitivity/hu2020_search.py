@@ -19,8 +19,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from algorithms.sensitivity.hu2020 import Instance, Setting
-from dpaudit.sensitivity import Space
-from dpaudit.sensitivity.search import Batch
+from dpaudit.refutation import Space
+from dpaudit.refutation.search import Batch
 
 Array = NDArray[np.float64]
 Kind = NDArray[np.int64]
@@ -33,7 +33,7 @@ def space(setting: Setting, claimed: float) -> Space:
 
     Examples
     --------
-    >>> from dpaudit.sensitivity import maximise
+    >>> from dpaudit.refutation import maximise
     >>> small = space(Setting(features=2, samples=3), 1.1)
     >>> 0 < maximise(small, 64, np.random.default_rng(0)).ratio <= 1
     True

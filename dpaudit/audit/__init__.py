@@ -1,5 +1,5 @@
 """From a claim or a case to a result: the pipelines, and the one significance budget."""
 
-from dpaudit.audit.run import audit_case, audit_claim
+from dpaudit.audit.run import Audited, audit_case, audit_claim, run_case, run_claim
 
-__all__ = ["audit_case", "audit_claim"]
+__all__ = ["Audited", "audit_case", "audit_claim", "run_case", "run_claim"]

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from dpaudit.audit.evidence import Evidence
-from dpaudit.case import AssumptionOutcome, Attained, PrivacyCase, Proof, SensitivityCase
+from dpaudit.case import AssumptionOutcome, Attained, PrivacyCase, Proof, SearchCase
 from dpaudit.claims import Claim
 from dpaudit.guarantees import Guarantee
 from dpaudit.neighbours import compare
+from dpaudit.refutation.inequality import RELATIVE_ROUNDING, exceeds
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import (
     AssumptionCheck,
@@ -27,7 +28,7 @@ from dpaudit.report.schema import (
     TradeOffCurves,
 )
 from dpaudit.settings import Settings
-from dpaudit.verdict import RELATIVE_ROUNDING, Verdict, judge, reason
+from dpaudit.verdict import Verdict, judge, reason
 
 _RATES = tuple(np.concatenate([np.geomspace(1e-6, 0.05, 40), np.linspace(0.06, 1, 48)]).tolist())
 
@@ -72,36 +73,41 @@ def privacy_result(
     )
 
 
-def sensitivity_result(
+def search_result(
     claim: Claim,
-    case: SensitivityCase,
+    case: SearchCase,
     attained: Attained,
     settings: Settings,
     trials: int,
     rerun: str,
 ) -> Result:
-    """Return the result of a search against a claimed sensitivity.
+    """Return the result of a search against a claimed bound.
 
-    Every evaluated movement is exact, so no error probability is spent.
+    Every evaluated instance is exact, so no error probability is spent. Where the bound is the same
+    for all instances the worst ratio is shown times it; a property has its bound on the instance.
     """
-    lower = attained.value / attained.bound * case.bound
-    verdict = judge(case.bound, lower)
+    bound, lower = case.bound, attained.ratio * case.bound
+    if attained.scale is not None or claim.kind != "sensitivity":
+        bound, lower = attained.bound, attained.value
+    verdict: Verdict = "refuted" if exceeds(attained.ratio) else "not refuted"
     return Result(
         claim=claim.name,
-        kind="sensitivity",
+        kind=claim.kind,
+        quantity=case.quantity,
         statement=claim.statement,
         source=claim.source,
         verdict=verdict,
-        reason=reason("sensitivity", case.bound, lower, verdict),
-        claimed=Claimed(sensitivity=case.bound),
-        proved=case.proved and Proved(sensitivity=case.proved[0], source=case.proved[1]),
+        reason=_search_reason(claim, case, attained, bound, lower, verdict),
+        claimed=Claimed(**_stated(claim, case, bound)),
+        proved=case.proved
+        and Proved(source=case.proved[1], **_stated(claim, case, case.proved[0])),
         measured=Measured(
             lower=lower,
             upper=None,
             confidence=1.0,
             estimate=lower,
-            estimator="largest movement found by search",
-            upper_note="a search finds no upper end; the proved bound is one",
+            estimator=f"largest {_named(claim, case)} found by search",
+            upper_note="a search finds no upper end; a proved bound is one",
         ),
         trials=trials,
         seed=settings.seed,
@@ -113,10 +119,39 @@ def sensitivity_result(
         assumptions=_assumptions(claim, case.assumptions),
         self_checks=[],
         budget=[],
-        notes=[*case.notes, f"Found at: {attained.instance}."],
-        counts={"evaluated states": trials},
+        notes=[*case.notes, *_found(attained)],
+        counts={case.effort: trials},
         rerun=rerun,
     )
+
+
+def _search_reason(
+    claim: Claim, case: SearchCase, attained: Attained, bound: float, lower: float, verdict: Verdict
+) -> str:
+    name = {"privacy": "epsilon", "sensitivity": "sensitivity"}.get(claim.kind, case.quantity)
+    sentence = reason(str(name), bound, lower, verdict, "Found by search:")
+    return sentence if attained.because is None else f"{sentence} {attained.because}"
+
+
+def _named(claim: Claim, case: SearchCase) -> str:
+    return {"privacy": "epsilon", "sensitivity": "movement"}.get(claim.kind, case.quantity or "")
+
+
+def _stated(claim: Claim, case: SearchCase, value: float) -> dict[str, Any]:
+    match claim.kind:
+        case "privacy":
+            return {"epsilon": value, "delta": case.at_delta}
+        case "sensitivity":
+            return {"sensitivity": value}
+        case "property":
+            return {"value": value}
+
+
+def _found(attained: Attained) -> list[str]:
+    notes = [f"Found at: {attained.instance}."]
+    if attained.minimal is not None:
+        notes.append(f"Smallest instance that breaks the claim: {attained.minimal}.")
+    return notes
 
 
 def plain(value: Any) -> Any:

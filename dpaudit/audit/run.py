@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.random import default_rng
@@ -12,16 +12,26 @@ from pydantic import ValidationError
 import dpaudit.audit.black_box as black_box
 import dpaudit.audit.white_box as white_box
 import dpaudit.registry as registry
-from dpaudit.audit.assemble import privacy_result, sensitivity_result
+from dpaudit.audit.assemble import privacy_result, search_result
 from dpaudit.audit.draws import Drawer
 from dpaudit.audit.evidence import Evidence
-from dpaudit.case import Case, PrivacyCase, SensitivityCase
+from dpaudit.audit.rerun import rerun_command, statistical_certificate
+from dpaudit.case import Case, PrivacyCase, SearchCase
 from dpaudit.claims import Claim
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import Executor, one_thread, stream
 from dpaudit.mechanism import Tiltable
+from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import Result
 from dpaudit.settings import Settings
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What an audit found, and what shows it if the claim was refuted."""
+
+    result: Result
+    certificate: Certificate | None
 
 
 def audit_claim(name: str, settings: Settings, executor: Executor | None = None) -> Result:
@@ -49,29 +59,58 @@ def audit_claim(name: str, settings: Settings, executor: Executor | None = None)
     >>> result.measured.lower < 0.751 < result.measured.upper
     True
     """
+    return run_claim(name, settings, executor or Executor()).result
+
+
+def run_claim(name: str, settings: Settings, executor: Executor) -> Audited:
+    """Audit an installed claim; return the result and, if it refutes the claim, a certificate.
+
+    A refutation by drawing that comes with no certificate of its own gets one with its counts and
+    seed, to be drawn again.
+
+    Examples
+    --------
+    >>> audited = run_claim("hu2020-lemma1", Settings(trials=400), Executor())
+    >>> audited.result.verdict, audited.certificate.kind
+    ('refuted', 'sensitivity')
+    """
     claim = registry.claim(name)
     parameters = parsed_parameters(claim.load_parameters(), settings.parameters)
     with one_thread():
         case = claim.load()(settings, parameters)
-    return audit_case(claim, case, settings, executor or Executor(), rerun_command(name, settings))
+    audited = run_case(claim, case, settings, executor, rerun_command(name, settings))
+    if audited.certificate is None and audited.result.verdict == "refuted":
+        return Audited(audited.result, statistical_certificate(audited.result, settings))
+    return audited
 
 
 def audit_case(
     claim: Claim, case: Case, settings: Settings, executor: Executor, rerun: str
 ) -> Result:
     """Audit a case that is already prepared; ``rerun`` goes into the report."""
+    return run_case(claim, case, settings, executor, rerun).result
+
+
+def run_case(
+    claim: Claim, case: Case, settings: Settings, executor: Executor, rerun: str
+) -> Audited:
+    """Audit a case; return the result, and the certificate that the case has for it, if any."""
     trials = case.default_trials if settings.trials is None else settings.trials
     match case:
         case PrivacyCase():
             drawer = Drawer.probing(case.mechanism, case.pair, executor, settings.seed)
             evidence = _privacy_evidence(case, drawer, settings, trials)
-            return privacy_result(claim, case, evidence, settings, rerun)
-        case SensitivityCase():
+            result = privacy_result(claim, case, evidence, settings, rerun)
+            refuted = result.verdict == "refuted" and case.certify is not None
+            lower = result.measured.lower
+            return Audited(result, case.certify(lower) if refuted and case.certify else None)
+        case SearchCase():
             executor.progress.start("searching", trials)
             with one_thread():
                 attained = case.attain(trials, default_rng(stream(settings.seed, "search")))
             executor.progress.advance(trials)
-            return sensitivity_result(claim, case, attained, settings, trials, rerun)
+            result = search_result(claim, case, attained, settings, trials, rerun)
+            return Audited(result, attained.certificate if result.verdict == "refuted" else None)
 
 
 def _privacy_evidence(
@@ -109,32 +148,3 @@ def parsed_parameters(model: Any, given: Mapping[str, Any]) -> Any:
 def _sentence(message: str) -> str:
     text = message.removeprefix("Input should be ")
     return text[:1].lower() + text[1:]
-
-
-def rerun_command(name: str, settings: Settings) -> str:
-    """Return the command line that repeats an audit.
-
-    Examples
-    --------
-    >>> rerun_command("c", Settings(parameters={"nodes": 3}))
-    'dpaudit audit c --epsilon 1.0 --delta 1e-05 --data worst-case --confidence 0.95 --seed 0 \
---set nodes=3'
-    """
-    words = ["dpaudit", "audit", name, "--epsilon", repr(settings.epsilon)]
-    words += ["--delta", repr(settings.delta), "--data", settings.data]
-    if settings.trials is not None:
-        words += ["--trials", str(settings.trials)]
-    words += ["--confidence", repr(settings.confidence), "--seed", str(settings.seed)]
-    optional = {"--data-path": settings.data_path, "--attack": settings.attack}
-    if settings.estimator != "auto":
-        optional["--estimator"] = settings.estimator
-    words += [word for flag, value in optional.items() if value for word in (flag, value)]
-    for flag, values in (("--data-option", settings.data_options), ("--set", settings.parameters)):
-        words += [word for key, value in values.items() for word in (flag, f"{key}={_toml(value)}")]
-    return shlex.join(words)
-
-
-def _toml(value: Any) -> str:
-    import json
-
-    return value if isinstance(value, str) else json.dumps(value)

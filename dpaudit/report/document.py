@@ -6,14 +6,15 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.refutation.certificate import Certificate, certificates_text
 from dpaudit.report.formatting import one_line
 from dpaudit.report.schema import SCHEMA_VERSION, Report
 
@@ -22,15 +23,21 @@ AGAIN = "run the audit again, or take the file from a backup"
 
 @dataclass(frozen=True, kw_only=True)
 class ReportPaths:
-    """Where the three renderings of one report are."""
+    """Where the three renderings of one report are, and the certificate if there is one."""
 
     json: Path
     markdown: Path
     html: Path
+    certificate: Path | None = None
 
 
-def write_report(report: Report, directory: str | os.PathLike[str]) -> ReportPaths:
+def write_report(
+    report: Report, directory: str | os.PathLike[str], certificates: Sequence[Certificate] = ()
+) -> ReportPaths:
     """Write ``report.json``, ``report.md`` and ``report.html`` into ``directory``.
+
+    What was certified goes to ``certificate.json`` beside them; a certificate of an earlier report
+    is removed, as nothing in the new one stands behind it.
 
     The Markdown and the HTML are drawn from the JSON as a reader will get it, so the three cannot
     disagree. Each file is complete under another name before it takes its place: an interrupted
@@ -42,6 +49,8 @@ def write_report(report: Report, directory: str | os.PathLike[str]) -> ReportPat
         What to write.
     directory
         Where; it is created if it does not exist.
+    certificates
+        Of the results that were refuted.
 
     Returns
     -------
@@ -68,8 +77,14 @@ def write_report(report: Report, directory: str | os.PathLike[str]) -> ReportPat
         paths.markdown: render_markdown(as_read),
         paths.html: render_html(as_read),
     }
+    certificate = folder / "certificate.json"
+    if certificates:
+        contents[certificate] = certificates_text(certificates)
     write_files(folder, {path: content.encode("utf-8") for path, content in contents.items()})
-    return paths
+    if not certificates:
+        certificate.unlink(missing_ok=True)
+        return paths
+    return replace(paths, certificate=certificate)
 
 
 def write_files(folder: Path, contents: Mapping[Path, bytes]) -> None:

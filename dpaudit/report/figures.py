@@ -20,7 +20,7 @@ from dpaudit.report._drawing import (
     PROVED_MARK,
     picture,
 )
-from dpaudit.report.formatting import NO_UPPER, Numbers, numbers, one_line, value_of
+from dpaudit.report.formatting import NO_UPPER, Numbers, label, numbers, value_of
 from dpaudit.report.schema import Result
 
 if TYPE_CHECKING:
@@ -245,6 +245,6 @@ def _ratio_limits(results: Sequence[Result]) -> tuple[float, float]:
 
 
 def _name(index: int, result: Result, width: int = 30) -> str:
-    name = one_line(result.claim)
+    name = label(result)
     short = name if len(name) <= width else name[: width - 1] + "…"
     return f"{index}. {short}\n{result.verdict}"

@@ -18,7 +18,7 @@ from dpaudit.report.schema import Claimed, Proved, Result
 
 NONE = "—"
 NO_UPPER = "no certified upper end"
-UNITS = {"privacy": "ε", "sensitivity": "L2 sensitivity"}
+_UNITS = {"privacy": "ε", "sensitivity": "L2 sensitivity"}
 
 DIGITS, MOST_DIGITS = 4, 12
 _BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -120,7 +120,18 @@ def value_of(stated: Claimed | Proved | None, kind: str) -> float | None:
     """Return the number of ``stated`` in the unit of ``kind``, or None where it has none."""
     if stated is None:
         return None
-    return stated.sensitivity if kind == "sensitivity" else stated.epsilon
+    by_kind = {
+        "privacy": stated.epsilon,
+        "sensitivity": stated.sensitivity,
+        "property": stated.value,
+    }
+    return by_kind[kind]
+
+
+def label(result: Result) -> str:
+    """Return the claim's name on one line, with the variant that was audited, if it has several."""
+    name = one_line(result.claim)
+    return name if result.variant is None else f"{name} ({one_line(result.variant)})"
 
 
 def numbers(result: Result) -> Numbers:
@@ -131,7 +142,7 @@ def numbers(result: Result) -> Numbers:
     lower = number(measured.lower, digits, ROUND_FLOOR)
     upper = None if measured.upper is None else number(measured.upper, digits, ROUND_CEILING)
     return Numbers(
-        unit=UNITS[result.kind],
+        unit=_UNITS.get(result.kind) or result.quantity or "value",
         claimed=number(value_of(result.claimed, result.kind), digits),
         claimed_delta=_delta(result.claimed),
         proved=_proved(result, digits),

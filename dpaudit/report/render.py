@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dpaudit.report.formatting import (
     NONE,
     count,
+    label,
     number,
     numbers,
     one_line,
@@ -37,7 +38,7 @@ def render_html(report: Report) -> str:
         (index, result, numbers(result), _figures(result, index))
         for index, result in enumerate(report.results, start=1)
     ]
-    template = _environment(html=True).get_template("report.html.j2")
+    template = templates(html=True).get_template("report.html.j2")
     page = template.render(report=report, results=results, overview=_overview(report))
     return printable(page)
 
@@ -50,7 +51,7 @@ def render_markdown(report: Report) -> str:
     results = [
         (index, result, numbers(result)) for index, result in enumerate(report.results, start=1)
     ]
-    template = _environment(html=False).get_template("report.md.j2")
+    template = templates(html=False).get_template("report.md.j2")
     text = template.render(report=report, results=results)
     return re.sub(r"\n{3,}", "\n\n", printable(text)).rstrip("\n") + "\n"
 
@@ -126,7 +127,8 @@ def _overview(report: Report) -> str | None:
 
 
 @lru_cache(maxsize=2)
-def _environment(*, html: bool) -> Environment:
+def templates(*, html: bool) -> Environment:
+    """Return the templates of pages, or of Markdown, with the filters they use."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -138,6 +140,7 @@ def _environment(*, html: bool) -> Environment:
         keep_trailing_newline=True,
     )
     filters: dict[str, Callable[..., str]] = {
+        "label": label,
         "number": number,
         "count": count,
         "percent": percent,

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 
@@ -25,11 +25,12 @@ class Document(BaseModel):
 
 
 class Claimed(Document):
-    """What the source states: an (epsilon, delta) guarantee, or a bound on a sensitivity."""
+    """What the source states: an (epsilon, delta) guarantee, or a bound on another number."""
 
     epsilon: float | None = None
     delta: Probability | None = None
     sensitivity: float | None = None
+    value: float | None = None
 
 
 class Proved(Document):
@@ -38,6 +39,7 @@ class Proved(Document):
     epsilon: float | None = None
     delta: Probability | None = None
     sensitivity: float | None = None
+    value: float | None = None
     source: str
 
 
@@ -116,7 +118,11 @@ class Result(Document):
     """One audited claim: the three numbers, the verdict, and all that supports them."""
 
     claim: str
-    kind: Literal["privacy", "sensitivity"]
+    kind: Literal["privacy", "sensitivity", "property"]
+    quantity: str | None = Field(
+        default=None, description="What a claim of kind property bounds, in words."
+    )
+    variant: str | None = Field(default=None, description="Which of several published audits.")
     statement: str
     source: str
     verdict: Literal["refuted", "not refuted"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpaudit.report.formatting import NONE, numbers, one_line
+from dpaudit.report.formatting import NONE, label, numbers
 from dpaudit.report.schema import Result
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+_SYMBOLS = {"privacy": "ε =", "sensitivity": "L2 =", "property": "at most"}
 _STYLES = {"refuted": "bold red", "not refuted": "bold"}
 
 
@@ -43,16 +44,16 @@ def verdict_table(results: Sequence[Result]) -> Table:
 
 def _short(results: Sequence[Result]) -> bool:
     """Return whether all names are short enough to stay whole on a narrow terminal."""
-    return all(len(result.claim) <= 20 for result in results)
+    return all(len(label(result)) <= 20 for result in results)
 
 
 def _cells(result: Result) -> tuple[str, str, str, str]:
     shown = numbers(result)
-    symbol = "ε" if result.kind == "privacy" else "L2"
+    symbol = _SYMBOLS[result.kind]
     proved = NONE if result.proved is None else _stated(symbol, shown.proved, shown.proved_delta)
     claimed = _stated(symbol, shown.claimed, shown.claimed_delta)
-    return one_line(result.claim), claimed, proved, f"{shown.measured}\n{shown.surety}"
+    return label(result), claimed, proved, f"{shown.measured}\n{shown.surety}"
 
 
 def _stated(symbol: str, value: str, delta: str | None) -> str:
-    return f"{symbol} = {value}" + (f"\nδ = {delta}" if delta is not None else "")
+    return f"{symbol} {value}" + (f"\nδ = {delta}" if delta is not None else "")

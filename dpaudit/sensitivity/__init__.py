@@ -1,7 +1,5 @@
-"""Sensitivity lemmas as objects, a search for violations, and certificates of what it found."""
+"""Sensitivity lemmas: the object that states one, and general theorems that give one."""
 
-from dpaudit.sensitivity.bound import Condition, Lemma, exceeds
-from dpaudit.sensitivity.certificate import Certificate
-from dpaudit.sensitivity.search import Found, Space, maximise
+from dpaudit.sensitivity.bound import Lemma
 
-__all__ = ["Certificate", "Condition", "Found", "Lemma", "Space", "exceeds", "maximise"]
+__all__ = ["Lemma"]

@@ -9,36 +9,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import dpaudit._validate as check
-from dpaudit.verdict import RELATIVE_ROUNDING
+from dpaudit.refutation.certificate import Certificate
+from dpaudit.refutation.inequality import Condition, broken, exceeds
 
 InstanceT = TypeVar("InstanceT")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Condition:
-    """An assumption on a concrete instance, as a number that may not exceed a limit.
-
-    Examples
-    --------
-    >>> Condition(name="bounded dual", value=0.9, limit=1.0).holds
-    True
-    >>> Condition(name="bounded dual", value=1.1, limit=1.0).holds
-    False
-    """
-
-    name: str
-    value: float
-    limit: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether the value is at most the limit; NaN is not."""
-        return self.value <= self.limit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +46,7 @@ class Lemma(Generic[InstanceT]):
 
     Examples
     --------
+    >>> from dpaudit.refutation import Condition
     >>> halved = Lemma(
     ...     name="halved-mean",
     ...     source="an example",
@@ -104,19 +84,42 @@ class Lemma(Generic[InstanceT]):
 
     def broken(self, instance: InstanceT) -> tuple[str, ...]:
         """Return the names of the conditions that the instance violates."""
-        return tuple(c.name for c in self.conditions(instance) if not c.holds)
+        return broken(self.conditions(instance))
 
     def refuted_by(self, instance: InstanceT) -> bool:
         """Return whether the instance meets every condition and moves further than claimed."""
         return not self.broken(instance) and exceeds(self.ratio(instance))
 
+    def certificate(
+        self,
+        instance: InstanceT,
+        *,
+        parameters: Mapping[str, Any],
+        arrays: Mapping[str, Any],
+        search: Mapping[str, int],
+    ) -> Certificate | None:
+        """Return the certificate of a violation, or None where the instance is none.
 
-def exceeds(ratio: float) -> bool:
-    """Return whether a computed ratio is above 1 by more than rounding can explain.
-
-    Examples
-    --------
-    >>> exceeds(1.0), exceeds(1 + 1e-12), exceeds(1.001)
-    (False, False, True)
-    """
-    return ratio > 1 + RELATIVE_ROUNDING
+        Parameters
+        ----------
+        instance
+            What was found.
+        parameters, arrays
+            The public parameters, and the instance as arrays, as the verifier reads them.
+        search
+            Seed and budget.
+        """
+        if not self.refuted_by(instance):
+            return None
+        moved = self.movement(instance)
+        quantities = {"bound": self.claimed, "movement": moved, "ratio": moved / self.claimed}
+        return Certificate(
+            claim=self.name,
+            source=self.source,
+            relation=self.relation,
+            parameters=parameters,
+            instance=arrays,
+            quantities=quantities,
+            conditions=self.conditions(instance),
+            search=search,
+        )

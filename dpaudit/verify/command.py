@@ -20,14 +20,16 @@ def run(paths: list[str], *, as_json: bool) -> int:
     DataError, UnknownName
         A file is no certificate, or of a claim that no installed package verifies.
     """
-    documents = [read(path) for path in paths]
+    documents = [document for path in paths for document in read(path)]
     verdicts = {document.path: verify(document) for document in documents}
     if as_json:
         listed = [
             {
                 "path": path,
                 "verified": verdict.verified,
+                "claim": verdict.claim,
                 "ratio": verdict.ratio,
+                "summary": verdict.summary,
                 "failures": list(verdict.failures),
             }
             for path, verdict in verdicts.items()
@@ -41,5 +43,5 @@ def run(paths: list[str], *, as_json: bool) -> int:
 
 def _lines(path: str, verdict: Verdict) -> list[str]:
     if verdict.verified:
-        return [f"{path}: verified, {verdict.ratio:.6g} times the claimed bound"]
-    return [f"{path}: fails", *(f"  {failure}" for failure in verdict.failures)]
+        return [f"{path}: {verdict.claim}: verified, {verdict.summary}"]
+    return [f"{path}: {verdict.claim}: fails", *(f"  {failure}" for failure in verdict.failures)]

@@ -1,4 +1,4 @@
-"""Reads a certificate. What writes one (`dpaudit.sensitivity`) is not imported here on purpose."""
+"""Reads a certificate. What writes one (`dpaudit.refutation`) is not imported here on purpose."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Document:
     ----------
     path
         Where it was read, for messages.
-    claim
-        The claim it refutes.
+    claim, kind
+        The claim it refutes, and the sort of evidence.
     parameters, quantities, instance
         As plain numbers and nested lists.
     assumptions
@@ -52,6 +52,7 @@ class Document:
     quantities: Mapping[str, Any]
     instance: Mapping[str, Any]
     assumptions: Mapping[str, tuple[float, float]]
+    kind: str = "sensitivity"
 
     def number(self, part: str, name: str) -> float:
         """Return a number of ``parameters`` or ``quantities``, or raise `DataError`."""
@@ -87,8 +88,8 @@ class Document:
         return float(value)
 
 
-def read(path: str | Path) -> Document:
-    """Return the certificate in a file.
+def read(path: str | Path) -> tuple[Document, ...]:
+    """Return the certificates in a file: an object is one, a list is several.
 
     Raises
     ------
@@ -102,7 +103,11 @@ def read(path: str | Path) -> Document:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:  # bad bytes, bad JSON, NaN
         raise DataError(f"{path}: is not JSON ({shorten(str(error))})") from error
-    return _document(str(path), content)
+    if not isinstance(content, list):
+        return (_document(str(path), content),)
+    if not content:
+        raise DataError(f"{path}: is not a certificate (an empty list)")
+    return tuple(_document(f"{path}[{i}]", one) for i, one in enumerate(content))
 
 
 def _document(path: str, content: Any) -> Document:
@@ -113,12 +118,15 @@ def _document(path: str, content: Any) -> Document:
         raise DataError(f"{path}: version: got {given}, expected {VERSION}")
     if not isinstance(content.get("claim"), str):
         raise DataError(f"{path}: claim: got {shorten(content.get('claim'))}, expected a name")
+    if not isinstance(content.get("kind"), str):
+        raise DataError(f"{path}: kind: got {shorten(content.get('kind'))}, expected a name")
     for name in _MAPPINGS:
         if not isinstance(content.get(name), dict):
             raise DataError(f"{path}: {name}: got {shorten(content.get(name))}, expected an object")
     return Document(
         path=path,
         claim=content["claim"],
+        kind=content["kind"],
         assumptions=_assumptions(path, content.get("assumptions")),
         **{name: content[name] for name in _MAPPINGS},
     )

@@ -6,7 +6,7 @@ under the claim's name. It recomputes everything from the instance and returns a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any
@@ -15,7 +15,9 @@ from mpmath import mp, mpf
 
 from dpaudit.errors import UnknownName
 from dpaudit.references import load_reference
+from dpaudit.verify.again import draw_again
 from dpaudit.verify.document import Document
+from dpaudit.verify.outcome import Outcome
 
 VERIFIERS = "dpaudit.verifiers"
 DIGITS = 50
@@ -24,27 +26,13 @@ MARGIN = mpf("1e-9")  # by which a ratio has to exceed 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What a verifier recomputed, as `mpmath` numbers.
-
-    Parameters
-    ----------
-    assumptions
-        The number and the limit of each; the limit is the verifier's, not the file's.
-    quantities
-        ``ratio``, true over claimed, among others.
-    """
-
-    assumptions: Mapping[str, tuple[Any, Any]]
-    quantities: Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Whether a certificate stands: every failure in a sentence, and the recomputed ratio."""
+    """Whether a certificate stands: every failure in a sentence, and what was recomputed."""
 
+    claim: str
     failures: tuple[str, ...]
     ratio: float
+    summary: str
 
     @property
     def verified(self) -> bool:
@@ -56,7 +44,7 @@ Verifier = Callable[[Document], Outcome]
 
 
 def verify(document: Document) -> Verdict:
-    """Re-check a certificate in 50-digit arithmetic.
+    """Re-check a certificate in 50-digit arithmetic; counts are drawn again instead.
 
     Raises
     ------
@@ -75,11 +63,14 @@ def verify(document: Document) -> Verdict:
     Traceback (most recent call last):
     dpaudit.errors.UnknownName: verifier: got 'c', expected one of: ...
     """
-    verifier = _verifier(document.claim)
+    drawn = document.kind == "statistical"
+    verifier = draw_again if drawn else _verifier(document.claim)
     with mp.workdps(DIGITS):
         outcome = verifier(document)
         failures = (*_broken(outcome), *_misstated(document, outcome), *_too_small(outcome))
-        return Verdict(failures=failures, ratio=float(outcome.quantities["ratio"]))
+        ratio = float(outcome.quantities["ratio"])
+        summary = outcome.summary or f"{ratio:.6g} times the claimed bound"
+        return Verdict(claim=document.claim, failures=failures, ratio=ratio, summary=summary)
 
 
 def _verifier(claim: str) -> Verifier:

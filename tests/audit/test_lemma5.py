@@ -55,7 +55,7 @@ def test_half_the_bound_is_refuted():
 
     def halved(trials, rng):
         found = case.attain(trials, rng)
-        return Attained(found.value, found.bound / 2, found.instance)
+        return Attained(value=found.value, bound=found.bound / 2, instance=found.instance)
 
     broken = replace(case, bound=case.bound / 2, attain=halved)
     result = audit_case(claim(LEMMA_5), broken, settings, Executor(), "rerun")

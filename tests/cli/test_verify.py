@@ -5,15 +5,21 @@ import json
 
 import pytest
 
-from algorithms.claims.hu2020_cases import certificate
-from algorithms.claims.hu2020_parameters import Parameters
+from dpaudit.audit import run_claim
+from dpaudit.execution import Executor
+from dpaudit.refutation import certificates_text
 from dpaudit.settings import Settings
+
+
+def certificate(trials, **parameters):
+    settings = Settings(trials=trials, parameters=parameters)
+    return run_claim("hu2020-lemma1", settings, Executor()).certificate
 
 
 @pytest.fixture(scope="module")
 def genuine():
-    found = certificate(Settings(trials=2000), Parameters(features=8, samples=32, parties=2))
-    return json.loads(found.text())
+    found = certificate(2000, features=8, samples=32, parties=2)
+    return json.loads(certificates_text((found,)))
 
 
 @pytest.fixture
@@ -29,13 +35,13 @@ def written(tmp_path):
 def test_a_genuine_certificate_is_verified(dpaudit, genuine, written):
     ran = dpaudit("verify", written(genuine))
     assert (ran.status, ran.err) == (0, "")
-    assert "c.json: verified, " in ran.out
+    assert "c.json: hu2020-lemma1: verified, " in ran.out
 
 
 @pytest.mark.parametrize("features", [8, 16, 32])
 def test_certificates_of_the_three_sizes_are_verified(dpaudit, written, features):
-    found = certificate(Settings(trials=600), Parameters(features=features))
-    ran = dpaudit("verify", written(found.text()), "--json")
+    found = certificate(600, features=features)
+    ran = dpaudit("verify", written(certificates_text((found,))), "--json")
     (outcome,) = json.loads(ran.out)
     assert ran.status == 0
     assert outcome["verified"]
@@ -109,7 +115,7 @@ def test_a_violated_assumption_is_named(dpaudit, genuine, written, name):
     VIOLATIONS[name](document["instance"])
     ran = dpaudit("verify", written(document))
     assert ran.status == 1
-    assert "c.json: fails" in ran.out
+    assert "c.json: hu2020-lemma1: fails" in ran.out
     assert any(
         line.startswith(f"  {name}: ") and "is above" in line for line in ran.out.splitlines()
     )
@@ -165,8 +171,8 @@ def test_one_bad_file_among_good_ones_decides_the_status(dpaudit, genuine, writt
     document["quantities"]["ratio"] = 100.0
     ran = dpaudit("verify", written(genuine, "good.json"), written(document, "bad.json"))
     assert ran.status == 1
-    assert "good.json: verified" in ran.out
-    assert "bad.json: fails" in ran.out
+    assert "good.json: hu2020-lemma1: verified" in ran.out
+    assert "bad.json: hu2020-lemma1: fails" in ran.out
 
 
 # What is no certificate at all: one line, exit status 2

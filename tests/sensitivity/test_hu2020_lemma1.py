@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from algorithms.claims.hu2020_cases import certificate, lemma1_case
+from algorithms.claims.hu2020_cases import lemma1_case
 from algorithms.claims.hu2020_parameters import Parameters
 from algorithms.sensitivity.hu2020 import (
     Setting,
@@ -20,12 +20,12 @@ from algorithms.sensitivity.hu2020 import (
     published_bound,
 )
 from algorithms.sensitivity.hu2020_search import instance_of, space
-from dpaudit.audit import audit_case, audit_claim
+from dpaudit.audit import audit_case, audit_claim, run_claim
 from dpaudit.case import Attained
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.refutation import exceeds, maximise
 from dpaudit.registry import claim
-from dpaudit.sensitivity import exceeds, maximise
 from dpaudit.settings import Settings
 
 LEMMA_1 = "hu2020-lemma1"
@@ -153,7 +153,7 @@ def test_a_bound_attained_up_to_rounding_is_not_refuted(share):
     reached = case.attain(400, default_rng(0)).value
 
     def attain(trials, rng):
-        return Attained(reached, share * reached, "here")
+        return Attained(value=reached, bound=share * reached, instance="here")
 
     true = dataclasses.replace(case, bound=share * reached, attain=attain)
     result = audit_case(claim(LEMMA_1), true, asked, Executor(), "rerun")
@@ -162,15 +162,16 @@ def test_a_bound_attained_up_to_rounding_is_not_refuted(share):
 
 def test_the_certificate_is_of_the_audited_instance():
     asked = Settings(trials=400, seed=3, parameters={"features": 8})
-    found = certificate(asked, Parameters(features=8))
-    assert found.quantities["movement"] == pytest.approx(
-        audit_claim(LEMMA_1, asked).measured.lower, rel=1e-12
-    )
+    audited = run_claim(LEMMA_1, asked, Executor())
+    movement = audited.certificate.quantities["movement"]
+    assert movement == pytest.approx(audited.result.measured.lower, rel=1e-12)
+    assert audited.certificate.search == {"seed": 3, "budget": 400}
 
 
 def test_nothing_is_certified_where_nothing_exceeds_the_bound():
-    with pytest.raises(InvalidArgument, match=r"ratio: got .*, expected above 1"):
-        certificate(Settings(trials=200), Parameters(features=1))
+    audited = run_claim(LEMMA_1, Settings(trials=200, parameters={"features": 1}), Executor())
+    assert audited.result.verdict == "not refuted"
+    assert audited.certificate is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import DataError, InvalidArgument, MechanismError
-from dpaudit.sensitivity import Certificate, Condition, Lemma, Space, maximise
+from dpaudit.refutation import Certificate, Condition, Space, certificates_text, maximise
+from dpaudit.sensitivity import Lemma
 
 
 def cosine_space(limit=1.0):
@@ -155,7 +156,7 @@ def test_every_double_survives_the_file(tmp_path):
 
 def test_a_number_that_is_not_finite_is_not_written():
     with pytest.raises(ValueError, match="JSON compliant"):
-        certificate(quantities={"ratio": float("nan")}).text()
+        certificates_text((certificate(quantities={"ratio": float("nan")}),))
 
 
 def test_a_file_that_cannot_be_written_is_one_error(tmp_path):

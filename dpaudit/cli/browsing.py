@@ -1,0 +1,68 @@
+"""Looking around: what is installed, a claim's page, the schema, the version."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from dpaudit.cli.options import Json, app
+
+
+@app.command("list")
+def list_command(as_json: Json = False) -> None:
+    """List the claims, attacks and figures that are installed."""
+    import dpaudit.registry as registry
+
+    claims, attacks = registry.claims(), registry.attacks()
+    figures, releases = registry.figures(), registry.releases()
+    if as_json:
+        document = {
+            "claims": [{"name": n, "kind": c.kind, "title": c.title} for n, c in claims.items()],
+            "attacks": [{"name": n, "statement": a.statement} for n, a in attacks.items()],
+            "figures": [{"name": n, "title": f.title} for n, f in figures.items()],
+            "releases": [{"name": n, "title": r.title} for n, r in releases.items()],
+        }
+        typer.echo(json.dumps(document, indent=2))
+        return
+    from dpaudit.tables import attack_table, claim_table, console, figure_table, release_table
+
+    console().print(claim_table(claims.values()))
+    console().print(attack_table(attacks.values()))
+    console().print(figure_table(figures.values()))
+    console().print(release_table(releases.values()))
+
+
+@app.command("show")
+def show_command(
+    name: Annotated[str, typer.Argument(help="Name of a claim or of a release.")],
+) -> None:
+    """Show a claim's statement and assumptions, or a release, and the parameters."""
+    import dpaudit.registry as registry
+    from dpaudit.tables import claim_page, console, release_page
+
+    releases = registry.releases()
+    if name in releases:
+        pages = release_page(releases[name], releases[name].load_parameters())
+    else:
+        card = registry.claim(name)
+        pages = claim_page(card, card.load_parameters())
+    for part in pages:
+        console().print(part)
+
+
+@app.command("schema")
+def schema_command() -> None:
+    """Print the JSON Schema of a report."""
+    from dpaudit.report.schema import json_schema
+
+    typer.echo(json.dumps(json_schema(), indent=2))
+
+
+@app.command("version")
+def version_command() -> None:
+    """Print the version."""
+    from importlib.metadata import version
+
+    typer.echo(version("dpaudit"))

@@ -1,0 +1,175 @@
+"""``dpaudit audit --all``: a folder for each claim, certificates, and an index that tells."""
+
+import json
+import math
+
+import pytest
+
+from dpaudit import publish
+from dpaudit.audit.run import Audited
+from dpaudit.case import Attained, SearchCase
+from dpaudit.claims import Claim
+from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.execution import Silent
+from dpaudit.report import read_report
+
+CARDS = {
+    "a-holds": {"kind": "sensitivity", "published": {"again": {"seed": 5}}},
+    "b-unbounded": {"kind": "privacy"},
+    "c-fails": {"kind": "property"},
+    "d-property": {"kind": "property"},
+}
+FOUND = {
+    "a-holds": Attained(value=0.9, bound=1.0, instance="here"),
+    "b-unbounded": Attained(value=math.inf, bound=1.0, instance="here", because="Support."),
+    "d-property": Attained(
+        value=0.5, bound=-1.0, instance="here", scale=1.0, minimal="two records"
+    ),
+}
+
+
+def prepare(name):
+    def prepared(settings, parameters):
+        if name == "c-fails":
+            raise DataError("no data")
+        return SearchCase(
+            bound=FOUND[name].bound,
+            attain=lambda trials, rng: FOUND[name],
+            view="all",
+            data="none",
+            relation="any",
+            pair="any",
+            default_trials=100,
+            parameters={},
+            at_delta=1e-5 if CARDS[name]["kind"] == "privacy" else None,
+            quantity="excess | over < all" if CARDS[name]["kind"] == "property" else None,
+        )
+
+    return prepared
+
+
+@pytest.fixture
+def cards(monkeypatch):
+    class Card(Claim):
+        def load(self):
+            return prepare(self.name)
+
+    made = {
+        name: Card(
+            name=name,
+            title=name,
+            statement=f"{name} & <more>",
+            source="an example",
+            relation="any",
+            assumptions={},
+            prepare="",
+            parameters="algorithms.claims.hu2020_parameters:Parameters",
+            **options,
+        )
+        for name, options in CARDS.items()
+    }
+    monkeypatch.setattr(publish.registry, "claims", lambda: made)
+    monkeypatch.setattr(publish.registry, "claim", made.__getitem__)
+
+
+@pytest.fixture
+def published(cards, tmp_path):
+    found = publish.audit_all({}, 1, Silent())
+    return found, publish.write_all(found, str(tmp_path / "reports"), 1).parent
+
+
+def test_every_claim_and_variant_is_audited_in_order(published):
+    found, _ = published
+    assert [(one.claim, one.variant) for one in found] == [
+        ("a-holds", None),
+        ("a-holds", "again"),
+        ("b-unbounded", None),
+        ("c-fails", None),
+        ("d-property", None),
+    ]
+
+
+def test_a_claim_that_fails_is_named_and_the_others_are_kept(published):
+    found, folder = published
+    assert publish.failures(found) == ["c-fails: no data"]
+    assert not (folder / "c-fails").exists()
+    assert {path.name for path in folder.iterdir()} == {
+        "a-holds", "b-unbounded", "d-property", "index.html", "index.json", "index.md",
+    }  # fmt: skip
+
+
+def test_the_index_tells_what_the_reports_tell(published):
+    _, folder = published
+    entries = {entry["label"]: entry for entry in json.loads((folder / "index.json").read_text())}
+    assert set(entries) == {"a-holds", "a-holds (again)", "b-unbounded", "d-property"}
+    assert entries["b-unbounded"]["lower"] == "Infinity"
+    for entry in entries.values():
+        report = read_report(folder / entry["claim"] / "report.json")
+        (result,) = [one for one in report.results if one.variant == entry["variant"]]
+        assert result.verdict == entry["verdict"]
+    page, text = ((folder / f"index.{kind}").read_text() for kind in ("html", "md"))
+    assert "a-holds &amp; &lt;more&gt;" in page
+    assert "excess | over" not in text  # a bar would end the table's cell
+    assert "2 of 4 audits refuted" in page
+    assert "∞" in page
+
+
+def test_refutations_without_a_certificate_of_their_own_get_their_counts(published):
+    found, folder = published
+    outcomes = {one.claim: one.outcome for one in found}
+    assert outcomes["b-unbounded"].certificate is None  # an infinite number has no count
+    certificate = outcomes["d-property"].certificate
+    assert certificate.kind == "statistical"
+    assert (folder / "d-property" / "certificate.json").exists()
+
+
+def test_bounds_of_zero_or_less_are_judged_by_the_scale(published):
+    found, _ = published
+    (result,) = [o.outcome.result for o in found if o.claim == "d-property"]
+    assert (result.verdict, result.claimed.value, result.measured.lower) == ("refuted", -1.0, 0.5)
+    assert "Smallest instance that breaks the claim: two records." in result.notes
+
+
+def test_a_stale_certificate_is_removed(cards, tmp_path):
+    stale = tmp_path / "a-holds" / "certificate.json"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("{}")
+    publish.write_all(publish.audit_all({}, 1, Silent()), str(tmp_path), 1)
+    assert not stale.exists()
+
+
+def test_settings_that_mean_something_else_for_each_claim_are_refused():
+    with pytest.raises(InvalidArgument, match=r"epsilon: got 2\.0, expected nothing with --all"):
+        publish.refuse_other_settings({"seed": 1, "epsilon": 2.0})
+
+
+@pytest.mark.parametrize("targets", [[], ["huang2020-lemma5", "--all"]])
+def test_either_names_or_all(dpaudit, targets):
+    ran = dpaudit("audit", *targets)
+    assert ran.status == 2
+    assert "or else --all" in ran.err
+
+
+BROKEN = ("--estimator", "event", "--trials", "2000", "--seed", "3", "--set", "c0=0.05")
+
+
+def test_a_refutation_by_drawing_is_drawn_again(dpaudit, tmp_path):
+    """The event bound has no certificate of its own: seed and counts are, and are compared."""
+    ran = dpaudit("audit", "huang2020-theorem6", *BROKEN, "--out", str(tmp_path))
+    assert ran.status == 1
+    path = tmp_path / "certificate.json"
+    ran = dpaudit("verify", str(path))
+    assert ran.status == 0
+    assert "huang2020-theorem6: verified, drawn again: at least" in ran.out
+
+    content = json.loads(path.read_text())
+    name = next(name for name in content["quantities"] if name.startswith("count: event"))
+    content["quantities"][name] += 1
+    path.write_text(json.dumps(content))
+    ran = dpaudit("verify", str(path))
+    assert ran.status == 1
+    assert name in ran.out
+
+
+def test_one_audit_has_one_outcome():
+    assert Audited.__dataclass_fields__.keys() == {"result", "certificate"}
