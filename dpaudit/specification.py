@@ -8,7 +8,6 @@ file first.
 from __future__ import annotations
 
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from dpaudit.mechanism import Mechanism
 from dpaudit.neighbours import Pair, relation
 from dpaudit.references import load_reference
 from dpaudit.settings import Settings
+from dpaudit.toml import read_tables
 
 
 class _Common(BaseModel):
@@ -74,17 +74,7 @@ def read_specification(path: Path) -> list[Specification]:
     InvalidArgument
         A key is unknown or a value is not of its kind.
     """
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        reason = f"cannot be read ({error.strerror}), expected a TOML file"
-        raise DataError(f"{path}: {reason}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"{path}: is not valid TOML: {shorten(str(error))}") from None
-    tables = document.get("audit")
-    tables = [tables] if isinstance(tables, dict) else tables
-    if set(document) != {"audit"} or not isinstance(tables, list) or not tables:
-        raise InvalidArgument(f"{path}", sorted(document), "one [audit] table or more [[audit]]")
+    tables = read_tables(path, "audit")
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import Any
 import dpaudit.registry as registry
 from dpaudit.accounting.card import Published, ReleaseCard
 from dpaudit.audit.run import parsed_parameters
-from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
+from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.events import Event, Sequence, releases, repeated
+from dpaudit.toml import read_tables
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def read_target(word: str, changes: Mapping[str, Any]) -> Target:
     """
     if not word.endswith(".toml"):
         return Target(word, (Part.of(word, changes),))
-    tables = _tables(Path(word))
+    tables = read_tables(Path(word), "release")
     if len(tables) > 1 and changes:
         given = Shown(", ".join(changes))
         raise InvalidArgument("--set", given, "nothing: the file has several releases")
@@ -128,18 +128,3 @@ def _part(table: Any, path: str, changes: Mapping[str, Any]) -> Part:
         raise InvalidArgument(f"release in {path}", table, "a table with a kind")
     given = {name: value for name, value in table.items() if name != "kind"}
     return Part.of(table["kind"], given | dict(changes))
-
-
-def _tables(path: Path) -> list[Any]:
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        reason = f"cannot be read ({error.strerror}), expected a TOML file"
-        raise DataError(f"{path}: {reason}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"{path}: is not valid TOML: {shorten(str(error))}") from None
-    tables = document.get("release")
-    tables = [tables] if isinstance(tables, dict) else tables
-    if set(document) != {"release"} or not isinstance(tables, list) or not tables:
-        raise InvalidArgument(f"{path}", sorted(document), "one [release] or more [[release]]")
-    return tables

@@ -149,20 +149,6 @@ def advanced_heterogeneous(parts: Parts, slack: float) -> tuple[float, float]:
     return epsilon, min(1.0, math.fsum([slack, *(part.count * part.delta for part in parts)]))
 
 
-def advanced_or_basic(
-    epsilon: float, delta: float, count: int, slack: float
-) -> tuple[float, float]:
-    """Return `advanced`, or the sums where their epsilon is smaller.
-
-    Examples
-    --------
-    >>> advanced_or_basic(2.0, 0.0, 10, 1e-5)
-    (20.0, 0.0)
-    """
-    summed = basic(ApproximateRelease(epsilon=epsilon, delta=delta, count=count))
-    return min(summed, advanced(epsilon, delta, count, slack))
-
-
 def kairouz_heterogeneous(parts: Parts, slack: float) -> tuple[float, float]:
     """Return the least of three closed forms: Kairouz, Oh & Viswanath 2015, Theorem 3.5.
 

@@ -18,11 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 import dpaudit._validate as check
 from dpaudit.accounting.dominating import Counted, directions, dominating_pairs, trimmed
-from dpaudit.accounting.numerical import beyond_the_grid
+from dpaudit.accounting.saddle import chernoff, log_moment, saddle
 from dpaudit.errors import ConvergenceError
 from dpaudit.events import Event
 
@@ -31,7 +30,6 @@ Complex = NDArray[np.complex128]
 Pairs = tuple[Counted, ...]
 
 _NODES, _MOST_BLOCKS, _MOST_STEPS = 256, 40, 40
-_MOST_QUADRATURES = 8
 _SETTLED, _TOLERATED = 1e-12, 1e-8
 
 
@@ -94,17 +92,6 @@ def _epsilon(pairs: Pairs, log_delta: float) -> float:
     return epsilon
 
 
-def chernoff(pairs: Pairs, log_delta: float) -> float:
-    """Return an upper bound of epsilon: where to begin."""
-    orders = np.geomspace(1e-3, 1e7, 60)
-    bounds = []
-    for order in orders:
-        bounds.append((log_moment(pairs, float(order)) - log_delta) / float(order))
-        if bounds[-1] > 2 * min(bounds):
-            break
-    return min(bounds)
-
-
 def _log_delta(pairs: Pairs, epsilon: float) -> float:
     betrayed = _log_betrayed(pairs)
     if not pairs or epsilon >= sum(n * pair.largest for pair, n in pairs):
@@ -118,30 +105,6 @@ def _log_delta(pairs: Pairs, epsilon: float) -> float:
 def _log_betrayed(pairs: Pairs) -> float:
     betrayed = -math.expm1(sum(n * math.log1p(-pair.infinite_mass) for pair, n in pairs))
     return math.log(betrayed) if betrayed else -math.inf
-
-
-def log_moment(pairs: Pairs, order: float) -> float:
-    """Return ``log E exp(order L)`` of the total finite loss."""
-    return sum(n * float(pair.log_mgf(np.array(order))) for pair, n in pairs)
-
-
-def saddle(pairs: Pairs, epsilon: float) -> float:
-    """Return the order at which the integrand is least on the real axis."""
-    if beyond_the_grid(pairs):
-        raise ConvergenceError("contour: the losses are too small or too large for the integral")
-    if sum(pair.quadrature for pair, _ in pairs) > _MOST_QUADRATURES:
-        raise ConvergenceError(
-            f"contour: more than {_MOST_QUADRATURES} different laws without a closed form are too "
-            "much work; use the numerical accountant"
-        )
-
-    def height(log_order: float) -> float:
-        order = math.exp(log_order)
-        value = log_moment(pairs, order) - order * epsilon
-        return min(value - math.log(order) - math.log1p(order), 1e300)
-
-    bounds = math.log(1e-3), math.log(1e7)
-    return math.exp(minimize_scalar(height, bounds=bounds, method="bounded").x)
 
 
 @dataclass(frozen=True)

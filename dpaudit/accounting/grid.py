@@ -58,6 +58,11 @@ class Rounded:
     cells_q: Tilted
     drift: float
 
+    def reach(self, spacing: float) -> float:
+        """Return the size of the largest loss on the grid."""
+        cells = self.cells_p
+        return spacing * max(abs(cells.first), abs(cells.first + len(cells.masses)))
+
 
 def rounded(
     pair: DominatingPair, window: tuple[float, float], spacing: float, order: float

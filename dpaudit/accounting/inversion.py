@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit.accounting.bracket import Bracket
-from dpaudit.accounting.contour import chernoff, log_moment, saddle
 from dpaudit.accounting.dominating import (
     Counted,
     directions,
@@ -37,6 +36,7 @@ from dpaudit.accounting.dominating import (
     trimmed,
     trimmed_mass,
 )
+from dpaudit.accounting.saddle import chernoff, log_moment, saddle
 from dpaudit.errors import ConvergenceError
 from dpaudit.events import Event
 
@@ -187,6 +187,11 @@ class _Series:
         if math.isfinite(most) and order * most > _MOST_TILT:
             raise ConvergenceError(
                 f"inversion: epsilon is within 1 / {order:.1e} of the largest loss {most:.6g}; "
+                "use the numerical accountant"
+            )
+        if any(order > pair.farthest_order for pair, _ in pairs):
+            raise ConvergenceError(
+                f"inversion: a moment of order {order:.1e} has no more than an upper bound; "
                 "use the numerical accountant"
             )
         moment = log_moment(pairs, order)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,12 +124,7 @@ class LaplacePair(Continuous):
 
     def atoms(self, edges: Array) -> Atoms:
         """Return the law between the first and the last edge; no panel lies astride an edge."""
-        return joined(super().atoms(edges), self._ends().within(edges[0], edges[-1]))
-
-    @cached_property
-    def whole(self) -> Atoms:
-        """The whole law."""
-        return joined(self._on(np.array(self.interval)), self._ends())
+        return joined(super().atoms(edges), self._atoms().within(edges[0], edges[-1]))
 
     def log_mgf(self, orders: Array) -> Array:
         """Return ``log((e^{cs} (1 + s (1 - e^{-a}) / a) + e^{-(c+1)s}) / 2)``, a = (2 c + 1) s."""
@@ -158,9 +152,9 @@ class LaplacePair(Continuous):
     def atomic_share(self, order: float) -> float:
         """Return the share of the two ends."""
         at = np.array(order)
-        return float(np.exp(log_mgf_of(self._ends(), at) - self.log_mgf(at)))
+        return float(np.exp(log_mgf_of(self._atoms(), at) - self.log_mgf(at)))
 
-    def _ends(self) -> Atoms:
+    def _atoms(self) -> Atoms:
         s = self.shift
         return Atoms(np.array([-s, s]), np.array([-math.log(2) - s, -math.log(2)]))
 

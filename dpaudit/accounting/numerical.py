@@ -12,14 +12,15 @@ Both are added before the tilt is taken back, where they weigh at most ``exp(-or
 
 The lower end is a test's: cells are outputs of a mechanism that lost information, and for every
 threshold on the sum of cell numbers ``delta >= P(A) - exp(epsilon) Q(A)``. The best threshold
-counts. So both ends are off to second order in the spacing only.
+counts; outputs in which some step left its window are in no test. So both ends are off to second
+order in the spacing only. Where delta is so small that the difference loses its digits, the law
+rounded downwards takes its place. A single release is not transformed: nothing wraps around.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -27,7 +28,8 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit.accounting.bracket import Bracket
-from dpaudit.accounting.curves import Convolved, LowerCurve, UpperCurve, convolved
+from dpaudit.accounting.convolution import Convolved, convolved
+from dpaudit.accounting.curves import LowerCurve, UpperCurve
 from dpaudit.accounting.dominating import (
     Counted,
     directions,
@@ -37,7 +39,14 @@ from dpaudit.accounting.dominating import (
     trimmed_mass,
 )
 from dpaudit.accounting.grid import Rounded, rounded
-from dpaudit.accounting.pairs import DominatingPair
+from dpaudit.accounting.window import (
+    LEAST_ORDER,
+    LEFT_OUT,
+    lowest,
+    spacing_of,
+    step_window,
+    window_of,
+)
 from dpaudit.errors import ConvergenceError
 from dpaudit.events import Event
 
@@ -47,13 +56,14 @@ Pairs = tuple[Counted, ...]
 
 CELLS, MORE_CELLS, LEAST_CELLS = 2**16, 2**19, 2**8
 _NARROW = 1e-3
-_LEAST_ORDER, _FARTHEST = 1e-6, 1e12
+_FARTHEST = 1e12
+_ROUNDING = 1e-15  # relative: a loss that is taken for the end of its cell
 _SMALLEST, _UNDERFLOW, _ULPS = math.ulp(0.0), -760.0, 1e-13
 _MOST_TRIMS = 6
+# Of delta: tails that are not looked at. The more is left out, the finer is the grid.
+_SHARE, _LARGER_SHARE = 1e-8, 1e-5
 # Losses between these are composed; what lies beyond is pure DP that needs no composing.
 _FAINT, _VAST = 1e-100, 1e7
-# Of the tilted mass: what the windows leave out.
-_LEFT_OUT = 1e-15
 
 
 def numerical_epsilon(event: Event, delta: float, cells: int | None = None) -> Bracket:
@@ -104,15 +114,21 @@ def _worst(event: Event, answer: Callable[..., Bracket], cells: int | None) -> B
     if cells is not None:
         check.integer("cells", cells, least=LEAST_CELLS)
     ways = directions(dominating_pairs(event))
-    for size in (CELLS, MORE_CELLS) if cells is None else (cells,):
-        brackets = [answer(pairs, cells=size) for pairs in ways]
-        worst = Bracket(max(b.lower for b in brackets), max(b.upper for b in brackets))
-        if worst.width <= _NARROW * worst.upper:
+    attempts = [(CELLS, _SHARE), (MORE_CELLS, _SHARE)] if cells is None else [(cells, _SHARE)]
+    if cells is None and any(trimmed(pairs, _LARGER_SHARE) != pairs for pairs in ways):
+        attempts[1:1] = [(CELLS, _LARGER_SHARE)]
+        attempts += [(MORE_CELLS, _LARGER_SHARE)]
+    lower, upper = 0.0, math.inf
+    for size, share in attempts:
+        brackets = [answer(pairs, cells=size, share=share) for pairs in ways]
+        lower = max(lower, *(bracket.lower for bracket in brackets))
+        upper = min(upper, max(bracket.upper for bracket in brackets))
+        if upper - lower <= _NARROW * upper or upper == math.inf:
             break
-    return worst
+    return _ordered(lower, upper)
 
 
-def _epsilon(pairs: Pairs, delta: float, cells: int) -> Bracket:
+def _epsilon(pairs: Pairs, delta: float, cells: int, share: float) -> Bracket:
     betrayed, most = infinite_mass(pairs), _largest(pairs)
     if most == 0 or delta <= betrayed * (1 + _ULPS) or delta == 0:
         enough = delta >= betrayed * (1 - _ULPS)
@@ -120,7 +136,7 @@ def _epsilon(pairs: Pairs, delta: float, cells: int) -> Bracket:
         return Bracket(most if enough else math.inf, most if enough and sure else math.inf)
     if beyond_the_grid(pairs):
         return Bracket(0.0, most)
-    pairs = trimmed(pairs, 1e-8 * (delta - betrayed))
+    pairs = trimmed(pairs, share * (delta - betrayed))
     lost = betrayed + trimmed_mass(pairs)
     if not lost < delta:  # a delta of about 1e-300: no tail is that rare
         return Bracket(0.0, most)
@@ -135,7 +151,7 @@ def _epsilon(pairs: Pairs, delta: float, cells: int) -> Bracket:
     return _ordered(max(0.0, below.epsilon(delta)), upper)
 
 
-def _delta(pairs: Pairs, epsilon: float, cells: int) -> Bracket:
+def _delta(pairs: Pairs, epsilon: float, cells: int, share: float) -> Bracket:
     betrayed = infinite_mass(pairs)
     if epsilon >= _largest(pairs):
         return Bracket.exactly(betrayed)
@@ -145,9 +161,9 @@ def _delta(pairs: Pairs, epsilon: float, cells: int) -> Bracket:
     for _ in range(_MOST_TRIMS):
         answer = _delta_without_tails(trimmed(pairs, tail), epsilon, cells, betrayed)
         lost = trimmed_mass(trimmed(pairs, tail))
-        if lost <= 1e-7 * answer.upper:
+        if lost <= 10 * share * answer.upper:
             break
-        tail = max(1e-300, min(1e-9 * answer.upper, 1e-3 * tail**1.5))
+        tail = max(1e-300, min(share / 10 * answer.upper, 1e-3 * tail**1.5))
     return answer
 
 
@@ -158,7 +174,7 @@ def _delta_without_tails(pairs: Pairs, epsilon: float, cells: int, betrayed: flo
     order = _order(pairs, bound)
     lost = betrayed + trimmed_mass(pairs)
     if bound(order) < _UNDERFLOW:
-        return Bracket(betrayed, lost + _SMALLEST)
+        return Bracket(betrayed, min(lost + _SMALLEST, 1.0))
     above, below = _curves(pairs, order, cells, (lost, betrayed))
     upper = min(above.delta(epsilon), lost + math.exp(min(bound(order), 0.0)), 1.0)
     return _ordered(max(0.0, below.delta(epsilon)), max(upper, _SMALLEST))
@@ -196,92 +212,30 @@ def _order(pairs: Pairs, bound: Callable[[float], float]) -> float:
     """Return about the order whose Chernoff bound is least."""
     most = _largest(pairs)  # beyond 1e7 / most the tilt sees nothing but its last digits
     farthest = 1e7 / most if math.isfinite(most) else _FARTHEST
-    near = _lowest(bound, _LEAST_ORDER, 2.0, 1e-3, farthest)
-    return float(min(np.geomspace(near / 1.7, near * 1.7, 7).tolist(), key=bound))
-
-
-def _lowest(
-    function: Callable[[float], float], start: float, factor: float, gain: float, farthest: float
-) -> float:
-    """Return about where a function with one valley is least, by multiplying with ``factor``.
-
-    It stops once two factors brought less than the gain: every order gives a bound that holds.
-    """
-    best, at, since, x = math.inf, start, 0, start
-    while since < 2 and x < farthest:
-        value = function(x)
-        since = 0 if value < best - gain * abs(best) or not math.isfinite(best) else since + 1
-        if value < best:
-            best, at = value, x
-        x *= factor
-    return at
-
-
-@dataclass(frozen=True)
-class _Window:
-    """Where the tilted total loss lies, and the orders its Chernoff bounds were taken at."""
-
-    low: float
-    high: float
-    down: float
-    up: float
-
-
-def _window(log_mgf: Callable[[float], float], order: float) -> _Window:
-    here, room = log_mgf(order), -math.log(_LEFT_OUT)
-
-    def above(h: float) -> float:
-        return (log_mgf(order + h) - here + room) / h
-
-    def below(h: float) -> float:
-        return (log_mgf(order - h) - here + room) / h
-
-    up = _lowest(above, _LEAST_ORDER, 2.0, 0.02, _FARTHEST)
-    down = _lowest(below, _LEAST_ORDER, 2.0, 0.02, _FARTHEST)
-    return _Window(-below(down), above(up), down, up)
+    farthest = min(farthest, *(pair.farthest_order for pair, _ in pairs))
+    near = lowest(bound, LEAST_ORDER, 2.0, 1e-3, farthest)
+    orders = np.minimum(np.geomspace(near / 1.7, near * 1.7, 7), farthest)
+    return float(min(orders.tolist(), key=bound))
 
 
 def _curves(
     pairs: Pairs, order: float, cells: int, lost: tuple[float, float]
 ) -> tuple[UpperCurve, LowerCurve]:
-    window = _window(lambda at: _log_moment(pairs, at), order)
-    spacing = _spacing(pairs, (window.high - window.low) / (cells - 32))
+    window = window_of(lambda at: _log_moment(pairs, at), order)
+    spacing = spacing_of(pairs, (window.high - window.low) / (cells - 32))
     total = sum(count for _, count in pairs)
     steps: list[tuple[Rounded, int]] = [
-        (rounded(pair, _step_window(pair, order, window, total), spacing, order), count)
+        (rounded(pair, step_window(pair, order, window, total), spacing, order), count)
         for pair, count in pairs
     ]
     first, tails = math.floor(window.low / spacing) - 16, (window.down, window.up)
 
-    def law(part: str, start: int, side: int) -> Convolved:
+    def law(part: str, start: int, side: int, left_out: float = 0.0) -> Convolved:
         tilted = [(getattr(step, part), count) for step, count in steps]
-        return convolved(tilted, start, cells, spacing, tails, 4 * _LEFT_OUT, side)
+        return convolved(tilted, start, cells, spacing, tails, left_out, side)
 
     start = first - round(sum(count * step.drift for step, count in steps))
-    below = LowerCurve(law("cells_p", start, -1), law("cells_q", start, 1), order, lost[1])
-    return UpperCurve(law("above", first, 1), order, lost[0]), below
-
-
-def _spacing(pairs: Pairs, at_least: float) -> float:
-    """Return a spacing of about this size on which a lattice all pairs share would fall."""
-    lattices = {pair.lattice for pair, _ in pairs}
-    lattice = lattices.pop() if len(lattices) == 1 else None
-    if lattice is None or lattice < at_least:
-        return at_least
-    return lattice / math.floor(lattice / at_least)
-
-
-def _step_window(
-    pair: DominatingPair,
-    order: float,
-    window: _Window,
-    total: int,
-) -> tuple[float, float]:
-    """Return where one step's tilted loss lies, up to its share of what may be left out."""
-    here = float(pair.log_mgf(np.array(order)))
-    room = math.log(total) - math.log(_LEFT_OUT)
-    reach = np.geomspace(1.0, 4 * math.sqrt(total), 8)  # equal steps have orders sqrt(total) times
-    ups, downs = window.up * reach, window.down * reach
-    high = np.nanmin((pair.log_mgf(order + ups) - here + room) / ups)
-    low = np.nanmax(-(pair.log_mgf(order - downs) - here + room) / downs)
-    return float(max(low, -pair.reversed().largest)), float(min(high, pair.largest))
+    p, q = law("cells_p", start, -1), law("cells_q", start, 1)
+    blur = _ROUNDING * math.fsum(count * step.reach(spacing) for step, count in steps)
+    below = LowerCurve(p, q, order, lost[1], blur)
+    return UpperCurve(law("above", first, 1, 4 * LEFT_OUT), order, lost[0]), below

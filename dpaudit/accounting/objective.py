@@ -45,6 +45,7 @@ from dpaudit.accounting.pairs import (
     Complex,
     DominatingPair,
     characteristic_of,
+    farthest_moment,
     joined,
     log_mgf_of,
     resolving,
@@ -125,6 +126,11 @@ class ObjectivePerturbationPair(DominatingPair):
         """Return ``log E_P[exp(order L)]``, same shape."""
         return tilted_moments(self, -self.largest, self.largest, orders)
 
+    @property
+    def farthest_order(self) -> float:
+        """Largest order in size up to which `log_mgf` is a moment; beyond, it is a bound of it."""
+        return farthest_moment(-self.largest, self.largest)
+
     def atomic_share(self, order: float) -> float:
         """Return the share of the losses t and -t, and in one dimension of Laplace's atoms."""
         if self.dimension == 1:
@@ -145,5 +151,5 @@ class ObjectivePerturbationPair(DominatingPair):
 
     def characteristic(self, order: float, frequencies: Array) -> Complex:
         """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]``."""
-        edges = resolving(-self.largest, self.largest, frequencies)
+        edges = resolving(-self.largest, self.largest, order, frequencies)
         return characteristic_of(self.atoms(edges), order, frequencies)

@@ -102,6 +102,11 @@ class DominatingPair(ABC):
         """Return a bound on the relative error of a moment, whichever way it is worked out."""
         return 2e-14
 
+    @property
+    def farthest_order(self) -> float:
+        """Largest order in size up to which `log_mgf` is a moment; beyond, it is a bound of it."""
+        return math.inf
+
     def variation(self, order: float) -> float:
         """Return a bound on the total variation of the tilted density of the rest of P."""
         return np.inf
@@ -160,32 +165,46 @@ class Continuous(DominatingPair):
         return nodes, np.log(panel / 2)[:, None] + np.log(_WEIGHTS)
 
     @cached_property
-    def whole(self) -> Atoms:
-        """The whole law."""
-        return self._on(np.array(self.interval))
+    def _ends(self) -> tuple[float, float]:
+        low, high = self.loss(np.array(self.interval)).tolist()
+        return low, high
+
+    @property
+    def farthest_order(self) -> float:
+        """Largest order in size up to which `log_mgf` is a moment; beyond, it is a bound of it."""
+        return farthest_moment(*self._ends) if self.quadrature else math.inf
 
     def log_mgf(self, orders: Array) -> Array:
         """Return ``log E_P[exp(order L)]`` by quadrature, same shape."""
-        ends = self.loss(np.array(self.interval))
-        return tilted_moments(self, float(ends[0]), float(ends[1]), orders)
+        return tilted_moments(self, *self._ends, orders)
 
     def characteristic(self, order: float, frequencies: Array) -> Complex:
         """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` by quadrature."""
-        ends = self.loss(np.array(self.interval))
-        edges = resolving(float(ends[0]), float(ends[1]), frequencies)
+        edges = resolving(*self._ends, order, frequencies)
         return characteristic_of(self.atoms(edges), order, frequencies)
 
 
-def resolving(low: float, high: float, frequencies: Array) -> Array:
-    """Return edges so close that a rule between them resolves the waves, or raise."""
+def cut(low: float, high: float, cells: int) -> Array:
+    """Return the edges of equal cells between two ends, the outermost of which keep what is beyond.
+
+    A loss that bends too little for floating-point numbers has the same value at many outputs: the
+    output found from the value at an end need not be the one at the end.
+    """
+    edges = np.linspace(low, high, cells + 1)
+    edges[0], edges[-1] = -np.inf, np.inf
+    return edges
+
+
+def resolving(low: float, high: float, order: float, frequencies: Array) -> Array:
+    """Return edges so close that a rule between them resolves tilt and waves, or raise."""
     top = float(np.max(np.abs(frequencies), initial=0.0))
-    cells = (high - low) * top / _PHASE + 1
+    cells = (high - low) * max(top / _PHASE, abs(order) / _GROWTH) + 1
     if not cells * len(frequencies) <= _MOST_WORK:
         raise ConvergenceError(
             f"characteristic function: {len(frequencies)} frequencies up to {top:.1e} take "
             f"{cells:.1e} cells, which is too much work; use the numerical accountant"
         )
-    return np.linspace(low, high, 1 + int(np.ceil(cells)))
+    return cut(low, high, math.ceil(cells))
 
 
 def characteristic_of(atoms: Atoms, order: float, frequencies: Array) -> Complex:
@@ -215,24 +234,30 @@ def log_mgf_of(atoms: Atoms, orders: Array) -> Array:
 def tilted_moments(pair: DominatingPair, low: float, high: float, orders: Array) -> Array:
     """Return ``log E_P[exp(order L)]`` of a loss between two ends, at any orders, same shape.
 
-    The tilt must not grow by much within a panel, or the rule would miss it. Where that takes too
-    many cells the answer is an upper bound, the tilt at the end.
+    The tilt must not grow by much within a panel, or the rule would miss it. Beyond the order of
+    `farthest_moment` that takes too many cells and the answer is an upper bound, the tilt at the
+    end.
     """
     flat = [float(order) for order in np.ravel(orders)]
-    sums = []
+    sums, farthest = [], farthest_moment(low, high)
     for order in flat:
-        power = 2.0 ** math.ceil(math.log2(max(abs(order), 1.0)))
-        if (high - low) * power > _MOST_TILTED * _GROWTH:
+        if abs(order) > farthest:
             sums.append(max(order * high, order * low, 0.0))
         else:
+            power = 2.0 ** math.ceil(math.log2(max(abs(order), 1.0)))
             sums.append(log_sum(_resolved(pair, low, high, power), order))
     return np.array(sums).reshape(np.shape(orders))
 
 
+def farthest_moment(low: float, high: float) -> float:
+    """Return the largest order that a rule resolves: a power of 2, or 0 if not even 1 is."""
+    most = _MOST_TILTED * _GROWTH / max(high - low, 1e-300)
+    return 2.0 ** math.floor(math.log2(most)) if most >= 1 else 0.0
+
+
 @lru_cache(maxsize=512)
 def _resolved(pair: DominatingPair, low: float, high: float, order: float) -> Atoms:
-    cells = math.ceil((high - low) * order / _GROWTH) + 1
-    return pair.atoms(np.linspace(low, high, cells + 1))
+    return pair.atoms(cut(low, high, math.ceil((high - low) * order / _GROWTH) + 1))
 
 
 def log_sum(atoms: Atoms, order: float) -> float:

@@ -20,7 +20,7 @@ from dpaudit.guarantees import GroupOf, Guarantee
 # Equal releases whose composition is summed exactly.
 _MOST = 100_000
 # Of a grid that is asked for a whole table.
-_GROUP_CELLS = 2**14
+_GROUP_CELLS = 2**13
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,10 @@ from dpaudit.accounting.pairs import Continuous
 
 Array = NDArray[np.float64]
 
+# Of the search for a density's variation: how far from the bend, on how many points, what is added;
+# the logarithm of a density beyond which it is as good as an atom.
+_BEND, _POINTS, _MARGIN, _HUGE = 40.0, 10_001, 1.05, 600.0
+
 
 @dataclass(frozen=True)
 class SubsampledGaussianPair(Continuous):
@@ -77,8 +81,14 @@ class SubsampledGaussianPair(Continuous):
     @property
     def interval(self) -> tuple[float, float]:
         """The output between its tails; a tilt by a large order would bring them back."""
-        reach = -float(ndtri_exp(math.log(self.tail))) * self.scale_of_noise
-        return -reach, reach + (1 if self.removal else 0)
+        sigma, log_tail = self.scale_of_noise, math.log(self.tail)
+        reach = -float(ndtri_exp(log_tail)) * sigma
+        if not self.removal:
+            return -reach, reach
+        # half of the tail for each part of the mixture
+        log_sampled = min(log_tail - math.log(self.ratio), 0.0) - math.log(2)
+        sampled = 1 - float(ndtri_exp(log_sampled)) * sigma
+        return -reach, max(sampled, -float(ndtri_exp(log_tail - math.log(2))) * sigma)
 
     def reversed(self) -> SubsampledGaussianPair:
         """Return the other direction."""
@@ -87,9 +97,18 @@ class SubsampledGaussianPair(Continuous):
     def loss(self, output: Array) -> Array:
         """Return the loss of outputs, same shape."""
         y = output if self.removal else -output
-        exponent = (2 * y - 1) / (2 * self.scale_of_noise**2)
-        loss = np.logaddexp(math.log1p(-self.ratio), math.log(self.ratio) + exponent)
-        return np.asarray(loss if self.removal else -loss)
+        level = self._level(self._log_ratio(y))
+        return level if self.removal else -level
+
+    def _log_ratio(self, y: Array) -> Array:
+        """Return ``log N(y; 1, sigma^2) / N(y; 0, sigma^2)``."""
+        return np.asarray((2 * y - 1) / (2 * self.scale_of_noise**2))
+
+    def _level(self, log_ratio: Array) -> Array:
+        """Return ``log(1 - q + q exp(log_ratio))``, near 0 without loss of digits."""
+        near = np.log1p(self.ratio * np.expm1(np.minimum(log_ratio, 1.0)))
+        far = np.logaddexp(math.log1p(-self.ratio), math.log(self.ratio) + log_ratio)
+        return np.where(log_ratio < 1, near, far)
 
     def position(self, loss: Array) -> Array:
         """Return the output with a given loss; infinite beyond the range of losses."""
@@ -110,13 +129,30 @@ class SubsampledGaussianPair(Continuous):
         return np.asarray(base + self.loss(output) if self.removal else base)
 
     def variation(self, order: float) -> float:
-        """Return the variation of the loss's tilted density over a fine grid, with a margin."""
-        output = np.linspace(*self.interval, 20_001)
-        loss = self.loss(output)
-        level = loss if self.removal else -loss
-        slope = -np.expm1(math.log1p(-self.ratio) - level) / self.scale_of_noise**2
+        """Return the variation of the loss's tilted density, with a margin.
+
+        On a grid that is fine on both scales of that density: the noise's own, and ``sigma^2``,
+        within which the loss bends around the output at which both parts of the mixture weigh the
+        same. As a function of y its logarithm has the slope ``((a + 1) p - 1 - y) / sigma^2``,
+        p the share of the sampled part and a the order or so: it bends nowhere else.
+        """
+        y = self._bends()
+        log_ratio = self._log_ratio(y)
+        level = self._level(log_ratio)
+        log_slope = math.log(self.ratio) + log_ratio - level - 2 * math.log(self.scale_of_noise)
+        output, loss = (y, level) if self.removal else (-y, -level)
         log_norm = float(self.log_mgf(np.array(order)))
-        with np.errstate(divide="ignore", over="ignore"):
-            density = np.exp(self.log_density(output) + order * loss - log_norm - np.log(slope))
-        density = density[np.isfinite(density)]
-        return float(1.05 * (np.abs(np.diff(density)).sum() + density[0] + density[-1]))
+        exponents = self.log_density(output) + order * loss - log_norm - log_slope
+        if not exponents.max() < _HUGE:
+            return math.inf
+        density = np.exp(exponents)
+        return float(_MARGIN * (np.abs(np.diff(density)).sum() + density[0] + density[-1]))
+
+    def _bends(self) -> Array:
+        """Return values of y, ascending, close to each other wherever the loss or P bends."""
+        low, high = self.interval if self.removal else (-self.interval[1], -self.interval[0])
+        variance = self.scale_of_noise**2
+        middle = 0.5 + variance * (math.log1p(-self.ratio) - math.log(self.ratio))
+        near = middle + variance * np.linspace(-_BEND, _BEND, _POINTS)
+        far = np.linspace(low, high, _POINTS)
+        return np.unique(np.concatenate([far, near[(near > low) & (near < high)]]))

@@ -14,7 +14,7 @@ from dpaudit.accounting.algebra import Guarantee
 
 Array = NDArray[np.float64]
 
-_POINTS, _LEAST_DELTA = 64, 1e-14
+_POINTS, _LEAST_DELTA = 256, 1e-14
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class TabulatedDP(Guarantee):
     Parameters
     ----------
     exact
-        The guarantee that is asked, at 64 epsilons.
+        The guarantee that is asked, at 256 epsilons.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from dpaudit.accounting.accountants import ACCOUNTANTS, ask_all, strongest
+from dpaudit.accounting.accountants import ask_all, strongest
 from dpaudit.accounting.proved import NumericalDP, proved_guarantee
 from dpaudit.accounting.renyi import RenyiDP
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
@@ -36,6 +36,19 @@ ONE = {
 MIXED = Sequence(tuple(ONE[name] for name in ("gaussian", "laplace", "norm", "approximate")))
 
 
+# Who has a theorem for which kind; the inversion also needs a law that is smooth enough.
+PURE = {"basic", "advanced", "Kairouz", "optimal", "zCDP", "Renyi", "numerical"}
+ANSWERING = {
+    "gaussian": {"Gaussian DP", "zCDP", "Renyi", "numerical", "inversion"},
+    "laplace": PURE,
+    "norm": PURE | {"inversion"},
+    "objective": PURE | {"inversion"},
+    "approximate": PURE,
+    "zero-concentrated": {"zCDP", "Renyi"},
+    "subsampled": {"Renyi", "numerical", "inversion"},
+}
+
+
 @pytest.mark.parametrize("kind", ONE)
 @pytest.mark.parametrize("count", [1, 10, 1000])
 def test_every_upper_end_is_above_every_lower_end(kind, count):
@@ -57,7 +70,7 @@ def test_upper_ends_grow_with_the_count_and_fall_with_delta(kind):
             for answer in ask_all(repeated(ONE[kind], count), delta):
                 if answer.upper is not None:
                     found[answer.accountant, count, delta] = answer.upper
-    assert {name for name, _, _ in found} & {a.name for a in ACCOUNTANTS}
+    assert {name for name, _, _ in found} == ANSWERING[kind]
     for (name, count, delta), upper in found.items():
         assert upper <= found.get((name, 10 * count, delta), math.inf) * (1 + 1e-12)
         assert upper <= found.get((name, count, delta / 1e3), math.inf) * (1 + 1e-12)
@@ -101,7 +114,7 @@ def test_numerical_guarantees_answer_like_all_others():
     assert numerical.success(0.3) >= exact.success(0.3)
     assert numerical.bracket(1e-5).contains(exact.epsilon(1e-5))
     pair = numerical.replace_one().epsilon(1e-3), exact.replace_one().epsilon(1e-3)
-    assert pair[1] <= pair[0] == pytest.approx(pair[1], rel=5e-3)  # chords of a table
+    assert pair[1] <= pair[0] == pytest.approx(pair[1], rel=1e-4)
 
 
 def test_bad_cells_and_deltas_are_refused():

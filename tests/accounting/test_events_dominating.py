@@ -7,7 +7,7 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpaudit.accounting.bracket import Bracket
@@ -254,12 +254,18 @@ def test_no_parameters_break_it(event, delta, epsilon):
     assert 0 <= bracket.lower <= bracket.upper <= 1
 
 
-# Rarely drawn records make wider brackets at tiny deltas: see test_rarely_sampled_releases.
-OFTEN = st.builds(sampled, st.floats(0.05, 0.999), st.floats(1.0, 100), COUNTS)
+MODERATE = st.builds(
+    sampled, st.floats(-4, -1e-3).map(lambda x: 10**x), st.floats(0, 2).map(lambda x: 10**x)
+)
+MODERATE_DELTAS = st.one_of(st.floats(1e-12, 0.5), st.floats(-12, -0.4).map(lambda x: 10**x))
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.one_of(PLAIN, OFTEN), st.floats(1e-12, 0.5), st.integers(1, 100))
+@example(sampled(1e-4, 1.0), 1e-12, 1)
+@example(sampled(1e-4, 1.0), 1e-12, 10)
+@example(sampled(1e-4, 1.0), 1e-12, 100)
+@example(sampled(1.39e-6, 0.0825), 0.19, 30)
+@given(st.one_of(PLAIN, MODERATE), MODERATE_DELTAS, st.integers(1, 100))
 def test_brackets_are_narrow_for_moderate_parameters(event, delta, count):
     bracket = numerical_epsilon(dataclasses.replace(event, count=count), delta)
     assert bracket.width <= 0.01 * bracket.upper + 1e-6 * count

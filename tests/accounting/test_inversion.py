@@ -16,6 +16,7 @@ from dpaudit.accounting.inversion import inverted_delta, inverted_epsilon
 from dpaudit.accounting.known_pairs import GaussianPair, LaplacePair
 from dpaudit.accounting.numerical import numerical_delta, numerical_epsilon
 from dpaudit.accounting.proved import NumericalDP
+from dpaudit.accounting.subsampled import SubsampledGaussianPair
 from dpaudit.errors import ConvergenceError, InvalidArgument
 from dpaudit.events import (
     ApproximateRelease,
@@ -148,6 +149,52 @@ def test_copies_that_are_forgotten_are_caught(monkeypatch):
     assert honest.lower <= exact <= honest.upper
     monkeypatch.setattr("dpaudit.accounting.inversion._Series._copies", lambda *_: 0.0)
     assert inverted_delta(gaussian(1.0), 1.0).lower > exact
+
+
+def test_a_moment_that_is_only_bounded_is_no_basis_for_a_lower_end(monkeypatch):
+    """Beyond some order a quadrature gives up, and what it then answers is an upper bound."""
+    event = PoissonSubsampledGaussian(sampling_ratio=0.01, noise_multiplier=1.0, count=1000)
+    honest = inverted_delta(event, 5.0)
+    with monkeypatch.context() as patched:  # negative control: a bound taken for a moment
+        exact = SubsampledGaussianPair.log_mgf
+        patched.setattr(SubsampledGaussianPair, "log_mgf", lambda *at: exact(*at) + 1e-3)
+        assert inverted_delta(event, 5.0).lower > honest.upper
+    monkeypatch.setattr(SubsampledGaussianPair, "farthest_order", 0.5)
+    with pytest.raises(ConvergenceError, match="has no more than an upper bound"):
+        inverted_delta(event, 5.0)
+    grid = numerical_delta(event, 5.0, 2**12)  # it keeps to smaller orders
+    assert grid.lower <= honest.lower <= honest.upper <= grid.upper
+    monkeypatch.setattr("dpaudit.accounting.proved.numerical_delta", lambda *_: grid)
+    assert NumericalDP(event).delta(5.0) == grid.upper
+
+
+@pytest.mark.parametrize("count", [3, 10, 30])
+def test_a_loss_that_is_nearly_an_atom_has_no_bounded_variation(count):
+    """With noise this small a step shows nothing, or that the record was drawn: two atoms."""
+    event = PoissonSubsampledGaussian(sampling_ratio=0.5, noise_multiplier=0.05, count=count)
+    exact = 1 - 0.5**count
+    for share in (0.5, 0.99, 0.9999):
+        epsilon = share * count * math.log(2)
+        assert numerical_delta(event, epsilon).lower <= exact * (1 + 1e-12)
+        assert NumericalDP(event).delta(epsilon) >= exact * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        LaplaceRelease(sensitivity=1e-120, noise_scale=1.0, count=3),
+        Sequence(
+            tuple(
+                PoissonSubsampledGaussian(sampling_ratio=q / 100, noise_multiplier=1.0)
+                for q in range(1, 11)
+            )
+        ),
+    ],
+    ids=["faint", "many"],
+)
+def test_its_refusals_speak_of_what_is_shared(event):
+    with pytest.raises(ConvergenceError, match=r"^saddle point: .*use the numerical accountant"):
+        inverted_delta(event, 1e-121)
 
 
 def test_an_envelope_bounds_the_characteristic_function():

@@ -267,19 +267,20 @@ def test_ends_that_cross_are_an_error(monkeypatch):
         numerical_delta(gaussian(1.0), 1.0)
 
 
-def test_cells_that_count_too_little_are_caught(monkeypatch):
+@pytest.mark.parametrize("count", [1, 2])
+def test_cells_that_count_too_little_are_caught(monkeypatch, count):
     honest = grid.rounded
 
     def wrong(*args):
         law = honest(*args)
         cells = law.cells_q
-        moved = grid.Tilted(cells.masses, cells.first - 1, cells.log_total)
+        moved = grid.Tilted(grid.np.roll(cells.masses, -1), cells.first, cells.log_total)
         return grid.Rounded(law.above, law.cells_p, moved, law.drift)
 
-    assert numerical_delta(laplace(1.0), 0.4).width > 0
+    assert numerical_delta(laplace(1.0, count), 0.4).width > 0
     monkeypatch.setattr("dpaudit.accounting.numerical.rounded", wrong)
     with pytest.raises(ConvergenceError, match="expected them in order"):
-        numerical_delta(laplace(1.0), 0.4)
+        numerical_delta(laplace(1.0, count), 0.4)
 
 
 @pytest.fixture
@@ -313,3 +314,29 @@ def test_coarse_grids_are_wider_and_still_hold(epsilon, count, delta):
             bracket = numerical_epsilon(event, delta, cells)
             assert bracket.upper >= exact * (1 - mpmath.mpf(ULPS))
             assert bracket.lower <= max(exact, 0) + mpmath.mpf("1.001e-3")
+
+
+@pytest.mark.parametrize("delta", [1e-35, 1e-200])
+def test_sums_that_underflow_certify_nothing(delta):
+    """Masses below 1e-308 have no digits left: a ratio of two such sums is no lower end."""
+    event = laplace(1.0)
+    with mpmath.workdps(50):
+        assert_inverts(event, delta, lambda e: laplace_profile(1.0, e), width=1e-5)
+
+
+@pytest.mark.parametrize(("count", "delta"), [(1, 1e-12), (10, 1e-12), (100, 1e-12)])
+def test_rarely_drawn_records_at_tiny_deltas(count, delta):
+    """The case of two scales: a loss near 0 nearly always, and a far tail that decides."""
+    bracket = numerical_epsilon(sampled(1e-4, 1.0, count), delta)
+    assert bracket.width <= 0.01 * bracket.upper
+    if count == 1:
+        with mpmath.workdps(60):
+            exact = mpmath.findroot(
+                lambda e: mpmath.log(sampled_profile(1e-4, 1.0, e, True) / delta), bracket.upper
+            )
+        assert_contains(bracket, exact, width=1e-5)
+
+
+def test_no_sum_of_leaks_passes_one():
+    event = Sequence((response(0.0, 0.5, 1097), sampled(0.1, 1.0)))
+    assert numerical_delta(event, 0.0).upper <= 1

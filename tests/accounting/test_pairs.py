@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import mpmath
@@ -180,3 +181,83 @@ def test_directions_of_a_sampled_release():
     assert addition.largest == pytest.approx(-math.log(0.8))
     assert law(removal).losses.min() >= math.log(0.8) - 1e-12
     assert law(addition).losses.max() <= -math.log(0.8) + 1e-12
+
+
+@pytest.mark.parametrize("removal", [True, False])
+@pytest.mark.parametrize(("ratio", "noise"), [(0.5, 0.05), (0.1, 0.02), (0.9, 0.1), (1e-6, 0.1)])
+@pytest.mark.parametrize("tail", [1e-318, 1e-20, 5e-15, 1e-3])
+def test_no_mass_is_lost_where_the_loss_is_flat(ratio, noise, removal, tail):
+    """Where sampling hardly shows, many outputs have the same loss as far as numbers can tell."""
+    pair = SubsampledGaussianPair(ratio, noise, removal).trimmed(tail)
+    assert float(log_orders(pair, 0.0)) <= 1e-12
+    assert float(np.exp(log_orders(pair, 0.0))) >= 1 - pair.trimmed_mass - 1e-12
+    at_zero = pair.characteristic(2.0, np.array([0.0, 0.5]))
+    assert at_zero[0] == pytest.approx(1, abs=1e-12)
+    assert abs(at_zero[1]) <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("ratio", [1e-3, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("removal", [True, False])
+def test_a_faint_subsampled_loss_keeps_its_digits(ratio, removal):
+    """It was off by the last digit of ``log(1 - q)``, which many steps add up."""
+    noise = 1e5
+    output = np.array([-3e5, -1e4, 0.7e5, 2e5])
+    with mpmath.workdps(40):
+        exact = []
+        for y in output if removal else -output:
+            log_ratio = (2 * mpmath.mpf(float(y)) - 1) / (2 * mpmath.mpf(noise) ** 2)
+            exact.append(float(mpmath.log1p(mpmath.mpf(ratio) * mpmath.expm1(log_ratio))))
+    ours = SubsampledGaussianPair(ratio, noise, removal).loss(output)
+    np.testing.assert_allclose(ours if removal else -ours, exact, rtol=1e-14)
+
+
+@pytest.mark.parametrize("tail", [1e-318, 1e-12, 1e-3])
+@pytest.mark.parametrize(("ratio", "noise"), [(1e-6, 1.0), (0.01, 0.1), (0.5, 2.0), (0.99, 10.0)])
+@pytest.mark.parametrize("removal", [True, False])
+def test_tails_are_as_rare_as_they_are_called(ratio, noise, removal, tail):
+    pair = SubsampledGaussianPair(ratio, noise, removal, tail)
+    low, high = (mpmath.mpf(x) / noise for x in pair.interval)
+    with mpmath.workdps(30):
+        shift, share = (1 / mpmath.mpf(noise), mpmath.mpf(ratio)) if removal else (0, 0)
+        below = (1 - share) * mpmath.ncdf(low) + share * mpmath.ncdf(low - shift)
+        above = (1 - share) * mpmath.ncdf(-high) + share * mpmath.ncdf(shift - high)
+        assert below + above <= pair.trimmed_mass * (1 + mpmath.mpf("1e-10"))
+
+
+@pytest.mark.parametrize("removal", [True, False])
+@pytest.mark.parametrize(("ratio", "noise"), [(0.5, 0.3), (0.01, 0.2), (0.1, 1.0), (0.5, 20.0)])
+@pytest.mark.parametrize("order", [1e-3, 0.5, 3.0, 40.0])
+def test_the_variation_of_a_subsampled_loss_bounds_its_waves(ratio, noise, removal, order):
+    """By the density in many digits; a floor of ``log(1 - q)`` draws much of the mass."""
+    pair = SubsampledGaussianPair(ratio, noise, removal).trimmed(1e-12)
+    variation = pair.variation(order)
+    with mpmath.workdps(50):
+        s, q = mpmath.mpf(noise), mpmath.mpf(ratio)
+        ends = [mpmath.mpf(x) for x in (pair.interval if removal else pair.interval[::-1])]
+        y = mpmath.linspace(*((x if removal else -x) for x in ends), 400)
+        density = []
+        for at in y:
+            sampled = q * mpmath.exp((2 * at - 1) / (2 * s * s))
+            odds = 1 - q + sampled
+            tilt = odds ** (1 + order) if removal else odds ** (-order)
+            density.append(mpmath.npdf(at, 0, s) * tilt * s * s * odds / sampled)
+        rough = sum(abs(b - a) for a, b in itertools.pairwise(density)) + density[0] + density[-1]
+        exact = rough / mpmath.exp(float(log_orders(pair, order)))
+        assert variation >= float(exact) * (1 - 1e-9) or exact > 1e200
+    assert variation == math.inf or variation <= 1.3 * float(exact)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=repr)
+def test_moments_are_exact_up_to_the_farthest_order(pair):
+    """And above, where all that is told is a bound, they are no smaller."""
+    top = pair.farthest_order
+    if not math.isfinite(top):
+        return
+    assert top >= 1
+    low, high = -min(pair.reversed().largest, FINITE), min(pair.largest, FINITE)
+    order = min(top, 300.0)
+    fine = law(pair, np.linspace(low, high, 30_001))
+    if order * (high - low) < 3e4:
+        exact = float(log_mgf_of(fine, np.array(order)))
+        assert float(log_orders(pair, order)) == pytest.approx(exact, rel=1e-9)
+    assert float(log_orders(pair, 2.01 * top)) >= 2.0 * float(log_orders(pair, top))

@@ -134,8 +134,8 @@ def test_bad_input_is_one_line_and_status_two(dpaudit, arguments, message):
     ("text", "message"),
     [
         ("[[release]]\nnoise_scale = 1\n", "a table with a kind"),
-        ("[other]\nx = 1\n", "one [release] or more [[release]]"),
-        ("release = 3\n", "one [release] or more [[release]]"),
+        ("[other]\nx = 1\n", "one [release] table or more [[release]]"),
+        ("release = 3\n", "one [release] table or more [[release]]"),
         ("[[release]]\nkind = 'gaussian'\ncount = 0\n", "no release"),
         ("not toml", "is not valid TOML"),
     ],

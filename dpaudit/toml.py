@@ -1,0 +1,43 @@
+"""TOML files that hold one table, or several, of one kind."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from dpaudit.errors import DataError, InvalidArgument, shorten
+
+
+def read_tables(path: Path, kind: str) -> list[Any]:
+    r"""Return what stands in a file's ``[kind]`` table or its ``[[kind]]`` tables, at least one.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or is not TOML.
+    InvalidArgument
+        It holds no such table, or something else besides.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "releases.toml"
+    ...     _ = path.write_text("[release]\ncount = 3")
+    ...     read_tables(path, "release")
+    [{'count': 3}]
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        reason = f"cannot be read ({error.strerror}), expected a TOML file"
+        raise DataError(f"{path}: {reason}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"{path}: is not valid TOML: {shorten(str(error))}") from None
+    tables = document.get(kind)
+    tables = [tables] if isinstance(tables, dict) else tables
+    if set(document) != {kind} or not isinstance(tables, list) or not tables:
+        expected = f"one [{kind}] table or more [[{kind}]]"
+        raise InvalidArgument(f"{path}", sorted(document), expected)
+    return tables
