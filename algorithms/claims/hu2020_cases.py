@@ -16,6 +16,7 @@ from algorithms.sensitivity.hu2020 import (
     lemma1,
 )
 from algorithms.sensitivity.hu2020_search import instance_of, space
+from algorithms.sensitivity.hu2020_small import smallest_instance
 from dpaudit.case import AssumptionOutcome, Attained, SearchCase
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import one_thread
@@ -33,19 +34,23 @@ def lemma1_case(settings: Settings, parameters: Parameters) -> SearchCase:
     >>> round(case.bound, 4), case.proved[0]
     (0.4125, 1.1)
     """
-    _refuse_unused(settings)
+    refuse_data(settings)
     setting = setting_of(parameters)
-    lemma = lemma1(setting)
+    lemma = lemma1(setting, parameters.factor)
 
     def attain(trials: int, rng: Generator) -> Attained:
         instance = searched(setting, lemma, trials, rng)
+        broken = lemma.refuted_by(instance)
         return Attained(
             value=lemma.movement(instance),
             bound=lemma.claimed,
             instance=_words(lemma, instance),
+            minimal=smallest_instance(setting.bound, parameters.factor, settings.seed)
+            if broken
+            else None,
             certificate=lemma.certificate(
                 instance,
-                parameters=asdict(setting) | {"curvature": CURVATURE},
+                parameters=public(setting, parameters),
                 arrays=vars(instance),
                 search={"seed": settings.seed, "budget": trials},
             ),
@@ -78,6 +83,11 @@ def setting_of(parameters: Parameters) -> Setting:
     )
 
 
+def public(setting: Setting, parameters: Parameters) -> dict[str, float]:
+    """Return the parameters that a certificate states, as its verifier reads them."""
+    return asdict(setting) | {"curvature": CURVATURE, "factor": parameters.factor}
+
+
 def searched(setting: Setting, lemma: Lemma[Instance], budget: int, rng: Generator) -> Instance:
     """Return the best instance of a search, with every assumption of the lemma checked on it.
 
@@ -93,7 +103,8 @@ def searched(setting: Setting, lemma: Lemma[Instance], budget: int, rng: Generat
     return instance
 
 
-def _refuse_unused(settings: Settings) -> None:
+def refuse_data(settings: Settings) -> None:
+    """Raise `InvalidArgument` if the settings name data: the search makes its own."""
     if settings.data != WORST_CASE:
         raise InvalidArgument("data", settings.data, f"{WORST_CASE}: the search makes its own")
     if settings.data_path is not None:

@@ -39,4 +39,85 @@ THEOREM_6 = Claim(
     assumptions=_ASSUMPTIONS | {"published noise": "sigma is the one of eq. (20)"},
     prepare="algorithms.claims.huang2020_cases:theorem6",
     parameters="algorithms.claims.huang2020_parameters:Parameters",
+    published={
+        "epsilon = 20": {"epsilon": 20.0},
+        "epsilon = 20, c_0 of the proof": {"epsilon": 20.0, "parameters": {"c0_of_proof": True}},
+    },
+)
+
+THEOREM_4 = Claim(
+    name="huang2020-theorem4",
+    title="Advanced composition",
+    statement=(
+        "The t-fold adaptive composition of (epsilon, delta)-DP algorithms is "
+        "(c_0 sqrt(t) epsilon, delta)-DP for some constant c_0, for any epsilon, delta >= 0; "
+        "audited as a bound on delta at epsilon' = c_0 sqrt(t) epsilon. c_0 = 1 unless given."
+    ),
+    source="Huang & Gong, multi-step DP-ADMM, Theorem 4",
+    kind="property",
+    relation="replace-record",
+    assumptions={"private algorithms": "every algorithm is (epsilon, delta)-DP"},
+    prepare="algorithms.claims.huang2020_composition:theorem4",
+    parameters="algorithms.claims.huang2020_parameters:Composition",
+    published={
+        "epsilon = 0": {"epsilon": 0.0},
+        "c_0 = 100": {"parameters": {"c0": 100.0}},
+        "delta = 0": {"delta": 0.0},
+        "c_0 of the proof": {"parameters": {"c0_of_proof": True}},
+        "Gaussian mechanisms": {"epsilon": 0.5, "parameters": {"algorithms": "gaussian"}},
+        "Gaussian mechanisms, many": {
+            "epsilon": 0.5,
+            "parameters": {"algorithms": "gaussian", "count": 1000},
+        },
+    },
+)
+
+THEOREM_7 = Claim(
+    name="huang2020-theorem7",
+    title="Utility",
+    statement=(
+        "If the objective L is c_2-Lipschitz, models lie in a set of diameter D and every "
+        "||gamma_ij|| <= beta, then with eta of eq. (23) the models w^_i of eq. (22) have "
+        "E[sum_i L_i(w^_i) - L_i(w*)] + beta sum_i sum_(j in N_i) ||w^_i - w^_j|| <= "
+        "sum_i [ sqrt(2) D / sqrt(t l) sqrt(c_2^2 / n^2 + d c_0^2 c_1^2 t l 8 ln(1.25/delta) / "
+        "(epsilon^2 m_i^2)) + |N_i| (rho D^2 + beta^2 / rho) / t ]."
+    ),
+    source="Huang & Gong, multi-step DP-ADMM, Theorem 7, eq. (24)",
+    kind="property",
+    relation="replace-record",
+    assumptions={
+        "Lipschitz objective": "the sum L of all L_i is c_2-Lipschitz, each loss c_1-Lipschitz",
+        "bounded models": "all iterates, with their noise, and w* lie in a set of diameter D",
+        "bounded duals": "every dual gamma_ij has norm at most beta",
+        "clear of kinks": "noise within the bounded sets changes no gradient",
+        "noise stays inside": "runs leave the bounded sets with a negligible probability",
+    },
+    prepare="algorithms.claims.huang2020_utility:theorem7",
+    parameters="algorithms.claims.huang2020_parameters:Utility",
+    published={
+        "c_2 of every node": {"parameters": {"lipschitz": "node"}},
+        "one node": {"parameters": {"nodes": 1}},
+        "one node, one step": {"parameters": {"nodes": 1, "iterations": 1}},
+        "several inner steps": {"parameters": {"iterations": 20, "inner_steps": 5}},
+    },
+)
+
+BROADCAST = Claim(
+    name="huang2020-broadcast",
+    title="What the broadcast averages leak",
+    statement=(
+        "A question of this project, not a claim of the paper: the averages of the inner models, "
+        "all that is sent, leak no more than all inner models do, for which exact composition with "
+        "Lemma 5 gives an epsilon. How much less do they leak?"
+    ),
+    source="about Huang & Gong, multi-step DP-ADMM, Algorithm 1, line 13, and Note 2",
+    kind="privacy",
+    relation="replace-record",
+    assumptions=_ASSUMPTIONS | {"published noise": "sigma is the one of eq. (20)"},
+    prepare="algorithms.claims.huang2020_broadcast:broadcast",
+    parameters="algorithms.claims.huang2020_parameters:Broadcast",
+    published={
+        "many inner steps": {"parameters": {"iterations": 2, "inner_steps": 25}},
+        "logistic loss": {"trials": 2_000, "parameters": {"loss": "logistic"}},
+    },
 )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
-from scipy.optimize import brentq
 
 import dpaudit._validate as check
 from algorithms.claims.assumptions import loss_outcomes
+from algorithms.claims.huang2020_certificates import theorem6_certificate
+from algorithms.claims.huang2020_limits import constant, valid_up_to
 from algorithms.claims.huang2020_parameters import Parameters
 from algorithms.claims.lemma5_search import Search
 from algorithms.graphs import Graph, from_edges, graph_called
@@ -54,8 +55,8 @@ class Instance:
 
 def theorem6(settings: Settings, parameters: Parameters) -> PrivacyCase:
     """Return the audit of Theorem 6 on the settings' data."""
-    check.positive("epsilon", settings.epsilon)
-    check.probability("delta", settings.delta)
+    _check_privacy(settings)
+    c0 = constant(settings.delta, parameters)
     instance = make_instance(settings, parameters)
     algorithm, pair = instance.algorithm, instance.pair
     inner = parameters.view == "inner"
@@ -64,30 +65,36 @@ def theorem6(settings: Settings, parameters: Parameters) -> PrivacyCase:
     return PrivacyCase(
         mechanism=mechanism,
         pair=pair,
-        claimed=ApproximateDP(settings.epsilon, settings.delta),
+        claimed=ApproximateDP(parameters.factor * settings.epsilon, settings.delta),
         at_delta=settings.delta,
         view=f"{parameters.view}: {seen} of every node",
         data=instance.data,
         default_trials=10_000 if settings.data == WORST_CASE else 2_000,
         parameters=_public(instance, parameters),
-        assumptions=(*_outcomes(instance), _published_noise(algorithm, settings, parameters)),
+        assumptions=(*_outcomes(instance), _published_noise(algorithm, settings, c0)),
         proved=_proof(algorithm),
         pair_ceiling=_pair_proof(algorithm, pair),
-        notes=(*_notes(algorithm), *_valid_up_to(settings.delta, parameters.c0)),
+        notes=(*_notes(algorithm), *valid_up_to(settings.delta, c0, parameters.factor)),
+        certify=partial(theorem6_certificate, settings, parameters, algorithm, pair),
     )
 
 
 def lemma5(settings: Settings, parameters: Parameters) -> SearchCase:
     """Return the audit of Lemma 5 on the settings' data."""
-    check.positive("epsilon", settings.epsilon)
-    check.probability("delta", settings.delta)
+    _check_privacy(settings)
     instance = make_instance(settings, parameters)
     algorithm, data = instance.algorithm, instance.pair.dataset
     bound = float(algorithm.sensitivity(data, algorithm.eta(data, 1, 1))[instance.node])
     worst = settings.data == WORST_CASE
     return SearchCase(
-        bound=bound,
-        attain=Search(algorithm, instance.pair, whole_class=worst),
+        bound=parameters.factor * bound,
+        attain=Search(
+            algorithm,
+            instance.pair,
+            whole_class=worst,
+            factor=parameters.factor,
+            seed=settings.seed,
+        ),
         view="one inner update (13a) of one node, given all earlier outputs",
         data=instance.data,
         relation=REPLACE_RECORD.name,
@@ -100,6 +107,11 @@ def lemma5(settings: Settings, parameters: Parameters) -> SearchCase:
             "The bound shown is that of the first update; each state's ratio is to its own bound.",
         ),
     )
+
+
+def _check_privacy(settings: Settings) -> None:
+    check.positive("epsilon", settings.epsilon)
+    check.probability("delta", settings.delta)
 
 
 def make_instance(settings: Settings, parameters: Parameters) -> Instance:
@@ -115,7 +127,7 @@ def make_instance(settings: Settings, parameters: Parameters) -> Instance:
         iterations=parameters.iterations,
         inner_steps=parameters.inner_steps,
         noise_multiplier=published_noise_multiplier(
-            settings.epsilon, settings.delta, steps, parameters.c0
+            settings.epsilon, settings.delta, steps, constant(settings.delta, parameters)
         ),
         penalty=parameters.penalty,
         loss=loss,
@@ -206,27 +218,6 @@ def _notes(algorithm: MultiStepADMM) -> tuple[str, ...]:
     )
 
 
-def _valid_up_to(delta: float, c0: float) -> tuple[str, ...]:
-    """Return a note on where the worst case's exact epsilon overtakes the claimed one."""
-    unit = c0 * math.sqrt(2 * math.log(1.25 / delta))
-
-    def excess(epsilon: float) -> float:
-        return GaussianDP(epsilon / unit).epsilon(delta) - epsilon
-
-    if excess(1e-3) > 0:
-        return (
-            f"With c_0 = {c0:g} at delta = {delta:g}, the exact epsilon of the worst case is above "
-            "the claimed one already at epsilon = 0.001.",
-        )
-    if excess(1e4) < 0:
-        return ()
-    limit = float(brentq(excess, 1e-3, 1e4, xtol=1e-9))
-    return (
-        f"With c_0 = {c0:g} at delta = {delta:g}, the exact epsilon of the worst case is below the "
-        f"claimed one up to epsilon = {limit:.4f} and above it from there on.",
-    )
-
-
 def _describe(instance: Instance) -> str:
     pair = instance.pair
     old, new = (d.signed_records[pair.index] for d in (pair.dataset, pair.neighbour))
@@ -268,12 +259,10 @@ def _outcomes(instance: Instance) -> tuple[AssumptionOutcome, ...]:
     )
 
 
-def _published_noise(
-    algorithm: MultiStepADMM, settings: Settings, parameters: Parameters
-) -> AssumptionOutcome:
-    formula = parameters.c0 * np.sqrt(2 * algorithm.steps * np.log(1.25 / settings.delta))
+def _published_noise(algorithm: MultiStepADMM, settings: Settings, c0: float) -> AssumptionOutcome:
+    formula = c0 * np.sqrt(2 * algorithm.steps * np.log(1.25 / settings.delta))
     return AssumptionOutcome(
         name="published noise",
         holds=bool(np.isclose(algorithm.noise_multiplier * settings.epsilon, formula, rtol=1e-12)),
-        evidence=f"sigma = {algorithm.noise_multiplier:.6g} with c_0 = {parameters.c0:g}",
+        evidence=f"sigma = {algorithm.noise_multiplier:.6g} with c_0 = {c0:g}",
     )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from algorithms.claims.huang2020_certificates import lemma5_certificate
 from algorithms.losses import LOSSES
 from algorithms.multistep import MultiStepADMM, State
 from dpaudit.case import Attained
@@ -33,18 +34,33 @@ class Search:
         The instance.
     whole_class
         Try every loss, and random unit records beside the pair's.
+    factor
+        The claimed bound is multiplied by it.
+    seed
+        What the search's randomness was started from, for the certificate.
     """
 
     algorithm: MultiStepADMM
     pair: Pair[Dataset]
     whole_class: bool
+    factor: float = 1.0
+    seed: int = 0
 
     def __call__(self, trials: int, rng: Generator) -> Attained:
         """Return the best of at least ``trials`` evaluated states."""
         instances = list(self._instances(rng))
         share = -(-trials // len(instances))
         found = [_best(algorithm, pair, share, rng) for algorithm, pair in instances]
-        return max(found, key=lambda attained: attained.value / attained.bound)
+        best = max(found, key=lambda moved: moved.value / moved.bound)
+        search = {"seed": self.seed, "budget": trials}
+        return Attained(
+            value=best.value,
+            bound=self.factor * best.bound,
+            instance=best.where,
+            certificate=lemma5_certificate(
+                best.algorithm, best.pair, best.model, best.eta, self.factor, search
+            ),
+        )
 
     def _instances(self, rng: Generator) -> Iterator[tuple[MultiStepADMM, Pair[Dataset]]]:
         yield self.algorithm, self.pair
@@ -65,7 +81,20 @@ def _random_pair(data: Dataset, rng: Generator) -> Pair[Dataset]:
     return Pair(one, one.with_record(0, other / np.linalg.norm(other), -labels[0]), REPLACE_RECORD)
 
 
-def _best(algorithm: MultiStepADMM, pair: Pair[Dataset], trials: int, rng: Generator) -> Attained:
+@dataclass(frozen=True)
+class _Moved:
+    """A state in which the replaced record moves its node's update, and how far."""
+
+    value: float
+    bound: float
+    where: str
+    algorithm: MultiStepADMM
+    pair: Pair[Dataset]
+    model: Array
+    eta: float
+
+
+def _best(algorithm: MultiStepADMM, pair: Pair[Dataset], trials: int, rng: Generator) -> _Moved:
     """Return the largest movement over states of real runs and over states far from them."""
     runs = max(1, trials // (2 * algorithm.steps))
     state = algorithm.start(pair.dataset, runs)
@@ -75,7 +104,7 @@ def _best(algorithm: MultiStepADMM, pair: Pair[Dataset], trials: int, rng: Gener
         step = algorithm.step(state, pair.dataset)
         noise = step.scale * rng.standard_normal(step.mean.shape)
         state = algorithm.advance(state, step.mean + noise)
-    return max(found, key=lambda attained: attained.value / attained.bound)
+    return max(found, key=lambda moved: moved.value / moved.bound)
 
 
 def _far(algorithm: MultiStepADMM, pair: Pair[Dataset], trials: int, rng: Generator) -> State:
@@ -88,7 +117,7 @@ def _far(algorithm: MultiStepADMM, pair: Pair[Dataset], trials: int, rng: Genera
     return replace(state, inner=scales * models)
 
 
-def _movement(algorithm: MultiStepADMM, pair: Pair[Dataset], state: State, where: str) -> Attained:
+def _movement(algorithm: MultiStepADMM, pair: Pair[Dataset], state: State, where: str) -> _Moved:
     here = algorithm.step(state, pair.dataset).mean
     there = algorithm.step(state, pair.neighbour).mean
     eta = algorithm.eta(pair.dataset, state.iteration, state.inner_step)
@@ -96,10 +125,14 @@ def _movement(algorithm: MultiStepADMM, pair: Pair[Dataset], state: State, where
     rounding = _rounding(algorithm, pair.dataset, state, eta)
     moved = np.maximum(np.linalg.norm(there - here, axis=2) - rounding, 0.0)
     trial, node = np.unravel_index(int(np.argmax(moved / bounds)), moved.shape)
-    return Attained(
+    return _Moved(
         value=float(moved[trial, node]),
         bound=float(bounds[node]),
-        instance=f"{algorithm.loss.name} loss, {pair.dataset.name}, node {node}, {where}",
+        where=f"{algorithm.loss.name} loss, {pair.dataset.name}, node {node}, {where}",
+        algorithm=algorithm,
+        pair=pair,
+        model=state.inner[trial, node],
+        eta=float(eta[node]),
     )
 
 

@@ -144,21 +144,23 @@ def corrected_bound(setting: Setting) -> float:
     return min(diameter, 2 * root) * setting.bound
 
 
-def lemma1(setting: Setting) -> Lemma[Instance]:
-    """Return Lemma 1 on a setting.
+def lemma1(setting: Setting, factor: float = 1.0) -> Lemma[Instance]:
+    """Return Lemma 1 on a setting, its bound multiplied by ``factor``.
 
     Examples
     --------
     >>> lemma = lemma1(Setting(features=2, samples=2, penalty=1.0))
     >>> round(lemma.claimed, 4), lemma.proved
     (3.0015, 2.0)
+    >>> round(lemma1(Setting(features=2, samples=2, penalty=1.0), 2.0).claimed, 4)
+    6.003
     """
     return Lemma(
         name="hu2020-lemma1",
         source=SOURCE,
         norm="L2",
         relation=REPLACE_COLUMN.name,
-        claimed=published_bound(setting),
+        claimed=factor * published_bound(setting),
         proved=corrected_bound(setting),
         proof=PROOF,
         movement=partial(movement, setting),

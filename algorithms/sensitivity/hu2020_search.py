@@ -49,7 +49,7 @@ def instance_of(batch: Batch) -> Instance:
     """Return the instance that one row of an evaluated batch describes."""
     return Instance(
         design=batch["design"],
-        neighbour=_neighbours(batch["design"][None], batch["score"][None])[0],
+        neighbour=neighbours(batch["design"][None], batch["score"][None])[0],
         dual=batch["dual"],
         prediction=batch["prediction"],
         others=batch["others"],
@@ -118,7 +118,7 @@ def _moved_design(design: Array, step: Array, what: Kind, rng: Generator) -> Arr
 def _evaluate(setting: Setting, claimed: float, batch: Batch) -> tuple[Batch, Array]:
     """Return the instances inside the assumptions, and movement over claim."""
     design, inside = batch["design"], dict(batch)
-    neighbour = _neighbours(design, batch["score"])
+    neighbour = neighbours(design, batch["score"])
     limit = _INSIDE * setting.bound
     dual, prediction = (_shorter(batch[name], limit) for name in ("dual", "prediction"))
     models = np.clip(batch["models"], -limit, limit)
@@ -141,17 +141,35 @@ def _local_models(setting: Setting, design: Array, v: Array) -> Array:
     return np.asarray(-np.linalg.solve(curvature, transposed @ v[..., None])[..., 0])
 
 
-def _neighbours(design: Array, score: Array) -> Array:
-    """Return the designs with signs of the first column flipped, ``||D - D'||_F`` below 1."""
+def neighbours(design: Array, score: Array) -> Array:
+    """Return the designs with signs of the first column flipped, ``||D - D'||_F`` below 1.
+
+    Parameters
+    ----------
+    design
+        Shape ``(B, N, d_m)``.
+    score
+        Shape ``(B, N)``: signs of positive score flip, the highest first, as long as they may.
+
+    Examples
+    --------
+    >>> design = np.array([[[0.6, 0.8], [0.4, 0.9]]])
+    >>> neighbours(design, np.array([[2.0, 1.0]]))[0]
+    array([[0.6, 0.8],
+           [0.4, 0.9]])
+    >>> neighbours(design, np.array([[-1.0, 1.0]]))[0]
+    array([[ 0.6,  0.8],
+           [-0.4,  0.9]])
+    """
     order = np.argsort(-score, axis=1, kind="stable")
     first = np.take_along_axis(design[:, :, 0], order, axis=1)
     wanted = np.take_along_axis(score, order, axis=1) > 0
     flipped = wanted & (np.cumsum(4 * first**2, axis=1) <= _INSIDE)
     column = np.empty_like(first)
     np.put_along_axis(column, order, np.where(flipped, -first, first), axis=1)
-    neighbours = design.copy()
-    neighbours[:, :, 0] = column
-    return neighbours
+    changed = design.copy()
+    changed[:, :, 0] = column
+    return changed
 
 
 def _shorter(rows: Array, limit: float) -> Array:

@@ -1,16 +1,20 @@
 """The audit of Lemma 5: attained in its class, approached by a deployment, halved it is refuted."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from algorithms.claims.huang2020_cases import lemma5
 from algorithms.claims.huang2020_parameters import Parameters
-from dpaudit.audit import audit_case, audit_claim
+from dpaudit.audit import audit_case, audit_claim, run_claim
 from dpaudit.case import Attained
+from dpaudit.errors import DataError
 from dpaudit.execution import Executor
+from dpaudit.refutation import certificates_text
 from dpaudit.registry import claim
 from dpaudit.settings import Settings
+from dpaudit.verify import read, verify
 
 LEMMA_5 = "huang2020-lemma5"
 
@@ -61,3 +65,80 @@ def test_half_the_bound_is_refuted():
     result = audit_case(claim(LEMMA_5), broken, settings, Executor(), "rerun")
     assert result.verdict == "refuted"
     assert result.measured.lower == pytest.approx(case.bound, rel=1e-9)
+
+
+# The claim times a factor, and its certificate
+
+
+def halved(data="worst-case", factor=0.5, seed=0):
+    asked = Settings(data=data, trials=1_000, seed=seed, parameters={"factor": factor})
+    return run_claim(LEMMA_5, asked, Executor())
+
+
+@pytest.fixture
+def checked(tmp_path):
+    def check(document):
+        path = tmp_path / "c.json"
+        path.write_text(document if isinstance(document, str) else json.dumps(document))
+        (one,) = read(path)
+        return verify(one)
+
+    return check
+
+
+@pytest.fixture(scope="module")
+def genuine():
+    return json.loads(certificates_text((halved().certificate,)))
+
+
+@pytest.mark.parametrize("data", ["worst-case", "breast-cancer"])
+def test_half_the_bound_is_refuted_with_a_certificate_that_verifies(data, checked):
+    found = halved(data)
+    assert found.result.verdict == "refuted"
+    verdict = checked(certificates_text((found.certificate,)))
+    assert verdict.failures == ()
+    assert verdict.ratio == pytest.approx(
+        found.result.measured.lower / found.result.claimed.sensitivity, rel=1e-8
+    )
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("factor", [1.0, 1.01, 2.0])
+def test_the_lemma_and_anything_above_it_are_not_refuted(factor, seed):
+    found = halved(factor=factor, seed=seed)
+    assert found.result.verdict == "not refuted"
+    assert found.certificate is None
+
+
+TAMPERING = {
+    "bounded records": ("instance", "record", [1.5, 0.0]),
+    "connected graph": ("parameters", "nodes", 6),
+    "movement: the file states": ("parameters", "eta", 100.0),
+    "bound: the file states": ("parameters", "factor", 0.25),
+    "ratio": ("instance", "replacement", [1.0, 0.0]),
+}
+
+
+@pytest.mark.parametrize("named", TAMPERING)
+def test_tampering_is_named(named, genuine, checked):
+    part, name, value = TAMPERING[named]
+    verdict = checked(genuine | {part: genuine[part] | {name: value}})
+    assert not verdict.verified
+    assert any(named in failure for failure in verdict.failures)
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        ("parameters", "loss", "square"),
+        ("parameters", "eta", 0.0),
+        ("parameters", "node", 5),
+        ("parameters", "node_size", 0),
+        ("instance", "model", [0.0]),
+        ("instance", "edges", [[0, 9]] * 10),
+        ("instance", "edges", [[0, 1]] * 10),
+    ],
+)
+def test_malformed_certificates_are_refused_by_name(part, name, value, genuine, checked):
+    with pytest.raises(DataError, match=f"{part}.{name}"):
+        checked(genuine | {part: genuine[part] | {name: value}})

@@ -20,11 +20,12 @@ from algorithms.sensitivity.hu2020 import (
     published_bound,
 )
 from algorithms.sensitivity.hu2020_search import instance_of, space
+from algorithms.sensitivity.hu2020_small import Small, small_claim, smalls
 from dpaudit.audit import audit_case, audit_claim, run_claim
 from dpaudit.case import Attained
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.refutation import exceeds, maximise
+from dpaudit.refutation import exceeds, maximise, minimal
 from dpaudit.registry import claim
 from dpaudit.settings import Settings
 
@@ -194,3 +195,63 @@ def test_bad_input_is_named(asked, named):
 def test_a_setting_refuses_bad_counts(name):
     with pytest.raises(InvalidArgument, match=name):
         Setting(**{"features": 2, "samples": 2} | {name: 0})
+
+
+# Factors, and the smallest instance
+
+
+@pytest.mark.parametrize("features", WANTED)
+def test_half_the_claim_is_refuted_and_a_claim_above_the_proved_bound_is_not(features):
+    for factor, verdict in ((0.5, "refuted"), (features / 2, "not refuted")):
+        asked = Settings(trials=BUDGET, parameters={"features": features, "factor": factor})
+        result = audit_claim(LEMMA_1, asked)
+        assert result.verdict == verdict
+        assert result.claimed.sensitivity == pytest.approx(
+            factor * published_bound(Setting(features=features, samples=2 * features))
+        )
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_half_of_the_proved_bound_is_refuted(seed):
+    setting = Setting(features=16, samples=32)
+    factor = corrected_bound(setting) / published_bound(setting) / 2
+    asked = Settings(trials=BUDGET, seed=seed, parameters={"factor": factor})
+    assert audit_claim(LEMMA_1, asked).verdict == "refuted"
+
+
+def test_the_report_names_a_smallest_instance():
+    result = audit_claim(LEMMA_1, Settings(trials=400))
+    (note,) = (note for note in result.notes if note.startswith("Smallest instance"))
+    assert "rows of signs" in note
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_smallest_instance_breaks_the_claim(seed):
+    claim_on_small = small_claim(1.0)
+    found = minimal(smalls(1.0), claim_on_small, budget=500, seed=seed)
+    assert claim_on_small.refuted_by(found)
+    assert found.setting.features <= 8
+    assert found.setting.samples <= 8
+    assert set(np.unique(found.signs)) <= {-1.0, 1.0}
+
+
+def test_five_equal_rows_and_one_flipped_sign_by_hand():
+    """D x and D' x' of five rows (1, 1, 1, 1)/2, from the two-dimensional space they live in."""
+    setting = Setting(features=4, samples=5, penalty=10.0, regulariser_weight=0.1)
+    direction = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
+    small = Small(setting=setting, signs=np.ones((5, 4)), flipped=1, direction=direction)
+    instance = small.instance()
+    assert lemma1(setting).broken(instance) == ()
+    v = 11 * instance.dual  # y - rho z
+    # Row products: 1 among equal rows, 1/2 between the flipped row and another.
+    gram, gram_flipped = np.ones((5, 5)), np.ones((5, 5))
+    gram_flipped[0, 1:] = gram_flipped[1:, 0] = 0.5
+    there, here = (-np.linalg.solve(0.1 * np.eye(5) + 10 * g, g @ v) for g in (gram_flipped, gram))
+    assert movement(setting, instance) == pytest.approx(np.linalg.norm(here - there), rel=1e-9)
+
+
+def test_the_certificate_states_the_factor():
+    asked = Settings(trials=400, parameters={"features": 8, "factor": 0.5})
+    certificate = run_claim(LEMMA_1, asked, Executor()).certificate
+    assert certificate.parameters["factor"] == 0.5
+    assert certificate.quantities["ratio"] > 2

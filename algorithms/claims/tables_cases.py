@@ -1,0 +1,62 @@
+"""Which audit answers what is asked about the claims on joined tables."""
+
+from __future__ import annotations
+
+import dpaudit._validate as check
+from algorithms.claims.tables_labels import label_case
+from algorithms.claims.tables_model import model_case
+from algorithms.claims.tables_parameters import FeatureParameters, LabelParameters
+from algorithms.claims.tables_server import server_case
+from dpaudit.case import PrivacyCase, SearchCase
+from dpaudit.errors import InvalidArgument
+from dpaudit.settings import WORST_CASE, Settings
+
+
+def theorem1(settings: Settings, parameters: LabelParameters) -> SearchCase:
+    """Return the audit of Theorem 1: a search over labels and outputs.
+
+    Raises
+    ------
+    InvalidArgument
+        Data are asked for, or epsilon is 0.
+
+    Examples
+    --------
+    >>> case = theorem1(Settings(epsilon=2.0), LabelParameters())
+    >>> case.bound, case.at_delta
+    (2.0, 0.0)
+    """
+    _refuse_unused(settings)
+    check.positive("epsilon", settings.epsilon)
+    return label_case(settings, parameters)
+
+
+def theorem2(settings: Settings, parameters: FeatureParameters) -> PrivacyCase | SearchCase:
+    """Return the audit of Theorem 2 in the view that the parameters name.
+
+    Raises
+    ------
+    InvalidArgument
+        Data are asked for, or an argument does not fit the view.
+
+    Examples
+    --------
+    >>> theorem2(Settings(), FeatureParameters()).bound
+    1.0
+    >>> case = theorem2(Settings(), FeatureParameters(view="model", joined=40))
+    >>> round(case.proved.guarantee.epsilon(1e-5), 3)
+    25.798
+    """
+    _refuse_unused(settings)
+    check.positive("epsilon", settings.epsilon)
+    check.probability("delta", settings.delta)
+    return (server_case if parameters.view == "server" else model_case)(settings, parameters)
+
+
+def _refuse_unused(settings: Settings) -> None:
+    if settings.data != WORST_CASE:
+        raise InvalidArgument("data", settings.data, f"{WORST_CASE}: the audit makes its own")
+    if settings.data_path is not None:
+        raise InvalidArgument("data_path", settings.data_path, "nothing: no file is read")
+    if settings.data_options:
+        raise InvalidArgument("data_option", dict(settings.data_options), "nothing")

@@ -1,0 +1,60 @@
+"""Audits a case that is prepared here, and verifies what it certifies."""
+
+import copy
+import json
+
+import pytest
+
+from dpaudit.audit.run import parsed_parameters, run_case
+from dpaudit.execution import Executor, one_thread
+from dpaudit.refutation import certificates_text
+from dpaudit.settings import Settings
+
+
+@pytest.fixture(scope="session")
+def audited():
+    def audit(card, **asked):
+        settings = Settings(**asked)
+        parameters = parsed_parameters(card.load_parameters(), settings.parameters)
+        with one_thread():
+            case = card.load()(settings, parameters)
+        return run_case(card, case, settings, Executor(), "rerun")
+
+    return audit
+
+
+@pytest.fixture
+def judged(tmp_path, monkeypatch):
+    """Return a verdict on a certificate, with the verifier given and not an installed one."""
+    from dpaudit.verify import judge
+    from dpaudit.verify.document import read
+
+    def verdict(document, recompute):
+        path = tmp_path / "c.json"
+        path.write_text(json.dumps(document), encoding="utf-8")
+        monkeypatch.setattr(judge, "_verifier", lambda claim: recompute)
+        (read_back,) = read(path)
+        return judge.verify(read_back)
+
+    return verdict
+
+
+@pytest.fixture(scope="session")
+def plain():
+    def document(certificate):
+        return json.loads(certificates_text((certificate,)))
+
+    return document
+
+
+@pytest.fixture(scope="session")
+def changed():
+    def change(document, value, *path):
+        result = copy.deepcopy(document)
+        place = result
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value(place[path[-1]]) if callable(value) else value
+        return result
+
+    return change

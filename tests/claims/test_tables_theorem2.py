@@ -1,0 +1,459 @@
+"""Theorem 2 on joined tables: what the server sees, what models say, alone and across clients."""
+
+import copy
+import json
+import math
+import subprocess
+import sys
+from dataclasses import replace
+
+import mpmath
+import numpy as np
+import pytest
+from numpy.random import default_rng
+from scipy import stats
+
+from algorithms.claims.tables_batches import BatchSteps
+from algorithms.claims.tables_model import (
+    certificate,
+    clipped_from,
+    learning_rate,
+    least_gradient,
+    pair_of,
+    proof,
+)
+from algorithms.claims.tables_noise import algorithm_of, published_multiplier
+from algorithms.claims.tables_parameters import FeatureParameters
+from algorithms.claims.tables_server import seen_on_a_run
+from algorithms.claims.tables_server_search import inequality, outside, searched
+from algorithms.guarantees.tables import theorem2_epsilon
+from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.audit import audit_claim, run_claim
+from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.execution import Executor
+from dpaudit.refutation import certificates_text
+from dpaudit.registry import claim
+from dpaudit.settings import Settings
+from dpaudit.verify import read, verify
+
+CLAIM = "tables-theorem2"
+
+
+def parameters_of(**given):
+    return FeatureParameters(**given)
+
+
+def test_the_noise_is_the_theorems():
+    settings, parameters = Settings(epsilon=0.7), parameters_of(iterations=30, sampling_ratio=0.5)
+    epsilon = theorem2_epsilon(
+        noise_multiplier=published_multiplier(settings, parameters),
+        steps=30,
+        sampling_ratio=0.5,
+        delta=settings.delta,
+        first_constant=1.0,
+        second_constant=4.0,
+    )
+    assert epsilon == pytest.approx(0.7, rel=1e-9)
+
+
+def test_the_published_variants():
+    assert set(claim(CLAIM).published) == {"model", "model across clients"}
+
+
+# The server
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(("tuples", "features"), [(2, 1), (4, 2), (9, 5), (6, 5)])
+def test_the_servers_view_has_no_epsilon(tuples, features, seed):
+    asked = Settings(
+        trials=600, seed=seed, parameters={"tuples": tuples, "features": features, "factor": 50.0}
+    )
+    audited = run_claim(CLAIM, asked, Executor())
+    assert audited.result.verdict == "refuted"
+    assert audited.result.measured.lower == math.inf
+    assert audited.result.claimed.epsilon == 50.0
+    assert audited.certificate.kind == "support"
+    assert audited.certificate.quantities["distance"] > 0.5
+    assert {a.name for a in audited.result.assumptions} == set(claim(CLAIM).assumptions)
+    assert "Smallest instance" in " ".join(audited.result.notes)
+
+
+def test_a_run_shows_it():
+    settings, parameters = Settings(), parameters_of(tuples=6, features=3)
+    found = searched(parameters, 500, default_rng(0))
+    assert inequality(settings, parameters).refuted_by(found)
+    here, there = seen_on_a_run(settings, parameters, found)
+    assert here < 1e-12
+    assert there > 1e-3
+
+
+def test_the_share_outside_is_that_of_least_squares():
+    rng = default_rng(1)
+    table, vectors = rng.standard_normal((5, 7, 3)), rng.standard_normal((5, 7))
+    table[4, :, 2] = table[4, :, 0] - 2 * table[4, :, 1]  # of rank 2
+    for one, vector, share in zip(table, vectors, outside(vectors, table), strict=True):
+        left = vector - one @ np.linalg.lstsq(one, vector)[0]
+        assert share == pytest.approx(np.linalg.norm(left) / np.linalg.norm(vector), rel=1e-9)
+
+
+def test_a_table_that_the_neighbours_span_refutes_nothing():
+    """All of a square table's predictions are possible on the neighbour: not asked, not shown."""
+    square = default_rng(0).standard_normal((1, 3, 3))
+    assert outside(default_rng(1).standard_normal((1, 3)), square)[0] < 1e-12
+    with pytest.raises(InvalidArgument, match=r"^tuples: got 3"):
+        audit_claim(CLAIM, Settings(parameters={"tuples": 3, "features": 3}))
+
+
+# One client's models
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return audit_claim(CLAIM, Settings(trials=1000, parameters={"view": "model"}))
+
+
+def test_one_clients_models_are_as_private_as_claimed_and_the_accounting_is_tight(alone):
+    assert alone.verdict == "not refuted"
+    assert all(check.passed for check in alone.self_checks)
+    assert 0.95 * alone.proved.epsilon < alone.measured.lower <= alone.proved.epsilon
+    assert alone.measured.upper == pytest.approx(alone.proved.epsilon, rel=0.05)
+
+
+def test_the_proved_number_is_the_profile_of_two_steps_of_sensitivity_2(alone):
+    sigma = published_multiplier(Settings(), parameters_of())
+    with mpmath.mp.workdps(50):
+        mu, epsilon = 2 * mpmath.sqrt(2) / mpmath.mpf(sigma), mpmath.mpf(alone.proved.epsilon)
+        upper = mpmath.ncdf(mu / 2 - epsilon / mu)
+        delta = upper - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
+    assert float(delta) == pytest.approx(1e-5, rel=1e-9)
+
+
+def test_less_than_the_proved_number_is_refuted():
+    settings = Settings(trials=1000, parameters={"view": "model", "factor": 0.45})
+    audited = run_claim(CLAIM, settings, Executor())
+    assert audited.result.verdict == "refuted"
+    assert audited.certificate.kind == "statistical"
+
+
+TRUE = [
+    {},
+    {"factor": 2.0},
+    {"second_constant": 8.0},
+    {"iterations": 5},
+    {"local_steps": 3},
+    {"factor": 0.5198},  # what is proved, rounded up
+    {"penalty": 0.3, "clip_norm": 1e-4},
+    {"joined": 10, "factor": 4.65},  # what is proved, rounded up
+    {"joined": 10, "iterations": 1},
+    {"joined": 10, "second_constant": 30.0},
+]
+
+
+@pytest.mark.parametrize("parameters", TRUE, ids=str)
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_true_variants_are_not_refuted(parameters, seed):
+    settings = Settings(trials=500, seed=seed, parameters={"view": "model", **parameters})
+    result = audit_claim(CLAIM, settings)
+    assert result.proved.epsilon <= result.claimed.epsilon
+    assert result.verdict == "not refuted"
+    # Across clients nothing that is released in the first round depends on the features.
+    assert (result.measured.lower > 0) == (parameters != {"joined": 10, "iterations": 1})
+
+
+# On batches
+
+
+def batches(**given):
+    settings = Settings(epsilon=5.0)
+    parameters = parameters_of(
+        view="model", sampling_ratio=0.5, first_constant=10.0, second_constant=1.0, **given
+    )
+    algorithm = algorithm_of(settings, parameters, learning_rate(settings, parameters))
+    return BatchSteps(algorithm), pair_of(parameters)
+
+
+def test_the_law_on_batches_is_that_of_the_algorithm():
+    released, pair = batches()
+    ours = released.sample(pair.dataset, 4000, default_rng(0))
+    theirs = released.algorithm.model().sample(pair.dataset, 4000, default_rng(1))
+    for t in range(2):
+        assert stats.ks_2samp(ours[:, t, 0, 0], theirs[:, t, 0, 0]).pvalue > 1e-3
+    uniform = released.uniform_residuals(theirs, pair.dataset)
+    assert stats.kstest(uniform.ravel(), "uniform").pvalue > 1e-3
+    wrong = released.uniform_residuals(theirs, pair.neighbour)
+    assert stats.kstest(wrong.ravel(), "uniform").pvalue < 1e-6
+
+
+def test_the_loss_on_batches_turns_one_law_into_the_other():
+    released, pair = batches(local_steps=2)
+    ratio = np.exp(
+        released.privacy_loss(released.sample(pair.neighbour, 8000, default_rng(0)), pair)
+    )
+    assert abs(ratio.mean() - 1) < 5 * ratio.std() / math.sqrt(len(ratio))
+    assert ratio.std() > 0.5
+
+
+def test_a_full_batch_is_the_gaussian_law():
+    released, pair = batches()
+    solver = replace(released.algorithm.solver, sampling_ratio=1.0)
+    full = BatchSteps(replace(released.algorithm, solver=solver))
+    transcripts = full.sample(pair.dataset, 50, default_rng(0))
+    gaussian = full.algorithm.model_steps().privacy_loss(transcripts, pair)
+    np.testing.assert_allclose(full.privacy_loss(transcripts, pair), gaussian, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("ratio", "least", "most"), [(0.5, 0.4, 0.9), (0.1, 0.4, 0.9)])
+def test_what_is_proved_on_batches_is_twice_a_removal(ratio, least, most):
+    settings = Settings()
+    parameters = parameters_of(view="model", sampling_ratio=ratio, iterations=100)
+    algorithm = algorithm_of(settings, parameters, 1.0)
+    found = proof(parameters, algorithm).guarantee.epsilon(1e-5)
+    once = proved_guarantee(algorithm.client_event()).epsilon(1e-5)
+    assert least < found < most
+    assert 2 * once < found < 3 * once  # delta is used up by two steps instead of one
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "not refuted"), (0.1, "refuted")])
+def test_batches_are_audited_next_to_what_is_proved(factor, verdict):
+    given = {"view": "model", "sampling_ratio": 0.5, "first_constant": 10.0, "factor": factor}
+    settings = Settings(
+        epsilon=4.0, delta=1e-2, trials=2000, attack="likelihood-ratio", parameters=given
+    )
+    result = audit_claim(CLAIM, settings)
+    assert result.verdict == verdict
+    assert 0.5 < result.measured.lower <= result.proved.epsilon <= 4.0
+
+
+def test_the_law_on_batches_is_refused_where_it_is_not_known():
+    released, _ = batches()
+    with pytest.raises(InvalidArgument, match=r"^dataset: got tables of"):
+        released.sample(pair_of(parameters_of(joined=2)).dataset, 1, default_rng(0))
+    quiet = BatchSteps(released.algorithm.without_noise())
+    with pytest.raises(InvalidArgument, match=r"^solver: "):
+        quiet.sample(pair_of(parameters_of()).dataset, 1, default_rng(0))
+
+
+# Across clients
+
+
+@pytest.mark.parametrize(("joined", "least"), [(10, 4.0), (40, 24.0)])
+def test_a_tuple_moves_another_clients_model_beyond_the_claim(joined, least):
+    settings = Settings(trials=500, parameters={"view": "model", "joined": joined})
+    audited = run_claim(CLAIM, settings, Executor())
+    result = audited.result
+    assert result.verdict == "refuted"
+    assert least < result.measured.lower <= result.proved.epsilon
+    assert audited.certificate.kind == "approximate-dp"
+    assert all(check.passed for check in result.self_checks)
+    assert all(outcome.holds for outcome in result.assumptions)
+
+
+@pytest.mark.parametrize("constant", [4.0, 40.0, 400.0])
+def test_no_constant_saves_it(constant):
+    parameters = parameters_of(view="model", second_constant=constant, joined=int(10 * constant))
+    found = certificate(Settings(), parameters)
+    assert found is not None
+    assert found.quantities["attained delta"] > 0.8
+
+
+def test_the_first_step_is_the_same_on_both_sides_and_the_second_is_clipped():
+    settings, parameters = Settings(), parameters_of(view="model", joined=6)
+    pair = pair_of(parameters)
+    process = (
+        algorithm_of(settings, parameters, learning_rate(settings, parameters))
+        .model_steps()
+        .process
+    )
+    start = process.start(pair.dataset, 2000)
+    first = process.step(start, pair.dataset)
+    assert np.abs(process.shift(start, pair)).max() < 1e-12 * first.scale
+    assert np.abs(first.mean).max() < 1e-12 * first.scale
+    found = certificate(settings, parameters)
+    most, least = found.instance["model_bound"][0], found.instance["model_least"][0]
+    models = np.empty((2000, 2, 1))
+    models[:, 0, 0] = default_rng(0).uniform(-most, most, 2000)
+    models[:, 1, 0] = default_rng(1).choice([-1, 1], 2000) * default_rng(2).uniform(1, 9, 2000)
+    models[:, 1, 0] *= least
+    second = process.advance(start, models)
+    scale = process.step(second, pair.dataset).scale
+    moved = process.shift(second, pair)[:, 0, 0] / scale
+    np.testing.assert_allclose(np.abs(moved), found.quantities["mu"], rtol=1e-9)
+
+
+def test_where_gradients_are_not_clipped_the_counts_are_the_certificate():
+    parameters = {"view": "model", "joined": 40, "clip_norm": 0.01}
+    assert clipped_from(parameters_of(**parameters)) is None
+    audited = run_claim(CLAIM, Settings(trials=500, parameters=parameters), Executor())
+    assert audited.result.verdict == "refuted"
+    assert audited.certificate.kind == "statistical"
+
+
+def test_gradients_grow_with_the_reach():
+    parameters = parameters_of(view="model", joined=4, penalty=0.5)
+    slopes = [least_gradient(parameters, reach) for reach in (0.0, 1.0, 3.0, 10.0, 30.0)]
+    assert slopes == sorted(slopes)
+    assert slopes[0] < 0 < slopes[-1]
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"data": "adult"}, "data"),
+        ({"data_path": "a"}, "data_path"),
+        ({"data_options": {"a": 1}}, "data_option"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"delta": 0.0}, "delta"),
+        ({"epsilon": 3.0}, "epsilon"),
+        ({"epsilon": 3.0, "parameters": {"view": "model"}}, "epsilon"),
+        ({"parameters": {"iterations": 1}}, "iterations"),
+        ({"parameters": {"joined": 3}}, "joined"),
+        ({"parameters": {"view": "client"}}, "view"),
+        ({"parameters": {"sampling_ratio": 1.5}}, "sampling_ratio"),
+        ({"parameters": {"sigma": 1.0}}, "parameter"),
+    ],
+)
+def test_bad_input_is_named(asked, named):
+    with pytest.raises(InvalidArgument, match=f"^{named}: "):
+        audit_claim(CLAIM, Settings(**asked))
+
+
+# Certificates
+
+
+@pytest.fixture(scope="module")
+def support():
+    found = run_claim(CLAIM, Settings(trials=300), Executor()).certificate
+    return json.loads(certificates_text((found,)))
+
+
+@pytest.fixture(scope="module")
+def across():
+    found = certificate(Settings(), parameters_of(view="model", joined=20, iterations=3))
+    return json.loads(certificates_text((found,)))
+
+
+@pytest.fixture
+def judged(tmp_path):
+    def judge(document):
+        path = tmp_path / "c.json"
+        path.write_text(json.dumps(document))
+        (found,) = read(path)
+        return verify(found)
+
+    return judge
+
+
+def test_certificates_are_verified(judged, support, across):
+    for document in (support, across):
+        verdict = judged(document)
+        assert verdict.failures == ()
+        assert verdict.ratio > 1e4
+    assert "the neighbour cannot give" in judged(support).summary
+    assert "delta is at least" in judged(across).summary
+
+
+def scale(document, part, name, factor):
+    value = document[part][name]
+    document[part][name] = (
+        (factor * np.array(value)).tolist() if isinstance(value, list) else factor * value
+    )
+
+
+def second_tuple(document):
+    document["instance"]["neighbour"][1][0] += 1e-6
+
+
+def same_table(document):
+    document["instance"]["neighbour"] = document["instance"]["table"]
+
+
+def unbalanced(document):
+    document["instance"]["labels"][1] = 1.0
+
+
+SUPPORT = {
+    "bounded tuples: ": lambda d: scale(d, "instance", "table", 1.1),
+    "bounded tuples of the neighbour: ": lambda d: scale(d, "instance", "neighbour", 1.1),
+    "one tuple differs: ": second_tuple,
+    "published noise: ": lambda d: scale(d, "parameters", "noise_multiplier", 0.99),
+    "published noise (value)": lambda d: scale(d, "parameters", "second_constant", 0.5),
+    "range of epsilon: ": lambda d: scale(d, "parameters", "first_constant", 0.1),
+    "distance: ": lambda d: scale(d, "instance", "model", [1.0, -3.0]),
+    "ratio: 0": same_table,
+    "attained delta: ": lambda d: scale(d, "quantities", "attained delta", 0.5),
+    "bound: ": lambda d: scale(d, "parameters", "factor", 2.0),
+}
+ACROSS = {
+    "opposite tuples: ": lambda d: scale(d, "instance", "other", 0.9),
+    "equal facts: ": lambda d: scale(d, "instance", "facts", [1.0, 0.9] * 10),
+    "balanced labels: ": unbalanced,
+    "clipped gradients: ": lambda d: scale(d, "instance", "model_least", 0.5),
+    "clipped gradients (limit)": lambda d: scale(d, "parameters", "penalty", 2.0),
+    "probability: ": lambda d: scale(d, "instance", "model_least", 2.0),
+    "mu: ": lambda d: scale(d, "parameters", "noise_multiplier", 2.0),
+    "bound: ": lambda d: scale(d, "parameters", "factor", 2.0),
+    "bounded tuples: ": lambda d: scale(d, "parameters", "tuple_norm", 0.5),
+    "range of epsilon: ": lambda d: scale(d, "parameters", "first_constant", 0.1),
+    "published noise: ": lambda d: scale(d, "parameters", "second_constant", 1.5),
+    "ratio: ": lambda d: scale(d, "quantities", "ratio", 1.01),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "failure"),
+    [*(("support", failure) for failure in SUPPORT), *(("across", failure) for failure in ACROSS)],
+)
+def test_tampering_is_named(judged, support, across, kind, failure):
+    document = copy.deepcopy({"support": support, "across": across}[kind])
+    {"support": SUPPORT, "across": ACROSS}[kind][failure](document)
+    verdict = judged(document)
+    assert any(found.startswith(failure) for found in verdict.failures), verdict.failures
+
+
+def put(part, **values):
+    return lambda document: document[part].update(values)
+
+
+BAD_SUPPORT = {
+    "kind": lambda d: d.update(kind="pure-dp"),
+    "parameters.tuples": put("parameters", tuples=2.5),
+    "instance.table": put("instance", table=[[1.0, 2.0]]),
+    "instance.model": put("instance", model=[1.0, "2"]),
+    "parameters.iterations": put("parameters", iterations=1),
+    "parameters.delta": put("parameters", delta=1.0),
+    "parameters.epsilon": put("parameters", epsilon=-1.0),
+    "parameters.sampling_ratio": put("parameters", sampling_ratio=2.0),
+    "quantities.distance": lambda d: d["quantities"].pop("distance"),
+}
+BAD_ACROSS = {
+    "parameters.local_steps": put("parameters", local_steps=2),
+    "parameters.iterations": put("parameters", iterations=1),
+    "parameters.sampling_ratio": put("parameters", sampling_ratio=0.5),
+    "parameters.penalty": put("parameters", penalty=0.0),
+    "instance.labels": put("instance", labels=[0.5] * 20),
+    "instance.facts": put("instance", facts=[1.0]),
+    "instance.model_least": lambda d: d["instance"].pop("model_least"),
+    "parameters.learning_rate": put("parameters", learning_rate=0.0),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [*(("support", field) for field in BAD_SUPPORT), *(("across", field) for field in BAD_ACROSS)],
+)
+def test_malformed_certificates_are_refused(judged, support, across, kind, field):
+    document = copy.deepcopy({"support": support, "across": across}[kind])
+    {"support": BAD_SUPPORT, "across": BAD_ACROSS}[kind][field](document)
+    with pytest.raises(DataError, match=field):
+        judged(document)
+
+
+@pytest.mark.parametrize("module", ["tables_theorem1", "tables_theorem2"])
+def test_a_verifier_shares_nothing_with_the_search(module):
+    code = f"import sys, algorithms.verifiers.{module}; print(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "numpy" not in loaded
+    assert not [name for name in loaded if name.startswith("algorithms.claims")]

@@ -1,0 +1,272 @@
+"""Theorem 3.2 of zhang2018: the rate of (23) is refuted, the repaired one survives."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+
+from algorithms.claims.zhang2018 import THEOREM_32
+from algorithms.claims.zhang2018_cases import theorem32_case
+from algorithms.claims.zhang2018_parameters import Theorem32Parameters
+from algorithms.consensus import ConsensusADMM
+from algorithms.graphs import from_edges
+from algorithms.properties.zhang2018 import first_step, rate
+from algorithms.properties.zhang2018_search import Family, space
+from algorithms.schedules import Given
+from algorithms.smooth_losses import LINEAR
+from algorithms.verifiers.zhang2018_theorem32 import recompute
+from dpaudit.audit.run import parsed_parameters, run_case, run_claim
+from dpaudit.datasets import Dataset
+from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.execution import Executor
+from dpaudit.refutation import certificates_text
+from dpaudit.settings import Settings
+from dpaudit.verify import read, verify
+
+
+def audited(trials=2_000, seed=0, **parameters):
+    settings = Settings(trials=trials, seed=seed, parameters=parameters)
+    parsed = parsed_parameters(Theorem32Parameters, parameters)
+    case = theorem32_case(settings, parsed)
+    return run_case(THEOREM_32, case, settings, Executor(), "rerun")
+
+
+@pytest.fixture
+def verified(monkeypatch, tmp_path):
+    """Verify a document without the entry point."""
+    monkeypatch.setattr("dpaudit.verify.judge._verifier", lambda claim: recompute)
+
+    def check(document):
+        path = tmp_path / "c.json"
+        path.write_text(json.dumps(document))
+        (one,) = read(path)
+        return verify(one)
+
+    return check
+
+
+def document(audit):
+    return json.loads(certificates_text((audit.certificate,)))
+
+
+@pytest.mark.parametrize(("seed", "nodes"), [(0, 2), (1, 3), (2, 6)])
+def test_the_printed_rate_is_refuted_for_a_shared_penalty(verified, seed, nodes):
+    audit = audited(seed=seed, nodes=nodes)
+    assert audit.result.verdict == "refuted"
+    assert audit.result.measured.lower > 1.2
+    assert "2 m_o" in audit.result.reason
+    assert {outcome.name for outcome in audit.result.assumptions} == set(THEOREM_32.assumptions)
+    assert verified(document(audit)).failures == ()
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_it_is_refuted_for_penalties_of_their_own(verified, seed):
+    audit = audited(seed=seed, penalties="own")
+    assert audit.result.verdict == "refuted"
+    assert verified(document(audit)).failures == ()
+
+
+def test_two_nodes_with_one_penalty_are_the_smallest_instance():
+    notes = " ".join(audited().result.notes)
+    assert "Smallest instance that breaks the claim: edges 0-1; theta 0.5; penalties [1., 1.]" in (
+        notes
+    )
+
+
+def test_the_limit_of_two_nodes_that_agree():
+    """Nothing contracts as m goes to 0, and delta tends to a number above 0."""
+    batch = {
+        "adjacency": np.array([[[0.0, 1.0], [1.0, 0.0]]]),
+        "penalty": np.full((1, 2), 1.3),
+        "curvature": np.full((1, 2), 1e-9),
+        "slope": np.zeros((1, 2)),
+        "start": np.ones((1, 2)),
+        "mu": np.array([1.2]),
+    }
+    step = first_step(batch, 1.0)
+    assert step.after / step.before == pytest.approx(1, abs=1e-8)
+    # theta s = 2, sigma~ = 2.6, sigma- = 0.6
+    expected = min(2 / (1.44 * 2.6), 1.2 / (1.2 * 0.36 / (2 * 0.2) + 2.6))
+    assert rate(batch, 1.0, proved=False)[0] == pytest.approx(expected, rel=1e-6)
+    assert rate(batch, 1.0, proved=True)[0] < 1e-8
+
+
+# --- what is true --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("seed", "nodes"), [(0, 2), (1, 3), (2, 6)])
+def test_the_repaired_rate_survives_ten_times_the_budget_and_is_close(seed, nodes):
+    result = audited(40_000, seed, nodes=nodes, rate="proved").result
+    assert result.verdict == "not refuted"
+    assert 0.999 < result.measured.lower <= 1
+    assert result.proved.value == 1
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_twice_the_bound_is_not_refuted(seed):
+    assert audited(8_000, seed, factor=2.0).result.verdict == "not refuted"
+
+
+def test_half_the_repaired_bound_is_refuted(verified):
+    audit = audited(rate="proved", factor=0.5)
+    assert audit.result.verdict == "refuted"
+    assert "2 m_o" not in audit.result.reason
+    assert verified(document(audit)).failures == ()
+
+
+def test_the_repaired_rate_holds_along_runs_with_growing_shared_penalties():
+    """The proof takes one step at a time, so the penalty may grow between them."""
+    source = default_rng(0)
+    for _ in range(20):
+        nodes = int(source.integers(2, 6))
+        starts = space(Family(nodes=nodes), lambda batch: np.ones(len(batch["over"])))
+        batch, _ = starts.evaluate(starts.start(1, source))
+        growth = source.uniform(1, 1.5)
+        ratios = run_ratios({**batch, "slope": batch["slope"] + 1.0}, growth)
+        assert max(ratios) < 1 + 1e-9
+
+
+def run_ratios(batch, growth, iterations=12):
+    """Return both sides of Theorem 3.2 along a run, by matrices of the whole state."""
+    adjacency, m, b = (batch[name][0] for name in ("adjacency", "curvature", "slope"))
+    nodes, mu = len(m), batch["mu"][0]
+    laplacian = np.diag(adjacency.sum(1)) - adjacency
+    signless = np.diag(adjacency.sum(1)) + adjacency
+    inverse = np.linalg.pinv(laplacian)
+    best = b.sum() / m.sum()
+    f, p = batch["start"][0], np.zeros(nodes)
+    ratios = []
+    for t in range(iterations):
+        w = float(batch["penalty"][0, 0]) * growth**t
+
+        def distance(f, p, w=w):
+            gap, e = p - (b - m * best), f - best
+            return gap @ inverse @ gap + w * (e @ signless @ e)
+
+        before = distance(f, p)
+        f = np.linalg.solve(np.diag(m + 2 * w * adjacency.sum(1)), b - p + w * signless @ f)
+        p = p + laplacian @ f
+        s, sigma = np.linalg.eigvalsh(laplacian)[1], w * np.linalg.eigvalsh(signless)[-1]
+        above = (w - 1) * np.linalg.eigvalsh(laplacian)[-1]
+        squares = (mu**2 * max(m) ** 2 + mu * above**2) / (s * (mu - 1))
+        delta = min(s / (mu**2 * sigma), 2 * min(m) / (squares + sigma))
+        if before < 1e-9:
+            break
+        ratios.append((1 + delta) * distance(f, p) / before)
+    return ratios
+
+
+def test_the_step_is_that_of_the_algorithm():
+    """`ConsensusADMM` starts at 0, has records of norm 1 and one curvature for all nodes."""
+    starts = space(Family(nodes=4, shared=False), lambda batch: np.ones(len(batch["over"])))
+    batch, _ = starts.evaluate(starts.start(1, default_rng(5)))
+    batch = {**batch, "curvature": np.full((1, 4), 0.7), "start": np.zeros((1, 4))}
+    batch["slope"] = np.clip(batch["slope"] + 0.3, -1, 1)
+    edges = [
+        (int(i), int(j)) for i, j in zip(*np.nonzero(np.triu(batch["adjacency"][0])), strict=True)
+    ]
+    graph = from_edges(4, edges)
+    algorithm = ConsensusADMM(
+        graph=graph,
+        iterations=1,
+        penalty=Given(batch["penalty"]),
+        dual_step=1.0,
+        regulariser_weight=4 * 0.7,
+        loss=LINEAR,
+    )
+    data = Dataset(batch["slope"][0][:, None], np.ones(4), node_sizes=(1,) * 4)
+    f = algorithm.penalty_perturbation().sample(data, 1, default_rng(0))[0, 0, :, 0]
+    laplacian = np.diag(graph.degrees) - graph.adjacency
+    signless = np.diag(graph.degrees) + graph.adjacency
+    best = batch["slope"].sum() / 2.8
+    gap = laplacian @ f - (batch["slope"][0] - 0.7 * best)
+    e = f - best
+    after = gap @ np.linalg.pinv(laplacian) @ gap
+    after += e @ np.diag(batch["penalty"][0]) @ signless @ e
+    assert first_step(batch, 1.0).after[0] == pytest.approx(after, rel=1e-9)
+
+
+# --- certificates that are not true ------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def genuine():
+    return document(audited(1_000))
+
+
+def changed(genuine, value, *path):
+    found = copy.deepcopy(genuine)
+    inner = found
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return found
+
+
+def test_every_stated_number_is_checked(verified, genuine):
+    for name, value in genuine["quantities"].items():
+        failures = verified(changed(genuine, value * 1.01 + 0.01, "quantities", name)).failures
+        assert any(failure.startswith(f"{name}: ") for failure in failures)
+    for i, stated in enumerate(genuine["assumptions"]):
+        for word in ("value", "limit"):
+            other = changed(genuine, stated[word] + 0.1, "assumptions", i, word)
+            assert any(stated["name"] in failure for failure in verified(other).failures)
+
+
+@pytest.mark.parametrize("name", ["penalty", "curvature", "slope", "start"])
+def test_a_changed_instance_is_noticed(verified, genuine, name):
+    value = genuine["instance"][name][0]
+    assert verified(changed(genuine, value * 1.1 + 0.01, "instance", name, 0)).failures
+
+
+def test_violated_assumptions_are_named(verified, genuine):
+    penalties = [0.1] * 3
+    failures = verified(changed(genuine, penalties, "instance", "penalty")).failures
+    assert any(failure.startswith("penalties at least theta: ") for failure in failures)
+    failures = verified(changed(genuine, 40.0, "instance", "penalty", 1)).failures
+    assert any(failure.startswith("one penalty: ") for failure in failures)
+
+
+def test_an_instance_that_contracts_refutes_nothing(verified, genuine):
+    failures = verified(changed(genuine, [0.5] * 3, "instance", "curvature")).failures
+    assert any(failure.startswith("ratio: ") and "above 1" in failure for failure in failures)
+
+
+MALFORMED = {
+    "parameters.nodes": lambda d: changed(d, 2.0, "parameters", "nodes"),
+    "parameters.dual_step": lambda d: changed(d, 0, "parameters", "dual_step"),
+    "parameters.penalties": lambda d: changed(d, "any", "parameters", "penalties"),
+    "parameters.rate": lambda d: changed(d, {}, "parameters", "rate"),
+    "instance.mu": lambda d: changed(d, 1.0, "instance", "mu"),
+    "instance.curvature": lambda d: changed(d, 0.0, "instance", "curvature", 0),
+    "instance.start": lambda d: changed(d, "here", "instance", "start"),
+    "instance.adjacency[0][1]": lambda d: changed(d, 0.5, "instance", "adjacency", 0, 1),
+    "kind": lambda d: changed(d, "pure-dp", "kind"),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_certificate_names_the_field(verified, genuine, name):
+    with pytest.raises(DataError) as refused:
+        verified(MALFORMED[name](genuine))
+    assert f": {name}: got " in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [({"nodes": 40}, "nodes"), ({"rate": "mine"}, "rate"), ({"theta": 1.0}, "parameter")],
+)
+def test_bad_parameters_are_named(parameters, named):
+    with pytest.raises(InvalidArgument, match=f"^{named}: "):
+        audited(**parameters)
+
+
+def test_the_installed_claim_and_verifier_work_together(tmp_path):
+    asked = Settings(trials=400, parameters={"nodes": 2})
+    audit = run_claim("zhang2018-theorem32", asked, Executor())
+    assert audit.result.verdict == "refuted"
+    (one,) = read(audit.certificate.write(tmp_path / "c.json"))
+    assert verify(one).failures == ()

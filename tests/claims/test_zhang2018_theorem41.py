@@ -1,0 +1,242 @@
+"""Theorem 4.1 of zhang2018 holds: the largest exact loss found is close to it, never above."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+
+from algorithms.claims.zhang2018 import THEOREM_41
+from algorithms.claims.zhang2018_parameters import Theorem41Parameters
+from algorithms.claims.zhang2018_theorem41 import outputs_of, theorem41_case
+from algorithms.verifiers.zhang2018_theorem41 import recompute
+from dpaudit.audit.run import parsed_parameters, run_case, run_claim
+from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.execution import Executor
+from dpaudit.refutation import certificates_text, maximise
+from dpaudit.settings import Settings
+from dpaudit.verify import read, verify
+
+
+def audited(trials=3_000, seed=0, **parameters):
+    asked = Settings(trials=trials, seed=seed, parameters=parameters)
+    parsed = parsed_parameters(Theorem41Parameters, parameters)
+    return run_case(THEOREM_41, theorem41_case(asked, parsed), asked, Executor(), "rerun")
+
+
+@pytest.fixture
+def verified(monkeypatch, tmp_path):
+    """Verify a document without the entry point."""
+    monkeypatch.setattr("dpaudit.verify.judge._verifier", lambda claim: recompute)
+
+    def check(document):
+        path = tmp_path / "c.json"
+        path.write_text(json.dumps(document))
+        (one,) = read(path)
+        return verify(one)
+
+    return check
+
+
+def document(audit):
+    return json.loads(certificates_text((audit.certificate,)))
+
+
+VARIANTS = [
+    {},
+    {"records": 1, "noise_rate": 0.1},
+    {"noise_rate": 30.0, "iterations": 1},
+    {"nodes": 4, "records": 5, "dimension": 3, "growth": 1.3},
+    {"start": "zero"},
+    {"dimension": 1},
+    {"loss_weight": 2.0, "regulariser_weight": 5.0},
+    {"noise_growth": 1.5, "factor": 2.0},
+]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("parameters", VARIANTS)
+def test_the_claim_is_not_refuted(parameters, seed):
+    result = audited(seed=seed, **parameters).result
+    assert result.verdict == "not refuted"
+    assert result.measured.lower <= result.proved.epsilon * (1 + 1e-12)
+    assert result.proved.epsilon <= result.claimed.epsilon
+    assert all(outcome.holds for outcome in result.assumptions)
+    assert {outcome.name for outcome in result.assumptions} == set(THEOREM_41.assumptions)
+    assert result.claimed.delta == 0
+
+
+@pytest.mark.parametrize(
+    ("noise_rate", "share"), [(0.1, 0.4), (3.0, 0.885), (30.0, 0.98), (300.0, 0.99)]
+)
+def test_the_tightness_that_is_reached(noise_rate, share):
+    result = audited(12_000, noise_rate=noise_rate).result
+    assert share * result.claimed.epsilon < result.measured.lower <= result.proved.epsilon
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_it_holds_without_the_condition_on_theta(seed):
+    result = audited(seed=seed, penalty=0.01, dual_step=0.01, records=1).result
+    assert [o.name for o in result.assumptions if not o.holds] == ["small curvature"]
+    assert result.verdict == "not refuted"
+    assert 0.88 * result.claimed.epsilon < result.measured.lower <= result.proved.epsilon
+
+
+@given(
+    st.integers(2, 5),
+    st.integers(1, 20),
+    st.floats(1e-3, 10),
+    st.floats(1e-3, 10),
+    st.floats(1e-3, 10),
+    st.floats(1e-3, 1e3),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_proved_bound_is_never_above_the_claim(nodes, records, penalty, rho, weight, rate):
+    chosen = Theorem41Parameters(
+        nodes=nodes,
+        records=records,
+        penalty=penalty,
+        regulariser_weight=rho,
+        loss_weight=weight,
+        noise_rate=rate,
+    )
+    case = theorem41_case(Settings(), chosen)
+    assert case.proved[0] <= case.bound
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_half_the_bound_is_refuted_by_one_output(verified, seed):
+    audit = audited(seed=seed, factor=0.5)
+    assert audit.result.verdict == "refuted"
+    assert audit.certificate.kind == "pure-dp"
+    verdict = verified(document(audit))
+    assert verdict.failures == ()
+    assert verdict.ratio > 1.7
+
+
+def test_a_bound_just_below_what_is_reached_is_refuted_and_one_just_above_is_not():
+    reached = audited().result
+    share = reached.measured.lower / reached.claimed.epsilon
+    assert audited(factor=share * (1 - 1e-3)).result.verdict == "refuted"
+    assert audited(factor=share * (1 + 1e-3)).result.verdict == "not refuted"
+
+
+@pytest.mark.parametrize("parameters", [{}, {"nodes": 3, "records": 3, "dimension": 4}])
+def test_the_batched_loss_is_that_of_the_audited_code(parameters):
+    chosen = Theorem41Parameters(start="zero", **parameters)
+    outputs = outputs_of(chosen)
+    space = outputs.space(1.0)
+    batch, losses = space.evaluate(space.start(8, default_rng(1)))
+    for i, loss in enumerate(losses):
+        instance = {name: values[i] for name, values in batch.items()}
+        assert outputs.exact_loss(instance) == pytest.approx(loss, rel=1e-8, abs=1e-10)
+        transcript = outputs.broadcasts(instance)[None, 1:]
+        mechanism = outputs.algorithm.penalty_perturbation()
+        whole = mechanism.privacy_loss(transcript, outputs.pair(instance))[0]
+        assert whole == pytest.approx(loss, rel=1e-8, abs=1e-10)
+
+
+def test_a_free_start_is_a_start_that_the_algorithm_may_draw():
+    outputs = outputs_of(Theorem41Parameters(iterations=2))
+    found = maximise(outputs.space(1.0), 200, default_rng(0))
+    assert outputs.exact_loss(found.instance) == pytest.approx(found.ratio, rel=1e-8)
+    assert np.abs(outputs.broadcasts(found.instance)[0]).max() > 0
+
+
+# --- certificates that are not true ------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def genuine():
+    return document(audited(1_000, factor=0.5))
+
+
+def changed(genuine, value, *path):
+    found = copy.deepcopy(genuine)
+    inner = found
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return found
+
+
+def test_every_stated_number_is_checked(verified, genuine):
+    for name, value in genuine["quantities"].items():
+        failures = verified(changed(genuine, value * 1.01, "quantities", name)).failures
+        assert any(failure.startswith(f"{name}: ") for failure in failures)
+    for i, stated in enumerate(genuine["assumptions"]):
+        for word in ("value", "limit"):
+            other = changed(genuine, stated[word] + 0.1, "assumptions", i, word)
+            assert any(stated["name"] in failure for failure in verified(other).failures)
+
+
+VIOLATIONS = {
+    "unit records": lambda d: changed(d, [1.0, 1.0], "instance", "old"),
+    "weight at most records": lambda d: changed(d, 3.0, "parameters", "loss_weight"),
+    "penalties at least theta": lambda d: changed(d, 0.6, "parameters", "dual_step"),
+    "small curvature": lambda d: changed(d, 0.01, "parameters", "dual_step"),
+}
+
+
+@pytest.mark.parametrize("name", VIOLATIONS)
+def test_a_violated_assumption_is_named(verified, genuine, name):
+    failures = verified(VIOLATIONS[name](genuine)).failures
+    assert any(failure.startswith(f"{name}: ") for failure in failures)
+
+
+def test_the_full_claim_is_not_refuted_by_the_certificate(verified, genuine):
+    failures = verified(changed(genuine, 1.0, "parameters", "factor")).failures
+    assert any(failure.startswith("ratio: ") and "above 1" in failure for failure in failures)
+
+
+@pytest.mark.parametrize("path", [("old", 0), ("new", 1), ("outputs", 0, 1, 0), ("others", 0, 0)])
+def test_a_changed_instance_is_noticed(verified, genuine, path):
+    inner = genuine["instance"]
+    for key in path:
+        inner = inner[key]
+    assert verified(changed(genuine, inner * 0.5 + 0.1, "instance", *path)).failures
+
+
+MALFORMED = {
+    "parameters.nodes": lambda d: changed(d, 1, "parameters", "nodes"),
+    "parameters.iterations": lambda d: changed(d, 10**9, "parameters", "iterations"),
+    "parameters.records": lambda d: changed(d, 0, "parameters", "records"),
+    "parameters.penalty": lambda d: changed(d, -1.0, "parameters", "penalty"),
+    "parameters.loss": lambda d: changed(d, "hinge", "parameters", "loss"),
+    "instance.old": lambda d: changed(d, [1.0], "instance", "old"),
+    "instance.outputs": lambda d: changed(d, None, "instance", "outputs"),
+    "kind": lambda d: changed(d, "support", "kind"),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_certificate_names_the_field(verified, genuine, name):
+    with pytest.raises(DataError) as refused:
+        verified(MALFORMED[name](genuine))
+    assert f": {name}: got " in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"nodes": 1}, "nodes"),
+        ({"growth": 0.5}, "growth"),
+        ({"factor": 0}, "factor"),
+        ({"alpha": 1.0}, "parameter"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, named):
+    with pytest.raises(InvalidArgument, match=f"^{named}: "):
+        audited(**parameters)
+
+
+def test_the_installed_claim_and_verifier_work_together(tmp_path):
+    asked = Settings(trials=400, parameters={"factor": 0.5})
+    audit = run_claim("zhang2018-theorem41", asked, Executor())
+    assert audit.result.verdict == "refuted"
+    (one,) = read(audit.certificate.write(tmp_path / "c.json"))
+    assert verify(one).failures == ()
