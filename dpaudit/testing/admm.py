@@ -1,0 +1,189 @@
+"""Strategies for what ADMM runs on, as plain arrays: graphs, penalties, states."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+from numpy.typing import NDArray
+
+import dpaudit._validate as check
+from dpaudit.errors import InvalidArgument
+from dpaudit.testing._bounds import Bounds, bounds, interval, size
+from dpaudit.testing.data import vectors
+from dpaudit.testing.draws import draw_between
+
+Array = NDArray[np.float64]
+
+_STEPS = 8  # a penalty is one of 9 between the least and the most
+
+
+class Edges(NamedTuple):
+    """A connected graph: how many nodes, numbered from 0, and which pairs are neighbours.
+
+    Examples
+    --------
+    >>> nodes, edges = Edges(3, ((0, 1), (0, 2)))
+    >>> nodes, len(edges)
+    (3, 2)
+    """
+
+    nodes: int
+    edges: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class AdmmState:
+    """What ADMM carries from one iteration to the next.
+
+    Parameters
+    ----------
+    primal
+        Every node's model, ``(n, d)``.
+    dual
+        Dual variables, ``(n, d)`` in consensus and ``(N,)`` where predictions are shared.
+    prediction
+        One number a record, ``(N,)``.
+
+    Examples
+    --------
+    >>> AdmmState(np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(3)).prediction.shape
+    (3,)
+    """
+
+    primal: Array
+    dual: Array
+    prediction: Array
+
+
+@st.composite
+def _graphs(draw: DrawFn, nodes: Bounds) -> Edges:
+    count = draw_between(draw, nodes)
+    edges = {(draw(st.integers(0, node - 1)), node) for node in range(1, count)}
+    for pair in itertools.combinations(range(count), 2):
+        if pair not in edges and draw(st.booleans()):
+            edges.add(pair)
+    return Edges(count, tuple(sorted(edges)))
+
+
+def connected_graphs(nodes: Bounds = (2, 5)) -> SearchStrategy[Edges]:
+    """Return a strategy for connected, undirected graphs without loops.
+
+    A spanning tree, so that every connected graph can come up, and any other edges. Shrinks to
+    stars.
+
+    Parameters
+    ----------
+    nodes
+        How many: a number, or the least and the most.
+
+    Raises
+    ------
+    InvalidArgument
+        Not an integer above 0, or two in order.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(connected_graphs(), lambda graph: len(graph.edges) > graph.nodes - 1)
+    Edges(nodes=3, edges=((0, 1), (0, 2), (1, 2)))
+    """
+    return _graphs(bounds("nodes", nodes))
+
+
+def penalties(
+    shape: tuple[int, ...] = (), *, low: float = 0.5, high: float = 2.5
+) -> SearchStrategy[Array]:
+    """Return a strategy for penalties above 0, as arrays.
+
+    Parameters
+    ----------
+    shape
+        ``()`` for one number, ``(n,)`` for one a node, ``(T, n)`` for a schedule that does not
+        fall from one iteration to the next.
+    low, high
+        The least and the most.
+
+    Raises
+    ------
+    InvalidArgument
+        The shape has more than two axes or an empty one, or the ends are not in order.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(penalties((3, 2)), lambda schedule: schedule[1, 0] > schedule[0, 0])
+    array([[0.5 , 0.5 ],
+           [0.75, 0.5 ],
+           [0.75, 0.5 ]])
+    """
+    if not isinstance(shape, tuple) or len(shape) > 2:
+        raise InvalidArgument("shape", shape, "(), (nodes,) or (iterations, nodes)")
+    lengths = tuple(check.integer("shape", length, least=1) for length in shape)
+    least, most = interval(low, high)
+    count = int(np.prod(lengths))
+    steps = st.lists(st.integers(0, _STEPS), min_size=count, max_size=count)
+
+    def scaled(drawn: list[int]) -> Array:
+        values = np.array(drawn, dtype=np.float64).reshape(lengths)
+        rising = np.maximum.accumulate(values, axis=0) if len(lengths) == 2 else values
+        return np.asarray(np.minimum(least + (most - least) * (rising / _STEPS), most))
+
+    return steps.map(scaled)
+
+
+@st.composite
+def _states(
+    draw: DrawFn, shape: tuple[Bounds, Bounds, Bounds], dual: str, norms: tuple[float, ...]
+) -> AdmmState:
+    nodes, columns, rows = (draw_between(draw, each) for each in shape)
+    shapes = {"primal": (nodes, columns), "prediction": (rows,)}
+    return AdmmState(
+        draw(vectors(shapes["primal"], norm=norms[0])),
+        draw(vectors(shapes[dual], norm=norms[1])),
+        draw(vectors(shapes["prediction"], norm=norms[2])),
+    )
+
+
+def admm_states(
+    *,
+    nodes: Bounds = (1, 3),
+    columns: Bounds = (1, 3),
+    rows: Bounds = (1, 4),
+    dual: str = "primal",
+    primal_norm: float = 1.0,
+    dual_norm: float = 1.0,
+    prediction_norm: float = 1.0,
+) -> SearchStrategy[AdmmState]:
+    """Return a strategy for states whose vectors have bounded Euclidean norms.
+
+    Parameters
+    ----------
+    nodes, columns, rows
+        n, d and N: a number each, or the least and the most.
+    dual
+        ``primal`` when duals are shaped like models, as in consensus; ``prediction`` when there
+        is one number a record, as in sharing.
+    primal_norm, dual_norm, prediction_norm
+        The most a vector's norm may be; one vector a node where the shape is ``(n, d)``.
+
+    Raises
+    ------
+    InvalidArgument
+        A number is out of range, or ``dual`` is neither.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> state = find(admm_states(dual="prediction", dual_norm=3.0), lambda state: state.dual.any())
+    >>> state.primal, state.dual, state.prediction
+    (array([[0.]]), array([3.]), array([0.]))
+    """
+    shape = (bounds("nodes", nodes), bounds("columns", columns), bounds("rows", rows))
+    check.choice("dual", dual, ("primal", "prediction"))
+    given = {"primal_norm": primal_norm, "dual_norm": dual_norm, "prediction_norm": prediction_norm}
+    return _states(shape, dual, tuple(size(name, norm) for name, norm in given.items()))

@@ -1,0 +1,204 @@
+"""An audit of a mechanism as an assertion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+import dpaudit._validate as check
+from dpaudit.audit.run import audit_case
+from dpaudit.case import PrivacyCase
+from dpaudit.claims import Claim
+from dpaudit.errors import InvalidArgument
+from dpaudit.execution import Executor
+from dpaudit.guarantees import ApproximateDP
+from dpaudit.mechanism import Mechanism
+from dpaudit.neighbours import Pair
+from dpaudit.report.formatting import number
+from dpaudit.report.schema import Result
+from dpaudit.settings import Settings
+
+Array = NDArray[np.float64]
+Sample = Callable[[Any, int, Generator], Any]
+
+# A suite of a thousand such assertions on correct mechanisms fails once in a thousand runs.
+CONFIDENCE = 1 - 1e-6
+
+
+@dataclass(frozen=True)
+class _FromFunction:
+    """A function ``f(dataset, trials, rng)`` as a mechanism."""
+
+    function: Sample
+
+    def sample(self, dataset: Any, trials: int, rng: Generator) -> Any:
+        return self.function(dataset, trials, rng)
+
+
+def assert_not_refuted(
+    mechanism: Mechanism[Any] | Sample,
+    pair: Pair[Any],
+    epsilon: float,
+    delta: float,
+    *,
+    trials: int = 10_000,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+) -> Result:
+    """Raise `AssertionError` when an audit refutes that a mechanism is (epsilon, delta)-DP.
+
+    Where the mechanism states its law (`dpaudit.Tiltable`) and delta is above 0, exact privacy
+    losses are used; otherwise events of its outputs. To pass is no evidence of privacy.
+
+    Parameters
+    ----------
+    mechanism
+        An object with ``sample(dataset, trials, rng)``, or a function of those three, that returns
+        one transcript a trial, shape ``(trials, ...)``.
+    pair
+        The neighbours it is run on.
+    epsilon, delta
+        The claimed guarantee.
+    trials
+        Certifying transcripts on each side; at least 100.
+    confidence
+        Of the lower bound: a correct mechanism is accused with a probability of at most 1 less
+        this, over seeds.
+    seed
+        The only source of randomness: one seed, one outcome.
+
+    Returns
+    -------
+    Result
+        The audit's result, such as ``result.measured.lower``.
+
+    Raises
+    ------
+    AssertionError
+        The claim is refuted, or a self-check found that the stated law is not that of the code.
+    InvalidArgument
+        An argument is not what is described here.
+    MechanismError
+        The mechanism breaks its contract.
+
+    Notes
+    -----
+    Formal guarantee: a mechanism that is (epsilon, delta)-DP fails with a probability of at most
+    ``1 - confidence``, where its law, if it states one, is its own.
+
+    Examples
+    --------
+    >>> from dpaudit import Pair, relation
+    >>> from functools import partial
+    >>> pair = Pair(np.array([0.0, 1.0]), np.array([1.0, 1.0]), relation("replace-record"))
+    >>> def noisy_sum(dataset, trials, rng, scale):
+    ...     return dataset.sum() + rng.laplace(scale=scale, size=trials)
+    >>> result = assert_not_refuted(partial(noisy_sum, scale=1.0), pair, epsilon=1.0, delta=0.0)
+    >>> 0.5 < result.measured.lower < 1
+    True
+    >>> halved = partial(noisy_sum, scale=0.5)
+    >>> assert_not_refuted(halved, pair, epsilon=1.0, delta=0.0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    AssertionError: refuted at delta = 0
+      The certified lower bound 1.7... exceeds the claimed epsilon 1.
+      confidence: 0.999999; event bound, linear-classifier attack
+      pair: one record (features and label) is replaced (index 0)
+      repeat: assert_not_refuted(mechanism, pair, epsilon=1.0, delta=0.0, trials=10000, \
+confidence=0.999999, seed=0)
+      next: another seed should refute it too; then compare the noise scale with the sensitivity \
+(assert_sensitivity), or claim less
+    """
+    if not isinstance(pair, Pair):
+        raise InvalidArgument("pair", pair, "a dpaudit.Pair")
+    settings = Settings(
+        epsilon=epsilon,
+        delta=delta,
+        trials=check.integer("trials", trials, least=100),
+        confidence=confidence,
+        seed=seed,
+    )
+    case = _case(_mechanism(mechanism), pair, settings)
+    result = audit_case(_card(case), case, settings, Executor(), _repeat(settings))
+    if any(not test.passed for test in result.self_checks):
+        raise AssertionError(_untrusted(result))
+    if result.verdict == "refuted":
+        raise AssertionError(_refuted(result))
+    return result
+
+
+def _mechanism(given: Any) -> Mechanism[Any]:
+    if not isinstance(given, type):
+        if isinstance(given, Mechanism):
+            return given
+        if callable(given):
+            return _FromFunction(given)
+    expected = "an object with a method sample(dataset, trials, rng), or such a function"
+    raise InvalidArgument("mechanism", given, expected)
+
+
+def _case(mechanism: Mechanism[Any], pair: Pair[Any], settings: Settings) -> PrivacyCase:
+    return PrivacyCase(
+        mechanism=mechanism,
+        pair=pair,
+        claimed=ApproximateDP(settings.epsilon, settings.delta),
+        at_delta=settings.delta,
+        view="what sample() returns",
+        data="given by the test",
+        default_trials=10_000,
+        parameters={},
+    )
+
+
+def _card(case: PrivacyCase) -> Claim:
+    claimed = f"({case.claimed.epsilon(case.at_delta):g}, {case.at_delta:g})-DP"
+    return Claim(
+        name=type(case.mechanism).__name__,
+        title="A mechanism under test",
+        statement=f"the mechanism is {claimed}",
+        source="the test",
+        kind="privacy",
+        relation=case.pair.relation.name,
+        assumptions={},
+        prepare="",
+        parameters="",
+    )
+
+
+def _repeat(settings: Settings) -> str:
+    return (
+        f"assert_not_refuted(mechanism, pair, epsilon={settings.epsilon!r}, "
+        f"delta={settings.delta!r}, trials={settings.trials}, confidence={settings.confidence!r}, "
+        f"seed={settings.seed})"
+    )
+
+
+def _refuted(result: Result) -> str:
+    measured = result.measured
+    return (
+        f"refuted at delta = {result.claimed.delta:g}\n"
+        f"  {result.reason}\n"
+        f"  confidence: {number(measured.confidence, 9)}; {measured.estimator}\n"
+        f"  pair: {result.pair}\n"
+        f"  repeat: {result.rerun}\n"
+        "  next: another seed should refute it too; then compare the noise scale with the "
+        "sensitivity (assert_sensitivity), or claim less"
+    )
+
+
+def _untrusted(result: Result) -> str:
+    failed = [test for test in result.self_checks if not test.passed]
+    lines = [f"  {test.name}: {test.statement}; {test.evidence}" for test in failed]
+    return "\n".join(
+        [
+            "the stated law is not that of the code, so nothing was certified",
+            *lines,
+            f"  repeat: {result.rerun}",
+            "  next: compare sample() with privacy_loss(), sample_tilted() and "
+            "uniform_residuals() of the mechanism",
+        ]
+    )

@@ -1,0 +1,259 @@
+"""A search for neighbours that move a query further than its bound, as an assertion.
+
+| symbol           | name       | meaning                                                    |
+|------------------|------------|------------------------------------------------------------|
+| ``q(D) - q(D')`` | `query`    | what neighbours may not move by more than its bound        |
+| C                | ``bound``  | the claimed sensitivity                                    |
+| norm over C      | ``ratio``  | what the search makes large                                |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, Verbosity, given, settings, target
+from hypothesis import strategies as st
+from hypothesis.errors import Flaky
+from hypothesis.strategies import SearchStrategy
+from numpy.typing import NDArray
+
+import dpaudit._validate as check
+from dpaudit.errors import InvalidArgument, MechanismError, Shown
+from dpaudit.neighbours import Pair, Table, compare
+from dpaudit.verdict import judge
+
+Array = NDArray[np.float64]
+Query = Callable[[Any], Any]
+Norm = Callable[[Array], float]
+Bound = float | Callable[[Pair[Any]], float]
+
+# What rounding may add to a movement, in units of the answers' last place.
+_ROUNDING = 16 * float(np.finfo(np.float64).eps)
+# Where few neighbours of the best pair are new, Hypothesis looks for one without end: with a number
+# that means nothing there always is one, and the search ends after the examples it was given.
+_COUNTER = st.integers(0, 255)
+
+
+@dataclass(frozen=True)
+class _Movement:
+    """How far one pair moves the query; ``certain`` is what rounding cannot explain."""
+
+    pair: Pair[Any]
+    distance: float
+    certain: float
+    bound: float
+
+    @property
+    def ratio(self) -> float:
+        return self.distance / self.bound
+
+    @property
+    def violates(self) -> bool:
+        return judge(self.bound, self.certain) == "refuted"
+
+    @property
+    def size(self) -> tuple[int, float]:
+        """Order of simplicity: numbers in the dataset, then the sum of their absolute values."""
+        tables = [Table.of("pair", side) for side in (self.pair.dataset, self.pair.neighbour)]
+        sizes = [np.abs(table.features) for table in tables]
+        return sum(values.size for values in sizes), sum(float(values.sum()) for values in sizes)
+
+
+class _Violation(Exception):
+    """Carries the violating pair through Hypothesis, which shrinks it."""
+
+    def __init__(self, movement: _Movement) -> None:
+        super().__init__()
+        self.movement = movement
+
+
+def assert_sensitivity(
+    query: Query,
+    bound: Bound,
+    pairs: SearchStrategy[Pair[Any]] | Iterable[Pair[Any]],
+    *,
+    norm: str | Norm = "l2",
+    max_examples: int = 300,
+    derandomize: bool = True,
+) -> float:
+    """Raise `AssertionError` when neighbours are found that move a query further than its bound.
+
+    A search can refute a bound and never prove it. Rounding is not a violation: a relative 1e-9 of
+    the bound and a few units in the last place of the query's answers are let pass.
+
+    Parameters
+    ----------
+    query
+        Takes a dataset; returns a number or an array, of one shape for both sides of a pair.
+    bound
+        The claimed sensitivity: a number above 0, or a function of the pair that returns one.
+    pairs
+        A Hypothesis strategy, such as `dpaudit.testing.pairs` returns, that is searched for a large
+        ratio of movement to bound; or pairs, which are all tried.
+    norm
+        ``l1``, ``l2`` or ``linf`` of all entries of the difference, or a function of it.
+    max_examples
+        How many pairs the search looks at, besides those that shrink a violation.
+    derandomize
+        Whether every run looks at the same pairs.
+
+    Returns
+    -------
+    float
+        The largest ratio found, so that a test can also assert that a bound is attained.
+
+    Raises
+    ------
+    AssertionError
+        With the smallest violating pair, its movement, the bound and their ratio.
+    InvalidArgument
+        An argument is not what is described here.
+    MechanismError
+        The query's answers are of different shapes, are not finite, or change from call to call.
+
+    Examples
+    --------
+    >>> from dpaudit.testing import Records, pairs
+    >>> mean = lambda records: records.mean(axis=0)
+    >>> four = pairs("replace-record", Records(rows=4, labels=None))
+    >>> round(assert_sensitivity(mean, 2 / 4, four), 6)
+    1.0
+    >>> assert_sensitivity(mean, 1 / 4, four)
+    Traceback (most recent call last):
+    AssertionError: the query moves by 0.5 between neighbours (l2), more than the bound 0.25
+      ratio: 2
+      pair: one record (features and label) is replaced (index 0)
+      dataset: array([[1.],
+           [0.],
+           [0.],
+           [0.]])
+      neighbour: array([[-1.],
+           [ 0.],
+           [ 0.],
+           [ 0.]])
+    """
+    if not callable(query):
+        raise InvalidArgument("query", query, "a function of a dataset")
+    if not callable(bound):
+        check.positive("bound", bound)
+    check.integer("max_examples", max_examples, least=1)
+    if not isinstance(derandomize, bool):
+        raise InvalidArgument("derandomize", derandomize, "True or False")
+    name, chosen = _norm(norm)
+
+    def measure(pair: Pair[Any]) -> _Movement:
+        return _measured(query, bound, chosen, pair)
+
+    if isinstance(pairs, SearchStrategy):
+        best, violation = _searched(measure, pairs, max_examples, derandomize)
+    else:
+        best, violation = _tried(measure, pairs)
+    if violation is not None:
+        raise AssertionError(_message(violation, name))
+    return best
+
+
+def _norm(given: object) -> tuple[str, Norm]:
+    norms: dict[str, Norm] = {
+        "l1": lambda difference: float(np.abs(difference).sum()),
+        "l2": _euclidean,
+        "linf": lambda difference: float(np.abs(difference).max(initial=0.0)),
+    }
+    if callable(given):
+        return "norm of the test's own", given
+    name = check.choice("norm", given, tuple(norms))
+    return name, norms[name]
+
+
+def _euclidean(difference: Array) -> float:
+    largest = float(np.abs(difference).max(initial=0.0))  # its square may not be a number
+    return largest * float(np.linalg.norm(difference.ravel() / largest)) if largest else 0.0
+
+
+def _measured(query: Query, bound: Bound, norm: Norm, pair: Pair[Any]) -> _Movement:
+    if not isinstance(pair, Pair):
+        raise InvalidArgument("pairs", pair, "dpaudit.Pair objects")
+    one, other = _answer(query, pair.dataset), _answer(query, pair.neighbour)
+    if one.shape != other.shape:
+        raise MechanismError(
+            f"query: answers of shapes {one.shape} and {other.shape} on neighbours, "
+            "expected the same shape on both"
+        )
+    distance = check.non_negative("norm", norm(one - other))
+    rounding = _ROUNDING * norm(np.maximum(np.abs(one), np.abs(other)))
+    limit = check.positive("bound", bound(pair) if callable(bound) else bound)
+    return _Movement(pair, distance, distance - rounding, limit)
+
+
+def _answer(query: Query, dataset: Any) -> Array:
+    answer = query(dataset)
+    try:
+        return np.atleast_1d(check.finite_array("answer", answer, ndim=np.ndim(answer)))
+    except InvalidArgument as error:
+        raise MechanismError(f"query: {error}") from None
+
+
+def _searched(
+    measure: Callable[[Pair[Any]], _Movement],
+    pairs: SearchStrategy[Pair[Any]],
+    max_examples: int,
+    derandomize: bool,
+) -> tuple[float, _Movement | None]:
+    best = 0.0
+
+    @settings(
+        max_examples=max_examples,
+        derandomize=derandomize,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.target, Phase.shrink),
+        report_multiple_bugs=False,
+        suppress_health_check=(HealthCheck.too_slow, HealthCheck.nested_given),
+        verbosity=Verbosity.quiet,
+    )
+    @given(st.tuples(_COUNTER, pairs))
+    def holds(drawn: tuple[int, Pair[Any]]) -> None:
+        nonlocal best
+        movement = measure(drawn[1])
+        best = max(best, movement.ratio)
+        target(movement.ratio)
+        if movement.violates:
+            raise _Violation(movement)
+
+    try:
+        holds()
+    except _Violation as found:
+        return best, found.movement
+    except Flaky:
+        raise MechanismError(
+            "query: different answers on the same dataset, expected a deterministic function"
+        ) from None
+    return best, None
+
+
+def _tried(
+    measure: Callable[[Pair[Any]], _Movement], pairs: object
+) -> tuple[float, _Movement | None]:
+    if not isinstance(pairs, Iterable):
+        raise InvalidArgument("pairs", pairs, "a Hypothesis strategy for pairs, or pairs")
+    movements = [measure(pair) for pair in pairs]
+    if not movements:
+        raise InvalidArgument("pairs", Shown("no pairs"), "at least one")
+    violating = [movement for movement in movements if movement.violates]
+    smallest = min(violating, key=lambda movement: movement.size, default=None)
+    return max(movement.ratio for movement in movements), smallest
+
+
+def _message(movement: _Movement, norm: str) -> str:
+    pair = movement.pair
+    return (
+        f"the query moves by {movement.distance:.9g} between neighbours ({norm}), more than the "
+        f"bound {movement.bound:.9g}\n"
+        f"  ratio: {movement.ratio:.9g}\n"
+        f"  pair: {compare(pair)}\n"
+        f"  dataset: {pair.dataset!r}\n"
+        f"  neighbour: {pair.neighbour!r}"
+    )

@@ -1,0 +1,127 @@
+"""What the data of a test look like: records of bounded norm, and the smallest joined tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpaudit._validate as check
+from dpaudit.errors import InvalidArgument
+from dpaudit.neighbours import Table
+from dpaudit.testing._bounds import Bounds, bounds, size
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """What the records of a dataset look like.
+
+    Parameters
+    ----------
+    rows, columns
+        How many records N and features d: a number, or the least and the most.
+    nodes
+        How many nodes hold the rows; of joined tables, how many tables.
+    norm
+        The most a row's Euclidean norm may be.
+    unit
+        Whether every row has that norm.
+    labels
+        What a label can be, such as ``(-1, 1)`` or the numbers of classes; None for plain arrays
+        without labels.
+
+    Raises
+    ------
+    InvalidArgument
+        A number is out of range, or the parameters do not fit together.
+
+    Examples
+    --------
+    >>> Records(rows=0)
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: rows: got 0, expected an integer from 1, or (least, most)
+    """
+
+    rows: Bounds = (1, 4)
+    columns: Bounds = (1, 3)
+    nodes: Bounds = 1
+    norm: float = 1.0
+    unit: bool = False
+    labels: tuple[float, ...] | None = (-1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "columns", "nodes"):
+            object.__setattr__(self, name, bounds(name, getattr(self, name)))
+        object.__setattr__(self, "norm", size("norm", self.norm))
+        if not isinstance(self.unit, bool):
+            raise InvalidArgument("unit", self.unit, "True or False")
+        if self.labels is not None:
+            object.__setattr__(self, "labels", _labels(self.labels))
+        elif self.most_nodes > 1:
+            raise InvalidArgument("nodes", self.nodes, "1: plain arrays have no nodes")
+        if bounds("rows", self.rows)[0] < self.most_nodes:
+            expected = f"at least one row for each of {self.most_nodes} nodes"
+            raise InvalidArgument("rows", self.rows, expected)
+
+    @property
+    def most_nodes(self) -> int:
+        """The largest number of nodes."""
+        return bounds("nodes", self.nodes)[1]
+
+
+def _labels(given: object) -> tuple[float, ...]:
+    labels = tuple(check.finite_array("labels", given, ndim=1).tolist())
+    if not labels or len(set(labels)) < len(labels):
+        raise InvalidArgument("labels", given, "different numbers, at least one")
+    return labels
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Tables and the mappings of their join: the smallest data that `REPLACE_TUPLE` applies to.
+
+    Parameters
+    ----------
+    tables
+        Features of each table, ``(n_i, d_i)``.
+    mappings
+        For each table, which of its tuples every row of the join uses, ``(N,)``.
+    labels
+        One for each tuple of the first table, ``(n_0,)``.
+
+    Examples
+    --------
+    >>> Joined((np.ones((2, 1)), np.ones((1, 2))), (np.array([0, 1]), np.array([0, 0])), \
+np.ones(2)).as_table().features
+    array([[1., 0., 0.],
+           [1., 0., 0.],
+           [0., 1., 1.]])
+    """
+
+    tables: tuple[Array, ...]
+    mappings: tuple[Index, ...]
+    labels: Array
+
+    def as_table(self) -> Table:
+        """Return what relations compare: every tuple a row, the columns of the others 0."""
+        sizes = tuple(len(table) for table in self.tables)
+        widths = tuple(table.shape[1] for table in self.tables)
+        stacked = np.zeros((sum(sizes), sum(widths)))
+        row = column = 0
+        for table in self.tables:
+            stacked[row : row + len(table), column : column + table.shape[1]] = table
+            row, column = row + len(table), column + table.shape[1]
+        return Table(stacked, self.labels, sizes, (np.array(widths), *self.mappings))
+
+
+def as_records(records: object) -> Records:
+    """Return the default for None, and refuse what is no `Records`."""
+    if records is None:
+        return Records()
+    if not isinstance(records, Records):
+        raise InvalidArgument("records", records, "a dpaudit.testing.Records")
+    return records
