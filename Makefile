@@ -33,7 +33,7 @@ audit: $(RUNTIME)
 	@$(BIN)/dpaudit audit $(AUDIT_ARGS)
 
 test: $(DEV)
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(PYTEST_ARGS)
 
 lint: $(DEV)
 	$(BIN)/ruff check .

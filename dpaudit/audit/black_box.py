@@ -14,7 +14,7 @@ from dpaudit.audit.draws import Drawer
 from dpaudit.audit.evidence import Evidence
 from dpaudit.case import PrivacyCase
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.event import choose_threshold, error_rates, event_bound
+from dpaudit.estimation.event import choose_event, error_rates, event_bound
 from dpaudit.execution import stream
 from dpaudit.mechanism import HasLaw
 
@@ -41,17 +41,13 @@ def event(
         np.stack([_rounded(s, g) for s, g in zip(on, grains, strict=True)]) for on in (on_p, on_q)
     )
     delta = case.at_delta
-    choices = [_thresholds(p, q, delta, alpha, trials) for p, q in zip(on_p, on_q, strict=True)]
-    promised = [
-        event_bound(p, q, thresholds, delta, alpha).lower
-        for p, q, thresholds in zip(on_p, on_q, choices, strict=True)
-    ]
-    best = int(np.argmax(promised))
+    events = [choose_event(p, q, delta, alpha, trials) for p, q in zip(on_p, on_q, strict=True)]
+    best = int(np.argmax([event.promised for event in events]))
     certify = [
         drawer.scores([fitted[best]], side, trials, "certifying")[0] for side in (False, True)
     ]
     certify = [_rounded(scores, grains[best]) for scores in certify]
-    bound = event_bound(certify[0], certify[1], choices[best], delta, alpha)
+    bound = event_bound(certify[0], certify[1], events[best], delta, alpha)
     return Evidence(
         lower=bound.lower,
         upper=None,
@@ -59,7 +55,7 @@ def event(
         estimate=bound.estimate if np.isfinite(bound.estimate) else None,
         estimator=f"event bound, {attacks[best].name} attack",
         trials=trials,
-        budget={"four exact binomial intervals (both directions)": alpha},
+        budget={"one exact test of the event's two counts": alpha},
         counts={
             "certifying, per dataset": trials,
             "setting thresholds, per dataset": setting,
@@ -68,7 +64,7 @@ def event(
         | {f"event, {name.replace('_', ' ')}": n for name, n in bound.counts.items()},
         roc=error_rates(certify[0], certify[1]),
         notes=(
-            f"Best direction: {bound.direction}.",
+            f"Direction, chosen beforehand: {events[best].direction}.",
             f"Attack: {attacks[best].statement}.",
             f"Attacks tried: {', '.join(attack.name for attack in attacks)}.",
         ),
@@ -112,10 +108,3 @@ def _fit(
     rng = default_rng(stream(drawer.seed, "attack"))
     fitted = [a.load()(case.mechanism, case.pair, on_p, on_q, rng) for a in attacks]
     return fitted, learned
-
-
-def _thresholds(p: Array, q: Array, delta: float, alpha: float, trials: int) -> tuple[float, float]:
-    """Return thresholds for P over Q, and for Q over P (where the score is low)."""
-    above = choose_threshold(p, q, delta, alpha / 2, trials)
-    below = -choose_threshold(-q, -p, delta, alpha / 2, trials)
-    return above, below

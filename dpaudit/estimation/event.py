@@ -1,41 +1,111 @@
-r"""The event bound: epsilon from outputs alone, with exact binomial intervals.
+r"""The event bound: epsilon from outputs alone, with one exact binomial test.
 
-For every event S, ``P(S) <= e^epsilon Q(S) + delta``. With S fixed on other transcripts, counts of
-S among fresh ones bound both probabilities (Clopper & Pearson 1934), and
-
-    epsilon >= ln((P_lower - delta) / Q_upper).
-
-Both directions are tried: S where the score is high for P over Q, where it is low for Q over P.
-The four intervals share one error probability.
+For every event S, ``P(S) <= e^epsilon Q(S) + delta``, and the same with P and Q exchanged. Which
+event is counted (scores above a threshold, for P over Q, or below one, for Q over P) is decided on
+other transcripts; counts of it among fresh ones exclude epsilons (`dpaudit.estimation.joint`). As
+one event is tested once, it has the whole error probability.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from statsmodels.stats.proportion import proportion_confint
 
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.estimation.joint import exponent, joint_lower_bound
+from dpaudit.estimation.likelihood import likelihood_bound
 
 Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Event:
+    """What is counted: scores on one side of a threshold, chosen before anything certifies.
+
+    ``above`` counts scores of at least the threshold, and favours the dataset; else scores of at
+    most the threshold are counted, and favour its neighbour. ``promised`` is what the transcripts
+    that chose it suggest.
+    """
+
+    above: bool
+    threshold: float
+    promised: float
+
+    @property
+    def direction(self) -> str:
+        """Which side the event favours, in words."""
+        return "dataset over neighbour" if self.above else "neighbour over dataset"
+
+    def hits(self, scores: Array) -> int:
+        """Return how many scores are in the event."""
+        inside = scores >= self.threshold if self.above else scores <= self.threshold
+        return int(inside.sum())
 
 
 @dataclass(frozen=True)
 class EventBound:
-    """What the events certify.
+    """What an event certifies.
 
     ``lower`` is at most the pair's true epsilon, with the probability that was asked for.
     """
 
     lower: float
     estimate: float
-    direction: str
-    threshold: float
     counts: dict[str, int]
+
+
+def choose_event(
+    scores_p: Array, scores_q: Array, delta: float, alpha: float, trials: int
+) -> Event:
+    """Return the event, of either direction, that promises the best bound.
+
+    Parameters
+    ----------
+    scores_p, scores_q
+        Scores of transcripts that certify nothing, on the dataset and its neighbour.
+    delta, alpha
+        As they will be certified.
+    trials
+        Certifying transcripts per dataset.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> event = choose_event(rng.normal(1, 1, 4000), rng.normal(0, 1, 4000), 1e-5, 0.05, 4000)
+    >>> event.direction in ("dataset over neighbour", "neighbour over dataset")
+    True
+    """
+    above = choose_threshold(scores_p, scores_q, delta, alpha, trials)
+    below = -choose_threshold(-scores_q, -scores_p, delta, alpha, trials)
+    found = [
+        _planned(True, above, scores_p, scores_q, delta, alpha, trials),
+        _planned(False, below, scores_q, scores_p, delta, alpha, trials),
+    ]
+    return max(found, key=lambda event: event.promised)
+
+
+def _planned(
+    above: bool,
+    threshold: float,
+    favoured: Array,
+    other: Array,
+    delta: float,
+    alpha: float,
+    trials: int,
+) -> Event:
+    event = Event(above, threshold, 0.0)
+    rates = event.hits(favoured) / len(favoured), _cautious(event.hits(other), len(other))
+    promised = likelihood_bound(*rates, trials, trials, delta, exponent(alpha))
+    return replace(event, promised=float(promised))
+
+
+def _cautious(hits: Any, trials: int) -> Any:
+    """Return a rate with half a trial more: an event never seen is rare, not impossible."""
+    return (hits + 0.5) / (trials + 1)
 
 
 def choose_threshold(
@@ -50,61 +120,55 @@ def choose_threshold(
         kept = np.linspace(0, len(candidates) - 1, 2000).round().astype(np.int64)
         candidates = candidates[kept]
     rate_p, rate_q = _share_above(scores_p, candidates), _share_above(scores_q, candidates)
-    # Half a trial more on Q's side: an event never seen there is rare, not impossible.
-    expected_q = np.ceil((rate_q * len(scores_q) + 0.5) / (len(scores_q) + 1) * trials)
-    counts_p = np.floor(rate_p * trials).astype(np.int64)
-    bound = log_ratio_bound(counts_p, expected_q.astype(np.int64), trials, delta, alpha)
+    other = _cautious(rate_q * len(scores_q), len(scores_q))
+    bound = likelihood_bound(rate_p, other, trials, trials, delta, exponent(alpha))
     return float(candidates[int(np.argmax(bound))])
 
 
 def event_bound(
-    scores_p: Array,
-    scores_q: Array,
-    thresholds: tuple[float, float],
-    delta: float,
-    alpha: float,
+    scores_p: Array, scores_q: Array, event: Event, delta: float, alpha: float
 ) -> EventBound:
-    """Return the bound certified by fresh scores at thresholds fixed beforehand.
+    """Return the bound certified by fresh scores for an event fixed beforehand.
 
     Parameters
     ----------
     scores_p, scores_q
         Scores of independent transcripts on the dataset and on its neighbour, shape ``(R,)``.
-    thresholds
-        For ``score >= first`` (P over Q) and ``score <= second`` (Q over P).
+    event
+        What is counted.
     delta
         At which epsilon is bounded.
     alpha
-        Error probability of the whole.
+        Error probability.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> p, q = rng.normal(1, 1, 4000), rng.normal(0, 1, 4000)
-    >>> bound = event_bound(p, q, (1.5, -0.5), delta=1e-5, alpha=0.05)
-    >>> 0.5 < bound.lower < bound.estimate < 4.3772
+    >>> p, q = rng.normal(1, 1, (2, 4000)), rng.normal(0, 1, (2, 4000))
+    >>> event = choose_event(p[0], q[0], delta=1e-5, alpha=0.05, trials=4000)
+    >>> bound = event_bound(p[1], q[1], event, delta=1e-5, alpha=0.05)
+    >>> 0 < bound.lower < bound.estimate
     True
     """
     _require_scores("scores_p", scores_p)
     _require_scores("scores_q", scores_q)
-    n_p, n_q = len(scores_p), len(scores_q)
-    above = int((scores_p >= thresholds[0]).sum()), int((scores_q >= thresholds[0]).sum())
-    below = int((scores_q <= thresholds[1]).sum()), int((scores_p <= thresholds[1]).sum())
-    sides = [
-        ("dataset over neighbour", thresholds[0], above, (n_p, n_q)),
-        ("neighbour over dataset", thresholds[1], below, (n_q, n_p)),
-    ]
-    bounds = [_bound(*hits, *trials, delta, alpha / 2) for _, _, hits, trials in sides]
-    best = int(np.argmax(bounds))
-    name, threshold, hits, trials = sides[best]
+    favoured, other = (scores_p, scores_q) if event.above else (scores_q, scores_p)
     counts = {
-        "favoured_hits": hits[0],
-        "favoured_trials": trials[0],
-        "other_hits": hits[1],
-        "other_trials": trials[1],
+        "favoured_hits": event.hits(favoured),
+        "favoured_trials": len(favoured),
+        "other_hits": event.hits(other),
+        "other_trials": len(other),
     }
-    estimate = _point(hits[0] / trials[0], hits[1] / trials[1], delta)
-    return EventBound(max(0.0, bounds[best]), estimate, name, threshold, counts)
+    lower = joint_lower_bound(
+        counts["favoured_hits"],
+        counts["other_hits"],
+        len(favoured),
+        len(other),
+        delta=delta,
+        alpha=alpha,
+    )
+    rates = counts["favoured_hits"] / len(favoured), counts["other_hits"] / len(other)
+    return EventBound(lower, _point(*rates, delta), counts)
 
 
 def error_rates(scores_p: Array, scores_q: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -132,38 +196,16 @@ def _require_scores(name: str, scores: Array) -> None:
         raise InvalidArgument(name, given, "at least one score and no NaN")
 
 
-def log_ratio_bound(
-    hits: Counts, other_hits: Counts, trials: int, delta: float, alpha: float
-) -> Array:
-    """Return ``ln((P_lower - delta) / Q_upper)`` for arrays of counts, ``-inf`` where negative.
-
-    Each one-sided interval gets ``alpha / 2``.
-    """
-    # A two-sided interval at level a spends a/2 on each side.
-    lower = proportion_confint(hits, trials, alpha=alpha, method="beta")[0]
-    upper = proportion_confint(other_hits, trials, alpha=alpha, method="beta")[1]
-    return _log_ratio(np.asarray(lower) - delta, np.asarray(upper))
-
-
-def _bound(
-    hits: int, other_hits: int, trials: int, other_trials: int, delta: float, alpha: float
-) -> float:
-    lower = proportion_confint(hits, trials, alpha=alpha, method="beta")[0]
-    upper = proportion_confint(other_hits, other_trials, alpha=alpha, method="beta")[1]
-    return float(_log_ratio(np.array([lower - delta]), np.array([upper]))[0])
-
-
-def _log_ratio(excess: Array, other: Array) -> Array:
-    ratio = np.full(excess.shape, -np.inf)
-    positive = excess > 0
-    ratio[positive] = np.log(excess[positive] / other[positive])
-    return ratio
-
-
 def _point(rate: float, other: float, delta: float) -> float:
-    if rate <= delta:
+    """Return the epsilon that the observed rates need, for the event or for its complement."""
+    excesses = ((rate - delta, other), (1 - other - delta, 1 - rate))
+    return max(0.0, *(_log_ratio(*pair) for pair in excesses))
+
+
+def _log_ratio(excess: float, other: float) -> float:
+    if excess <= 0:
         return 0.0
-    return max(0.0, math.log((rate - delta) / other)) if other > 0 else math.inf
+    return math.log(excess / other) if other > 0 else math.inf
 
 
 def _share_above(scores: Array, candidates: Array) -> Array:

@@ -1,0 +1,246 @@
+r"""One exact test for both counts of an event: sharper than an interval for each.
+
+| symbol   | name                       | meaning                                                |
+|----------|----------------------------|--------------------------------------------------------|
+| p, q     |                            | probability of the event on the dataset, the neighbour |
+| x, n     | ``hits``, ``trials``       | how often it was seen, of how many, on the dataset     |
+| y, m     | ``other_hits``, ...        | the same on the neighbour                              |
+| p*(q)    | `boundary`                 | the largest p that epsilon and delta allow beside q    |
+| l(x, y)  | `likelihood_bound`         | orders the outcomes; grows with x, falls with y        |
+
+If the pair is (epsilon, delta)-indistinguishable then ``p <= p*(q)``, by the event and by its
+complement. Outcomes at least as extreme as the observed one are those of l(X, Y) >= l(x, y): for
+every y, all x from some ``x_min(y)`` on. Their probability grows with p and falls with q, so
+
+    P-value(epsilon) = beta + sup_{q in C} P(X >= x_min(Y)),  X ~ Bin(n, p*(q)),  Y ~ Bin(m, q),
+
+with C a confidence interval for q of error probability beta, a fiftieth of alpha (Berger & Boos
+1994). It rises with epsilon, and every epsilon at which it is at most alpha is excluded (Buehler
+1957). One error probability covers both counts and both constraints.
+
+The supremum is bounded by cells: on ``q_1 <= q <= q_2`` no tail exceeds that of p*(q_2) with q_1.
+
+With all 2n outputs right the p-value is ``(1 + e^-epsilon)^(-2n)``, but for beta: epsilon is at
+least ``-ln(alpha^(-1/(2n)) - 1)``, about ``ln(2n / 3)`` at 95%, which no test on outputs can beat.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, gammaln, ndtri, xlog1py, xlogy
+from statsmodels.stats.proportion import proportion_confint
+
+import dpaudit._validate as check
+from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.likelihood import boundary, distance, likelihood_bound
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+_CELLS = 24
+_STRIDE = 4  # of the cells' edges, where the peak is looked for first
+_NUISANCE = 0.02  # share of the error probability that goes to the interval for q
+_ROUNDS = 40
+_MOST_CELLS = 4000
+_TIE = 1e-7  # of the distance: outcomes this near to the observed one count as extreme
+_LEFT_OUT = 1e-6  # of alpha: the tails of a count that are added whole instead of summed over
+_STEPS = 40
+_CAUTION = (1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3)
+
+
+def exponent(alpha: float) -> float:
+    """Return the nats at which the likelihood bound of an error probability is taken.
+
+    Examples
+    --------
+    >>> round(exponent(0.05), 3)
+    1.353
+    """
+    return float(ndtri(min(alpha, 0.4)) ** 2 / 2)
+
+
+def joint_lower_bound(
+    hits: int, other_hits: int, trials: int, other_trials: int, *, delta: float, alpha: float
+) -> float:
+    """Return the largest epsilon that the counts of one event exclude; 0 if they exclude none.
+
+    Formal guarantee: with probability at least ``1 - alpha`` the result is at most the epsilon of
+    the pair at ``delta`` (both directions), if the event was chosen on other transcripts.
+
+    Parameters
+    ----------
+    hits, trials
+        On the dataset, which the event favours.
+    other_hits, other_trials
+        On the neighbour.
+    delta
+        At which epsilon is bounded.
+    alpha
+        Error probability.
+
+    Raises
+    ------
+    InvalidArgument
+        A count is not an integer between 0 and its trials, or a probability not one.
+
+    Examples
+    --------
+    >>> found = joint_lower_bound(500, 0, 500, 500, delta=0.0, alpha=0.05)
+    >>> import math
+    >>> math.isclose(found, -math.log(20 ** (1 / 1000) - 1), rel_tol=0.01)
+    True
+    """
+    _require(hits, trials, other_hits, other_trials)
+    check.delta("delta", delta)
+    check.probability("alpha", alpha)
+    test = _Test.of(hits, other_hits, trials, other_trials, delta, alpha)
+    if test is None or not test.excludes(0.0):
+        return 0.0
+    low, high = 0.0, 1.0
+    while test.may_exclude(high) and high < 1e3:
+        low, high = high, 2 * high
+    for _ in range(_STEPS):
+        if high - low <= 1e-4 * max(low, 1e-3):
+            break
+        middle = (low + high) / 2
+        low, high = (middle, high) if test.may_exclude(middle) else (low, middle)
+    return next((e for e in (low * (1 - step) for step in _CAUTION) if test.excludes(e)), 0.0)
+
+
+@dataclass(frozen=True)
+class _Test:
+    """The region of extreme outcomes, and the probabilities of it that matter.
+
+    ``least[i]`` is the fewest hits with which ``first + i`` other hits are extreme, ``trials + 1``
+    if none; other numbers of other hits are too rare to matter.
+    """
+
+    trials: int
+    other_trials: int
+    delta: float
+    alpha: float
+    first: int
+    least: Counts
+    edges: Array
+    reach: float  # standard deviations of a count that are summed over
+
+    @classmethod
+    def of(
+        cls, hits: int, other_hits: int, trials: int, other_trials: int, delta: float, alpha: float
+    ) -> _Test | None:
+        """Return the test of these counts, or None if they suggest no epsilon above 0."""
+        beta = _NUISANCE * alpha
+        edges = _edges(other_hits, other_trials, beta)
+        reach = math.sqrt(2 * math.log(1 / (_LEFT_OUT * alpha)))
+        ends = (_window(other_trials, float(q), reach) for q in (edges[0], edges[-1]))
+        (first, _), (_, last) = ends
+        y, nats = np.arange(first, last + 1), exponent(alpha)
+        least = _region((hits, other_hits), trials, other_trials, delta, nats, y)
+        if least is None:
+            return None
+        return cls(trials, other_trials, delta, alpha - beta, first, least, edges, reach)
+
+    def may_exclude(self, epsilon: float) -> bool:
+        """Return whether no point that is tried is above alpha; a hint, not a proof."""
+        grid, peak = self.edges[::_STRIDE], 0.0
+        for _ in range(3):
+            values = self.tail(boundary(grid, epsilon, self.delta), grid)
+            at = int(np.argmax(values))
+            peak = max(peak, float(values[at]))
+            grid = np.linspace(grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)], 9)
+        return peak <= self.alpha
+
+    def excludes(self, epsilon: float) -> bool:
+        """Return whether the p-value at epsilon is at most alpha, proved on every cell."""
+        left, right = self.edges[:-1], self.edges[1:]
+        for _ in range(_ROUNDS):
+            bounds = self.tail(boundary(right, epsilon, self.delta), left)
+            undecided = bounds > self.alpha
+            if not undecided.any():
+                return True
+            left, right = left[undecided], right[undecided]
+            middle = (left + right) / 2
+            if (self.tail(boundary(middle, epsilon, self.delta), middle) > self.alpha).any():
+                return False
+            if len(left) > _MOST_CELLS or (middle <= left).any():
+                return False
+            left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
+        return False
+
+    def tail(self, p: Array, q: Array) -> Array:
+        """Return the probability of an extreme outcome for each pair (p, q), shape as given."""
+        return np.array([self._one_tail(*one) for one in zip(p.tolist(), q.tolist(), strict=True)])
+
+    def _one_tail(self, p: float, q: float) -> float:
+        m = self.other_trials
+        first, last = _window(m, q, self.reach)
+        y = np.arange(first, last + 1)
+        least = self.least[first - self.first : last + 1 - self.first]
+        reached = _upper_tails(least.astype(np.float64), self.trials, p)
+        left_out = _lower_tail(first - 1, m, q) + _upper_tail(last + 1, m, q)
+        return min(1.0, float(_binomial(y, m, q) @ reached) + left_out)
+
+
+def _window(m: int, q: float, reach: float) -> tuple[int, int]:
+    """Return the counts that are summed over: what lies beyond is as rare as is left out."""
+    spread = reach * math.sqrt(m * q * (1 - q)) + 0.7 * reach**2
+    return max(0, math.floor(m * q - spread)), min(m, math.ceil(m * q + spread))
+
+
+def _region(
+    counts: tuple[int, int], n: int, m: int, delta: float, nats: float, y: Counts
+) -> Counts | None:
+    """Return the fewest extreme hits beside each number ``y`` of other hits."""
+    hits, other_hits = counts
+    observed = float(likelihood_bound(hits / n, other_hits / m, n, m, delta, nats))
+    if observed == 0:
+        return None
+    here = distance(hits / n, other_hits / m, n, m, observed, delta)
+    level = min(nats, float(here)) * (1 - _TIE)
+    low, high = np.full(len(y), -1), np.full(len(y), n + 1)
+    while (high - low > 1).any():
+        middle = np.maximum((low + high) // 2, 0)
+        far = distance(middle / n, y / m, n, m, observed, delta) >= level
+        low, high = np.where(far, low, middle), np.where(far, middle, high)
+    high[y == other_hits] = np.minimum(high[y == other_hits], hits)
+    # Rounding must not make fewer hits extreme beside more other hits: enlarge the region instead.
+    return np.asarray(np.minimum.accumulate(high[::-1])[::-1])
+
+
+def _require(hits: int, trials: int, other_hits: int, other_trials: int) -> None:
+    for name, count, of in (("hits", hits, trials), ("other_hits", other_hits, other_trials)):
+        check.integer(name, count, least=0)
+        if count > of:
+            raise InvalidArgument(name, count, f"at most the {of} trials")
+
+
+def _edges(hits: int, trials: int, beta: float) -> Array:
+    """Return edges of cells that cover the Clopper-Pearson interval of a count."""
+    low, high = (float(end) for end in proportion_confint(hits, trials, alpha=beta, method="beta"))
+    low, high = 0.0 if hits == 0 else low, 1.0 if hits == trials else high
+    inner = np.geomspace(max(low, high * 1e-9), high, _CELLS)
+    return np.unique(np.concatenate([[low], np.linspace(low, high, _CELLS), inner, [high]]))
+
+
+def _binomial(y: Counts, m: int, q: float) -> Array:
+    log_count = gammaln(m + 1) - gammaln(y + 1) - gammaln(m - y + 1)
+    return np.asarray(np.exp(log_count + xlogy(y, q) + xlog1py(m - y, -q)))
+
+
+def _upper_tails(least: Array, n: int, p: float) -> Array:
+    """Return ``P(Bin(n, p) >= k)`` for each k."""
+    inside = np.clip(least, 1, n)
+    tails = betainc(inside, n - inside + 1, p)
+    return np.where(least <= 0, 1.0, np.where(least > n, 0.0, tails))
+
+
+def _upper_tail(least: int, n: int, p: float) -> float:
+    return float(_upper_tails(np.array([float(least)]), n, p)[0])
+
+
+def _lower_tail(most: int, n: int, p: float) -> float:
+    return 0.0 if most < 0 else float(betainc(n - most, most + 1, 1 - p)) if most < n else 1.0
