@@ -1,0 +1,214 @@
+"""What zhang2018 says about attackers: averaging works, and private penalties do not prevent it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from attacks.claims.zhang2018 import APPENDIX_E, SECTION_6_2
+from attacks.stationarity_measures import most_by_chance
+from dpaudit import registry
+from dpaudit.audit.rerun import statistical_certificate
+from dpaudit.audit.run import run_claim
+from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.execution import Executor
+from dpaudit.refutation import certificates_text
+from dpaudit.settings import Settings
+from dpaudit.verify import read, verify
+
+# d = 4 and T = 30 instead of 10 and 200; less noise makes up for it.
+SMALL = {
+    "dimension": 4,
+    "records": 10,
+    "loss_weight": 10.0,
+    "iterations": 30,
+    "noise_rate": 300.0,
+    "cosine": 0.8,
+}
+BLIND = [{"participates": False}, {"noise_rate": 1e-3}]
+CARDS = [APPENDIX_E, SECTION_6_2]
+
+
+def asked(seed=0, **parameters):
+    return {"seed": seed, "parameters": SMALL | parameters}
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch):
+    monkeypatch.setattr(registry, "claim", {card.name: card for card in CARDS}.__getitem__)
+
+
+# Section 6.2
+
+
+def test_private_penalties_do_not_hide_the_record(audited):
+    result = audited(SECTION_6_2, **asked()).result
+    assert result.verdict == "refuted"
+    assert result.claimed.value == most_by_chance(20, 0.8, 4, 1e-9)
+    assert result.claimed.value < result.measured.lower <= 20
+    assert "a guess has one with probability" in result.reason
+    assert {a.name for a in result.assumptions} == set(SECTION_6_2.assumptions)
+    assert all(a.holds for a in result.assumptions)
+
+
+def test_without_noise_every_record_is_found(audited):
+    variant = SECTION_6_2.published["no noise"]["parameters"]
+    result = audited(SECTION_6_2, parameters=variant).result
+    assert result.verdict == "refuted"
+    assert result.measured.lower == 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_the_default_audits(audited, seed):
+    assert audited(SECTION_6_2, seed=seed).result.verdict == "refuted"
+    assert audited(APPENDIX_E, seed=seed).result.verdict == "not refuted"
+
+
+def test_an_allowance_of_all_runs_is_not_refuted(audited):
+    most = most_by_chance(20, 0.8, 4, 1e-9)
+    assert (
+        audited(SECTION_6_2, **asked(iterations=10, factor=20 / most)).result.verdict
+        == "not refuted"
+    )
+
+
+@pytest.mark.parametrize("blind", BLIND)
+def test_no_false_alarm_where_nothing_is_revealed(audited, blind):
+    seen = []
+    for seed in range(6):
+        result = audited(SECTION_6_2, **asked(seed, **{"iterations": 3} | blind)).result
+        assert result.verdict == "not refuted"
+        seen.append(result.measured.lower)
+    # All 120 runs together: what guesses do.
+    assert sum(seen) <= most_by_chance(120, 0.8, 4, 1e-6)
+
+
+# Appendix E
+
+
+def test_averaging_finds_the_direction(audited):
+    result = audited(APPENDIX_E, **asked()).result
+    assert result.verdict == "not refuted"
+    assert 0 < result.measured.lower < 20 < result.claimed.value
+
+
+def test_a_smaller_angle_than_is_reached_is_refuted(audited):
+    result = audited(APPENDIX_E, **asked(iterations=10)).result
+    share = result.measured.lower / result.claimed.value
+    assert (
+        audited(APPENDIX_E, **asked(iterations=10, factor=0.9 * share)).result.verdict == "refuted"
+    )
+    assert (
+        audited(APPENDIX_E, **asked(iterations=10, factor=1.1 * share)).result.verdict
+        == "not refuted"
+    )
+
+
+@pytest.mark.parametrize("blind", BLIND)
+@pytest.mark.parametrize("seed", range(3))
+def test_an_average_of_nothing_is_caught(audited, blind, seed):
+    result = audited(APPENDIX_E, **asked(seed, **{"iterations": 3} | blind)).result
+    assert result.verdict == "refuted"
+
+
+# Both
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
+def test_one_seed_gives_one_result(audited, card):
+    short = asked(iterations=3, runs=6)
+    first, again = (audited(card, **short).result for _ in range(2))
+    assert first == again
+    assert audited(card, **short | {"seed": 1}).result.notes != first.notes
+
+
+def test_broadcasts_buy_runs(audited):
+    result = audited(SECTION_6_2, **asked(iterations=10), trials=109).result
+    assert "over 10 runs" in result.notes[-1]
+    assert result.claimed.value == most_by_chance(10, 0.8, 4, 1e-9)
+
+
+def test_a_large_weight_is_named_as_an_assumption_that_does_not_hold(audited):
+    result = audited(SECTION_6_2, **asked(iterations=5, loss_weight=20.0)).result
+    assert [a.name for a in result.assumptions if not a.holds] == ["loss weight"]
+
+
+@pytest.fixture
+def document():
+    settings = Settings(**asked(iterations=10))
+    audited = run_claim(SECTION_6_2.name, settings, Executor())
+    assert audited.certificate.kind == "statistical"
+    assert audited.certificate == statistical_certificate(audited.result, settings)
+    return json.loads(certificates_text([audited.certificate]))
+
+
+def judged(document, tmp_path):
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return verify(*read(path))
+
+
+def test_the_certificate_is_drawn_again(document, tmp_path):
+    verdict = judged(document, tmp_path)
+    assert verdict.verified, verdict.failures
+    assert verdict.ratio == document["quantities"]["ratio"] > 1
+
+
+@pytest.mark.parametrize(
+    ("tamper", "failure"),
+    [
+        (lambda d: d["quantities"].update(value=1.0 + d["quantities"]["value"]), "value: the file"),
+        (lambda d: d["quantities"].update(bound=1.0), "bound: the file states 1"),
+        (lambda d: d["instance"]["settings"].update(trials=100), "count: broadcasts of the node"),
+        (
+            lambda d: d["instance"]["settings"]["parameters"].update(participates=False),
+            "is not above 1",
+        ),
+        (lambda d: d["instance"]["settings"]["parameters"].update(factor=2.0), "bound: the file"),
+    ],
+)
+def test_a_tampered_certificate_fails(document, tmp_path, tamper, failure):
+    tamper(document)
+    failures = judged(document, tmp_path).failures
+    assert any(failure in each for each in failures), failures
+
+
+def test_a_certificate_without_settings_is_malformed(document, tmp_path):
+    document["instance"] = {}
+    with pytest.raises(DataError, match=r"instance\.settings: got None"):
+        judged(document, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"data": "adult"}, "data"),
+        ({"data_path": "a"}, "data_path"),
+        ({"data_options": {"a": 1}}, "data_option"),
+        ({"trials": 150}, "trials"),
+        ({"parameters": {"dimension": 2}}, "dimension"),
+        ({"parameters": {"noise_rate": 0}}, "noise_rate"),
+        ({"parameters": {"cosine": 1.0}}, "cosine"),
+        ({"parameters": {"norm": 1.5}}, "norm"),
+        ({"parameters": {"spread": 0.5}}, "spread"),
+        ({"parameters": {"alpha": 3}}, "parameter"),
+    ],
+)
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
+def test_bad_input_is_named(audited, card, given, named):
+    with pytest.raises(InvalidArgument, match=f"^{named}: "):
+        audited(card, **given)
+
+
+def test_averaging_asks_for_noise(audited):
+    with pytest.raises(InvalidArgument, match=r"^noise: got False, expected true"):
+        audited(APPENDIX_E, parameters={"noise": False})
+
+
+def test_the_false_alarm_rate_is_the_one_of_the_bound():
+    """The bound's tail is exact: drawn binomials exceed smaller bounds as often as computed."""
+    rng = np.random.default_rng(0)
+    counts = rng.binomial(20, 0.0255, 200_000)
+    most = most_by_chance(20, 0.6, 10, 0.01)
+    assert np.mean(counts > most) <= 0.01 * 1.1
