@@ -77,7 +77,7 @@ def run_all(overrides: dict[str, Any], workers: int | None, output: Output) -> i
     publish.refuse_other_settings(overrides)
     workers, directory = _workers(workers), output.directory or PUBLISHED
     prepare_directory(directory)
-    with _progress("every claim", output) as progress:
+    with progress_bar("every claim", shown=not output.quiet) as progress:
         found = publish.audit_all(overrides, workers, progress)
     page = publish.write_all(found, directory, workers)
     results = [one.outcome.result for one in found if isinstance(one.outcome, Audited)]
@@ -132,14 +132,14 @@ def _specified(
 
 
 def _watched(name: str, audit: Audit, workers: int, output: Output) -> Audited:
-    with _progress(name, output) as progress:
+    with progress_bar(name, shown=not output.quiet) as progress:
         return audit(Executor(workers=workers, progress=progress))
 
 
 @contextmanager
-def _progress(name: str, output: Output) -> Iterator[Progress]:
-    """Show a bar on a terminal, and nothing elsewhere."""
-    if output.quiet or not sys.stderr.isatty():
+def progress_bar(name: str, *, shown: bool) -> Iterator[Progress]:
+    """Show a bar on a terminal while the block runs, and nothing elsewhere."""
+    if not shown or not sys.stderr.isatty():
         yield Silent()
         return
     from dpaudit.progress import bar

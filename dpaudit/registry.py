@@ -1,8 +1,9 @@
 """Claims, attacks, figures and releases by name, found through entry points like any third party's.
 
 Entry points name light objects: `dpaudit.claims.Claim`, `dpaudit.attack.Attack`,
-`dpaudit.reproduction.card.Figure` and `dpaudit.accounting.card.ReleaseCard`. What does the work is
-named in them as ``"module:object"`` and imported on use, so that listing costs nothing.
+`dpaudit.study.Study`, `dpaudit.reproduction.card.Figure` and `dpaudit.accounting.card.ReleaseCard`.
+What does the work is named in them as ``"module:object"`` and imported on use, so that listing
+costs nothing.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from dpaudit.claims import Claim
 from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.references import load_reference
 from dpaudit.reproduction.card import Figure
+from dpaudit.study import Study
 
 CLAIMS = "dpaudit.claims"
 ATTACKS = "dpaudit.attacks"
 FIGURES = "dpaudit.figures"
 RELEASES = "dpaudit.releases"
+STUDIES = "dpaudit.studies"
 
 
 def claims() -> dict[str, Claim]:
@@ -41,6 +44,19 @@ def figures() -> dict[str, Figure]:
 def releases() -> dict[str, ReleaseCard]:
     """Return everything installed that can be accounted for, by name."""
     return _installed(RELEASES, ReleaseCard)
+
+
+def studies() -> dict[str, Study]:
+    """Return every installed attack that measures what it recovers, by name."""
+    return _installed(STUDIES, Study)
+
+
+def study(name: str) -> Study:
+    """Return the study called ``name``, or raise `UnknownName`."""
+    known = studies()
+    if name not in known:
+        raise UnknownName("attack", name, known)
+    return known[name]
 
 
 def release(name: str) -> ReleaseCard:

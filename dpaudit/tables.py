@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dpaudit.claims import Claim
     from dpaudit.report.schema import Result
     from dpaudit.reproduction.card import Figure
+    from dpaudit.study import Study
 
 
 def console() -> Console:
@@ -33,10 +34,28 @@ def claim_table(claims: Iterable[Claim]) -> Table:
 
 def attack_table(attacks: Iterable[Attack]) -> Table:
     """Return the installed attacks as a table."""
-    table = _table("Attacks", "name", "needs the law", "what it does")
+    table = _table("Attacks that score transcripts", "name", "needs the law", "what it does")
     for card in attacks:
         table.add_row(card.name, "yes" if card.needs_law else "no", escape(card.statement))
     return table
+
+
+def study_table(studies: Iterable[Study]) -> Table:
+    """Return the installed attacks that measure what they recover as a table."""
+    table = _table("Attacks that measure what they recover", "name", "what it does", "source")
+    for card in studies:
+        table.add_row(card.name, escape(card.title), escape(card.source))
+    return table
+
+
+def study_page(card: Study, parameters: Any) -> Iterator[Text | Table]:
+    """Yield all that ``dpaudit show`` prints about an attack that measures what it recovers."""
+    yield Text(f"{card.name}: {card.title}", style="bold")
+    yield Text(f"Source: {card.source}")
+    for word in ("sees", "knows", "wants"):
+        yield Text(f"The attacker {word} {getattr(card, word)}.")
+    yield _parameter_table(parameters)
+    yield Text(f"Run it: dpaudit attack {card.name} --out attack")
 
 
 def figure_table(figures: Iterable[Figure]) -> Table:

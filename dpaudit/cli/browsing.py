@@ -21,29 +21,40 @@ def list_command(as_json: Json = False) -> None:
         document = {
             "claims": [{"name": n, "kind": c.kind, "title": c.title} for n, c in claims.items()],
             "attacks": [{"name": n, "statement": a.statement} for n, a in attacks.items()],
+            "studies": [{"name": n, "title": s.title} for n, s in registry.studies().items()],
             "figures": [{"name": n, "title": f.title} for n, f in figures.items()],
             "releases": [{"name": n, "title": r.title} for n, r in releases.items()],
         }
         typer.echo(json.dumps(document, indent=2))
         return
-    from dpaudit.tables import attack_table, claim_table, console, figure_table, release_table
+    from dpaudit.tables import (
+        attack_table,
+        claim_table,
+        console,
+        figure_table,
+        release_table,
+        study_table,
+    )
 
     console().print(claim_table(claims.values()))
     console().print(attack_table(attacks.values()))
+    console().print(study_table(registry.studies().values()))
     console().print(figure_table(figures.values()))
     console().print(release_table(releases.values()))
 
 
 @app.command("show")
 def show_command(
-    name: Annotated[str, typer.Argument(help="Name of a claim or of a release.")],
+    name: Annotated[str, typer.Argument(help="Name of a claim, an attack or a release.")],
 ) -> None:
-    """Show a claim's statement and assumptions, or a release, and the parameters."""
+    """Show a claim's statement and assumptions, an attack or a release, and the parameters."""
     import dpaudit.registry as registry
-    from dpaudit.tables import claim_page, console, release_page
+    from dpaudit.tables import claim_page, console, release_page, study_page
 
-    releases = registry.releases()
-    if name in releases:
+    releases, studies = registry.releases(), registry.studies()
+    if name in studies:
+        pages = study_page(studies[name], studies[name].load_parameters())
+    elif name in releases:
         pages = release_page(releases[name], releases[name].load_parameters())
     else:
         card = registry.claim(name)

@@ -1,0 +1,104 @@
+"""``dpaudit attack``: the table, the files, the refusals, and one result from one seed."""
+
+import csv
+import json
+
+import pytest
+
+from dpaudit.cli import main
+from dpaudit.registry import studies
+
+SMALL = {
+    "stationarity": [
+        "iterations=[6,12]",
+        "noise_rates=[50]",
+        "runs=2",
+        "records=10",
+        "dimension=3",
+    ],
+    "prediction-inversion": ["tuples=80", "columns=4", "known=10"],
+}
+
+
+def arguments(name):
+    return [word for change in SMALL[name] for word in ("--set", change)]
+
+
+def test_every_study_is_tried_here():
+    assert SMALL.keys() <= studies().keys()
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_what_is_printed_is_what_is_written(dpaudit, tmp_path, name):
+    ran = dpaudit("attack", name, *arguments(name), "--out", str(tmp_path))
+    assert ran.status == 0
+    assert "The attacker wants" in ran.out
+    assert "Chance: " in ran.out
+    document = json.loads((tmp_path / f"{name}.json").read_text())
+    with (tmp_path / f"{name}.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == len(document["rows"])
+    assert document["parameters"].keys() == studies()[name].load_parameters().model_fields.keys()
+    if name == "stationarity":
+        assert (tmp_path / "stationarity.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_one_seed_gives_one_result(dpaudit, name):
+    first, again, other = (
+        json.loads(dpaudit("attack", name, *arguments(name), "--json", "--seed", seed).out)
+        for seed in ("3", "3", "4")
+    )
+    assert first == again
+    assert first["rows"] != other["rows"]
+
+
+def test_tuples_are_recovered_under_label_and_feature_noise(dpaudit):
+    ran = dpaudit("attack", "prediction-inversion", *arguments("prediction-inversion"), "--json")
+    rows = json.loads(ran.out)["rows"]
+    assert all(row["error"] < 1e-6 < row["without the knowledge"] for row in rows)
+
+
+def test_a_record_that_takes_no_part_is_not_found(dpaudit):
+    """With ten independent runs, medians of a guess in ten dimensions stay below one half."""
+    changes = ["record=does not", "runs=10", "iterations=[30]", "noise_rates=[100]"]
+    words = [word for change in changes for word in ("--set", change)]
+    (row,) = json.loads(dpaudit("attack", "stationarity", *words, "--json").out)["rows"]
+    for estimator in ("averaged", "likelihood", "private eta"):
+        assert abs(row[estimator]) < 0.5
+    there = [w if w != "record=does not" else "record=takes part" for w in words]
+    (row,) = json.loads(dpaudit("attack", "stationarity", *there, "--json").out)["rows"]
+    assert row["likelihood"] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nonsense"], "attack: got 'nonsense', expected one of: "),
+        (["likelihood-ratio"], "dpaudit audit CLAIM --estimator event --attack likelihood-ratio"),
+        (["stationarity", "--set", "runs=0"], "runs: got 0"),
+        (["stationarity", "--set", "iterations=[0]"], "iterations: got [0]"),
+        (["stationarity", "--set", "noise_rates=[0]"], "noise_rates: got [0"),
+        (["stationarity", "--set", "colour=red"], "parameter: got 'colour', expected one of"),
+        (["stationarity", "--seed", "-1"], "seed: got -1"),
+        (["prediction-inversion", "--set", "columns=99"], "columns: got 99"),
+        (["prediction-inversion", "--set", "known=400"], "known: got 400"),
+        (["prediction-inversion", "--set", "tuples=9999"], "tuples: got 9999"),
+    ],
+)
+def test_bad_input_is_one_line(dpaudit, words, told):
+    ran = dpaudit("attack", *words)
+    assert ran.status == 2
+    assert told in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_show_prints_threat_model_and_parameters(dpaudit):
+    ran = dpaudit("show", "stationarity")
+    assert "The attacker knows all records of a node but one" in ran.out
+    assert "noise_rates" in ran.out
+
+
+def test_help_names_the_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["attack", "--help"])
+    assert "--out" in capsys.readouterr().out
