@@ -41,7 +41,7 @@ def event(
         np.stack([_rounded(s, g) for s, g in zip(on, grains, strict=True)]) for on in (on_p, on_q)
     )
     delta = case.at_delta
-    events = [choose_event(p, q, delta, alpha, trials) for p, q in zip(on_p, on_q, strict=True)]
+    events = [choose_event(p, q, delta) for p, q in zip(on_p, on_q, strict=True)]
     best = int(np.argmax([event.promised for event in events]))
     certify = [
         drawer.scores([fitted[best]], side, trials, "certifying")[0] for side in (False, True)

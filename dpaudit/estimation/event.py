@@ -9,17 +9,19 @@ one event is tested once, it has the whole error probability.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.estimation.joint import exponent, joint_lower_bound
-from dpaudit.estimation.likelihood import likelihood_bound
+from dpaudit.estimation.likelihood import distance, likelihood_bound
 
 Array = NDArray[np.float64]
+
+_SELECTION = 1e-4
+_CANDIDATES = 2000
 
 
 @dataclass(frozen=True)
@@ -58,71 +60,46 @@ class EventBound:
     counts: dict[str, int]
 
 
-def choose_event(
-    scores_p: Array, scores_q: Array, delta: float, alpha: float, trials: int
-) -> Event:
+def choose_event(scores_p: Array, scores_q: Array, delta: float) -> Event:
     """Return the event, of either direction, that promises the best bound.
+
+    Of many events the best looks better than it is, and most so where few hits tell: what an event
+    promises is a bound that rarely errs, which ranks such events where they belong.
 
     Parameters
     ----------
     scores_p, scores_q
-        Scores of transcripts that certify nothing, on the dataset and its neighbour.
-    delta, alpha
-        As they will be certified.
-    trials
-        Certifying transcripts per dataset.
+        Scores of transcripts that certify nothing, on dataset and neighbour, shape ``(R,)``.
+    delta
+        At which epsilon will be bounded.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> event = choose_event(rng.normal(1, 1, 4000), rng.normal(0, 1, 4000), 1e-5, 0.05, 4000)
+    >>> event = choose_event(rng.normal(1, 1, 4000), rng.normal(0, 1, 4000), 1e-5)
     >>> event.direction in ("dataset over neighbour", "neighbour over dataset")
     True
     """
-    above = choose_threshold(scores_p, scores_q, delta, alpha, trials)
-    below = -choose_threshold(-scores_q, -scores_p, delta, alpha, trials)
-    found = [
-        _planned(True, above, scores_p, scores_q, delta, alpha, trials),
-        _planned(False, below, scores_q, scores_p, delta, alpha, trials),
-    ]
+    threshold, promised = _best_threshold(scores_p, scores_q, delta)
+    mirrored, promised_below = _best_threshold(-scores_q, -scores_p, delta)
+    found = Event(True, threshold, promised), Event(False, -mirrored, promised_below)
     return max(found, key=lambda event: event.promised)
 
 
-def _planned(
-    above: bool,
-    threshold: float,
-    favoured: Array,
-    other: Array,
-    delta: float,
-    alpha: float,
-    trials: int,
-) -> Event:
-    event = Event(above, threshold, 0.0)
-    rates = event.hits(favoured) / len(favoured), _cautious(event.hits(other), len(other))
-    promised = likelihood_bound(*rates, trials, trials, delta, exponent(alpha))
-    return replace(event, promised=float(promised))
-
-
-def _cautious(hits: Any, trials: int) -> Any:
-    """Return a rate with half a trial more: an event never seen is rare, not impossible."""
-    return (hits + 0.5) / (trials + 1)
-
-
-def choose_threshold(
-    scores_p: Array, scores_q: Array, delta: float, alpha: float, trials: int
-) -> float:
-    """Return the threshold whose event promises the best bound with ``trials`` trials a side.
-
-    The event is ``score >= threshold``. The scores are of transcripts that certify nothing.
-    """
-    candidates = np.unique(np.concatenate([scores_p, scores_q]))
-    if len(candidates) > 2000:
-        kept = np.linspace(0, len(candidates) - 1, 2000).round().astype(np.int64)
+def _best_threshold(favoured: Array, other: Array, delta: float) -> tuple[float, float]:
+    """Return the threshold whose event ``score >= threshold`` promises most, and how much."""
+    candidates = np.unique(np.concatenate([favoured, other]))
+    if len(candidates) > _CANDIDATES:
+        kept = np.linspace(0, len(candidates) - 1, _CANDIDATES).round().astype(np.int64)
         candidates = candidates[kept]
-    rate_p, rate_q = _share_above(scores_p, candidates), _share_above(scores_q, candidates)
-    other = _cautious(rate_q * len(scores_q), len(scores_q))
-    bound = likelihood_bound(rate_p, other, trials, trials, delta, exponent(alpha))
-    return float(candidates[int(np.argmax(bound))])
+    rates = _share_above(favoured, candidates), _share_above(other, candidates)
+    sizes = len(favoured), len(other)
+    promised = likelihood_bound(*rates, *sizes, delta, exponent(_SELECTION))
+    if not promised.any():  # nothing stands out: take what differs most
+        best = int(np.argmax(distance(*rates, *sizes, 0.0, delta)))
+        return float(candidates[best]), 0.0
+    best = int(np.argmax(promised))
+    return float(candidates[best]), float(promised[best])
 
 
 def event_bound(
@@ -145,7 +122,7 @@ def event_bound(
     --------
     >>> rng = np.random.default_rng(0)
     >>> p, q = rng.normal(1, 1, (2, 4000)), rng.normal(0, 1, (2, 4000))
-    >>> event = choose_event(p[0], q[0], delta=1e-5, alpha=0.05, trials=4000)
+    >>> event = choose_event(p[0], q[0], delta=1e-5)
     >>> bound = event_bound(p[1], q[1], event, delta=1e-5, alpha=0.05)
     >>> 0 < bound.lower < bound.estimate
     True

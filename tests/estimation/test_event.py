@@ -14,7 +14,6 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import (
     Event,
     choose_event,
-    choose_threshold,
     error_rates,
     event_bound,
 )
@@ -65,9 +64,9 @@ def test_swapped_scores_give_the_other_direction():
     # Asymmetric on purpose: an outcome that is likely under p and never seen under q.
     p, q = (rng.random(4000) < 0.5).astype(float), np.zeros(4000)
     for scores in ((p, q), (-q, -p)):
-        event = choose_event(*scores, DELTA, ALPHA, 4000)
+        event = choose_event(*scores, DELTA)
         assert event_bound(*scores, event, DELTA, ALPHA).lower > 5
-    backward = choose_event(q, p, DELTA, ALPHA, 4000)  # high scores have to favour the dataset
+    backward = choose_event(q, p, DELTA)  # high scores have to favour the dataset
     assert event_bound(q, p, backward, DELTA, ALPHA).lower == 0
     assert event_bound(p, q, event_of(True, 0.5), DELTA, ALPHA).lower > 5
     assert event_bound(q, p, event_of(True, 0.5), DELTA, ALPHA).lower == 0
@@ -85,7 +84,7 @@ def test_the_wrong_side_of_a_threshold_certifies_nothing():
 def test_equal_scores_certify_nothing():
     rng = np.random.default_rng(3)
     for scores in (np.zeros(1000), rng.normal(size=1000), rng.integers(0, 3, 1000).astype(float)):
-        event = choose_event(scores, scores, 0.0, ALPHA, 1000)
+        event = choose_event(scores, scores, 0.0)
         bound = event_bound(scores, scores, event, 0.0, ALPHA)
         assert (bound.lower, bound.estimate) == (0, 0)
 
@@ -137,7 +136,7 @@ def test_the_threshold_is_close_to_the_best_event(mu):
     rng, trials, found, careful = np.random.default_rng(4), 20_000, [], []
     for _ in range(7):
         p, q = rng.normal(mu, 1, (2, trials)), rng.normal(0, 1, (2, trials))
-        event = choose_event(p[0], q[0], DELTA, ALPHA, trials)
+        event = choose_event(p[0], q[0], DELTA)
         found.append(event_bound(p[1], q[1], event, DELTA, ALPHA).lower)
         careful.append(event_bound(p[1], q[1], event, DELTA, 1e-4).lower)
     best, exact = (
@@ -161,9 +160,11 @@ def test_outputs_alone_stay_below_the_exact_loss(direction):
 @pytest.mark.parametrize("size", [1, 10, 3000])
 def test_a_threshold_separates_what_can_be_separated(size):
     p, q = np.arange(size) + 10.0 * size, np.arange(size) * 1.0
-    chosen = choose_threshold(p, q, 0.0, ALPHA, 1000)
-    assert (q >= chosen).sum() + (p < chosen).sum() <= 4  # of many candidates some are skipped
-    assert choose_threshold(np.full(size, 2.0), np.full(size, 1.0), 0.0, ALPHA, 1000) == 2.0
+    event = choose_event(p, q, 0.0)
+    favoured, other = (p, q) if event.above else (q, p)
+    assert event.hits(other) + size - event.hits(favoured) <= 4  # some candidates are skipped
+    constant = choose_event(np.full(size, 2.0), np.full(size, 1.0), 0.0)
+    assert constant.threshold == (2.0 if constant.above else 1.0)
 
 
 def test_infinite_scores_are_scores():
@@ -171,7 +172,7 @@ def test_infinite_scores_are_scores():
     finite = np.random.default_rng(6).normal(size=3000)
     p = np.concatenate([np.full(3000, np.inf), finite])
     q = np.concatenate([np.full(3000, -np.inf), -finite])
-    event = choose_event(p, q, 0.0, ALPHA, 6000)
+    event = choose_event(p, q, 0.0)
     assert event_bound(p, q, event, 0.0, ALPHA).lower > 6
     assert event_bound(p, q, event_of(True, math.inf), 0.0, ALPHA).lower > 6
     assert event_bound(p, q, event_of(False, -math.inf), 0.0, ALPHA).lower > 6

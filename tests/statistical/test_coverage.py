@@ -309,7 +309,7 @@ def event_misses(scores, delta, exact, repetitions, alpha=ALPHA, forget=False):
     rng, missed = np.random.default_rng(29), 0
     for _ in range(repetitions):
         p, q = scores(rng, 500)
-        event = choose_event(p, q, delta, min(alpha, 0.5), 1000)
+        event = choose_event(p, q, delta)
         fresh = scores(rng, 1000)
         bound = event_bound(*fresh, event, 0.0 if forget else delta, alpha)
         missed += bound.lower > exact
@@ -338,7 +338,7 @@ def test_certifying_on_the_scores_that_set_the_threshold_is_caught():
     rng, missed = np.random.default_rng(31), 0
     for _ in range(120):
         p, q = equal_scores(rng, 1000)
-        event = choose_event(p, q, 0.0, 0.4, 1000)
+        event = choose_event(p, q, 0.0)
         missed += event_bound(p, q, event, 0.0, 0.8).lower > 0
     fresh = event_misses(equal_scores, 0.0, 0.0, 120, alpha=0.8)
     assert fresh <= allowed(120, 0.8)
