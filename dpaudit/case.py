@@ -93,6 +93,9 @@ class Attained:
         The smallest instance that breaks the claim, in words.
     certificate
         What refutes the claim, if anything does.
+    confidence
+        1 for an instance that was computed; below 1 where the bound is one that chance exceeds so
+        rarely.
     """
 
     value: float
@@ -102,6 +105,7 @@ class Attained:
     because: str | None = None
     minimal: str | None = None
     certificate: Certificate | None = None
+    confidence: float = 1.0
 
     @property
     def ratio(self) -> float:

@@ -33,11 +33,28 @@ def test_commands_print_what_is_shown(block, tmp_path, monkeypatch, capsys):
     module, toml = (next(b for b in blocks(kind) if ">>>" not in b) for kind in ("python", "toml"))
     (tmp_path / "my_mechanism.py").write_text(module)
     (tmp_path / "audit.toml").write_text(toml)
-    command, *shown = block.strip().splitlines()
-    with pytest.raises(SystemExit):
-        main(shlex.split(command.removeprefix("$ dpaudit ")))
-    printed = [line.rstrip() for line in capsys.readouterr().out.strip().splitlines()]
-    assert printed[: len(shown)] == shown
+    for command, shown in commands(block):
+        with pytest.raises(SystemExit):
+            main(shlex.split(command))
+        printed = [line.rstrip() for line in capsys.readouterr().out.strip().splitlines()]
+        assert printed[: len(shown)] == shown
+
+
+def commands(block):
+    """Yield each command of a block with the lines that it prints."""
+    for part in block.strip().split("$ dpaudit ")[1:]:
+        command, *shown = part.strip().splitlines()
+        yield command, shown
+
+
+def test_the_test_file_passes():
+    (module,) = (b for b in blocks("python") if "def test_" in b)
+    names: dict[str, object] = {}
+    exec(compile(module, "README.md", "exec"), names)
+    tests = [value for name, value in names.items() if name.startswith("test_")]
+    assert len(tests) == 2
+    for test in tests:
+        test()
 
 
 def test_every_command_named_exists():

@@ -90,7 +90,13 @@ def section62_case(settings: Settings, parameters: Parameters) -> SearchCase:
         found = int(np.sum(cosines > parameters.cosine))
         bound = allowed(len(cosines))
         because = _because(found, parameters) if found > bound else None
-        return Attained(value=found, bound=bound, instance=_words(close), because=because)
+        return Attained(
+            value=found,
+            bound=bound,
+            instance=_words(close),
+            because=because,
+            confidence=1 - _INDEPENDENT,
+        )
 
     return _case(
         settings,

@@ -104,9 +104,9 @@ def search_result(
         measured=Measured(
             lower=lower,
             upper=None,
-            confidence=1.0,
+            confidence=attained.confidence,
             estimate=lower,
-            estimator=f"largest {_named(claim, case)} found by search",
+            estimator=_estimator(claim, case, attained),
             upper_note="a search finds no upper end; a proved bound is one",
         ),
         trials=trials,
@@ -129,12 +129,15 @@ def _search_reason(
     claim: Claim, case: SearchCase, attained: Attained, bound: float, lower: float, verdict: Verdict
 ) -> str:
     name = {"privacy": "epsilon", "sensitivity": "sensitivity"}.get(claim.kind, case.quantity)
-    sentence = reason(str(name), bound, lower, verdict, "Found by search:")
+    subject = "Found by search:" if attained.confidence == 1 else "Measured:"
+    sentence = reason(str(name), bound, lower, verdict, subject)
     return sentence if attained.because is None else f"{sentence} {attained.because}"
 
 
-def _named(claim: Claim, case: SearchCase) -> str:
-    return {"privacy": "epsilon", "sensitivity": "movement"}.get(claim.kind, case.quantity or "")
+def _estimator(claim: Claim, case: SearchCase, attained: Attained) -> str:
+    names = {"privacy": "epsilon", "sensitivity": "movement"}
+    name = names.get(claim.kind, case.quantity or "value")
+    return f"{name}, counted" if attained.confidence < 1 else f"largest {name} found by search"
 
 
 def _stated(claim: Claim, case: SearchCase, value: float) -> dict[str, Any]:
