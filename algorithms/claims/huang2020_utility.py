@@ -72,6 +72,8 @@ def theorem7(settings: Settings, parameters: Utility) -> SearchCase:
             "probability that noise leaves them so, nothing otherwise.",
             "No bounded set holds every run, as noise is Gaussian and iterates are not projected; "
             f"counted as bounded is what stays inside but for a probability of {OUTSIDE:g}.",
+            "Whose Lipschitz constant c_2 is decides: with lipschitz = sum it is of the sum of "
+            "all L_i, as printed; with node every L_i is (c_2/n)-Lipschitz, as the proof needs.",
         ),
     )
 

@@ -91,6 +91,8 @@ def _growing_case(settings: Settings, parameters: Theorem31Parameters) -> Search
         notes=(
             "Convergence to the optimum means that nothing is left; what is judged is more than "
             f"{growing.allowed:g} of the distance at the start, proved to be left in the limit.",
+            "It takes eta_i(t) < infinity for all t and i as printed, as the paper's figures do. "
+            "Where all eta_i(t) have one bound, see part = bounded.",
         ),
     )
 

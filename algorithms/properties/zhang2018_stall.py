@@ -240,5 +240,5 @@ def _inside(run: Run, batch: Batch) -> Batch:
 
 def _each(name: str, values: tuple[float, ...] | None, nodes: int, least: float) -> None:
     if values is not None and not (len(values) == nodes and min(values) >= least):
-        expected = f"one number of at least {least:g} for each of {nodes} nodes"
+        expected = f"one number of at least {least:.7g} for each of {nodes} nodes"
         raise InvalidArgument(name, list(values), expected)

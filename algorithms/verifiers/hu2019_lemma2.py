@@ -56,8 +56,12 @@ def recompute(document: Document) -> Outcome:
         assumptions=problem.assumptions(),
         quantities={"movement": moved, "bound": bound, "ratio": moved / bound},
         summary=f"in iteration {iteration} ||dy||^2 is {float(moved):.6g} where {float(bound):.6g} "
-        f"{_claimed(float(factor))}, {float(moved / bound):.6g} times as much",
+        f"{_claimed(float(factor))}, {float(moved / bound):.6g} times as much{_first(iteration)}",
     )
+
+
+def _first(iteration: int) -> str:
+    return " (y before it is the start's, not yet a slope)" if iteration == 1 else ""
 
 
 def _claimed(factor: float) -> str:

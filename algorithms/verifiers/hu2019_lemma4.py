@@ -78,6 +78,7 @@ def recompute(document: Document) -> Outcome:
         quantities=quantities,
         summary=f"the augmented Lagrangian changes by {float(rise):.6g} where at most "
         f"{float(bound):.6g} is claimed{_altered(version, float(factor))}",
+        reservations=() if version == "published" else (f"version {version}",),
     )
 
 

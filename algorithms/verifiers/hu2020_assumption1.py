@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mpmath import exp, gammainc, log, mpf, sqrt
+from mpmath import cholesky, exp, fdot, gammainc, log, matrix, mp, mpf, sqrt
 
 from algorithms.verifiers.hu2020_update import positive, scaled
 from dpaudit.errors import DataError, shorten
@@ -27,6 +27,7 @@ from dpaudit.verify import Document, Outcome
 _LAST_DIGIT = mpf("1e-12")
 _NOISES = ("parameter", "whitened", "message")
 _SCALINGS = ("mean", "sum")
+_DEPENDENT = mpf("1e-30")  # a pivot of D_m'D_m; its diagonal is about N / d_m
 _STEPS = 200  # of Newton's method, with bisection where it leaves its bracket
 
 
@@ -87,8 +88,14 @@ def recompute(document: Document) -> Outcome:
         },
         summary=f"a norm of {float(norm):.6g} after one iteration, {float(ratio):.6g} times the "
         f"bound{scaled(document)}; every iteration exceeds it with a probability of at least "
-        f"{float(chance):.6g}",
+        f"{mp.nstr(chance, 6)}",
+        reservations=_outside_theorem(document),
     )
+
+
+def _outside_theorem(document: Document) -> tuple[str, ...]:
+    epsilon = document.number("parameters", "epsilon")
+    return (f"epsilon {epsilon:g}, where Theorem 1 ends at 1",) if epsilon > 1 else ()
 
 
 def _blocks(features: int, parties: int) -> list[range]:
@@ -110,9 +117,27 @@ def _sent(
     if noise == "message":
         messages = document.array("messages", (len(blocks), n))
         return [mpf(0)], [sum((mpf(row[i]) for row in messages), mpf(0)) for i in range(n)]
+    if noise == "whitened":
+        _refuse_dependent(document, design, blocks)
     model = [mpf(value) for value in document.array("perturbed", (len(design[0]),))]
     total = [sum((mpf(a) * x for a, x in zip(row, model, strict=True)), mpf(0)) for row in design]
     return [_norm([model[j] for j in block]) for block in blocks], total
+
+
+def _refuse_dependent(document: Document, design: Any, blocks: list[range]) -> None:
+    """Refuse designs for which there is no noise of covariance ``(D_m'D_m)^-1``."""
+    for block in blocks:
+        columns = [[mpf(row[j]) for row in design] for j in block]
+        try:
+            factor = cholesky(matrix([[fdot(a, b) for b in columns] for a in columns]))
+            least = min(factor[j, j] for j in range(len(block))) ** 2
+        except ValueError:  # not positive definite
+            least = mpf(0)
+        if least <= _DEPENDENT:
+            raise DataError(
+                f"{document.path}: parameters.noise: got 'whitened', expected another: columns of "
+                "a party depend on one another"
+            )
 
 
 def _prediction(total: Any, label: Any, weight: Any, rho: Any) -> Any:

@@ -23,6 +23,7 @@ from dpaudit.verify import Document, Outcome
 _VARIANTS = {"approximate-dp": ("message",), "support": ("parameter", "whitened")}
 _SENSITIVITIES = ("published", "corrected")
 _DEPENDENT = mpf("1e-6")  # what is left of a column, relatively, if it counts as dependent
+_LOST = mpf("1e-30")  # product of what is left: dependence that builds up over many columns
 _ON_SPACE = mpf("1e-30")
 _OFF_SPACE = mpf("1e-6")
 
@@ -97,6 +98,7 @@ def _law(document: Document) -> Outcome:
         },
         summary=f"at epsilon {float(witness):.6g}, {float(ratio):.6g} times the claimed one"
         f"{scaled(document)}, delta is still {float(exact):.6g}",
+        reservations=() if kind == "published" else ("noise for a corrected sensitivity",),
     )
 
 
@@ -134,12 +136,13 @@ def _support(document: Document) -> Outcome:
 def _basis(design: Any) -> tuple[list[list[Any]], int]:
     """Return an orthonormal basis of the columns, and how many depend on those before them."""
     basis: list[list[Any]] = []
-    dependent = 0
+    dependent, left = 0, mpf(1)
     for j in range(design.cols):
         column = list(design[:, j])
         rest = _rest(_rest(column, basis), basis)
         length = _length(rest)
-        if length <= _DEPENDENT * _length(column):
+        left *= length / _length(column) if length else mpf(1)
+        if length <= _DEPENDENT * _length(column) or left <= _LOST:
             dependent += 1
         else:
             basis.append([value / length for value in rest])

@@ -19,6 +19,7 @@ from algorithms.verifiers.huang2020_node import (
     positive,
     records,
 )
+from dpaudit.errors import DataError, shorten
 from dpaudit.verify import Document, Outcome
 
 
@@ -51,6 +52,9 @@ def recompute(document: Document) -> Outcome:
     >>> [float(outcome.quantities[name]) for name in ("movement", "bound", "ratio")]
     [0.25, 0.125, 2.0]
     """
+    if document.kind != "sensitivity":
+        given = shorten(document.kind)
+        raise DataError(f"{document.path}: kind: got {given}, expected 'sensitivity'")
     rho, eta, factor = positive(document, "penalty", "eta", "factor")
     degree, components = graph(document)
     record, replacement, longest = records(document)
@@ -65,4 +69,6 @@ def recompute(document: Document) -> Outcome:
             "connected graph": (mpf(components), mpf(1)),
         },
         quantities={"bound": bound, "movement": moved, "ratio": moved / bound},
+        summary=f"{float(moved / bound):.6g} times the bound of {float(bound):.6g}, which is "
+        f"{float(factor):g} times that of Lemma 5",
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mpmath import exp, mpf, sqrt
+from mpmath import exp, log, mpf, sqrt
 
 from dpaudit.errors import DataError, shorten
 from dpaudit.verify import Document
@@ -28,6 +28,17 @@ def positive(document: Document, *names: str) -> tuple[Any, ...]:
             raise DataError(f"{document.path}: parameters.{name}: got {value}, expected above 0")
         found.append(mpf(value))
     return tuple(found)
+
+
+def unusual_constant(c0: Any, delta: Any) -> tuple[str, ...]:
+    """Return a reservation where c_0 is below ``sqrt(ln(1/delta) / ln(1.25/delta))``.
+
+    The paper does not give c_0; that is what it is in the proof of Theorem 4. A rounded c_0 passes.
+    """
+    own = sqrt(log(1 / delta) / log(mpf("1.25") / delta)) if delta > 0 else mpf(1)
+    if c0 >= own * (1 - LAST_DIGIT):
+        return ()
+    return (f"c_0 = {float(c0):g}, below the {float(own):.6g} of the proof",)
 
 
 def norm(vector: list[Any]) -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 
 from mpmath import binomial, exp, log, mpf, ncdf, sqrt
 
+from algorithms.verifiers.huang2020_node import unusual_constant
 from dpaudit.errors import DataError, shorten
 from dpaudit.verify import Document, Outcome
 
@@ -69,7 +70,8 @@ def recompute(document: Document) -> Outcome:
         assumptions=assumptions,
         quantities={"claimed epsilon": claimed, "bound": bound, "delta": total, "ratio": ratio},
         summary=f"{count} algorithms have delta {float(total):.6g} at epsilon = "
-        f"{float(claimed):.6g}, where {float(bound):.6g} is claimed",
+        f"{float(claimed):.6g}, where {float(bound):.6g} is claimed with c_0 = {float(c0):g}",
+        reservations=unusual_constant(c0, delta),
     )
 
 

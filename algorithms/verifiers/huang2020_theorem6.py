@@ -21,6 +21,7 @@ from algorithms.verifiers.huang2020_node import (
     norm,
     positive,
     records,
+    unusual_constant,
 )
 from dpaudit.errors import DataError, shorten
 from dpaudit.verify import Document, Outcome
@@ -83,7 +84,9 @@ def recompute(document: Document) -> Outcome:
             "ratio": reached / claimed,
         },
         summary=f"a run's exact delta at epsilon = {float(reached):.6g} is {float(exact):.6g}, "
-        f"above the claimed {float(delta):g} at epsilon = {float(claimed):g}",
+        f"above the claimed {float(delta):g} at epsilon = {float(claimed):g} with c_0 = "
+        f"{float(c0):g}",
+        reservations=unusual_constant(c0, delta),
     )
 
 

@@ -3,7 +3,7 @@ r"""Re-checks what refutes Theorem 2 on joined tables, from the certificate alon
 **support**: the server's view of one client. On T' every ``h = T' theta`` lies in col(T'). On T the
 model theta has a Gaussian density, so if one ``T theta_0`` is outside col(T'), ``T theta`` is so
 with probability 1: delta is 1 at every epsilon. Recomputed: how far ``T theta_0`` is outside, as a
-share of its length, by orthogonalising the columns of T'.
+share of its length, exactly, in rational numbers.
 
 **approximate-dp**: all models, two clients, full batches, one local step a round. The facts f of
 one client (n of them, half of each label, all the same) are joined with the one tuple x of the
@@ -24,15 +24,19 @@ the step's mean differs by ``2 n C`` times lr / N, which is ``mu = 2 n / sigma``
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from mpmath import exp, fdot, log, mp, mpf, ncdf, sqrt
 
+from algorithms.verifiers.rational_span import share_outside
 from dpaudit.errors import DataError
 from dpaudit.verify import Document, Outcome
 
 _DISTANCE = mpf("1e-6")  # a share of h that a certificate's doubles cannot bring about
-_DEPENDENT = mpf("1e-40")  # of a column of doubles that others span, after orthogonalisation
+# Below it not even one client's steps, each with mu = 2 / sigma, are (epsilon, delta)-DP.
+_LEAST_CONSTANT = 2 * sqrt(mpf(2))
+_LARGEST = 1_000  # numbers of a table: rational numbers grow with every column
 
 
 def recompute(document: Document) -> Outcome:
@@ -76,11 +80,15 @@ def recompute(document: Document) -> Outcome:
 
 def _support(document: Document) -> Outcome:
     n, d = document.count("tuples"), document.count("features")
+    if n * d > _LARGEST:
+        expected = f"at most {_LARGEST} numbers in a table"
+        raise DataError(f"{document.path}: parameters.tuples: got {n}, expected {expected}")
     if document.count("iterations") < 2:
         raise DataError(f"{document.path}: parameters.iterations: got 1, expected at least 2")
-    table, other = (_rows(document.array(name, (n, d))) for name in ("table", "neighbour"))
-    model = [mpf(entry) for entry in document.array("model", (d,))]
-    distance = _outside([fdot(row, model) for row in table], list(zip(*other, strict=True)))
+    table, other = (document.array(name, (n, d)) for name in ("table", "neighbour"))
+    model = [Fraction(entry) for entry in document.array("model", (d,))]
+    seen = [_product(row, model) for row in table]
+    distance = share_outside(seen, list(zip(*other, strict=True)))
     delta = _share(document, "delta")
     differing = sum(one != two for one, two in zip(table, other, strict=True))
     quantities = {
@@ -101,26 +109,8 @@ def _support(document: Document) -> Outcome:
     )
 
 
-def _outside(vector: list[Any], columns: Sequence[Sequence[Any]]) -> Any:
-    """Return the share of a vector outside the span of columns; 0 for the zero vector."""
-    length = _norm(vector)
-    basis: list[list[Any]] = []
-    for column in columns:
-        size = _norm(column)
-        left = _without(_without(list(column), basis), basis)
-        if size > 0 and _norm(left) > _DEPENDENT * size:
-            rest = _norm(left)
-            basis.append([entry / rest for entry in left])
-    if length == 0:
-        return mpf(0)
-    return _norm(_without(_without(vector, basis), basis)) / length
-
-
-def _without(vector: list[Any], basis: list[list[Any]]) -> list[Any]:
-    for unit in basis:
-        along = fdot(vector, unit)
-        vector = [entry - along * b for entry, b in zip(vector, unit, strict=True)]
-    return vector
+def _product(row: Sequence[float], model: Sequence[Fraction]) -> Fraction:
+    return sum((Fraction(a) * b for a, b in zip(row, model, strict=True)), Fraction(0))
 
 
 # --- across clients -------------------------------------------------------------------------------
@@ -142,7 +132,7 @@ def _across(document: Document) -> Outcome:
     reach = abs(old) * least - abs(facts[0]) * most
     certain = max(mpf(0), 1 - 2 * ncdf(-most / deviation)) * 2 * ncdf(-least / deviation)
     quantities = _profile(document, certain, 2 * n / sigma)
-    limit = _positive(document, "tuple_norm")
+    limit, constant = (_positive(document, a) for a in ("tuple_norm", "second_constant"))
     return Outcome(
         assumptions={
             "bounded tuples": (max(abs(old), *map(abs, facts)), limit),
@@ -157,7 +147,10 @@ def _across(document: Document) -> Outcome:
         quantities=quantities,
         summary=f"delta is at least {float(quantities['attained delta']):.6g} at the claimed "
         f"epsilon {float(quantities['bound']):.6g}, where {document.number('parameters', 'delta')} "
-        "is claimed",
+        f"is claimed for c_2 = {float(constant):g}",
+        reservations=()
+        if constant >= _LEAST_CONSTANT
+        else (f"c_2 = {float(constant):g}, too little noise for any release",),
     )
 
 
@@ -263,12 +256,8 @@ def _share(document: Document, name: str) -> Any:
     return mpf(value)
 
 
-def _rows(table: list[list[float]]) -> list[list[Any]]:
-    return [[mpf(entry) for entry in row] for row in table]
-
-
-def _longest(table: list[list[Any]]) -> Any:
-    return max(_norm(row) for row in table)
+def _longest(table: list[list[float]]) -> Any:
+    return max(_norm([mpf(entry) for entry in row]) for row in table)
 
 
 def _norm(vector: Sequence[Any]) -> Any:

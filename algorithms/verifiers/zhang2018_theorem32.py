@@ -97,6 +97,7 @@ def recompute(document: Document) -> Outcome:
             f"is claimed (delta = {float(delta):.6g}; in units of "
             f"{'||Z(0) - Z*||^2' if shared else 'the size of the start'})"
         ),
+        reservations=() if printed else ("a rate that is not that of eq. (23)",),
     )
 
 

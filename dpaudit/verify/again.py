@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dpaudit.report.schema import Result
     from dpaudit.settings import Settings
 
+_LEAST_CONFIDENCE = 0.9  # below it a bound says little
+
 
 def draw_again(document: Document) -> Outcome:
     """Return the numbers of the same audit, run now.
@@ -26,20 +28,48 @@ def draw_again(document: Document) -> Outcome:
     Raises
     ------
     DataError
-        The settings are not those of an audit.
+        The settings are not those of an audit, the certificate states another confidence, or the
+        audit does not refute the claim.
     UnknownName
         The claim is not installed.
     """
     from dpaudit.audit.run import audit_claim
+    from dpaudit.report.formatting import surety
 
-    result = audit_claim(document.claim, _settings(document))
+    settings = _settings(document)
+    result = audit_claim(document.claim, settings)
+    _refuse_misstated(document, result)
     quantities = {name: mpf(value) for name, value in quantities_of(result).items()}
     return Outcome(
         assumptions={},
         quantities=quantities,
         summary=f"drawn again: at least {result.measured.lower:.6g} where the claim allows "
-        f"{float(quantities['bound']):.6g}, at {result.measured.confidence:.6g} confidence",
+        f"{float(quantities['bound']):.6g}, {surety(result.measured)}{_asked(settings)}",
+        reservations=_reservations(result, settings),
     )
+
+
+def _refuse_misstated(document: Document, result: Result) -> None:
+    stated, true = document.number("parameters", "confidence"), result.measured.confidence
+    if stated != true:
+        raise DataError(f"{document.path}: parameters.confidence: got {stated}, expected {true}")
+    if result.verdict != "refuted":
+        raise DataError(f"{document.path}: the audit, run again, does not refute the claim")
+
+
+def _asked(settings: Settings) -> str:
+    asked = ", ".join(f"{name} = {value}" for name, value in settings.parameters.items())
+    return f" (with {asked})" if asked else ""
+
+
+def _reservations(result: Result, settings: Settings) -> tuple[str, ...]:
+    found = [f"{one.name} does not hold" for one in result.assumptions if not one.holds]
+    if result.measured.confidence < _LEAST_CONFIDENCE:
+        found.append(f"confidence {result.measured.confidence:g}")
+    factor = float(settings.parameters.get("factor", 1))  # a number, as the audit has taken it
+    if factor < 1:
+        found.append(f"factor {factor:g} makes it stricter")
+    return tuple(found)
 
 
 def quantities_of(result: Result) -> dict[str, float]:
@@ -47,7 +77,9 @@ def quantities_of(result: Result) -> dict[str, float]:
     from dpaudit.report.formatting import value_of
 
     bound, value = value_of(result.claimed, result.kind) or 0.0, result.measured.lower
-    numbers = {"bound": bound, "value": value, "ratio": value / bound}
+    # A quotient says nothing where the bound is negative: -2 is below -1.
+    excess = (value - bound) / max(abs(value), abs(bound), 1e-300)
+    numbers = {"bound": bound, "value": value, "ratio": value / bound if bound > 0 else 1 + excess}
     return numbers | {f"count: {name}": float(n) for name, n in result.counts.items()}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from dpaudit.errors import UnknownName
+from dpaudit.errors import DataError, UnknownName, shorten
 from dpaudit.references import load_reference
 from dpaudit.verify.again import draw_again
 from dpaudit.verify.document import Document
@@ -27,17 +27,27 @@ MARGIN = mpf("1e-9")  # by which a ratio has to exceed 1
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Whether a certificate stands: every failure in a sentence, and what was recomputed."""
+    """Whether a certificate stands: every failure in a sentence, and what was recomputed.
+
+    With ``reservations`` the numbers of the certificate are right, but what they break is not the
+    claim as published: they say what differs.
+    """
 
     claim: str
     failures: tuple[str, ...]
     ratio: float
     summary: str
+    reservations: tuple[str, ...] = ()
 
     @property
     def verified(self) -> bool:
         """Whether nothing failed."""
         return not self.failures
+
+    @property
+    def refutes_as_published(self) -> bool:
+        """Whether it refutes the claim itself, not one that was made stricter."""
+        return self.verified and not self.reservations
 
 
 Verifier = Callable[[Document], Outcome]
@@ -66,11 +76,17 @@ def verify(document: Document) -> Verdict:
     drawn = document.kind == "statistical"
     verifier = draw_again if drawn else _verifier(document.claim)
     with mp.workdps(DIGITS):
-        outcome = verifier(document)
+        outcome = _recomputed(verifier, document)
         failures = (*_broken(outcome), *_misstated(document, outcome), *_too_small(outcome))
         ratio = float(outcome.quantities["ratio"])
         summary = outcome.summary or f"{ratio:.6g} times the claimed bound"
-        return Verdict(claim=document.claim, failures=failures, ratio=ratio, summary=summary)
+        return Verdict(
+            claim=document.claim,
+            failures=failures,
+            ratio=ratio,
+            summary=summary,
+            reservations=(*_stricter(document), *outcome.reservations),
+        )
 
 
 def _verifier(claim: str) -> Verifier:
@@ -79,6 +95,21 @@ def _verifier(claim: str) -> Verifier:
         raise UnknownName("verifier", claim, known)
     found: Verifier = load_reference(f"entry point {claim} of {VERIFIERS}", known[claim].value)
     return found
+
+
+def _recomputed(verifier: Verifier, document: Document) -> Outcome:
+    try:
+        return verifier(document)
+    except ArithmeticError as error:  # exp of 1e290, a division by 0
+        raise DataError(f"{document.path}: cannot be computed ({shorten(str(error))})") from error
+
+
+def _stricter(document: Document) -> tuple[str, ...]:
+    """Return the factor by which a certificate asks more than what is claimed, if it does."""
+    factor = document.parameters.get("factor", 1)
+    if type(factor) in (int, float) and factor < 1:
+        return (f"factor {factor:g} makes it stricter",)
+    return ()
 
 
 def _broken(outcome: Outcome) -> list[str]:
@@ -104,13 +135,15 @@ def _misstated(document: Document, outcome: Outcome) -> list[str]:
             ("value", "limit"), pair, outcome.assumptions[name], strict=True
         ):
             failures += _disagreement(f"{name} ({word})", given, true)
+    made_up = document.quantities.keys() - outcome.quantities.keys()
+    failures += [f"{name}: is no quantity that is recomputed" for name in sorted(made_up)]
     for name, true in outcome.quantities.items():
         failures += _disagreement(name, document.number("quantities", name), true)
     return failures
 
 
 def _disagreement(name: str, given: float, true: Any) -> list[str]:
-    if abs(mpf(given) - true) <= AGREEMENT * max(1, abs(true)):
+    if mp.isfinite(true) and abs(mpf(given) - true) <= AGREEMENT * max(1, abs(true)):
         return []
     return [f"{name}: the file states {given:.10g}, recomputed {_shown(true)}"]
 

@@ -20,8 +20,12 @@ class Outcome:
         others.
     summary
         What was verified, for people; by default how often the ratio is the claimed bound.
+    reservations
+        What keeps it from refuting the claim as published, such as a constant that is not the
+        paper's. A ``factor`` below 1 is added by `dpaudit.verify.judge`.
     """
 
     assumptions: Mapping[str, tuple[Any, Any]]
     quantities: Mapping[str, Any]
     summary: str | None = None
+    reservations: tuple[str, ...] = ()

@@ -351,6 +351,17 @@ def test_bad_parameters_are_named(parameters, named):
         audited(**parameters)
 
 
+def test_penalties_that_do_not_grow_are_refused_in_words_that_tell():
+    with pytest.raises(InvalidArgument, match=r"^growth: got .*at least 1\.000001 for each of 3"):
+        audited(growth=(1.0, 1.0, 1.0))
+
+
+def test_how_finite_penalties_are_read_is_said():
+    notes = " ".join(audited(loss="linear", dual_step=1.0, iterations=60).result.notes)
+    assert "eta_i(t) < infinity for all t and i as printed" in notes
+    assert "part = bounded" in notes
+
+
 def test_data_is_refused():
     with pytest.raises(InvalidArgument, match=r"^data: "):
         theorem31_case(Settings(data="breast-cancer"), Theorem31Parameters())
