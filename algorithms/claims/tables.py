@@ -45,5 +45,11 @@ THEOREM_2 = Claim(
     published={
         "model": {"parameters": {"view": "model"}},
         "model across clients": {"parameters": {"view": "model", "joined": 40}},
+        # At the end of the range of epsilon mu grows with tau: no c_1 and c_2 are good for every tau.
+        "model, many steps": {
+            "epsilon": 200.0,
+            "trials": 2_000,
+            "parameters": {"view": "model", "iterations": 200},
+        },
     },
 )

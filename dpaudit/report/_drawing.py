@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.report.formatting import one_line
+from dpaudit.report.formatting import number, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,6 +82,14 @@ def picture(
     return _inline(text, label, prefix)
 
 
+def number_ticks(axis: Any) -> None:
+    """Label a linear axis in the notation of the report's numbers: no offset, no factor."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value, 6)))
+
+
 def plain_ticks(axis: Any) -> None:
     """Label the decades of a logarithmic axis as text, in the notation of the report's numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
@@ -93,7 +101,7 @@ def plain_ticks(axis: Any) -> None:
 
 def _power(value: float) -> str:
     exponent = round(math.log10(value))
-    return f"1e{exponent}" if exponent else "1"
+    return str(10**exponent) if 0 <= exponent <= 3 else f"1e{exponent}"
 
 
 def _export(figure: Figure) -> str:

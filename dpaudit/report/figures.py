@@ -1,4 +1,4 @@
-"""The pictures of a report, as SVG text: the three numbers, delta against epsilon, trade-off.
+"""The picture of one result's three numbers, as SVG text.
 
 Every function is pure: the same result gives the same bytes, and no state of matplotlib is left
 changed.
@@ -10,23 +10,22 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.errors import InvalidArgument
 from dpaudit.report._drawing import (
     CLAIMED,
     CLAIMED_MARK,
-    FAINT,
     INK,
     PROVED,
     PROVED_MARK,
+    number_ticks,
     picture,
 )
-from dpaudit.report.formatting import NO_UPPER, Numbers, label, numbers, value_of
+from dpaudit.report.formatting import NO_UPPER, Numbers, numbers, value_of
 from dpaudit.report.schema import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH = 5.6
+WIDTH, MARK, ALIKE = 5.6, 9, 0.005
 _ROWS = {"Claimed": 2, "Proved": 1, "Measured": 0}
 
 
@@ -55,45 +54,25 @@ def three_numbers(result: Result, *, prefix: str = "figure") -> str:
     )
 
 
-def overview(results: Sequence[Result], *, prefix: str = "overview") -> str:
-    """Return one picture of all results: every number divided by the claimed one.
-
-    A result whose claimed number is zero, infinite or missing has no such ratio; its row says so.
-
-    Raises
-    ------
-    InvalidArgument
-        If there are no results.
-    """
-    if not results:
-        raise InvalidArgument("results", results, "at least one result")
-    rows = "; ".join(f"{result.claim}: {result.verdict}" for result in results)
-    return picture(
-        lambda axes: _draw_overview(axes, results),
-        size=(WIDTH + 0.6, 1.2 + 0.55 * len(results)),
-        label=f"Proved and measured numbers, each divided by the claimed one. {rows}.",
-        prefix=prefix,
-    )
-
-
 def _draw_three(axes: Axes, result: Result, shown: Numbers) -> None:
     measured = result.measured
     claimed = value_of(result.claimed, result.kind)
     proved = value_of(result.proved, result.kind)
-    low, high = _limits([claimed, proved, measured.lower, measured.upper, measured.pair_ceiling])
+    low, high = limits([claimed, proved, measured.lower, measured.upper, measured.pair_ceiling])
     axes.set_xlim(low, high)
     axes.set_ylim(-0.6, 2.75)
     _shade_beyond(axes, claimed, high)
     _point(axes, "Claimed", claimed, shown.claimed, CLAIMED, CLAIMED_MARK)
     _point(axes, "Proved", proved, shown.proved, PROVED, PROVED_MARK)
-    _interval(axes, 0, measured.lower, measured.upper, high)
+    draw_interval(axes, 0, measured.lower, measured.upper)
     _note(axes, _middle(axes, measured.lower, measured.upper), 0, _measured_words(shown))
     if measured.pair_ceiling is not None and math.isfinite(measured.pair_ceiling):
         axes.plot([measured.pair_ceiling] * 2, [-0.35, 0.35], color=PROVED["color"], ls=":", lw=1.8)
     axes.set_yticks(list(_ROWS.values()), list(_ROWS))
-    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="y", length=0, pad=MARK)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(_unit_label(shown))
+    number_ticks(axes.xaxis)
 
 
 def _unit_label(shown: Numbers) -> str:
@@ -101,18 +80,20 @@ def _unit_label(shown: Numbers) -> str:
 
 
 def _measured_words(shown: Numbers) -> str:
-    if shown.upper is None:
-        return f"{shown.measured}, {NO_UPPER}"
-    return shown.measured
+    return f"{shown.measured}, {NO_UPPER}" if shown.open_ended else shown.measured
 
 
-def _limits(values: Sequence[float | None]) -> tuple[float, float]:
-    """Return the ends of an axis on which all finite values and their labels have room."""
+def limits(values: Sequence[float | None]) -> tuple[float, float]:
+    """Return the ends of an axis on which all finite values and their labels have room.
+
+    Values that nearly agree are drawn as one: a picture of their last digits would say nothing.
+    """
     finite = [value for value in values if value is not None and math.isfinite(value)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
     if 0 <= low < 0.5 * high:
         low = 0.0
-    room = 0.25 * (high - low) or 0.25 * abs(high) or 0.5
+    largest = max(abs(low), abs(high))
+    room = max(0.25 * (high - low), ALIKE * largest) if high > low else 0.25 * largest or 0.5
     return (low if low == 0 else low - room), high + room
 
 
@@ -137,31 +118,32 @@ def _point(
         return
     at = min(max(value, axes.get_xlim()[0]), axes.get_xlim()[1])
     shape = marker if math.isfinite(value) else ">" if value > 0 else "<"
-    axes.plot([at], [height], shape, color=look["color"], markersize=9, clip_on=False, zorder=4)
+    axes.plot([at], [height], shape, color=look["color"], markersize=MARK, clip_on=False, zorder=4)
     _note(axes, at, height, f"{text}", beside=True)
 
 
-def _interval(
-    axes: Axes, height: float, lower: float, upper: float | None, high: float, **look: Any
+def draw_interval(
+    axes: Axes, height: float, lower: float, upper: float | None, **look: Any
 ) -> None:
-    """Draw a certified interval; an open end becomes an arrow to the edge."""
-    left, edge = axes.get_xlim()[0], high
+    """Draw a certified interval; what no end is certified for is a thin line with an arrow."""
+    left, edge = axes.get_xlim()
     bounded = upper is not None and math.isfinite(upper)
-    start = max(lower, left) if math.isfinite(lower) else left if lower < 0 else edge
+    start = min(max(lower, left), edge)
     end = upper if upper is not None and bounded else edge
-    style: dict[str, Any] = {"color": INK, "linewidth": 4, "solid_capstyle": "butt"} | look
-    axes.plot([start, end], [height, height], **style, zorder=3)
-    ends = [start, end] if bounded else [start]
-    axes.plot(ends, [height] * len(ends), "|", color=INK, markersize=14, markeredgewidth=2.2)
+    style: dict[str, Any] = {"color": INK, "linewidth": 4 if bounded else 1.5} | look
+    axes.plot([start, end], [height, height], **style, solid_capstyle="butt", zorder=3)
+    ends = [place for place in (lower, upper) if place is not None and math.isfinite(place)]
+    shown = [place for place in ends if left <= place <= edge]
+    axes.plot(shown, [height] * len(shown), "|", color=INK, markersize=14, markeredgewidth=2.2)
     if not bounded:
-        axes.plot([edge], [height], ">", color=INK, markersize=9, clip_on=False)
+        axes.plot([edge], [height], ">", color=INK, markersize=MARK, clip_on=False)
 
 
 def _middle(axes: Axes, lower: float, upper: float | None) -> float:
     left, right = axes.get_xlim()
     end = upper if upper is not None and math.isfinite(upper) else right
-    start = lower if math.isfinite(lower) else left
-    return (max(start, left) + end) / 2
+    start = right if lower == math.inf else max(lower, left)
+    return (start + end) / 2
 
 
 def _note(axes: Axes, at: float, height: float, text: str, *, beside: bool = False) -> None:
@@ -173,7 +155,7 @@ def _note(axes: Axes, at: float, height: float, text: str, *, beside: bool = Fal
             ((-9, 0), "right", "center") if share > 0.5 else ((9, 0), "left", "center")
         )
     else:
-        side = "left" if share < 0.25 else "right" if share > 0.75 else "center"
+        side = "left" if share < 0.25 else "right" if share > 0.6 else "center"
         offset, base = (0, 9), "bottom"
     axes.annotate(
         text,
@@ -187,64 +169,3 @@ def _note(axes: Axes, at: float, height: float, text: str, *, beside: bool = Fal
         zorder=5,
         annotation_clip=False,
     )
-
-
-def _draw_overview(axes: Axes, results: Sequence[Result]) -> None:
-    rows = range(len(results) - 1, -1, -1)
-    low, high = _ratio_limits(results)
-    axes.set_xlim(low, high)
-    axes.set_ylim(-0.6, len(results) - 0.4)
-    axes.axvspan(1, high, color="#f6e3d6", zorder=0, linewidth=0)
-    axes.axvline(1, **CLAIMED, label="claimed")
-    for row, result in zip(rows, results, strict=True):
-        _ratio_row(axes, row, result, high)
-    axes.plot([], [], PROVED_MARK, color=PROVED["color"], label="proved")
-    axes.plot([], [], color=INK, linewidth=4, label="measured, certified")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-    names = [_name(index, result) for index, result in enumerate(results, start=1)]
-    axes.set_yticks(list(rows), names, parse_math=False)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
-    axes.set_xlabel("divided by the claimed number")
-
-
-def _ratio_row(axes: Axes, row: int, result: Result, high: float) -> None:
-    claimed = _divisor(result)
-    if claimed is None:
-        axes.text(axes.get_xlim()[0], row, "  no ratio", color=FAINT, style="italic", va="center")
-        return
-    lower, upper = result.measured.lower / claimed, result.measured.upper
-    _interval(axes, row - 0.17, lower, None if upper is None else upper / claimed, high)
-    proved = value_of(result.proved, result.kind)
-    if proved is not None and not math.isnan(proved):
-        shape = PROVED_MARK if math.isfinite(proved) else ">"
-        at = min(proved / claimed, high)
-        look: dict[str, Any] = {"color": PROVED["color"], "markersize": 8, "clip_on": False}
-        axes.plot([at], [row + 0.22], shape, **look, zorder=4)
-
-
-def _divisor(result: Result) -> float | None:
-    claimed = value_of(result.claimed, result.kind)
-    usable = claimed is not None and math.isfinite(claimed) and claimed > 0
-    return claimed if usable else None
-
-
-def _ratio_limits(results: Sequence[Result]) -> tuple[float, float]:
-    ratios = [1.0]
-    for result in results:
-        claimed = _divisor(result)
-        values = (
-            value_of(result.proved, result.kind),
-            result.measured.lower,
-            result.measured.upper,
-        )
-        if claimed is not None:
-            ratios += [value / claimed for value in values if value is not None]
-    low, high = _limits(ratios)
-    return max(0.0, low), high
-
-
-def _name(index: int, result: Result, width: int = 30) -> str:
-    name = label(result)
-    short = name if len(name) <= width else name[: width - 1] + "…"
-    return f"{index}. {short}\n{result.verdict}"

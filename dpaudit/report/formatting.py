@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
-from dpaudit.report.schema import Claimed, Proved, Result
+from dpaudit.report.schema import Claimed, Measured, Proved, Result
 
 NONE = "—"
-NO_UPPER = "no certified upper end"
+NO_UPPER, INFINITE = "no certified upper end", "∞"
 _UNITS = {"privacy": "ε", "sensitivity": "L2 sensitivity"}
 
 DIGITS, MOST_DIGITS = 4, 12
@@ -26,32 +26,59 @@ _BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
-    """The three numbers of a result, as text that is ready to be shown."""
+    """The three numbers of a result, as text that is ready to be shown.
+
+    ``quantity`` is the unit of a property, which no symbol stands for, and else None.
+    """
 
     unit: str
+    quantity: str | None
     claimed: str
     claimed_delta: str | None
     proved: str
     proved_delta: str | None
-    measured: str
     lower: str
     upper: str | None
     surety: str
+
+    @property
+    def measured(self) -> str:
+        """The measured interval, or its lower end in words."""
+        if self.upper is not None:
+            return f"[{self.lower}, {self.upper}]"
+        return f"at least {self.lower}" if self.open_ended else self.lower
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether the measured number might be larger than what is shown."""
+        return self.upper is None and self.lower != INFINITE
+
+    @property
+    def sign(self) -> str:
+        """What stands before a claimed or proved number in a table."""
+        return f"{self.unit} =" if self.quantity is None else "at most"
 
 
 def number(value: float | None, digits: int = DIGITS, rounding: str = ROUND_HALF_EVEN) -> str:
     """Return ``value`` with ``digits`` significant digits, without padding.
 
+    Digits before the point are kept up to a million.
+
     Examples
     --------
-    >>> number(1e-05), number(20.0), number(25.4412), number(float("inf")), number(None)
-    ('1e-5', '20', '25.44', '∞', '—')
+    >>> number(1e-05), number(25.4412), number(374494.11), number(float("inf")), number(None)
+    ('1e-5', '25.44', '374494', '∞', '—')
     """
     if value is None:
         return NONE
     if not math.isfinite(value):
-        return "not a number" if math.isnan(value) else "∞" if value > 0 else "-∞"
+        return "not a number" if math.isnan(value) else INFINITE if value > 0 else "-∞"
     return _plain(_rounded(value, digits, rounding))
+
+
+def _digits_shown(value: float, digits: int) -> int:
+    """Return at least ``digits``, and as many as stand before the point of a number below 1e6."""
+    return max(digits, len(str(int(abs(value))))) if 1 <= abs(value) < 1e6 else digits
 
 
 def count(value: int) -> str:
@@ -138,20 +165,34 @@ def numbers(result: Result) -> Numbers:
     """Return the three numbers of ``result`` with the digits that keep their order visible."""
     digits = _digits_to_tell_apart(result)
     measured = result.measured
-    certain = measured.confidence == 1
     lower = number(measured.lower, digits, ROUND_FLOOR)
     upper = None if measured.upper is None else number(measured.upper, digits, ROUND_CEILING)
+    unit = _UNITS.get(result.kind) or one_line(result.quantity or "value")
     return Numbers(
-        unit=_UNITS.get(result.kind) or result.quantity or "value",
+        unit=unit,
+        quantity=None if result.kind in _UNITS else unit,
         claimed=number(value_of(result.claimed, result.kind), digits),
         claimed_delta=_delta(result.claimed),
         proved=_proved(result, digits),
         proved_delta=_delta(result.proved),
-        measured=f"[{lower}, {upper}]" if upper is not None else f"at least {lower}",
         lower=lower,
         upper=upper,
-        surety="found by search" if certain else f"at {percent(measured.confidence)} confidence",
+        surety=surety(measured),
     )
+
+
+def searched(result: Result) -> bool:
+    """Return whether instances were evaluated one by one, and nothing was drawn."""
+    return result.measured.confidence == 1
+
+
+def surety(measured: Measured) -> str:
+    """Return how sure the measured number is: found by search, or at a confidence."""
+    if measured.confidence == 1:
+        return "found by search"
+    rate = 1 - measured.confidence
+    shown = percent(measured.confidence) if rate > 1e-5 else f"1 - {number(rate, 2)}"
+    return f"at {shown} confidence"
 
 
 def _proved(result: Result, digits: int) -> str:
@@ -184,7 +225,8 @@ def _order_kept(claimed: float, other: float, digits: int, rounding: str) -> boo
 
 def _rounded(value: float, digits: int, rounding: str) -> Decimal:
     # Through the decimal a person would write, so that 25.31 is not rounded down to 25.30.
-    return Context(prec=digits, rounding=rounding).create_decimal(f"{value:.{MOST_DIGITS}g}")
+    precision = _digits_shown(value, digits)
+    return Context(prec=precision, rounding=rounding).create_decimal(f"{value:.{MOST_DIGITS}g}")
 
 
 def _plain(value: Decimal) -> str:

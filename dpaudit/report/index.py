@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,44 +30,62 @@ def write_index(reports: Mapping[str, tuple[Report, Sequence[bool]]], folder: Pa
         If a file cannot be written.
     """
     page = folder / "index.html"
-    results = [
-        (name, result, numbers(result), has)
+    rows = [
+        Row(folder=name, place=place, result=result, shown=numbers(result), certified=has)
         for name, (report, certified) in reports.items()
-        for result, has in zip(report.results, certified, strict=True)
+        for place, (result, has) in enumerate(zip(report.results, certified, strict=True), start=1)
     ]
-    entries = [_entry(*row) for row in results]
     contents = {
-        page: render_index(results, html=True),
-        folder / "index.md": render_index(results, html=False),
-        folder / "index.json": json.dumps(entries, indent=2, allow_nan=False) + "\n",
+        page: render_index(rows, html=True),
+        folder / "index.md": render_index(rows, html=False),
+        folder / "index.json": json.dumps([_entry(row) for row in rows], indent=2, allow_nan=False)
+        + "\n",
     }
     write_files(folder, {path: text.encode("utf-8") for path, text in contents.items()})
     return page
 
 
-def render_index(results: list[tuple[str, Result, Numbers, bool]], *, html: bool) -> str:
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A line of the index: which folder, the place in that report, and what was found there."""
+
+    folder: str
+    place: int
+    result: Result
+    shown: Numbers
+    certified: bool
+
+
+def render_index(rows: Sequence[Row], *, html: bool) -> str:
     """Return the index as a page, or as Markdown."""
     name = "index.html.j2" if html else "index.md.j2"
-    refuted = sum(result.verdict == "refuted" for _, result, _, _ in results)
-    text = templates(html=html).get_template(name).render(results=results, refuted=refuted)
+    text = templates(html=html).get_template(name).render(rows=rows, outcome=_outcome(rows))
     return printable(text)
 
 
-def _entry(name: str, result: Result, shown: Numbers, certified: bool) -> dict[str, Any]:
+def _outcome(rows: Sequence[Row]) -> str:
+    refuted = sum(row.result.verdict == "refuted" for row in rows)
+    claims = len({row.result.claim for row in rows})
+    audited = "1 claim was" if claims == 1 else f"{claims} claims were"
+    return f"{refuted} of {len(rows)} audits refuted what they looked at; {audited} audited."
+
+
+def _entry(row: Row) -> dict[str, Any]:
+    result = row.result
     return {
         "claim": result.claim,
         "variant": result.variant,
         "label": label(result),
         "kind": result.kind,
         "verdict": result.verdict,
-        "unit": shown.unit,
+        "unit": row.shown.unit,
         "claimed": _number(value_of(result.claimed, result.kind)),
         "proved": _number(value_of(result.proved, result.kind)),
         "lower": _number(result.measured.lower),
         "upper": _number(result.measured.upper),
         "reason": result.reason,
-        "report": f"{name}/report.html",
-        "certificate": f"{name}/certificate.json" if certified else None,
+        "report": f"{row.folder}/report.html",
+        "certificate": f"{row.folder}/certificate.json" if row.certified else None,
         "rerun": result.rerun,
     }
 

@@ -16,6 +16,7 @@ from dpaudit.report.formatting import (
     one_line,
     percent,
     printable,
+    searched,
     setting,
 )
 from dpaudit.report.schema import Report, Result
@@ -95,6 +96,8 @@ def summary(report: Report) -> str:
     claims = "claim" if total == 1 else "claims"
     if total == 0:
         return "No claim was audited."
+    if any(result.variant is not None for result in report.results):
+        return f"{refuted or 'None'} of {total} audits refuted what they looked at."
     if refuted == 0:
         which = "The claim audited was" if total == 1 else f"None of the {total} {claims} was"
         return f"{which} {'not ' if total == 1 else ''}refuted."
@@ -121,9 +124,10 @@ def _figures(result: Result, index: int) -> dict[str, str]:
 
 
 def _overview(report: Report) -> str | None:
-    import dpaudit.report.figures as figures
+    import dpaudit.report.overview as overview
 
-    return figures.overview(report.results) if len(report.results) > 1 else None
+    ratios = any(overview.divisor(result) is not None for result in report.results)
+    return overview.overview(report.results) if ratios and len(report.results) > 1 else None
 
 
 @lru_cache(maxsize=2)
@@ -149,5 +153,6 @@ def templates(*, html: bool) -> Environment:
         "fenced": fenced,
     }
     environment.filters.update(filters)
-    environment.globals |= {"summary": summary, "none": NONE}
+    # Not "none": in a template that is the literal, whatever a global of that name holds.
+    environment.globals |= {"summary": summary, "nothing": NONE, "searched": searched}
     return environment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpaudit.report.formatting import NONE, label, numbers
+from dpaudit.report.formatting import NONE, label, numbers, one_line
 from dpaudit.report.schema import Result
 
 if TYPE_CHECKING:
@@ -30,7 +30,13 @@ def verdict_table(results: Sequence[Result]) -> Table:
     from rich.table import Table
 
     table = Table(title="Verdicts", title_justify="left", show_lines=True)
-    table.add_column("Claim", overflow="fold", max_width=30, no_wrap=_short(results))
+    table.add_column(
+        "Claim",
+        overflow="fold",
+        min_width=_least_width(results),
+        max_width=30,
+        no_wrap=_short(results),
+    )
     table.add_column("Claimed", overflow="fold", max_width=20)
     table.add_column("Proved", overflow="fold", max_width=20)
     table.add_column("Measured", max_width=24)
@@ -45,6 +51,11 @@ def verdict_table(results: Sequence[Result]) -> Table:
 def _short(results: Sequence[Result]) -> bool:
     """Return whether all names are short enough to stay whole on a narrow terminal."""
     return all(len(label(result)) <= 20 for result in results)
+
+
+def _least_width(results: Sequence[Result]) -> int:
+    """Return the width at which no claim's name is broken, up to 20 columns."""
+    return min(max((len(one_line(result.claim)) for result in results), default=0), 20)
 
 
 def _cells(result: Result) -> tuple[str, str, str, str]:

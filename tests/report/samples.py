@@ -197,6 +197,43 @@ def sensitivity(**changes: Any) -> Result:
     return result(**(fields | changes))
 
 
+def searched(**changes: Any) -> Result:
+    """A property that a search refuted: its bound is below 0."""
+    fields: dict[str, Any] = {
+        "claim": "hu2019-lemma4",
+        "kind": "property",
+        "quantity": "change of the augmented Lagrangian",
+        "verdict": "refuted",
+        "statement": "An iteration changes the augmented Lagrangian by at most its two terms.",
+        "reason": "Found by search: 0.0467 exceeds the claimed change -0.7533.",
+        "claimed": Claimed(value=-0.7533),
+        "proved": None,
+        "measured": Measured(
+            lower=0.0467, upper=None, confidence=1.0, estimator="search", upper_note="no upper end"
+        ),
+        "budget": [],
+        "self_checks": [],
+        "delta_curves": None,
+        "trade_off": None,
+        "counts": {"evaluated runs": 16_000},
+    }
+    return result(**(fields | changes))
+
+
+def no_finite_epsilon(**changes: Any) -> Result:
+    """A privacy claim that a search refuted at every epsilon."""
+    fields: dict[str, Any] = {
+        "verdict": "refuted",
+        "proved": None,
+        "measured": Measured(
+            lower=float("inf"), upper=None, confidence=1.0, estimator="search", upper_note="no end"
+        ),
+        "delta_curves": None,
+        "trade_off": None,
+    }
+    return result(**(fields | changes))
+
+
 def infinite(**changes: Any) -> Result:
     infinity = float("inf")
     fields: dict[str, Any] = {

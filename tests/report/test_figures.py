@@ -6,7 +6,8 @@ import pytest
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.report.curves import delta_against_epsilon, trade_off
-from dpaudit.report.figures import overview, three_numbers
+from dpaudit.report.figures import three_numbers
+from dpaudit.report.overview import divisor, overview
 from dpaudit.report.schema import Claimed, DeltaCurves, Measured, Proved, TradeOffCurves
 
 from . import samples
@@ -18,6 +19,8 @@ KINDS = {
     "open": samples.open_ended,
     "sensitivity": samples.sensitivity,
     "infinite": samples.infinite,
+    "no finite epsilon": samples.no_finite_epsilon,
+    "property": samples.searched,
     "hostile": samples.hostile,
 }
 
@@ -68,6 +71,37 @@ def test_overview_names_every_claim_and_what_has_no_ratio():
     assert "no ratio" in shown
     with pytest.raises(InvalidArgument, match="results"):
         overview([])
+
+
+def test_no_ratio_is_given_with_the_number_that_has_none():
+    results = [samples.searched(), samples.result()]
+    assert "no ratio (claimed: -0.7533)" in words(overview(results))
+    assert [divisor(result) for result in results] == [None, 1.0]
+
+
+def test_variants_of_one_claim_are_named_by_their_own_names():
+    names = ["a name that takes up more than the room beside the rows", "short"]
+    shown = words(overview([samples.result(variant=name) for name in names]))
+    assert "2. short" in shown
+    assert "1. a name that takes up more" in shown
+    assert "…" in shown
+
+
+def test_ratios_that_are_far_apart_share_a_logarithmic_axis():
+    far = samples.refuted(measured=Measured(lower=2e5, upper=None, confidence=1, estimator=""))
+    shown = words(overview([far, samples.result()]))
+    for tick in ("1", "10", "100", "1000", "1e4"):
+        assert f" {tick} |" in f"| {shown} |"
+
+
+def test_ticks_are_numbers_without_an_offset():
+    close = Measured(lower=-798.859, upper=None, confidence=1, estimator="")
+    shown = words(three_numbers(samples.searched(measured=close, claimed=Claimed(value=-798.852))))
+    assert "-802" in shown
+    assert "e2" not in shown
+    tiny = Measured(lower=-2.5e-6, upper=None, confidence=1, estimator="")
+    shown = words(three_numbers(samples.searched(measured=tiny, claimed=Claimed(value=0.0))))
+    assert "-2e-6" in shown
 
 
 def test_delta_curves_are_labelled():

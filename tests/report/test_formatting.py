@@ -26,6 +26,9 @@ from . import samples
         (123456789.0, "1.235e8"),
         (0.00012345, "0.0001234"),
         (-3.5, "-3.5"),
+        (-798.8523, "-798.9"),
+        (374494.11, "374494"),
+        (999999.4, "999999"),
         (math.inf, "∞"),
         (-math.inf, "-∞"),
         (math.nan, "not a number"),
@@ -76,6 +79,19 @@ def test_missing_upper_end_is_words():
     shown = numbers(samples.open_ended())
     assert shown.upper is None
     assert shown.measured == "at least 0.412"
+
+
+def test_an_infinite_lower_end_leaves_nothing_open():
+    shown = numbers(samples.no_finite_epsilon())
+    assert (shown.measured, shown.open_ended) == ("∞", False)
+
+
+def test_a_property_is_bounded_and_has_its_quantity_as_unit():
+    shown = numbers(samples.searched())
+    assert (shown.sign, shown.claimed) == ("at most", "-0.7533")
+    assert shown.unit == shown.quantity == "change of the augmented Lagrangian"
+    privacy = numbers(samples.result())
+    assert (privacy.sign, privacy.quantity) == ("ε =", None)
 
 
 def test_text_is_made_printable():

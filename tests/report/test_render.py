@@ -151,6 +151,38 @@ def test_infinities_and_empty_parts_are_drawn():
     assert "No claim was audited." in Page(render_html(samples.report())).text
 
 
+def test_a_property_found_by_search_is_told_as_one():
+    report = samples.report(samples.searched())
+    page, markdown = Page(render_html(report)), render_markdown(report)
+    for said in ("≤ -0.7533", "≥ 0.0467", "What the search evaluated", "What is looked at"):
+        assert said in page.text
+    assert "at most -0.7533 change of the augmented Lagrangian" in page.text
+    assert "at most -0.7533 (change of the augmented Lagrangian)" in markdown
+    for text in (page.text, markdown):
+        assert "found by search; no certified upper end" in text
+        assert "Transcripts" not in text
+        assert "None" not in text
+
+
+def test_an_infinite_lower_end_has_no_open_upper_end():
+    report = samples.report(samples.no_finite_epsilon())
+    for text in (Page(render_html(report)).text, render_markdown(report)):
+        assert "∞" in text
+        assert "at least ∞" not in text
+        assert "≥ ∞" not in text
+        assert "no certified upper end" not in text
+        assert "no end" not in text
+
+
+def test_variants_are_audits_of_one_claim():
+    variants = [samples.searched(), samples.searched(variant="corrected", verdict="not refuted")]
+    report = samples.report(*variants)
+    page = Page(render_html(report))
+    assert summary(report) == "1 of 2 audits refuted what they looked at."
+    assert "hu2019-lemma4 (corrected)" in page.text
+    assert "divided by the claimed" not in page.text  # no ratio to draw
+
+
 @pytest.mark.parametrize(
     ("verdicts", "sentence"),
     [

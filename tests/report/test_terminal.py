@@ -31,5 +31,11 @@ def test_markup_and_control_characters_have_no_effect():
     assert "\x1b" not in text
 
 
+def test_names_stay_whole_beside_their_variants():
+    text = shown(samples.searched(variant="a long variant of the claim"), width=80)
+    assert "hu2019-lemma4" in text
+    assert "at most" in text
+
+
 def test_verdict_stays_whole_on_a_narrow_terminal():
     assert "not refuted" in shown(samples.hostile(), width=80)
