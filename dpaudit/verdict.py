@@ -30,8 +30,12 @@ def reason(
     lower: float,
     verdict: Verdict,
     subject: str = "The certified lower bound",
+    *,
+    long: bool = False,
 ) -> str:
     """Return the verdict's reason in one sentence; the certified end is rounded down.
+
+    A ``long`` name of the quantity comes after its number.
 
     Examples
     --------
@@ -39,14 +43,14 @@ def reason(
     'The certified lower bound 20.0001 exceeds the claimed epsilon 20.'
     """
     claim = number(claimed)
+    stated = f"{claim}, the claimed {quantity}" if long else f"the claimed {quantity} {claim}"
     if verdict == "refuted":
-        shown = _shown_above(lower, claimed)
-        return f"{subject} {shown} exceeds the claimed {quantity} {claim}."
+        return f"{subject} {_shown_above(lower, claimed)} exceeds {stated}."
     shown = number(lower, rounding=ROUND_FLOOR)
     share = f"; it reaches {min(lower / claimed, 1):.1%} of the claim" if claimed > 0 else ""
     return (
-        f"{subject} {shown} does not exceed the claimed {quantity} "
-        f"{claim}{share}. This is not evidence that the claim holds."
+        f"{subject} {shown} does not exceed {stated}{share}. "
+        "This is not evidence that the claim holds."
     )
 
 

@@ -24,6 +24,8 @@ from dpaudit.refutation import maximise
 from dpaudit.sensitivity import Lemma
 from dpaudit.settings import WORST_CASE, Settings
 
+_WHY = "The proof takes ||(D'D)^-1|| for 1/d_m, which rows of norm 1 do not give."
+
 
 def lemma1_case(settings: Settings, parameters: Parameters) -> SearchCase:
     """Return the audit of Lemma 1: a search over designs, neighbours and states.
@@ -45,6 +47,7 @@ def lemma1_case(settings: Settings, parameters: Parameters) -> SearchCase:
             value=lemma.movement(instance),
             bound=lemma.claimed,
             instance=_words(lemma, instance),
+            because=_WHY if broken else None,
             minimal=smallest_instance(setting.bound, parameters.factor, settings.seed)
             if broken
             else None,

@@ -45,7 +45,7 @@ THEOREM_2 = Claim(
     published={
         "model": {"parameters": {"view": "model"}},
         "model across clients": {"parameters": {"view": "model", "joined": 40}},
-        # At the end of the range of epsilon mu grows with tau: no c_1 and c_2 are good for every tau.
+        # At the end of the range of epsilon mu grows with tau: no c_1 and c_2 suit every tau.
         "model, many steps": {
             "epsilon": 200.0,
             "trials": 2_000,

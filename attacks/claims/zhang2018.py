@@ -44,5 +44,5 @@ SECTION_6_2 = Claim(
     assumptions=_ASSUMPTIONS,
     prepare="attacks.claims.zhang2018_cases:section62_case",
     parameters="attacks.claims.zhang2018_parameters:Parameters",
-    published={"no noise": {"parameters": {"noise": False, "iterations": 2}}},
+    published={"no noise": {"parameters": {"noise": False, "iterations": 2, "runs": 50}}},
 )

@@ -30,6 +30,7 @@ from dpaudit.report.schema import (
 from dpaudit.settings import Settings
 from dpaudit.verdict import Verdict, judge, reason
 
+_NO_UPPER = "a search finds no upper end; a proved bound is one"
 _RATES = tuple(np.concatenate([np.geomspace(1e-6, 0.05, 40), np.linspace(0.06, 1, 48)]).tolist())
 
 
@@ -107,7 +108,7 @@ def search_result(
             confidence=attained.confidence,
             estimate=lower,
             estimator=_estimator(claim, case, attained),
-            upper_note="a search finds no upper end; a proved bound is one",
+            upper_note=_NO_UPPER if attained.confidence == 1 else "what is counted has none",
         ),
         trials=trials,
         seed=settings.seed,
@@ -130,7 +131,8 @@ def _search_reason(
 ) -> str:
     name = {"privacy": "epsilon", "sensitivity": "sensitivity"}.get(claim.kind, case.quantity)
     subject = "Found by search:" if attained.confidence == 1 else "Measured:"
-    sentence = reason(str(name), bound, lower, verdict, subject)
+    property_ = claim.kind == "property"
+    sentence = reason(str(name), bound, lower, verdict, subject, long=property_)
     return sentence if attained.because is None else f"{sentence} {attained.because}"
 
 

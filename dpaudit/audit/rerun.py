@@ -28,7 +28,7 @@ def statistical_certificate(result: Result, settings: Settings) -> Certificate |
         source=result.source,
         relation=result.relation,
         parameters={"confidence": result.measured.confidence},
-        instance={"settings": asdict(settings) | {"trials": result.trials}},
+        instance={"settings": asdict(settings)},
         quantities=quantities_of(result),
         search={"seed": settings.seed, "trials": result.trials},
         kind="statistical",

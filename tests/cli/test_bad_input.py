@@ -20,7 +20,7 @@ def check_refused(ran, *words):
     ("arguments", "words"),
     [
         (["nope"], ["claim", "'nope'", THEOREM_6]),
-        (["huang2020-theorem"], ["did you mean 'huang2020-theorem6'"]),
+        (["huang2020-theorem66"], ["did you mean 'huang2020-theorem6'"]),
         ([THEOREM_6, "--delta", "1.5"], ["delta: got 1.5", "[0, 1)"]),
         ([THEOREM_6, "--delta", "0"], ["delta: got 0.0", "(0, 1)"]),
         ([THEOREM_6, "--delta", "many"], ["--delta: got 'many'", "a number"]),

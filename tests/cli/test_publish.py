@@ -151,16 +151,18 @@ def test_either_names_or_all(dpaudit, targets):
 
 
 BROKEN = ("--estimator", "event", "--trials", "2000", "--seed", "3", "--set", "c0=0.05")
+LOGISTIC = ("--set", "loss=logistic")  # no certificate of its own: its shifts depend on the iterate
 
 
 def test_a_refutation_by_drawing_is_drawn_again(dpaudit, tmp_path):
     """The event bound has no certificate of its own: seed and counts are, and are compared."""
-    ran = dpaudit("audit", "huang2020-theorem6", *BROKEN, "--out", str(tmp_path))
+    ran = dpaudit("audit", "huang2020-theorem6", *BROKEN, *LOGISTIC, "--out", str(tmp_path))
     assert ran.status == 1
     path = tmp_path / "certificate.json"
     ran = dpaudit("verify", str(path))
     assert ran.status == 0
-    assert "huang2020-theorem6: verified, drawn again: at least" in ran.out
+    assert "huang2020-theorem6: verified, " in ran.out
+    assert "drawn again" in ran.out
 
     content = json.loads(path.read_text())
     name = next(name for name in content["quantities"] if name.startswith("count: event"))

@@ -1,0 +1,104 @@
+"""The published audits: complete, consistent, and every certificate in them verified."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+import dpaudit.registry as registry
+from dpaudit.publish import published_settings
+from dpaudit.report import read_report
+from dpaudit.report.formatting import label, value_of
+from dpaudit.verify import read, verify
+
+REPORTS = Path(__file__).parents[2] / "reports"
+AGAIN = "run: dpaudit audit --all --out reports"
+CLAIMS = sorted(registry.claims())
+NAMES = {name: list(published_settings(registry.claim(name), {})) for name in CLAIMS}
+
+
+@pytest.fixture(scope="session")
+def folder() -> Path:
+    return REPORTS
+
+
+@pytest.fixture(scope="session")
+def index(folder) -> list[dict[str, Any]]:
+    path = folder / "index.json"
+    assert path.is_file(), f"{path} is missing; {AGAIN}"
+    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return rows
+
+
+def rows_of(index, name):
+    return [row for row in index if row["claim"] == name]
+
+
+def as_written(value):
+    """Return a number as the index writes it: infinities are words."""
+    return {float("inf"): "Infinity", float("-inf"): "-Infinity"}.get(value, value)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_every_installed_claim_and_variant_is_published(name, index):
+    variants = [variant for variant, _ in NAMES[name]]
+    assert [row["variant"] for row in rows_of(index, name)] == variants, AGAIN
+
+
+def test_nothing_else_is_published(folder, index):
+    assert {row["claim"] for row in index} == set(CLAIMS)
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == set(CLAIMS)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_rows_agree_with_the_report_and_the_claim(name, folder, index):
+    report = read_report(folder / name / "report.json")
+    for row, result in zip(rows_of(index, name), report.results, strict=True):
+        assert (result.claim, result.variant) == (name, row["variant"])
+        assert result.statement == registry.claim(name).statement, AGAIN
+        for part in ("verdict", "reason", "kind", "rerun"):
+            assert row[part] == getattr(result, part)
+        assert row["label"] == label(result)
+        assert row["claimed"] == as_written(value_of(result.claimed, result.kind))
+        assert row["proved"] == as_written(value_of(result.proved, result.kind))
+        assert row["lower"] == as_written(result.measured.lower)
+        assert row["upper"] == as_written(result.measured.upper)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_a_certificate_stands_behind_every_refutation_and_nothing_else(name, folder, index):
+    rows = rows_of(index, name)
+    assert rows, AGAIN
+    linked = [row["certificate"] for row in rows if row["certificate"] is not None]
+    assert len(linked) == sum(row["verdict"] == "refuted" for row in rows)
+    assert all(row["verdict"] == "refuted" for row in rows if row["certificate"] is not None)
+    path = folder / name / "certificate.json"
+    assert {folder / link for link in linked} == ({path} if path.exists() else set())
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_every_certificate_is_verified(name, folder, index):
+    refuted = sum(row["verdict"] == "refuted" for row in rows_of(index, name))
+    path = folder / name / "certificate.json"
+    documents = read(path) if refuted else ()
+    assert len(documents) == refuted
+    for document in documents:
+        verdict = verify(document)
+        assert (verdict.claim, verdict.failures) == (name, ())
+
+
+def test_links_of_the_index_lead_somewhere(folder):
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    markdown = (folder / "index.md").read_text(encoding="utf-8")
+    links = re.findall(r'href="([^"]+)"', page) + re.findall(r"\]\(([^)\s]+)\)", markdown)
+    assert len(links) >= 2 * len(CLAIMS)
+    for link in links:
+        path, _, anchor = unquote(link).partition("#")
+        target = folder / path
+        assert target.is_file(), link
+        assert not anchor or f'id="{anchor}"' in target.read_text(encoding="utf-8"), link

@@ -1,0 +1,192 @@
+"""True variants of every installed claim stand, and what is false beside them is refuted.
+
+Each family is one claim: settings for which it holds, by a proof or with room to spare, and next to
+them the published bound where it is false, or half of one that is attained. The fast suite spends
+few trials; the slow one what the published audits spend, on seeds of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import dpaudit.registry as registry
+from dpaudit.audit import audit_claim
+from dpaudit.settings import Settings
+
+SEEDS, SLOW_SEEDS = (0, 1), (2, 3, 4)
+Asked = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """The trials and seeds of the fast suite, and settings of both kinds."""
+
+    trials: int
+    true: tuple[Asked, ...]
+    false: tuple[Asked, ...]
+    seeds: tuple[int, ...] = SEEDS
+
+
+def given(*, epsilon: float = 1.0, delta: float = 1e-5, **parameters: Any) -> Asked:
+    return {"epsilon": epsilon, "delta": delta, "parameters": parameters}
+
+
+FIRST = {"earliest": 1, "iterations": 1, "start": "zero", "loss": "squared", "penalty": 10.0}
+SMALL = {"parties": 2, "penalty": 2.0, "start": "any"}  # (M - 1) rho / 2 is 1
+NOISELESS = {"noise": "none", "iterations": 100}
+CORRECTED = {"sensitivity": "corrected", "features": 16, "budget": 1_000}
+SHORT = {"nodes": 2, "iterations": 2, "inner_steps": 2}
+BASIC = {"c0": 10**0.5, "factor": 10.0}  # t epsilon and t delta, for t = 10
+ONE_STEP = {"nodes": 1, "iterations": 1}
+SPREAD = {"view": "model", "joined": 40}
+GROWING = {"nodes": 2, "loss": "linear", "dual_step": 1.0}
+FEW = {"iterations": 100, "records": 20, "loss_weight": 20.0}
+OPEN = {"noise": False, "iterations": 2}
+
+FAMILIES = {
+    "hu2019-lemma2": Family(
+        trials=2_000,
+        true=(given(), given(part="identity"), given(loss="logistic"), given(factor=2.0)),
+        false=(given(factor=0.5), given(**FIRST)),
+    ),
+    "hu2019-lemma4": Family(
+        trials=2_000,
+        true=(given(version="corrected", start="any"), given(**SMALL), given(**SMALL, factor=2.0)),
+        false=(given(start="any"), given(version="with-penalty")),
+    ),
+    "hu2020-assumption1": Family(
+        trials=100,
+        true=(given(**NOISELESS, factor=150.0), given(**NOISELESS, bound=300.0)),
+        false=(given(**NOISELESS, factor=75.0), given(**NOISELESS)),
+    ),
+    "hu2020-corollary1": Family(
+        trials=1_000,
+        true=(given(), given(factor=2.0), given(epsilon=0.5)),
+        false=(given(factor=0.5),),
+    ),
+    "hu2020-lemma1": Family(
+        trials=1_000,
+        true=(given(features=2), given(features=8, factor=3.0), given(factor=6.0)),
+        false=(given(features=8), given(factor=3.0)),
+    ),
+    "hu2020-theorem1": Family(
+        trials=300,
+        true=(given(**CORRECTED), given(features=16, factor=12.0, budget=1_000)),
+        false=(given(**CORRECTED, factor=0.45), given(features=16, budget=1_000)),
+        seeds=(0,),
+    ),
+    "huang2020-broadcast": Family(
+        trials=500,
+        true=(given(**SHORT), given(nodes=2, iterations=2, inner_steps=10)),
+        false=(given(**SHORT, factor=0.5),),
+        seeds=(0,),
+    ),
+    "huang2020-lemma5": Family(
+        trials=500,
+        true=(given(), given(factor=2.0), given(penalty=1.0)),
+        false=(given(factor=0.5), given(penalty=1.0, factor=0.9)),
+    ),
+    "huang2020-theorem4": Family(
+        trials=2_000,
+        true=(given(**BASIC), given(epsilon=0.5, algorithms="gaussian")),
+        false=(given(**{**BASIC, "factor": 5.0}), given(), given(c0=100.0)),
+    ),
+    "huang2020-theorem6": Family(
+        trials=500,
+        true=(given(**SHORT), given(epsilon=8.0, **SHORT), given(epsilon=20.0, factor=1.3)),
+        false=(given(**SHORT, factor=0.5), given(epsilon=20.0, **SHORT)),
+        seeds=(0,),
+    ),
+    "huang2020-theorem7": Family(
+        trials=2_000,
+        true=(given(lipschitz="node"), given(nodes=1), given(**ONE_STEP)),
+        false=(given(), given(**ONE_STEP, factor=0.5)),
+    ),
+    "tables-theorem1": Family(
+        trials=1_000,
+        true=(given(), given(noise=2.0), given(encoding="sign"), given(encoding="unit-l1")),
+        false=(given(factor=0.5), given(encoding="sign", factor=0.5)),
+    ),
+    "tables-theorem2": Family(
+        trials=500,
+        true=(given(view="model"), given(**SPREAD, factor=30.0)),
+        false=(given(view="model", factor=0.4), given(**SPREAD), given()),
+        seeds=(0,),
+    ),
+    "zhang2018-appendixE": Family(
+        trials=1_000,
+        true=(given(**FEW),),
+        false=(given(**FEW, participates=False), given(**FEW, factor=0.2)),
+        seeds=(0,),
+    ),
+    "zhang2018-section62": Family(
+        trials=100,
+        true=(given(**OPEN, participates=False), given(**OPEN, participates=False, factor=2.0)),
+        false=(given(**OPEN), given(**OPEN, factor=2.0)),
+    ),
+    "zhang2018-theorem31": Family(
+        trials=500,
+        true=(given(part="inequality", penalties="shared"), given(part="bounded")),
+        false=(given(part="inequality"), given(**GROWING)),
+    ),
+    "zhang2018-theorem32": Family(
+        trials=1_000,
+        true=(given(rate="proved"), given(rate="proved", nodes=2), given(factor=4.0)),
+        false=(given(rate="proved", factor=0.5), given(), given(nodes=2)),
+    ),
+    "zhang2018-theorem41": Family(
+        trials=2_000,
+        true=(given(), given(noise_rate=30.0), given(start="zero")),
+        false=(given(factor=0.5), given(noise_rate=30.0, factor=0.9)),
+    ),
+}
+
+
+def cases(kind: str, seeds: tuple[int, ...] | None = None) -> list[Any]:
+    """Return a claim, settings and a seed for each case of one kind."""
+    return [
+        pytest.param(name, asked, seed, id=f"{name}-{number}-{seed}")
+        for name, family in FAMILIES.items()
+        for number, asked in enumerate(getattr(family, kind), start=1)
+        for seed in seeds or family.seeds
+    ]
+
+
+def verdict(name: str, asked: Asked, seed: int, trials: int | None = None) -> tuple[str, str]:
+    result = audit_claim(name, Settings(**asked, seed=seed, trials=trials))
+    return result.verdict, result.reason
+
+
+def test_every_installed_claim_has_a_true_variant_and_a_control():
+    assert set(FAMILIES) == set(registry.claims())
+    assert all(family.true and family.false for family in FAMILIES.values())
+    assert sum(len(family.true) for family in FAMILIES.values()) >= 20
+
+
+@pytest.mark.parametrize(("name", "asked", "seed"), cases("true"))
+def test_a_true_variant_is_not_refuted(name, asked, seed):
+    found, reason = verdict(name, asked, seed, FAMILIES[name].trials)
+    assert found == "not refuted", reason
+
+
+@pytest.mark.parametrize(("name", "asked", "seed"), cases("false"))
+def test_the_false_bound_beside_it_is_refuted(name, asked, seed):
+    found, reason = verdict(name, asked, seed, FAMILIES[name].trials)
+    assert found == "refuted", reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "asked", "seed"), cases("true", SLOW_SEEDS))
+def test_a_true_variant_is_not_refuted_by_a_full_audit(name, asked, seed):
+    found, reason = verdict(name, asked, seed)
+    assert found == "not refuted", reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "asked", "seed"), cases("false", SLOW_SEEDS))
+def test_the_false_bound_beside_it_is_refuted_by_a_full_audit(name, asked, seed):
+    found, reason = verdict(name, asked, seed)
+    assert found == "refuted", reason
