@@ -1,0 +1,102 @@
+r"""What an attacker makes of one transcript of multi-step DP-ADMM, canary by canary.
+
+| score               | sees                               | knows besides the canaries          |
+|---------------------|------------------------------------|-------------------------------------|
+| `Likelihood`        | every inner model, ``(t l, n, d)`` | the algorithm and all other records |
+| `Likelihood.coarse` | every broadcast, ``(t, n, d)``     | the same                            |
+| `Margin`            | the final models, ``(n, d)``       | nothing: margin or loss alone       |
+
+Step t of node i is ``mean - unit g + noise``, where the mean is what all other records do, g sums
+``l'(x'w) x`` over the node's canaries or partners x, ``unit = 1 / (curvature m_i)`` and the noise
+has standard deviation ``2 c_1 sigma unit`` (`algorithms.multistep`, Lemma 5). A coin moves the step
+along the difference of its two sides. `Likelihood` adds up over the steps the inner product of that
+difference with what is left of the step when the mean and the middle of every other coin are taken
+away: for orthogonal canaries at one node that is the log-likelihood ratio of the two sides of a
+coin, otherwise it is a score like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.multistep import MultiStepADMM
+from attacks.canaries_records import Canaries
+from dpaudit.datasets.dataset import Dataset
+from dpaudit.errors import InvalidArgument, Shown
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """The inner product of every step with how a coin would move it.
+
+    Parameters
+    ----------
+    algorithm
+        What was run.
+    dataset
+        All records but the canaries.
+    """
+
+    algorithm: MultiStepADMM
+    dataset: Dataset
+
+    @classmethod
+    def coarse(cls, algorithm: MultiStepADMM, dataset: Dataset) -> Likelihood:
+        """Return the score for broadcasts: it takes each for the only inner step."""
+        return cls(replace(algorithm, inner_steps=1), dataset)
+
+    def __call__(self, transcript: Array, canaries: Canaries) -> Array:
+        """Return the scores, shape ``(m,)``.
+
+        Raises
+        ------
+        InvalidArgument
+            The transcript does not have one entry a step.
+        """
+        algorithm, others = self.algorithm, canaries.remove(self.dataset)
+        if len(transcript) != algorithm.steps:
+            given = Shown(f"{len(transcript)} steps")
+            raise InvalidArgument("transcript", given, f"{algorithm.steps}: another view's score?")
+        factor = 2 * algorithm.loss.lipschitz * algorithm.noise_multiplier
+        state, scores = algorithm.start(others, 1), np.zeros(len(canaries))
+        for output in transcript:
+            step = algorithm.step(state, others)
+            left = (output - step.mean[0]) * factor / step.scale
+            scores += self._aligned(left, state.inner[0], canaries)
+            state = algorithm.advance(state, output[None])
+        return scores / factor**2
+
+    def _aligned(self, left: Array, models: Array, canaries: Canaries) -> Array:
+        """Return what one step says; ``left`` is in units of a slope, shape ``(n, d)``."""
+        with_canary, without = (self._pushes(side, models, canaries) for side in canaries.sides)
+        middle = np.zeros_like(left)
+        np.add.at(middle, canaries.nodes, (with_canary + without) / 2)
+        rest = (left - middle)[canaries.nodes]
+        aligned: Array = np.einsum("md,md->m", rest, with_canary - without)
+        return aligned
+
+    def _pushes(self, side: Array, models: Array, canaries: Canaries) -> Array:
+        """Return ``-l'(x'w) x`` of signed records x at the models of their nodes, ``(m, d)``."""
+        margins = np.einsum("md,md->m", side, models[canaries.nodes])
+        pushes: Array = -self.algorithm.loss.slope(margins)[:, None] * side
+        return pushes
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A canary's margin under its node's last model, less that under all nodes' mean.
+
+    The loss falls with the margin, so its order is that of a loss threshold.
+    """
+
+    def __call__(self, transcript: Array, canaries: Canaries) -> Array:
+        """Return the scores of transcripts ``(..., n, d)`` whose last models count, ``(m,)``."""
+        models = transcript.reshape(-1, *transcript.shape[-2:])[-1]
+        signed, _ = canaries.sides
+        own: Array = np.einsum("md,md->m", signed, (models - models.mean(axis=0))[canaries.nodes])
+        return own
