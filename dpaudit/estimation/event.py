@@ -21,7 +21,7 @@ from dpaudit.estimation.likelihood import distance, likelihood_bound
 Array = NDArray[np.float64]
 
 _SELECTION = 1e-4
-_CANDIDATES = 2000
+_CANDIDATES = 400
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,7 @@ def choose_event(scores_p: Array, scores_q: Array, delta: float) -> Event:
 def _best_threshold(favoured: Array, other: Array, delta: float) -> tuple[float, float]:
     """Return the threshold whose event ``score >= threshold`` promises most, and how much."""
     candidates = np.unique(np.concatenate([favoured, other]))
-    if len(candidates) > _CANDIDATES:
-        kept = np.linspace(0, len(candidates) - 1, _CANDIDATES).round().astype(np.int64)
-        candidates = candidates[kept]
+    candidates = candidates[_kept(len(candidates))]
     rates = _share_above(favoured, candidates), _share_above(other, candidates)
     sizes = len(favoured), len(other)
     promised = likelihood_bound(*rates, *sizes, delta, exponent(_SELECTION))
@@ -100,6 +98,15 @@ def _best_threshold(favoured: Array, other: Array, delta: float) -> tuple[float,
         return float(candidates[best]), 0.0
     best = int(np.argmax(promised))
     return float(candidates[best]), float(promised[best])
+
+
+def _kept(size: int) -> NDArray[np.int64]:
+    """Return which of so many ordered candidates are tried: more towards both ends."""
+    if size <= _CANDIDATES:
+        return np.arange(size)
+    ends = np.geomspace(1, size / 2, _CANDIDATES // 4).round().astype(np.int64) - 1
+    middle = np.linspace(0, size - 1, _CANDIDATES // 2).round().astype(np.int64)
+    return np.unique(np.concatenate([ends, size - 1 - ends, middle]))
 
 
 def event_bound(

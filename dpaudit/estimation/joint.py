@@ -27,10 +27,12 @@ least ``-ln(alpha^(-1/(2n)) - 1)``, about ``ln(2n / 3)`` at 95%, which no test o
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import betainc, gammaln, ndtri, xlog1py, xlogy
 from statsmodels.stats.proportion import proportion_confint
 
@@ -45,11 +47,10 @@ _CELLS = 24
 _STRIDE = 4  # of the cells' edges, where the peak is looked for first
 _NUISANCE = 0.02  # share of the error probability that goes to the interval for q
 _ROUNDS = 40
-_MOST_CELLS = 4000
+_MOST_CELLS = 400
 _TIE = 1e-7  # of the distance: outcomes this near to the observed one count as extreme
 _LEFT_OUT = 1e-6  # of alpha: the tails of a count that are added whole instead of summed over
-_STEPS = 40
-_CAUTION = (1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3)
+_FINER = 1.02  # of the nats: a hundredth of a standard error more
 
 
 def exponent(alpha: float) -> float:
@@ -98,17 +99,21 @@ def joint_lower_bound(
     check.delta("delta", delta)
     check.probability("alpha", alpha)
     test = _Test.of(hits, other_hits, trials, other_trials, delta, alpha)
-    if test is None or not test.excludes(0.0):
+    if test is None or test.log_peak(0.0) > 0:
         return 0.0
-    low, high = 0.0, 1.0
-    while test.may_exclude(high) and high < 1e3:
-        low, high = high, 2 * high
-    for _ in range(_STEPS):
-        if high - low <= 1e-4 * max(low, 1e-3):
-            break
-        middle = (low + high) / 2
-        low, high = (middle, high) if test.may_exclude(middle) else (low, middle)
-    return next((e for e in (low * (1 - step) for step in _CAUTION) if test.excludes(e)), 0.0)
+    return next((e for e in test.below(_crossing(test)) if test.excludes(e)), 0.0)
+
+
+def _crossing(test: _Test) -> float:
+    """Return about where the p-value reaches alpha: near the likelihood bound."""
+    low = high = test.observed
+    step = 16 * test.resolution
+    while low > 0 and test.log_peak(low) > 0:
+        low, step = max(0.0, low - step), 2 * step
+    step = 16 * test.resolution
+    while test.log_peak(high) <= 0:
+        high, step = high + step, 2 * step
+    return float(brentq(test.log_peak, low, high, xtol=test.resolution / 4))
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,8 @@ class _Test:
     least: Counts
     edges: Array
     reach: float  # standard deviations of a count that are summed over
+    observed: float  # the likelihood bound
+    resolution: float  # in epsilon: about a hundredth of a standard error
 
     @classmethod
     def of(
@@ -139,20 +146,42 @@ class _Test:
         ends = (_window(other_trials, float(q), reach) for q in (edges[0], edges[-1]))
         (first, _), (_, last) = ends
         y, nats = np.arange(first, last + 1), exponent(alpha)
-        least = _region((hits, other_hits), trials, other_trials, delta, nats, y)
-        if least is None:
+        rates, sizes = (hits / trials, other_hits / other_trials), (trials, other_trials)
+        levels = np.array([1.0, _FINER]) * nats
+        observed, finer = likelihood_bound(*rates, *sizes, delta, levels).tolist()
+        if observed == 0:
             return None
-        return cls(trials, other_trials, delta, alpha - beta, first, least, edges, reach)
+        least = _region((hits, other_hits), *sizes, delta, observed, y)
+        resolution = max(observed - finer, 1e-7)
+        return cls(
+            trials,
+            other_trials,
+            delta,
+            alpha - beta,
+            first,
+            least,
+            edges,
+            reach,
+            observed,
+            resolution,
+        )
 
-    def may_exclude(self, epsilon: float) -> bool:
-        """Return whether no point that is tried is above alpha; a hint, not a proof."""
-        grid, peak = self.edges[::_STRIDE], 0.0
+    def below(self, epsilon: float) -> Iterator[float]:
+        """Yield candidates from a little below epsilon down, ever more cautious."""
+        step = self.resolution
+        while step < epsilon:
+            yield epsilon - step
+            step *= 2
+
+    def log_peak(self, epsilon: float) -> float:
+        """Return the logarithm of the largest tail found over alpha: above 0 excludes nothing."""
+        grid, peak = self.edges[::_STRIDE], 1e-300
         for _ in range(3):
             values = self.tail(boundary(grid, epsilon, self.delta), grid)
             at = int(np.argmax(values))
             peak = max(peak, float(values[at]))
             grid = np.linspace(grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)], 9)
-        return peak <= self.alpha
+        return math.log(peak / self.alpha)
 
     def excludes(self, epsilon: float) -> bool:
         """Return whether the p-value at epsilon is at most alpha, proved on every cell."""
@@ -192,15 +221,16 @@ def _window(m: int, q: float, reach: float) -> tuple[int, int]:
 
 
 def _region(
-    counts: tuple[int, int], n: int, m: int, delta: float, nats: float, y: Counts
-) -> Counts | None:
-    """Return the fewest extreme hits beside each number ``y`` of other hits."""
+    counts: tuple[int, int], n: int, m: int, delta: float, observed: float, y: Counts
+) -> Counts:
+    """Return the fewest extreme hits beside each number ``y`` of other hits.
+
+    Outcomes are extreme whose distance at ``observed``, the likelihood bound of these counts, is at
+    least theirs.
+    """
     hits, other_hits = counts
-    observed = float(likelihood_bound(hits / n, other_hits / m, n, m, delta, nats))
-    if observed == 0:
-        return None
     here = distance(hits / n, other_hits / m, n, m, observed, delta)
-    level = min(nats, float(here)) * (1 - _TIE)
+    level = float(here) * (1 - _TIE)
     low, high = np.full(len(y), -1), np.full(len(y), n + 1)
     while (high - low > 1).any():
         middle = np.maximum((low + high) // 2, 0)

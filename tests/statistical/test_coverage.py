@@ -316,7 +316,9 @@ def event_misses(scores, delta, exact, repetitions, alpha=ALPHA, forget=False):
     return missed
 
 
-@pytest.mark.parametrize("repetitions", [300, pytest.param(3000, marks=full_size)])
+# The error of the joint test is enumerated exactly in tests/estimation/test_joint.py; this is the
+# whole path, with events chosen from scores.
+@pytest.mark.parametrize("repetitions", [100, pytest.param(3000, marks=full_size)])
 @pytest.mark.parametrize(("scores", "delta", "exact"), EVENTS)
 def test_the_event_bound_covers_the_truth(scores, delta, exact, repetitions):
     assert event_misses(scores, delta, exact, repetitions) <= allowed(repetitions)

@@ -1,0 +1,161 @@
+"""Laws of finitely many outcomes, and one-dimensional integrals of products of exponentials."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.neighbours import Pair
+
+Array = NDArray[np.float64]
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+_REACH = 45.0  # beyond, less than e^-45 of the mass
+_PIECE = 2.0  # on a piece the logarithm of an integrand changes by about so much
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteLaw:
+    """Outcomes, shape ``(K, ...)``, and their probabilities, shape ``(K,)``."""
+
+    outcomes: Array
+    probabilities: Array
+
+    def indices(self, transcripts: Array) -> NDArray[np.intp]:
+        """Return which outcome every transcript is, shape ``(R,)``.
+
+        Examples
+        --------
+        >>> law = FiniteLaw(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0.5, 0.5]))
+        >>> law.indices(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]))
+        array([1, 0, 1])
+        """
+        count = len(self.probabilities)
+        rows = np.concatenate([self.outcomes, transcripts])
+        _, found = np.unique(rows.reshape(len(rows), -1), axis=0, return_inverse=True)
+        found = found.ravel()
+        names = np.empty(int(found.max()) + 1, dtype=np.intp)
+        names[found[:count]] = np.arange(count)
+        return names[found[count:]]
+
+
+class HasFiniteLaw(Hashable, Protocol):
+    """A mechanism of finitely many outcomes, the same on every dataset."""
+
+    def law(self, dataset: Array) -> FiniteLaw:
+        """Return the exact law of a transcript."""
+        ...
+
+    def pair(self) -> Pair[Array]:
+        """Return the worst pair of inputs."""
+        ...
+
+
+@lru_cache(maxsize=64)
+def losses(mechanism: HasFiniteLaw) -> tuple[FiniteLaw, Array]:
+    """Return the law on the pair's dataset, and ``log p/q`` of every outcome (0 for one not seen).
+
+    Cached: a score needs them for every block of transcripts.
+    """
+    pair = mechanism.pair()
+    law, other = mechanism.law(pair.dataset), mechanism.law(pair.neighbour)
+    p, q = law.probabilities, other.probabilities
+    with np.errstate(divide="ignore", invalid="ignore"):
+        loss = np.where((p == 0) & (q == 0), 0.0, np.log(p) - np.log(q))
+    loss.flags.writeable = False
+    return law, loss
+
+
+def best_event(mechanism: HasFiniteLaw) -> float:
+    """Return the pair's exact epsilon at delta 0: the largest loss of an outcome."""
+    _, loss = losses(mechanism)
+    return float(np.abs(loss).max())
+
+
+def log_ratio(mechanism: HasFiniteLaw, transcripts: Array) -> Array:
+    """Return ``log p/q`` of transcripts, shape ``(R,)``."""
+    law, loss = losses(mechanism)
+    return np.asarray(loss[law.indices(transcripts)])
+
+
+def laplace_cdf(x: Any, rate: float) -> Array:
+    """Return ``P(noise < x)`` for Laplace noise of scale ``1/rate``; an infinite rate is no noise.
+
+    The lower tail keeps its digits, so the upper one is best asked for as that of ``-x``.
+
+    Examples
+    --------
+    >>> laplace_cdf(np.array([0.0, -2.0]), 1.0).round(4)
+    array([0.5   , 0.0677])
+    """
+    x = np.asarray(x, dtype=np.float64)
+    if math.isinf(rate):
+        return np.asarray(np.heaviside(x, 0.5))
+    tail = np.exp(-rate * np.abs(x)) / 2
+    return np.asarray(np.where(x < 0, tail, 1 - tail))
+
+
+def laplace_density(x: Any, rate: float) -> Array:
+    """Return the density of Laplace noise of scale ``1/rate``."""
+    return np.asarray(rate / 2 * np.exp(-rate * np.abs(x)))
+
+
+def laplace_loss(transcripts: Array, at: Any, other: Any, rate: float) -> Array:
+    """Return ``log p/q`` of independent Laplace noise around ``at`` and around ``other``.
+
+    Parameters
+    ----------
+    transcripts
+        Shape ``(R,)`` or ``(R, k)``; a row's entries are independent.
+    at, other
+        What was perturbed, broadcastable to a transcript.
+    rate
+        One over the scale.
+    """
+    loss = rate * (np.abs(transcripts - other) - np.abs(transcripts - at))
+    return np.asarray(loss.reshape(len(transcripts), -1).sum(axis=1))
+
+
+def quadrature(kinks: Sequence[float], slowest: float, fastest: float) -> tuple[Array, Array]:
+    """Return nodes and weights for integrals over the real line, shape ``(m,)`` each.
+
+    Between kinks the integrand is analytic: a sum of exponentials. Gauss-Legendre rules on pieces
+    that are short for the fastest of them are exact to the last digits.
+
+    Parameters
+    ----------
+    kinks
+        Where a derivative jumps.
+    slowest
+        The rate at which the integrand falls beyond the kinks, at least.
+    fastest
+        The rate at which it changes anywhere, at most.
+
+    Examples
+    --------
+    >>> nodes, weights = quadrature([0.0], 1.0, 1.0)
+    >>> round(float(weights @ np.exp(-np.abs(nodes))), 12)
+    2.0
+    """
+    ends = edges(kinks, slowest, fastest)
+    middle, half = (ends[1:] + ends[:-1]) / 2, np.diff(ends) / 2
+    nodes = middle[:, None] + half[:, None] * _NODES
+    return nodes.ravel(), (half[:, None] * _WEIGHTS).ravel()
+
+
+def edges(kinks: Sequence[float], slowest: float, fastest: float) -> Array:
+    """Return the ends of the pieces, ascending."""
+    inner = np.unique(np.asarray(kinks, dtype=np.float64))
+    ends = np.concatenate([[inner[0] - _REACH / slowest], inner, [inner[-1] + _REACH / slowest]])
+    counts = np.ceil(np.diff(ends) * fastest / _PIECE).astype(int)
+    pieces = [
+        np.linspace(low, high, count, endpoint=False)
+        for low, high, count in zip(ends[:-1], ends[1:], counts, strict=True)
+    ]
+    return np.append(np.concatenate(pieces), ends[-1])

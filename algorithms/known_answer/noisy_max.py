@@ -1,0 +1,156 @@
+r"""Report noisy max: which noisy answer is largest, or (wrongly) how large it is.
+
+Ding, Wang, Wang, Zhang & Kifer 2018, Algorithms 5 to 8. Noise of rate ``epsilon / 2`` is added to k
+answers, each of which moves by at most 1 between neighbours.
+
+| variant | noise       | reports | true epsilon      | why                                 |
+|---------|-------------|---------|-------------------|-------------------------------------|
+| 1       | Laplace     | index   | epsilon           | as claimed, in the limit            |
+| 2       | exponential | index   | epsilon           | as claimed, attained                |
+| 3       | Laplace     | value   | ``k epsilon / 2`` | all noises are revealed to be small |
+| 4       | exponential | value   | infinite          | values below all answers            |
+
+*Index.* Fix all noises but the winner's: the winner's must exceed a bound that moves by at most 2,
+which costs ``2 epsilon / 2`` for either noise. With exponential noise an answer that is lowest wins
+with probability ``e^(-rate gap) / k`` exactly, if all others are ``gap`` above it: a gap that grows
+from 0 to 2 costs epsilon, at probability 1/k. With Laplace noise the same holds in the limit of a
+large gap only (k at least 3), so epsilon is the supremum over inputs, and no pair attains it.
+
+*Value.* Composition of k Laplace mechanisms bounds epsilon by ``k epsilon / 2``. A value below all
+answers has density ``sum_i f_i prod_j F_j``, all of whose k + 1 factors are pure exponentials, k of
+them in every term: when all answers rise by 1 it falls by ``e^(-k rate)`` exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+import dpaudit._validate as check
+from algorithms.known_answer.laws import (
+    FiniteLaw,
+    best_event,
+    laplace_cdf,
+    laplace_density,
+    log_ratio,
+    quadrature,
+)
+from algorithms.known_answer.relations import EVERY_ANSWER
+from dpaudit.errors import InvalidArgument
+from dpaudit.neighbours import Pair
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportNoisyMax:
+    """One of the four variants.
+
+    Parameters
+    ----------
+    variant
+        1 to 4.
+    epsilon
+        What is claimed.
+    answers
+        k, at least 3.
+    gap
+        How far the first answer is below the others on the pair's dataset (index only).
+
+    Examples
+    --------
+    >>> [ReportNoisyMax(variant=v, epsilon=0.1).true_epsilon for v in (1, 2, 3, 4)]
+    [0.1, 0.1, 0.25, inf]
+    """
+
+    variant: int
+    epsilon: float = 1.0
+    answers: int = 5
+    gap: float = 0.0
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if check.integer("variant", self.variant, least=1) > 4:
+            raise InvalidArgument("variant", self.variant, "1, 2, 3 or 4")
+        check.positive("epsilon", self.epsilon)
+        check.integer("answers", self.answers, least=3)
+        check.non_negative("gap", self.gap)
+
+    @property
+    def rate(self) -> float:
+        """One over the scale of the noise."""
+        return self.epsilon / 2
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """What the source claims, of 3 and 4 for the sake of detecting that it is false."""
+        return self.epsilon
+
+    @property
+    def true_epsilon(self) -> float:
+        """As derived above."""
+        others = {3: self.answers * self.rate, 4: math.inf}
+        return others.get(self.variant, self.epsilon)
+
+    @property
+    def event_epsilon(self) -> float:
+        """The true epsilon, except of variant 1, which attains its own on no pair."""
+        return best_event(self) if self.variant == 1 else self.true_epsilon
+
+    def pair(self) -> Pair[Array]:
+        """Return answers of which one falls and the others rise; all rise if values are shown."""
+        if self.variant > 2:
+            return Pair(np.zeros(self.answers), np.ones(self.answers), EVERY_ANSWER)
+        first = np.arange(self.answers) == 0
+        answers = np.where(first, 0.0, self.gap)
+        return Pair(answers, answers + np.where(first, -1.0, 1.0), EVERY_ANSWER)
+
+    def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
+        """Return the winning index, or the largest noisy answer, shape ``(trials,)``."""
+        draw = rng.laplace if self.variant % 2 else rng.exponential
+        noisy = dataset + draw(scale=1 / self.rate, size=(trials, self.answers))
+        if self.variant > 2:
+            return np.asarray(noisy.max(axis=1))
+        return np.asarray(noisy.argmax(axis=1), dtype=np.float64)
+
+    def law(self, dataset: Array) -> FiniteLaw:
+        """Return the law of the index (variants 1 and 2)."""
+        nodes, weights = quadrature(dataset.tolist(), self.rate, self.answers * self.rate)
+        wins = [
+            weights @ (self._density(nodes - a) * self._below(nodes, np.delete(dataset, i)))
+            for i, a in enumerate(dataset)
+        ]
+        return FiniteLaw(np.arange(float(self.answers)), np.array(wins))
+
+    def density(self, values: Array, dataset: Array) -> Array:
+        """Return the density of the largest noisy answer (variants 3 and 4), shape ``(R,)``."""
+        total = np.zeros(len(values))
+        for i, answer in enumerate(dataset):
+            total += self._density(values - answer) * self._below(values, np.delete(dataset, i))
+        return total
+
+    def score(self, transcripts: Array) -> Array:
+        """Return ``log p/q`` on the pair, shape ``(R,)``."""
+        if self.variant < 3:
+            return log_ratio(self, transcripts)
+        pair = self.pair()
+        with np.errstate(divide="ignore"):
+            p, q = (np.log(self.density(transcripts, d)) for d in (pair.dataset, pair.neighbour))
+        return np.asarray(p - q)
+
+    def _density(self, noise: Array) -> Array:
+        if self.variant % 2:
+            return laplace_density(noise, self.rate)
+        tail = self.rate * np.exp(-self.rate * np.maximum(noise, 0.0))
+        return np.where(noise < 0, 0.0, tail)
+
+    def _below(self, values: Array, answers: Array) -> Array:
+        """Return the probability that all noisy answers are below the values, shape ``(R,)``."""
+        noise = values[:, None] - answers
+        if self.variant % 2:
+            return np.asarray(laplace_cdf(noise, self.rate).prod(axis=1))
+        return np.asarray((-np.expm1(-self.rate * np.maximum(noise, 0.0))).prod(axis=1))
