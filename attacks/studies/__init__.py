@@ -2,7 +2,18 @@
 
 from dpaudit.study import Study
 
-__all__ = ["PREDICTION_INVERSION", "STATIONARITY"]
+__all__ = ["CANARIES", "PREDICTION_INVERSION", "STATIONARITY"]
+
+CANARIES = Study(
+    name="canaries",
+    title="certifies a lower bound on epsilon from one run with canaries",
+    source="Steinke, Nasr & Jagielski 2023; p-values derived in dpaudit.estimation.one_run",
+    sees="one transcript of multi-step DP-ADMM",
+    knows="the canaries, the public parameters and, for the sharper scores, all other records",
+    wants="to know which canaries a fair coin put in",
+    run="attacks.studies.canaries:run",
+    parameters="attacks.studies.canaries:Parameters",
+)
 
 STATIONARITY = Study(
     name="stationarity",
