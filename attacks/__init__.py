@@ -2,7 +2,7 @@
 
 from dpaudit.attack import Attack
 
-__all__ = ["LIKELIHOOD_RATIO", "LINEAR_CLASSIFIER"]
+__all__ = ["COLUMN_SPACE", "LIKELIHOOD_RATIO", "LINEAR_CLASSIFIER"]
 
 LIKELIHOOD_RATIO = Attack(
     name="likelihood-ratio",
@@ -24,4 +24,16 @@ LINEAR_CLASSIFIER = Attack(
     ),
     needs_law=False,
     fit="attacks.linear_classifier:fit",
+)
+
+COLUMN_SPACE = Attack(
+    name="column-space",
+    statement="scores messages of ADMM sharing by the column space they lie in: D's or D''s",
+    threat_model=(
+        "knows both designs and whose columns are whose, not the noise; sees the messages of the "
+        "party whose column differs; wants to know which dataset produced them"
+    ),
+    needs_law=False,
+    fit="attacks.column_space:fit",
+    unasked=False,
 )

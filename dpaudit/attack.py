@@ -50,6 +50,9 @@ class Attack:
         What the attacker knows, sees and wants.
     needs_law
         Whether it only works on mechanisms with a known law.
+    unasked
+        Whether an audit that names no attack tries it: what is slow, or made for few mechanisms, is
+        run when it is named.
     fit
         ``"module:function"`` of a `Fit`.
     """
@@ -59,6 +62,7 @@ class Attack:
     threat_model: str
     needs_law: bool
     fit: str
+    unasked: bool = True
 
     def load(self) -> Fit:
         """Import and return the code that fits the attack."""

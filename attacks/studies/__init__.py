@@ -2,10 +2,17 @@
 
 from dpaudit.study import Study
 
-__all__ = ["CANARIES", "PREDICTION_INVERSION", "STATIONARITY"]
+__all__ = [
+    "CANARIES",
+    "MEMBERSHIP_INFERENCE",
+    "MESSAGE_SUPPORT",
+    "PREDICTION_INVERSION",
+    "RECORD_RECONSTRUCTION",
+    "STATIONARITY",
+]
 
 CANARIES = Study(
-    name="canaries",
+    name="canary-audit",
     title="certifies a lower bound on epsilon from one run with canaries",
     source="Steinke, Nasr & Jagielski 2023; p-values derived in dpaudit.estimation.one_run",
     sees="one transcript of multi-step DP-ADMM",
@@ -35,4 +42,35 @@ PREDICTION_INVERSION = Study(
     wants="the raw features of a client's tuples",
     run="attacks.studies.prediction_inversion:run",
     parameters="attacks.studies.prediction_inversion:Parameters",
+)
+
+MESSAGE_SUPPORT = Study(
+    name="message-support",
+    title="tells two datasets apart from one message of ADMM sharing, whatever the noise",
+    source="Hu et al. 2020, eq. (7), and 2019, eq. (10); algorithms.sensitivity.hu2020_support",
+    sees="one noisy message of a party",
+    knows="both designs and which columns are the party's; neither its model nor the noise scale",
+    wants="to know which of two designs, one entry apart, the message came from",
+    run="attacks.studies.column_space:run",
+    parameters="attacks.studies.column_space:Parameters",
+)
+MEMBERSHIP_INFERENCE = Study(
+    name="membership-inference",
+    title="tells from the final models of multi-step DP-ADMM whether a record was in the data",
+    source="Yeom et al. 2018; Carlini et al. 2022",
+    sees="the final models of one run, nothing of the steps before",
+    knows="the record, its replacement, all other records and the algorithm, which it can run",
+    wants="to know whether the record or its replacement was in the data",
+    run="attacks.studies.membership:run",
+    parameters="attacks.studies.membership:Parameters",
+)
+RECORD_RECONSTRUCTION = Study(
+    name="record-reconstruction",
+    title="guesses a record, next to the most that what is proved allows anybody",
+    source="Balle, Cherubin & Hayes 2022; Hayes, Mahloujifar & Balle 2023",
+    sees="every step of multi-step DP-ADMM, or every broadcast of penalty perturbation",
+    knows="all records but one, the public parameters, and candidates for the record or none",
+    wants="the record: which of the candidates it is, or its direction",
+    run="attacks.studies.reconstruction:run",
+    parameters="attacks.studies.reconstruction:Parameters",
 )

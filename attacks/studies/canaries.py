@@ -1,4 +1,4 @@
-"""``dpaudit attack canaries``: what one run with canaries certifies of multi-step DP-ADMM."""
+"""``dpaudit attack canary-audit``: what one run with canaries certifies of multi-step DP-ADMM."""
 
 from __future__ import annotations
 

@@ -205,6 +205,8 @@ def _log_moment(pairs: Pairs, order: float) -> float:
 
 def _saddle(order: float) -> float:
     """Return ``log max_x exp(-order x) (1 - exp(-x))``."""
+    if order < 1:  # 1 / order may overflow
+        return (order * math.log(order) if order > 0 else 0.0) - (1 + order) * math.log1p(order)
     return -order * math.log1p(1 / order) - math.log1p(order)
 
 

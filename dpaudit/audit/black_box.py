@@ -93,7 +93,8 @@ def _applicable(case: PrivacyCase, name: str | None) -> list[Attack]:
         if chosen.needs_law and not has_law:
             raise InvalidArgument("attack", name, "one that works without the mechanism's law")
         return [chosen]
-    found = [a for a in registry.attacks().values() if has_law or not a.needs_law]
+    known = [attack for attack in registry.attacks().values() if attack.unasked]
+    found = [attack for attack in known if has_law or not attack.needs_law]
     if not found:
         raise InvalidArgument("attack", None, "an installed attack that works on this mechanism")
     return found

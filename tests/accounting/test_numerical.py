@@ -340,3 +340,16 @@ def test_rarely_drawn_records_at_tiny_deltas(count, delta):
 def test_no_sum_of_leaks_passes_one():
     event = Sequence((response(0.0, 0.5, 1097), sampled(0.1, 1.0)))
     assert numerical_delta(event, 0.0).upper <= 1
+
+
+@pytest.mark.parametrize("order", [0.0, 5e-324, 1e-310, 1e-9, 0.3, 1.0, 7.0, 1e7])
+def test_the_saddle_factor_has_its_limit_at_small_orders(order):
+    """``max_x e^(-order x) (1 - e^-x)`` is near 1 for orders near 0, not 0 and not an error."""
+    from dpaudit.accounting.numerical import _saddle
+
+    with mpmath.workdps(400):
+        exact = mpmath.mpf(0)
+        if order > 0:
+            big = mpmath.mpf(order)
+            exact = -big * mpmath.log(1 + 1 / big) - mpmath.log(1 + big)
+        assert _saddle(order) == pytest.approx(float(exact), rel=1e-12, abs=1e-300)

@@ -30,7 +30,7 @@ CARD = Claim(
 )
 
 
-def audited(mechanism, epsilon, seed=0, trials=10_000, delta=0.0):
+def audited(mechanism, epsilon, seed=0, trials=10_000, delta=0.0, confidence=0.95):
     pair = Pair(np.array([0.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0]), REPLACE_RECORD)
     case = PrivacyCase(
         mechanism=mechanism,
@@ -42,7 +42,9 @@ def audited(mechanism, epsilon, seed=0, trials=10_000, delta=0.0):
         default_trials=1000,
         parameters={},
     )
-    return audit_case(CARD, case, Settings(seed=seed, trials=trials), Executor(), "rerun")
+    return audit_case(
+        CARD, case, Settings(seed=seed, trials=trials, confidence=confidence), Executor(), "rerun"
+    )
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ class LaplaceWithLaw(Laplace):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_correct_laplace_mechanism_with_its_law_is_not_accused(seed):
-    result = audited(LaplaceWithLaw(), 1.0, seed)
+    # The bound is exact: at 95% one seed in twenty may be accused of its own epsilon.
+    result = audited(LaplaceWithLaw(), 1.0, seed, confidence=1 - 1e-6)
     assert result.verdict == "not refuted"
     assert 0.8 < result.measured.lower <= 1.0
 

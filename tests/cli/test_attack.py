@@ -9,7 +9,7 @@ from dpaudit.cli import main
 from dpaudit.registry import studies
 
 SMALL = {
-    "canaries": ["epsilons=[4]", "canaries=100"],
+    "canary-audit": ["epsilons=[4]", "canaries=100"],
     "stationarity": [
         "iterations=[6,12]",
         "noise_rates=[50]",

@@ -318,30 +318,30 @@ def event_misses(scores, delta, exact, repetitions, alpha=ALPHA, forget=False):
 
 # The error of the joint test is enumerated exactly in tests/estimation/test_joint.py; this is the
 # whole path, with events chosen from scores.
-@pytest.mark.parametrize("repetitions", [100, pytest.param(3000, marks=full_size)])
+@pytest.mark.parametrize("repetitions", [25, pytest.param(3000, marks=full_size)])
 @pytest.mark.parametrize(("scores", "delta", "exact"), EVENTS)
 def test_the_event_bound_covers_the_truth(scores, delta, exact, repetitions):
     assert event_misses(scores, delta, exact, repetitions) <= allowed(repetitions)
 
 
 def test_forgetting_delta_is_caught():
-    assert event_misses(leaking_scores, 0.1, 0.0, 100, forget=True) > allowed(100)
+    assert event_misses(leaking_scores, 0.1, 0.0, 40, forget=True) > allowed(40)
 
 
 def test_a_claim_of_too_much_is_caught():
     """At the same confidence, 0.85 of the truth is exceeded again and again."""
-    assert event_misses(response_scores, 0.0, 0.8, 200) > allowed(200)
-    loose = event_misses(response_scores, 0.0, 1.0, 300, alpha=0.6)
-    assert loose > allowed(300)
+    assert event_misses(response_scores, 0.0, 0.8, 25) > allowed(25)
+    loose = event_misses(response_scores, 0.0, 1.0, 40, alpha=0.6)
+    assert loose > allowed(40)
 
 
 def test_certifying_on_the_scores_that_set_the_threshold_is_caught():
     """With equal laws and many thresholds the best of them looks like a violation."""
     rng, missed = np.random.default_rng(31), 0
-    for _ in range(120):
+    for _ in range(40):
         p, q = equal_scores(rng, 1000)
         event = choose_event(p, q, 0.0)
         missed += event_bound(p, q, event, 0.0, 0.8).lower > 0
-    fresh = event_misses(equal_scores, 0.0, 0.0, 120, alpha=0.8)
-    assert fresh <= allowed(120, 0.8)
+    fresh = event_misses(equal_scores, 0.0, 0.0, 40, alpha=0.8)
+    assert fresh <= allowed(40, 0.8)
     assert missed > 2 * fresh

@@ -1,0 +1,226 @@
+"""A learned distinguisher for black boxes: the best of several classifiers on several features.
+
+Which features and which classifier is decided by cross-fitting on the training transcripts alone:
+every transcript is scored by a fit that did not see it, and the candidate whose scores promise
+most is fitted again on all of them. Fresh transcripts certify, so the choice costs no error
+probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attacks.learned_drift import drift
+from attacks.learned_features import (
+    FeatureMap,
+    FitMap,
+    Scaling,
+    clipped,
+    entries,
+    radial,
+    series,
+    summaries,
+)
+from attacks.learned_models import (
+    MIDDLE,
+    NETWORK,
+    SPARSE,
+    SPARSER,
+    STRONG,
+    TREES,
+    WEAK,
+    Model,
+    decision,
+    fitted,
+)
+from dpaudit.attack import Attack
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.execution import one_thread
+from dpaudit.mechanism import Mechanism
+from dpaudit.neighbours import Pair
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+LEARNED = Attack(
+    name="learned",
+    statement=(
+        "the best of several classifiers (linear, sparse, trees, network) on several features of "
+        "the transcript, chosen by cross-fitting"
+    ),
+    threat_model=(
+        "can run the mechanism on both datasets but knows nothing about it; sees one transcript; "
+        "wants to know which dataset produced it"
+    ),
+    needs_law=False,
+    fit="attacks.learned:fit",
+    unasked=False,
+)
+
+CANDIDATES: dict[str, tuple[FitMap, tuple[Model, ...]]] = {
+    "entries": (entries, (STRONG, MIDDLE, SPARSE, SPARSER, TREES, NETWORK)),
+    "summaries": (summaries, (MIDDLE, SPARSE)),
+    "series": (series, (STRONG, MIDDLE, SPARSE, SPARSER)),
+    "clipped": (clipped, (STRONG, MIDDLE, SPARSE)),
+    "radial": (radial, (MIDDLE, WEAK, TREES)),
+    "drift": (drift, (MIDDLE, SPARSE, SPARSER)),
+}
+
+_FOLDS = 3
+_CHOOSING = 4_000  # transcripts per dataset that the choice is made on
+_NEAR = 0.95  # of the best promise: by chance alone, one of many is a little better
+_ERRORS = 3.7  # standard errors a promise allows for: it is the best of many
+
+
+@dataclass(frozen=True)
+class LearnedScore:
+    """A fitted score: features, brought to one scale, and a classifier's decision value."""
+
+    features: FeatureMap
+    scaling: Scaling
+    estimator: Any
+    chosen: str
+    shape: tuple[int, ...]
+
+    def __call__(self, transcripts: Array) -> Array:
+        """Return decision values, shape ``(R,)``; higher means rather from the dataset."""
+        if transcripts.shape[1:] != self.shape:
+            given = Shown(f"shape {transcripts.shape}")
+            raise InvalidArgument("transcripts", given, f"shape (R, *{self.shape})")
+        return decision(self.estimator, self.scaling(self.features(transcripts)))
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    name: str
+    fit_map: FitMap
+    model: Model
+
+
+def fit(
+    mechanism: Mechanism[Any],
+    pair: Pair[Any],
+    on_dataset: Array,
+    on_neighbour: Array,
+    rng: Generator,
+) -> LearnedScore:
+    """Fit on transcripts of both datasets, shape ``(R, ...)`` each; uses outputs alone.
+
+    Raises
+    ------
+    InvalidArgument
+        A transcript holds NaN or infinity, or there are fewer than 20 of either dataset.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p, q = rng.normal(1, 1, (200, 3)), rng.normal(0, 1, (200, 3))
+    >>> score = fit(None, None, p, q, rng)
+    >>> bool(score(p).mean() > score(q).mean())
+    True
+    """
+    import sklearn.ensemble  # noqa: F401  its threads can be limited once they are there
+
+    _require(on_dataset, on_neighbour)
+    transcripts = np.concatenate([on_dataset, on_neighbour])
+    labels = np.repeat([1, 0], [len(on_dataset), len(on_neighbour)])
+    seed = int(rng.integers(2**31))
+    with one_thread():
+        best = _chosen(transcripts, labels, seed, rng)
+        return _score(best, transcripts, labels, seed)
+
+
+def _require(on_dataset: Array, on_neighbour: Array) -> None:
+    for name, sample in (("on_dataset", on_dataset), ("on_neighbour", on_neighbour)):
+        if len(sample) < 20:
+            raise InvalidArgument(name, Shown(f"{len(sample)} transcripts"), "at least 20")
+        if not np.isfinite(sample).all():
+            raise InvalidArgument(name, Shown("NaN or infinity"), "finite transcripts")
+
+
+def _score(candidate: _Candidate, transcripts: Array, labels: Labels, seed: int) -> LearnedScore:
+    features = candidate.fit_map(transcripts, labels)
+    if features is None:
+        raise InvalidArgument("features", candidate.name, "features that these transcripts have")
+    table = features(transcripts)
+    scaling = _standard(table)
+    estimator = fitted(candidate.model, scaling(table), labels, seed)
+    chosen = f"{candidate.model.name} on {candidate.name}"
+    return LearnedScore(features, scaling, estimator, chosen, transcripts.shape[1:])
+
+
+def _standard(table: Array) -> Scaling:
+    spread = table.std(axis=0)
+    return Scaling(table.mean(axis=0), np.where(spread > 0, spread, 1.0))
+
+
+def _chosen(transcripts: Array, labels: Labels, seed: int, rng: Generator) -> _Candidate:
+    """Return the simplest candidate whose out-of-fold scores promise about most.
+
+    Candidates come in the order of the table: what is nearly as good and comes first is chosen.
+    """
+    kept, folds = _dealt(labels, rng)
+    transcripts, labels = transcripts[kept], labels[kept]
+    scores: dict[_Candidate, Array] = {}
+    for fold in range(_FOLDS):
+        train, test = folds != fold, folds == fold
+        for candidate, values in _tried(transcripts, labels, train, test, seed):
+            scores.setdefault(candidate, np.zeros(len(labels)))[test] = values
+    merits = {candidate: _merit(values, labels) for candidate, values in scores.items()}
+    promised = max(merit[0] for merit in merits.values())
+    near = [candidate for candidate, merit in merits.items() if merit[0] >= _NEAR * promised]
+    return near[0] if promised > 0 else max(merits, key=lambda candidate: merits[candidate])
+
+
+def _dealt(labels: Labels, rng: Generator) -> tuple[Labels, Labels]:
+    """Return which transcripts the choice is made on, and their folds."""
+    sides = [rng.permutation(np.flatnonzero(labels == side))[:_CHOOSING] for side in (1, 0)]
+    return np.concatenate(sides), np.concatenate([np.arange(len(s)) % _FOLDS for s in sides])
+
+
+def _tried(
+    transcripts: Array, labels: Labels, train: Array, test: Array, seed: int
+) -> Iterator[tuple[_Candidate, Array]]:
+    """Yield every applicable candidate with its scores of the transcripts it did not see."""
+    for name, (fit_map, models) in CANDIDATES.items():
+        features = fit_map(transcripts[train], labels[train])
+        if features is None:
+            continue
+        seen = features(transcripts[train])
+        scaling = _standard(seen)
+        seen, unseen = scaling(seen), scaling(features(transcripts[test]))
+        for model in models:
+            if seen.shape[1] <= model.most:
+                estimator = fitted(model, seen, labels[train], seed)
+                yield _Candidate(name, fit_map, model), decision(estimator, unseen)
+
+
+def _merit(scores: Array, labels: Labels) -> tuple[float, float]:
+    """Return what scores promise and, to decide a tie, how often one of label 1 is higher."""
+    p, q = (np.sort(scores[labels == side]) for side in (1, 0))
+    above = float(np.searchsorted(q, p).mean() + np.searchsorted(q, p, side="right").mean())
+    return max(_promised(p, q), _promised(-q[::-1], -p[::-1])), above
+
+
+def _promised(favoured: Array, other: Array) -> float:
+    """Return the largest log-ratio of rates above a threshold, both a few errors worse than seen.
+
+    The intervals are Wilson's (1927): an approximation is enough to compare candidates.
+    """
+    thresholds = np.unique(np.concatenate([favoured, other]))
+    rates = [1 - np.searchsorted(side, thresholds) / len(side) for side in (favoured, other)]
+    low = _wilson(rates[0], len(favoured), -_ERRORS)
+    high = _wilson(rates[1], len(other), _ERRORS)
+    return max(0.0, float(np.log(np.maximum(low, 1e-300) / high).max()))
+
+
+def _wilson(rate: Array, trials: int, errors: float) -> Array:
+    square = errors**2 / trials
+    root = np.sqrt(rate * (1 - rate) / trials * errors**2 + square**2 / 4)
+    return np.asarray((rate + square / 2 + np.sign(errors) * root) / (1 + square))

@@ -1,0 +1,124 @@
+"""Counting as an attack: against known answers, on every shape of transcript, and its refusals."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+
+from algorithms.known_answer import KNOWN_ANSWERS
+from attacks.histogram import HISTOGRAM, Binned, Frequencies, Indifferent, fit
+from attacks.linear_classifier import fit as fit_linear
+from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.event import choose_event, event_bound
+
+
+def certified(answer, fit_attack, trials, seed, alpha=0.05):
+    """Return what an attack certifies: it learns, a threshold is set, fresh transcripts count."""
+    rng, pair = default_rng([seed, trials]), answer.pair
+
+    def draw(count):
+        return [answer.mechanism.sample(d, count, rng) for d in (pair.dataset, pair.neighbour)]
+
+    score = fit_attack(answer.mechanism, pair, *draw(trials // 2), rng)
+    # Rounded, as in an audit: last bits of a score are not what is tested.
+    setting, fresh = ([score(x).round(9) for x in draw(n)] for n in (trials // 2, trials))
+    event = choose_event(*setting, answer.delta)
+    return event_bound(*fresh, event, answer.delta, alpha).lower
+
+
+def pattern(trials, seed):
+    """Return five bits whose parity is all that tells the datasets apart."""
+    rng = default_rng(seed)
+    p, q = rng.integers(0, 2, (2, trials, 5))
+    p[:, 4] = p[:, :4].sum(axis=1) % 2 ^ (rng.random(trials) < 0.1)
+    return p, q
+
+
+def test_a_parity_is_seen_that_no_linear_score_sees():
+    (p, q), fresh = pattern(3000, 0), pattern(3000, 1)
+    scores = [attack(None, None, p, q, default_rng(0)) for attack in (fit, fit_linear)]
+    counted, linear = (np.mean(s(fresh[0]) > 0) - np.mean(s(fresh[1]) > 0) for s in scores)
+    assert counted == pytest.approx(0.4, abs=0.05)
+    assert abs(linear) < 0.1
+
+
+@pytest.mark.parametrize(
+    "name", ["svt-5", "noisy-max-2", "truncated-geometric", "randomised-response"]
+)
+def test_few_outcomes_are_told_about_as_well_as_by_their_law(name):
+    answer = KNOWN_ANSWERS[name]
+    found = certified(answer, fit, 4000, 0)
+    ideal = certified(answer, lambda m, pair, p, q, rng: m.score, 4000, 0)
+    assert 0.8 * ideal < found <= answer.event
+
+
+@pytest.mark.parametrize("name", ["noisy-max-3", "noisy-max-4", "laplace-half-noise"])
+def test_bins_of_one_number_certify_as_much_as_its_law(name):
+    answer = KNOWN_ANSWERS[name]
+    found = certified(answer, fit, 8000, 0)
+    ideal = certified(answer, lambda m, pair, p, q, rng: m.score, 8000, 0)
+    assert 0.75 * ideal < found <= answer.event
+
+
+CORRECT = [name for name, answer in KNOWN_ANSWERS.items() if not answer.broken]
+
+
+QUICK = ("laplace", "rappor", "truncated-geometric", "svt-2")
+
+
+@pytest.mark.parametrize(
+    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CORRECT]
+)
+def test_no_correct_mechanism_is_accused(name):
+    answer = KNOWN_ANSWERS[name]
+    for seed in range(1 if name in QUICK else 3):
+        assert certified(answer, fit, 1000, seed, alpha=1e-6) <= answer.true
+
+
+def test_equal_laws_certify_nothing():
+    rng = default_rng(0)
+    for draw in (lambda n: rng.integers(0, 5, n), rng.standard_normal):
+        score = fit(None, None, draw(500), draw(500), rng)
+        event = choose_event(score(draw(500)), score(draw(500)), 0.0)
+        assert event_bound(score(draw(500)), score(draw(500)), event, 0.0, 1e-6).lower == 0
+
+
+def test_unseen_outcomes_score_nothing_and_last_bits_do_not_matter():
+    p, q = np.repeat([[0.1 + 0.2, 1.0], [0.0, 1.0]], [6, 4], axis=0), np.tile([0.0, 1.0], (10, 1))
+    score = fit(None, None, p, q, default_rng(0))
+    assert score(np.array([[7.0, 7.0]]))[0] == 0
+    values = score(np.array([[0.3, 1.0], [0.1 + 0.2, 1.0], [-0.0, 1.0], [0.0, 1.0]]))
+    assert values[0] == values[1] > 0 > values[2] == values[3]
+
+
+@pytest.mark.parametrize(
+    ("draw", "kind"),
+    [
+        (lambda rng, n: rng.integers(0, 9, n), Frequencies),
+        (lambda rng, n: rng.random((n, 3)) < 0.5, Frequencies),
+        (lambda rng, n: rng.standard_normal(n), Binned),
+        (lambda rng, n: rng.standard_normal((n, 1)), Binned),
+        (lambda rng, n: rng.standard_normal((n, 2, 3, 2)), Indifferent),
+    ],
+)
+def test_every_shape_has_a_score_that_pickles(draw, kind):
+    rng = default_rng(1)
+    p, q, fresh = draw(rng, 200), draw(rng, 200), draw(rng, 50)
+    score = fit(None, None, p, q, rng)
+    assert isinstance(score, kind)
+    assert score(fresh).shape == (50,)
+    assert np.isfinite(score(fresh)).all()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(score))(fresh), score(fresh))
+    np.testing.assert_array_equal(fit(None, None, p, q, default_rng(9))(fresh), score(fresh))
+
+
+@pytest.mark.parametrize("bad", [np.array([np.nan, 1.0]), np.array([np.inf, 1.0]), np.array([])])
+def test_what_cannot_be_counted_is_refused(bad):
+    with pytest.raises(InvalidArgument, match=r"^on_neighbour: "):
+        fit(None, None, np.ones(2), bad, default_rng(0))
+
+
+def test_the_card_loads_this_code():
+    assert HISTOGRAM.load() is not None
+    assert not HISTOGRAM.needs_law
