@@ -12,7 +12,6 @@ from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.formatting import value_of
 from dpaudit.report.schema import Result
 from dpaudit.settings import Settings
-from dpaudit.verify.again import quantities_of
 
 
 def statistical_certificate(result: Result, settings: Settings) -> Certificate | None:
@@ -33,6 +32,15 @@ def statistical_certificate(result: Result, settings: Settings) -> Certificate |
         search={"seed": settings.seed, "trials": result.trials},
         kind="statistical",
     )
+
+
+def quantities_of(result: Result) -> dict[str, float]:
+    """Return the numbers of a result that its statistical certificate states."""
+    bound, value = value_of(result.claimed, result.kind) or 0.0, result.measured.lower
+    # A quotient says nothing where the bound is negative: -2 is below -1.
+    excess = (value - bound) / max(abs(value), abs(bound), 1e-300)
+    numbers = {"bound": bound, "value": value, "ratio": value / bound if bound > 0 else 1 + excess}
+    return numbers | {f"count: {name}": float(n) for name, n in result.counts.items()}
 
 
 def rerun_command(name: str, settings: Settings) -> str:

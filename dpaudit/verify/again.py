@@ -33,6 +33,7 @@ def draw_again(document: Document) -> Outcome:
     UnknownName
         The claim is not installed.
     """
+    from dpaudit.audit.rerun import quantities_of
     from dpaudit.audit.run import audit_claim
     from dpaudit.report.formatting import surety
 
@@ -70,17 +71,6 @@ def _reservations(result: Result, settings: Settings) -> tuple[str, ...]:
     if factor < 1:
         found.append(f"factor {factor:g} makes it stricter")
     return tuple(found)
-
-
-def quantities_of(result: Result) -> dict[str, float]:
-    """Return the numbers of a result that its statistical certificate states."""
-    from dpaudit.report.formatting import value_of
-
-    bound, value = value_of(result.claimed, result.kind) or 0.0, result.measured.lower
-    # A quotient says nothing where the bound is negative: -2 is below -1.
-    excess = (value - bound) / max(abs(value), abs(bound), 1e-300)
-    numbers = {"bound": bound, "value": value, "ratio": value / bound if bound > 0 else 1 + excess}
-    return numbers | {f"count: {name}": float(n) for name, n in result.counts.items()}
 
 
 def _settings(document: Document) -> Settings:
