@@ -55,7 +55,7 @@ def test_without_noise_every_record_is_found(audited):
     variant = SECTION_6_2.published["no noise"]["parameters"]
     result = audited(SECTION_6_2, parameters=variant).result
     assert result.verdict == "refuted"
-    assert result.measured.lower == 20
+    assert result.measured.lower == variant["runs"]
 
 
 @pytest.mark.slow
@@ -163,14 +163,20 @@ def test_the_certificate_is_drawn_again(document, tmp_path):
         (lambda d: d["instance"]["settings"].update(trials=100), "count: broadcasts of the node"),
         (
             lambda d: d["instance"]["settings"]["parameters"].update(participates=False),
-            "is not above 1",
+            "does not refute the claim",
         ),
-        (lambda d: d["instance"]["settings"]["parameters"].update(factor=2.0), "bound: the file"),
+        (
+            lambda d: d["instance"]["settings"]["parameters"].update(factor=2.0),
+            "does not refute the claim",
+        ),
     ],
 )
 def test_a_tampered_certificate_fails(document, tmp_path, tamper, failure):
     tamper(document)
-    failures = judged(document, tmp_path).failures
+    try:
+        failures = judged(document, tmp_path).failures
+    except DataError as error:  # nothing is left to compare
+        failures = (str(error),)
     assert any(failure in each for each in failures), failures
 
 

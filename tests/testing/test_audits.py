@@ -118,8 +118,8 @@ def test_mechanisms_and_functions_are_the_same():
 
 def test_less_confidence_accuses_sooner():
     options = {"trials": 400, "seed": 1}
-    strict = assert_not_refuted(laplace(1.0), PAIR, 1.0, 0.0, **options)
-    loose = assert_not_refuted(laplace(1.0), PAIR, 1.0, 0.0, confidence=0.9, **options)
+    strict = assert_not_refuted(laplace(1.0), PAIR, 1.5, 0.0, **options)
+    loose = assert_not_refuted(laplace(1.0), PAIR, 1.5, 0.0, confidence=0.9, **options)
     assert strict.measured.lower < loose.measured.lower
     assert strict.measured.confidence == pytest.approx(1 - 1e-6)
 
