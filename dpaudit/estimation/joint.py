@@ -10,7 +10,8 @@ r"""One exact test for both counts of an event: sharper than an interval for eac
 
 If the pair is (epsilon, delta)-indistinguishable then ``p <= p*(q)``, by the event and by its
 complement. Outcomes at least as extreme as the observed one are those of l(X, Y) >= l(x, y): for
-every y, all x from some ``x_min(y)`` on. Their probability grows with p and falls with q, so
+every y, all x from some ``x_min(y)`` on. A region that holds more of them is as good: it holds all
+outcomes that would exclude as much. Its probability grows with p and falls with q, so
 
     P-value(epsilon) = beta + sup_{q in C} P(X >= x_min(Y)),  X ~ Bin(n, p*(q)),  Y ~ Bin(m, q),
 
@@ -48,7 +49,8 @@ _STRIDE = 4  # of the cells' edges, where the peak is looked for first
 _NUISANCE = 0.02  # share of the error probability that goes to the interval for q
 _ROUNDS = 40
 _MOST_CELLS = 400
-_TIE = 1e-7  # of the distance: outcomes this near to the observed one count as extreme
+_CAUTION = 1.001  # of the nats: the observed outcome is placed below where it is, never above
+_ROUNDING = 1e-6  # of the nats
 _LEFT_OUT = 1e-6  # of alpha: the tails of a count that are added whole instead of summed over
 _FINER = 1.02  # of the nats: a hundredth of a standard error more
 
@@ -132,7 +134,7 @@ class _Test:
     least: Counts
     edges: Array
     reach: float  # standard deviations of a count that are summed over
-    observed: float  # the likelihood bound
+    observed: float  # a little less than the likelihood bound
     resolution: float  # in epsilon: about a hundredth of a standard error
 
     @classmethod
@@ -147,11 +149,11 @@ class _Test:
         (first, _), (_, last) = ends
         y, nats = np.arange(first, last + 1), exponent(alpha)
         rates, sizes = (hits / trials, other_hits / other_trials), (trials, other_trials)
-        levels = np.array([1.0, _FINER]) * nats
+        levels = np.array([_CAUTION, _FINER]) * nats
         observed, finer = likelihood_bound(*rates, *sizes, delta, levels).tolist()
         if observed == 0:
             return None
-        least = _region((hits, other_hits), *sizes, delta, observed, y)
+        least = _region((hits, other_hits), *sizes, delta, (observed, nats), y)
         resolution = max(observed - finer, 1e-7)
         return cls(
             trials,
@@ -221,20 +223,25 @@ def _window(m: int, q: float, reach: float) -> tuple[int, int]:
 
 
 def _region(
-    counts: tuple[int, int], n: int, m: int, delta: float, observed: float, y: Counts
+    counts: tuple[int, int],
+    n: int,
+    m: int,
+    delta: float,
+    level: tuple[float, float],
+    y: Counts,
 ) -> Counts:
     """Return the fewest extreme hits beside each number ``y`` of other hits.
 
-    Outcomes are extreme whose distance at ``observed``, the likelihood bound of these counts, is at
-    least theirs.
+    Outcomes are extreme whose distance at an epsilon is at least so many nats: ``level``. That
+    epsilon is not above the likelihood bound of the observed outcome, and a computed distance, the
+    least of those tried, is not below the exact one: no outcome with a larger bound is left out.
     """
     hits, other_hits = counts
-    here = distance(hits / n, other_hits / m, n, m, observed, delta)
-    level = float(here) * (1 - _TIE)
+    epsilon, nats = level
     low, high = np.full(len(y), -1), np.full(len(y), n + 1)
     while (high - low > 1).any():
         middle = np.maximum((low + high) // 2, 0)
-        far = distance(middle / n, y / m, n, m, observed, delta) >= level
+        far = distance(middle / n, y / m, n, m, epsilon, delta) >= nats * (1 - _ROUNDING)
         low, high = np.where(far, low, middle), np.where(far, middle, high)
     high[y == other_hits] = np.minimum(high[y == other_hits], hits)
     # Rounding must not make fewer hits extreme beside more other hits: enlarge the region instead.

@@ -1,6 +1,7 @@
 """hu2020's figures on tiny records: every statement is judged, and the seed decides everything."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -146,22 +147,22 @@ def test_a_file_of_any_name_is_read_as_gisette(tmp_path):
 
 
 def test_a_place_that_does_not_exist_is_refused(tmp_path, monkeypatch):
-    gone = str(tmp_path / "gone")
-    with pytest.raises(InvalidArgument, match=r"^data_path: got '.*gone', expected gisette's file"):
+    monkeypatch.chdir(tmp_path)  # a long path would be shortened
+    gone = "gone"
+    with pytest.raises(InvalidArgument, match=r"^data_path: got 'gone', expected gisette's file"):
         hu2020_data.wide(Request(data_path=gone))
     monkeypatch.setenv("DPAUDIT_DATA", gone)
-    with pytest.raises(InvalidArgument, match=r"^DPAUDIT_DATA: got '.*gone', expected gisette's"):
+    with pytest.raises(InvalidArgument, match=r"^DPAUDIT_DATA: got 'gone', expected gisette's"):
         hu2020_data.wide(Request())
 
 
-def test_a_file_of_the_other_data_is_refused(tmp_path):
-    census = with_a9a(tmp_path / "both") / "a9a"
-    with pytest.raises(InvalidArgument, match=r"^data_path: got '.*a9a', expected gisette's file"):
-        hu2020_data.wide(Request(data_path=str(census)))
-    other = tmp_path / "gisette_scale"
-    other.write_text(GISETTE)
+def test_a_file_of_the_other_data_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(with_a9a(tmp_path / "both"))  # a long path would be shortened
+    with pytest.raises(InvalidArgument, match=r"^data_path: got 'a9a', expected gisette's file"):
+        hu2020_data.wide(Request(data_path="a9a"))
+    Path("gisette_scale").write_text(GISETTE)
     with pytest.raises(InvalidArgument, match=r"^data_path: got .*, expected a directory with a9a"):
-        hu2020_data.census(Request(data_path=str(other)))
+        hu2020_data.census(Request(data_path="gisette_scale"))
 
 
 @pytest.mark.parametrize("name", ["a9a", "a9a.t"])

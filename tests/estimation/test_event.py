@@ -55,7 +55,7 @@ def test_one_test_is_sharper_than_an_interval_for_each_count(hits, other, alpha)
     """Four of Clopper and Pearson's, for both directions, in 50 digits."""
     lower = bisect(lambda p: tail(hits, 1000, p) > alpha / 4)
     upper = bisect(lambda p: 1 - tail(other + 1, 1000, p) < alpha / 4)
-    shortfall = 0.03 if alpha < 1e-3 else 0.0  # far out, the likelihood orders outcomes less well
+    shortfall = 0.03 if alpha < 1e-3 else 0.0  # the worst coins are then far from those observed
     assert events(hits, other, alpha=alpha).lower >= math.log(lower / upper) - shortfall
 
 

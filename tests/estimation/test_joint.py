@@ -5,12 +5,14 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import rel_entr
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.joint import exponent, joint_lower_bound
-from dpaudit.estimation.likelihood import likelihood_bound
+from dpaudit.estimation.joint import _Test, exponent, joint_lower_bound
+from dpaudit.estimation.likelihood import distance, likelihood_bound
 
 ALPHA = 0.05
 
@@ -35,9 +37,12 @@ def true_epsilon(p, q, delta):
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.05])
-def test_no_coin_is_accused_more_often_than_alpha(delta):
-    """Every outcome of 12 and 9 trials is enumerated: the error is computed, not simulated."""
-    n, m, alpha = 12, 9, 0.2
+@pytest.mark.parametrize(
+    ("n", "m", "alpha"),
+    [(12, 9, 0.2), pytest.param(40, 33, 0.05, marks=pytest.mark.slow)],
+)
+def test_no_coin_is_accused_more_often_than_alpha(n, m, alpha, delta):
+    """Every outcome is enumerated: the error is computed, not simulated."""
     table = np.array(
         [
             [joint_lower_bound(x, y, n, m, delta=delta, alpha=alpha) for y in range(m + 1)]
@@ -59,7 +64,7 @@ def test_error_free_outputs_reach_the_physical_limit(n, alpha):
     found = bound(n, 0, n, alpha=alpha)
     limit = -math.log(math.expm1(-math.log(alpha) / (2 * n)))
     assert found <= limit
-    assert found >= limit - (0.03 if n <= 50_000 else 0.3)  # the order of outcomes is computed
+    assert found >= limit - 0.03
     if alpha == 0.05 and n >= 500:
         assert found >= math.log(2 * n / 3.2)
 
@@ -104,6 +109,81 @@ def test_the_p_value_is_that_of_the_worst_allowed_coins():
     with mpmath.workdps(30):
         assert worst(found) <= alpha
         assert worst(found * 1.03) > 0.98 * alpha
+
+
+@pytest.mark.parametrize("n", [500, 50_000, 5_000_000])
+@pytest.mark.parametrize("epsilon", [0.3, 4.0, 12.0])
+def test_the_distance_is_that_of_40_digits(n, epsilon):
+    for x, y in ((n, 0), (n - 1, 0), (n, 1), (n - 2, 3), (n // 2, 2), (n // 2, n // 10)):
+        computed = float(distance(np.array([x / n]), np.array([y / n]), n, n, epsilon, 1e-9)[0])
+        with mpmath.workdps(40):
+            assert computed == pytest.approx(slow_distance(x, y, n, epsilon, 1e-9), rel=1e-7)
+
+
+def slow_distance(x, y, n, epsilon, delta):
+    """Return the distance by ternary search in the logarithm of q, in mpmath's precision."""
+    a, b, growth = mpmath.mpf(x) / n, mpmath.mpf(y) / n, mpmath.exp(mpmath.mpf(epsilon))
+    delta = mpmath.mpf(delta)
+
+    def largest(q):
+        return min(growth * q + delta, 1 - (1 - q - delta) / growth)
+
+    def cost(log_q):
+        q = mpmath.exp(log_q)
+        return n * (divergence(a, largest(q)) + divergence(b, q))
+
+    if a <= largest(b):
+        return 0.0
+    low, high = mpmath.mpf(-40), mpmath.log(mpmath.mpf("0.999999"))
+    for _ in range(150):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (left, high) if cost(left) > cost(right) else (low, right)
+    return float(cost((low + high) / 2))
+
+
+def divergence(a, b):
+    hit = a * mpmath.log(a / b) if a > 0 else mpmath.mpf(0)
+    return hit + ((1 - a) * mpmath.log((1 - a) / (1 - b)) if a < 1 else 0)
+
+
+@pytest.mark.parametrize(("n", "m", "delta"), [(30, 20, 0.0), (25, 40, 0.03)])
+def test_the_region_holds_all_outcomes_with_a_larger_bound(n, m, delta):
+    """The order is recomputed with a bounded minimiser of scipy's, on every outcome."""
+    alpha = 0.05
+    nats = exponent(alpha)
+    x, y = np.meshgrid(np.arange(n + 1), np.arange(m + 1), indexing="ij")
+    order = likelihood_bound(x / n, y / m, n, m, delta, nats)
+    for hits, other_hits in ((n - 3, 2), (n // 2, 1), (n, 0), (n // 2 + 3, m // 3)):
+        test = _Test.of(hits, other_hits, n, m, delta, alpha)
+        kept = y[0, test.first : test.first + len(test.least)]
+        extreme = x[:, kept] >= test.least[None, :]
+        larger = order[:, kept] > order[hits, other_hits] + 1e-5
+        assert extreme[larger].all()
+        assert extreme[hits, list(kept).index(other_hits)]
+        left_out = [(i, kept[j]) for i, j in np.argwhere(~extreme)[::7]]
+        near = [exact_distance(*counts, n, m, test.observed, delta) for counts in left_out]
+        assert max(near) < nats
+
+
+def exact_distance(x, y, n, m, epsilon, delta):
+    """Return the distance of counts by scipy's bounded minimiser, on its own formulas."""
+
+    def largest(q):
+        return min(math.exp(epsilon) * q + delta, 1 - math.exp(-epsilon) * (1 - q - delta), 1.0)
+
+    def cost(q):
+        return n * relative_entropy(x / n, largest(q)) + m * relative_entropy(y / m, q)
+
+    if x / n <= largest(y / m):
+        return 0.0
+    return min(
+        minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-10}).fun
+        for ends in ((1e-12, 0.3), (0.1, 1 - 1e-12))
+    )
+
+
+def relative_entropy(a, b):
+    return float(rel_entr(a, b) + rel_entr(1 - a, 1 - b))
 
 
 def chance(k, n, p):
