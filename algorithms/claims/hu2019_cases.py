@@ -13,6 +13,7 @@ from numpy.random import Generator
 from algorithms.claims.hu2019_minimal import smallest
 from algorithms.claims.hu2019_parameters import Lemma2Parameters, Lemma4Parameters
 from algorithms.claims.hu2019_words import Words, lemma2_words, lemma4_words
+from algorithms.claims.made_data import refuse_data
 from algorithms.properties.hu2019 import Setting
 from algorithms.properties.hu2019_instance import Instance, Measure, inequality
 from algorithms.properties.hu2019_lemma2 import dual_step, identity
@@ -20,9 +21,9 @@ from algorithms.properties.hu2019_lemma4 import allowance, decrease
 from algorithms.properties.hu2019_search import Window, instance_of, space
 from algorithms.sample_losses import SAMPLE_LOSSES, SQUARED
 from dpaudit.case import AssumptionOutcome, Attained, SearchCase
-from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.errors import MechanismError
 from dpaudit.refutation import Certificate, Inequality, exceeds, maximise
-from dpaudit.settings import WORST_CASE, Settings
+from dpaudit.settings import Settings
 
 _SOURCE = "Hu et al. (arXiv 2019), supplement"
 _PARTIES, _PENALTIES = (1, 2, 6), (2.5, 20.0)
@@ -116,7 +117,7 @@ def lemma2_case(settings: Settings, parameters: Lemma2Parameters) -> SearchCase:
     >>> 0.9 < attained.ratio <= 1 + 1e-9
     True
     """
-    _refuse_unused(settings)
+    refuse_data(settings)
     own = parameters.part == "identity"
     audit = _Audit(
         name="hu2019-lemma2",
@@ -142,7 +143,7 @@ def lemma4_case(settings: Settings, parameters: Lemma4Parameters) -> SearchCase:
     >>> attained.ratio > 10, attained.value > attained.bound
     (True, True)
     """
-    _refuse_unused(settings)
+    refuse_data(settings)
     audit = _Audit(
         name="hu2019-lemma4",
         settings=(_setting(parameters, parameters.parties, parameters.penalty, parameters.loss),),
@@ -231,12 +232,3 @@ def _outcomes(*, reached: bool) -> tuple[AssumptionOutcome, ...]:
         AssumptionOutcome(name=name, holds=True, evidence=text)
         for name, text in (told | _BY_FORM).items()
     )
-
-
-def _refuse_unused(settings: Settings) -> None:
-    if settings.data != WORST_CASE:
-        raise InvalidArgument("data", settings.data, f"{WORST_CASE}: the search makes its own")
-    if settings.data_path is not None:
-        raise InvalidArgument("data_path", settings.data_path, "nothing: no file is read")
-    if settings.data_options:
-        raise InvalidArgument("data_option", dict(settings.data_options), "nothing")

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from numpy.random import Generator, default_rng
 
 from algorithms.claims.hu2020_parameters import Parameters
+from algorithms.claims.made_data import refuse_data
 from algorithms.sensitivity.hu2020 import (
     CURVATURE,
     ROUNDING,
@@ -18,11 +19,11 @@ from algorithms.sensitivity.hu2020 import (
 from algorithms.sensitivity.hu2020_search import instance_of, space
 from algorithms.sensitivity.hu2020_small import smallest_instance
 from dpaudit.case import AssumptionOutcome, Attained, SearchCase
-from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.errors import MechanismError
 from dpaudit.execution import one_thread
 from dpaudit.refutation import maximise
 from dpaudit.sensitivity import Lemma
-from dpaudit.settings import WORST_CASE, Settings
+from dpaudit.settings import Settings
 
 _WHY = "The proof takes ||(D'D)^-1|| for 1/d_m, which rows of norm 1 do not give."
 
@@ -104,16 +105,6 @@ def searched(setting: Setting, lemma: Lemma[Instance], budget: int, rng: Generat
     if broken := lemma.broken(instance):
         raise MechanismError(f"{lemma.name}: the instance found breaks: {', '.join(broken)}")
     return instance
-
-
-def refuse_data(settings: Settings) -> None:
-    """Raise `InvalidArgument` if the settings name data: the search makes its own."""
-    if settings.data != WORST_CASE:
-        raise InvalidArgument("data", settings.data, f"{WORST_CASE}: the search makes its own")
-    if settings.data_path is not None:
-        raise InvalidArgument("data_path", settings.data_path, "nothing: no file is read")
-    if settings.data_options:
-        raise InvalidArgument("data_option", dict(settings.data_options), "nothing")
 
 
 def _names(setting: Setting) -> tuple[str, ...]:

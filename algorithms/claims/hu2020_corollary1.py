@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from numpy.random import Generator, default_rng
 
 import dpaudit._validate as check
-from algorithms.claims.hu2020_cases import refuse_data
 from algorithms.claims.hu2020_compositions import Limits, composition_space, numbers
 from algorithms.claims.hu2020_parameters import Corollary1Parameters
+from algorithms.claims.made_data import refuse_data
 from dpaudit.accounting.composition import advanced, optimal
 from dpaudit.accounting.optimal import OptimalComposition
 from dpaudit.case import AssumptionOutcome, Attained, SearchCase

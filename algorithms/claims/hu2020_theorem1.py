@@ -9,9 +9,10 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 import dpaudit._validate as check
-from algorithms.claims.hu2020_cases import public, refuse_data, searched, setting_of
+from algorithms.claims.hu2020_cases import public, searched, setting_of
 from algorithms.claims.hu2020_message import OneMessage
 from algorithms.claims.hu2020_parameters import Theorem1Parameters
+from algorithms.claims.made_data import refuse_data
 from algorithms.sensitivity.hu2020 import PROOF, Instance, Setting, corrected_bound, lemma1
 from algorithms.sensitivity.hu2020 import published_bound as lemma1_bound
 from algorithms.sensitivity.hu2020_support import (

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dpaudit._validate as check
+from algorithms.claims.made_data import refuse_data
 from algorithms.claims.tables_labels import label_case
 from algorithms.claims.tables_model import model_case
 from algorithms.claims.tables_parameters import FeatureParameters, LabelParameters
 from algorithms.claims.tables_server import server_case
 from dpaudit.case import PrivacyCase, SearchCase
-from dpaudit.errors import InvalidArgument
-from dpaudit.settings import WORST_CASE, Settings
+from dpaudit.settings import Settings
 
 
 def theorem1(settings: Settings, parameters: LabelParameters) -> SearchCase:
@@ -26,7 +26,7 @@ def theorem1(settings: Settings, parameters: LabelParameters) -> SearchCase:
     >>> case.bound, case.at_delta
     (2.0, 0.0)
     """
-    _refuse_unused(settings)
+    refuse_data(settings, "the audit makes its own")
     check.positive("epsilon", settings.epsilon)
     return label_case(settings, parameters)
 
@@ -47,16 +47,7 @@ def theorem2(settings: Settings, parameters: FeatureParameters) -> PrivacyCase |
     >>> round(case.proved.guarantee.epsilon(1e-5), 3)
     25.798
     """
-    _refuse_unused(settings)
+    refuse_data(settings, "the audit makes its own")
     check.positive("epsilon", settings.epsilon)
     check.probability("delta", settings.delta)
     return (server_case if parameters.view == "server" else model_case)(settings, parameters)
-
-
-def _refuse_unused(settings: Settings) -> None:
-    if settings.data != WORST_CASE:
-        raise InvalidArgument("data", settings.data, f"{WORST_CASE}: the audit makes its own")
-    if settings.data_path is not None:
-        raise InvalidArgument("data_path", settings.data_path, "nothing: no file is read")
-    if settings.data_options:
-        raise InvalidArgument("data_option", dict(settings.data_options), "nothing")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from numpy.random import Generator
 
-from algorithms.claims.hu2020_cases import refuse_data
+from algorithms.claims.made_data import refuse_data
 from algorithms.claims.zhang2018_growing import Growing
 from algorithms.claims.zhang2018_parameters import Theorem31Parameters, Theorem32Parameters
 from algorithms.claims.zhang2018_statements import bounded_modes, contraction, inequality_19

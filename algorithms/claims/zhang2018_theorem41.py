@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from algorithms.claims.hu2020_cases import refuse_data
+from algorithms.claims.made_data import refuse_data
 from algorithms.claims.zhang2018_outputs import Outputs
 from algorithms.claims.zhang2018_parameters import Theorem41Parameters
 from algorithms.consensus import ConsensusADMM

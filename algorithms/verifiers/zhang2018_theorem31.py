@@ -14,6 +14,7 @@ models nor move that mean.) ``bounded``: the spectral radius of the linear itera
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -73,84 +74,116 @@ def recompute(document: Document) -> Outcome:
 # --- penalties that grow ---------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Growing:
+    """M-ADMM with penalties that grow, as the certificate states it."""
+
+    theta: Any
+    ridge: Any
+    iterations: int
+    slope: Callable[[Any], Any]
+    adjacency: Any
+    count: Any
+    records: Any
+    first: Any
+    growth: Any
+
+    @property
+    def nodes(self) -> int:
+        return len(self.records)
+
+    def gradient(self, i: int, f: Any) -> Any:
+        """Return the derivative of node i's objective."""
+        return self.records[i] * self.slope(self.records[i] * f) + self.ridge * f
+
+    def end(self) -> _End:
+        """Return where T iterations lead from zero."""
+        nodes = range(self.nodes)
+        models, duals, penalty = [mpf(0)] * self.nodes, [mpf(0)] * self.nodes, list(self.first)
+        lap, signless = laplacian(self.adjacency, -1), laplacian(self.adjacency, 1)
+        for t in range(self.iterations):
+            penalty = [self.first[i] * self.growth[i] ** t for i in nodes]
+            around = signless * matrix(models)
+            levels = [penalty[i] * around[i] - duals[i] for i in nodes]
+            models = [self._update(i, penalty[i], levels[i], models[i]) for i in nodes]
+            gap = lap * matrix(models)
+            duals = [duals[i] + self.theta * gap[i] for i in nodes]
+        return _End(models, duals, penalty)
+
+    def _update(self, i: int, penalty: Any, level: Any, guess: Any) -> Any:
+        curvature = 2 * penalty * self.count[i]
+        return _root(partial(self.gradient, i), curvature, level, self.ridge, guess)
+
+    def best(self) -> Any:
+        """Return the optimum of all nodes together."""
+        reach = sum(map(abs, self.records), mpf(0)) / (self.nodes * self.ridge)
+        return _optimum(self.gradient, self.nodes, reach)
+
+    def mean(self, models: list[Any]) -> Any:
+        """Return the mean weighted by degrees."""
+        pairs = zip(self.count, models, strict=True)
+        return sum((v * f for v, f in pairs), mpf(0)) / sum(self.count, mpf(0))
+
+    def tail(self, end: _End) -> Any:
+        """Return the bound on all later movement; both losses have slopes of at most 1."""
+        q, reach = min(self.growth), max(map(abs, end.models)) + 1
+        a = max(map(abs, self.records)) + self.ridge * reach + max(map(abs, end.duals))
+        b = 2 * self.theta * max(self.count) * reach
+        least = min(eta * v for eta, v in zip(end.penalty, self.count, strict=True))
+        return (a / (q - 1) + b * q / (q - 1) ** 2) / (2 * least)
+
+
+@dataclass(frozen=True)
+class _End:
+    """Models, twice the duals, and penalties after the last iteration."""
+
+    models: list[Any]
+    duals: list[Any]
+    penalty: list[Any]
+
+
 def _growing(document: Document) -> Outcome:
-    nodes, iterations = node_count(document), document.count("iterations")
-    if iterations > _MOST_ITERATIONS:
-        expected = f"at most {_MOST_ITERATIONS}"
-        raise refuse(document, "parameters.iterations", iterations, expected)
-    theta, ridge, tolerance, factor = (
-        positive(document, name) for name in ("dual_step", "ridge", "tolerance", "factor")
-    )
-    slope = _slope(choice(document, "loss", ("linear", "logistic")))
-    adjacency, count, connected = network(document, nodes)
-    records = row(document, "records", nodes)
-    first = row(document, "first", nodes, above=0)
-    growth = row(document, "growth", nodes, above=1)
-
-    def gradient(i: int, f: Any) -> Any:
-        return records[i] * slope(records[i] * f) + ridge * f
-
-    models, duals, penalty = [mpf(0)] * nodes, [mpf(0)] * nodes, list(first)
-    lap, signless = laplacian(adjacency, -1), laplacian(adjacency, 1)
-    for t in range(iterations):
-        penalty = [first[i] * growth[i] ** t for i in range(nodes)]
-        around = signless * matrix(models)
-        models = [
-            _root(
-                partial(gradient, i),
-                2 * penalty[i] * count[i],
-                penalty[i] * around[i] - duals[i],
-                ridge,
-                models[i],
-            )
-            for i in range(nodes)
-        ]
-        gap = lap * matrix(models)
-        duals = [duals[i] + theta * gap[i] for i in range(nodes)]
-    best = _optimum(gradient, nodes, sum(map(abs, records), mpf(0)) / (nodes * ridge))
+    stated, connected = _stated(document)
+    allowed = positive(document, "tolerance") * positive(document, "factor")
+    end, best = stated.end(), stated.best()
     if not best:
         raise refuse(document, "instance.records", "an optimum at the start", "a distance above 0")
-    mean = sum((v * f for v, f in zip(count, models, strict=True)), mpf(0)) / sum(count, mpf(0))
-    tail = _tail(models, duals, penalty, count, growth, records, theta, ridge)
+    mean, tail = stated.mean(end.models), stated.tail(end)
     distance = max(abs(mean - best) - tail, mpf(0)) / abs(best) if tail <= 1 else mpf(0)
-    bound = tolerance * factor
+    growing = {
+        "penalties at least theta": (stated.theta, min(stated.first)),
+        "penalties do not fall": (mpf(1), min(stated.growth)),
+    }
+    found = {"mean": mean, "best": best, "tail": tail, "distance": distance}
     return Outcome(
-        assumptions=connected
-        | {
-            "penalties at least theta": (theta, min(first)),
-            "penalties do not fall": (mpf(1), min(growth)),
-        },
-        quantities={
-            "mean": mean,
-            "best": best,
-            "tail": tail,
-            "distance": distance,
-            "bound": bound,
-            "ratio": distance / bound,
-        },
+        assumptions=connected | growing,
+        quantities=found | {"bound": allowed, "ratio": distance / allowed},
         summary=(
             f"at least {float(distance):.6g} of the distance to the optimum is left in the limit; "
-            f"convergence leaves nothing, and {float(bound):.6g} is what was to be exceeded"
+            f"convergence leaves nothing, and {float(allowed):.6g} is what was to be exceeded"
         ),
     )
 
 
-def _tail(
-    models: list[Any],
-    duals: list[Any],
-    penalty: list[Any],
-    count: list[Any],
-    growth: Any,
-    records: Any,
-    theta: Any,
-    ridge: Any,
-) -> Any:
-    """Return the bound on all later movement; both losses have slopes of at most 1."""
-    q, reach = min(growth), max(map(abs, models)) + 1
-    a = max(map(abs, records)) + ridge * reach + max(map(abs, duals))
-    b = 2 * theta * max(count) * reach
-    least = min(eta * v for eta, v in zip(penalty, count, strict=True))
-    return (a / (q - 1) + b * q / (q - 1) ** 2) / (2 * least)
+def _stated(document: Document) -> tuple[_Growing, dict[str, tuple[Any, Any]]]:
+    """Return what the certificate states, and whether its network is connected."""
+    nodes, iterations = node_count(document), document.count("iterations")
+    if iterations > _MOST_ITERATIONS:
+        expected = f"at most {_MOST_ITERATIONS}"
+        raise refuse(document, "parameters.iterations", iterations, expected)
+    adjacency, count, connected = network(document, nodes)
+    stated = _Growing(
+        theta=positive(document, "dual_step"),
+        ridge=positive(document, "ridge"),
+        iterations=iterations,
+        slope=_slope(choice(document, "loss", ("linear", "logistic"))),
+        adjacency=adjacency,
+        count=count,
+        records=row(document, "records", nodes),
+        first=row(document, "first", nodes, above=0),
+        growth=row(document, "growth", nodes, above=1),
+    )
+    return stated, connected
 
 
 def _slope(loss: str) -> Callable[[Any], Any]:

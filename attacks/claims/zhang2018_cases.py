@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
+from algorithms.claims.made_data import refuse_data
 from algorithms.smooth_losses import LOGISTIC
 from attacks.claims.zhang2018_parameters import Parameters
 from attacks.stationarity_likelihood import INTEGRATED, KNOWN
@@ -33,7 +34,7 @@ from attacks.stationarity_study import AVERAGED, EXACT, MEAN, UNIFORM, Study, me
 from dpaudit.case import AssumptionOutcome, Attained, SearchCase
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import stream
-from dpaudit.settings import WORST_CASE, Settings
+from dpaudit.settings import Settings
 
 _INDEPENDENT, _GUESSED = 1e-9, 1e-6  # error probabilities of the two claims
 
@@ -109,7 +110,7 @@ def section62_case(settings: Settings, parameters: Parameters) -> SearchCase:
 
 
 def _case(settings: Settings, parameters: Parameters, **particular: object) -> SearchCase:
-    _refuse_unused(settings)
+    refuse_data(settings, "every run draws its own")
     if settings.trials is not None and settings.trials < parameters.iterations:
         expected = f"the {parameters.iterations} broadcasts of a run, or more"
         raise InvalidArgument("trials", settings.trials, expected)
@@ -194,12 +195,3 @@ def _notes(parameters: Parameters) -> tuple[str, ...]:
     if parameters.norm == 1:
         notes.append("Likelihoods are searched up to norm 1, the norm that the record has here.")
     return tuple(notes)
-
-
-def _refuse_unused(settings: Settings) -> None:
-    if settings.data != WORST_CASE:
-        raise InvalidArgument("data", settings.data, f"{WORST_CASE}: every run draws its own")
-    if settings.data_path is not None:
-        raise InvalidArgument("data_path", settings.data_path, "nothing: no file is read")
-    if settings.data_options:
-        raise InvalidArgument("data_option", dict(settings.data_options), "nothing")

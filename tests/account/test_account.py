@@ -29,7 +29,7 @@ PROVED = answer("grid", 0.9, 1.0)
     ],
 )
 def test_answers_that_overlap_agree(others):
-    account._agree((PROVED, *others))
+    assert account._agree((PROVED, *others)) is None
 
 
 @pytest.mark.parametrize("lower", [1.0 + 1e-8, 1.1, math.inf])
@@ -42,8 +42,8 @@ def test_a_lower_end_above_a_proved_upper_end_is_an_error(lower):
 
 
 def test_without_a_proof_nothing_is_contradicted():
-    account._agree(())
-    account._agree((answer("silent"), answer("certain", 3.0)))
+    assert account._agree(()) is None
+    assert account._agree((answer("silent"), answer("certain", 3.0))) is None
 
 
 def test_an_account_asks_whether_its_answers_agree(monkeypatch):

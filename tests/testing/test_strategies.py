@@ -176,7 +176,9 @@ def test_penalties_stay_between_their_ends_and_do_not_fall(shape, data):
 
 
 def test_a_schedule_may_rise_at_one_node_only():
-    minimal(penalties((2, 2)), lambda p: p[1, 0] > p[0, 0] and p[1, 1] == p[0, 1])
+    found = minimal(penalties((2, 2)), lambda p: p[1, 0] > p[0, 0] and p[1, 1] == p[0, 1])
+    assert found[1, 0] > found[0, 0]
+    assert found[1, 1] == found[0, 1]
 
 
 @pytest.mark.parametrize("dual", ["primal", "prediction"])
