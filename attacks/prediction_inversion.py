@@ -55,6 +55,7 @@ __all__ = [
     "attack_with_known_tuples",
     "column_space",
     "complete",
+    "errors_by_round",
     "invert",
     "observe",
     "principal_angle",
@@ -171,6 +172,31 @@ def attack_known_models(
         control=relative_error(invert(seen.predictions, other).tuples, tuples),
         chance=_chance(tuples),
     )
+
+
+def errors_by_round(
+    algorithm: TablesADMM, data: JoinedTables, table: int, rng: Generator
+) -> tuple[Array, Array]:
+    """Return the relative error after each round of one run, and that of the control.
+
+    The server knows the models; the control inverts with those of an independent run. Both have
+    shape ``(iterations,)``.
+
+    Examples
+    --------
+    >>> data = JoinedTables(([[1.0, 2.0], [0.0, 3.0], [2.0, 2.0]],), ([0, 1, 2],), [1, -1, 1])
+    >>> algorithm = TablesADMM(iterations=3, label_epsilon=1.0)
+    >>> errors, control = errors_by_round(algorithm, data, 0, np.random.default_rng(0))
+    >>> errors.round(2), bool((control > 0.1).all())
+    (array([0.69, 0.  , 0.  ]), True)
+    """
+    seen, tuples = observe(algorithm, data, table, rng), data.features[table]
+    other = observe(algorithm, data, table, rng).models
+    found = [
+        [relative_error(invert(seen.predictions[:t], models[:t]).tuples, tuples) for t in rounds]
+        for models, rounds in ((m, range(1, len(m) + 1)) for m in (seen.models, other))
+    ]
+    return np.array(found[0]), np.array(found[1])
 
 
 def attack_unknown_models(

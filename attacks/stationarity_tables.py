@@ -91,13 +91,18 @@ def draw(rows: Sequence[Row], path: str | Path, dimension: int) -> Path:
     kinds: dict[str, Literal["png", "svg"]] = {".png": "png", ".svg": "svg"}
     if target.suffix not in kinds:
         raise InvalidArgument("path", Shown(target.name), "a name ending in .png or .svg")
-    panels = [_panel(rows, name, dimension) for name in dict.fromkeys(r.estimator for r in rows)]
-    content = picture("The missing record, from stationarity", panels, kinds[target.suffix])
+    title = "The missing record, from stationarity"
+    content = picture(title, panels(rows, dimension), kinds[target.suffix])
     try:
         target.write_bytes(content)
     except OSError as error:
         raise DataError(f"{target}: cannot be written ({error.strerror})") from error
     return target
+
+
+def panels(rows: Sequence[Row], dimension: int) -> tuple[Panel, ...]:
+    """Return a panel for each estimator: mean and range of the cosine against T."""
+    return tuple(_panel(rows, name, dimension) for name in dict.fromkeys(r.estimator for r in rows))
 
 
 def _panel(rows: Sequence[Row], name: str, dimension: int) -> Panel:

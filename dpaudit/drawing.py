@@ -19,6 +19,7 @@ from dpaudit.panels import Curve, Panel
 # Okabe and Ito's palette: told apart by colour-blind readers; the dashes tell them apart in grey.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 _DASHES = ("-", "--", "-.", ":")
+_FEW = 5  # points up to which each is marked: one alone makes no line
 
 
 def table(panels: Sequence[Panel]) -> str:
@@ -65,7 +66,8 @@ def _draw(axes: Axes, panel: Panel) -> None:
     for number, curve in enumerate(panel.curves):
         colour = _COLOURS[number % len(_COLOURS)]
         dashes = _DASHES[number % len(_DASHES)]
-        axes.plot(curve.x, curve.y, color=colour, linestyle=dashes, label=curve.label)
+        marker = "o" if len(curve.x) <= _FEW else None
+        axes.plot(curve.x, curve.y, color=colour, ls=dashes, marker=marker, label=curve.label)
         if curve.low is not None and curve.high is not None:
             axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.15, lw=0)
     if panel.log_y:

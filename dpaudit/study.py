@@ -6,12 +6,13 @@ attacker sees and knows, and says how close the attacker comes to what it wants,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 from dpaudit.execution import Progress
+from dpaudit.panels import Panel
 from dpaudit.references import load_reference
 
 Cell = float | int | str | None
@@ -29,14 +30,26 @@ class Findings:
         What the table says, in sentences.
     chance
         What a guess gets, in words.
-    draw
-        Draws it into the file it is given and returns the path, where there is a picture.
+    panels
+        The picture, where there is one.
     """
 
     rows: Sequence[Mapping[str, Cell]]
     reading: Sequence[str]
     chance: str
-    draw: Callable[[Path], Path] | None = None
+    panels: Sequence[Panel] = ()
+
+
+def numbers(rows: Sequence[Mapping[str, Cell]], column: str) -> list[float]:
+    """Return a column as numbers, NaN where a row has none.
+
+    Examples
+    --------
+    >>> numbers([{"error": 0.5}, {"error": None}], "error")
+    [0.5, nan]
+    """
+    cells = [row[column] for row in rows]
+    return [float(cell) if isinstance(cell, int | float) else math.nan for cell in cells]
 
 
 class Run(Protocol):

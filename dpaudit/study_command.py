@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -17,6 +18,7 @@ import dpaudit._validate as check
 import dpaudit.registry as registry
 from dpaudit.audit.run import parsed_parameters
 from dpaudit.command import progress_bar
+from dpaudit.drawing import picture
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import one_thread
 from dpaudit.report.document import prepare_directory, write_files
@@ -76,15 +78,40 @@ def _show(study: Study, findings: Findings) -> None:
     shown.print(f"{study.name}: {study.title}", style="bold", markup=False)
     for word in ("sees", "knows", "wants"):
         shown.print(f"The attacker {word} {getattr(study, word)}.", markup=False)
-    table = Table(title="What it achieved", title_justify="left", title_style="bold")
-    columns = list(findings.rows[0]) if findings.rows else []
-    for column in columns:
-        table.add_column(escape(column))
-    for row in findings.rows:
-        table.add_row(*(escape(_cell(row[column])) for column in columns))
-    shown.print(table)
+    for table in _tables(findings, shown):
+        shown.print(table)
     for sentence in (*findings.reading, f"Chance: {findings.chance}."):
         shown.print(sentence, markup=False)
+
+
+def _tables(findings: Findings, shown: Console) -> Iterator[Table]:
+    """Yield the rows as a table; on its side, and in parts, where it is too wide to show whole."""
+    columns = list(findings.rows[0]) if findings.rows else []
+    rows = [[_cell(row[column]) for column in columns] for row in findings.rows]
+    upright = _filled([columns, *rows])
+    if _fits(upright, shown):
+        yield upright
+        return
+    while rows:
+        sizes = range(len(rows), 0, -1)
+        turned = {n: _filled(list(zip(columns, *rows[:n], strict=True))) for n in sizes}
+        most = next((n for n in sizes if _fits(turned[n], shown)), 1)
+        yield turned[most]
+        rows = rows[most:]
+
+
+def _fits(table: Table, shown: Console) -> bool:
+    unbounded = shown.options.update(width=10_000)
+    return shown.measure(table, options=unbounded).maximum <= shown.width
+
+
+def _filled(lines: Sequence[Sequence[str]]) -> Table:
+    table = Table(title="What it achieved", title_justify="left", title_style="bold")
+    for column in lines[0] if lines else []:
+        table.add_column(escape(column), overflow="fold")
+    for line in lines[1:]:
+        table.add_row(*map(escape, line))
+    return table
 
 
 def _cell(value: Cell) -> str:
@@ -107,12 +134,14 @@ def _document(study: Study, parameters: Any, findings: Findings, seed: int) -> d
 def _write(
     study: Study, findings: Findings, document: Mapping[str, Any], folder: Path
 ) -> Sequence[Path]:
-    paths = [folder / f"{study.name}.json", folder / f"{study.name}.csv"]
-    texts = json.dumps(document, indent=2) + "\n", _csv(findings)
-    write_files(folder, {p: t.encode("utf-8") for p, t in zip(paths, texts, strict=True)})
-    if findings.draw is not None:
-        paths.append(findings.draw(folder / f"{study.name}.png"))
-    return paths
+    files = {
+        folder / f"{study.name}.json": (json.dumps(document, indent=2) + "\n").encode(),
+        folder / f"{study.name}.csv": _csv(findings).encode(),
+    }
+    if findings.panels:
+        files[folder / f"{study.name}.png"] = picture(study.name, findings.panels, "png")
+    write_files(folder, files)
+    return list(files)
 
 
 def _csv(findings: Findings) -> str:

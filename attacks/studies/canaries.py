@@ -14,7 +14,8 @@ from attacks.canaries_records import Canaries, orthogonal_canaries
 from attacks.canaries_scores import Likelihood, Margin
 from dpaudit.datasets import Dataset, load, split_evenly
 from dpaudit.execution import Progress, stream
-from dpaudit.study import Cell, Findings
+from dpaudit.panels import Curve, Panel
+from dpaudit.study import Cell, Findings, numbers
 
 
 class Parameters(BaseModel):
@@ -71,7 +72,15 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
             "confidence, whatever the scores are; if Gaussian assumes the shape of the curve."
         ],
         chance="guesses that know nothing certify 0, but for the error probability",
+        panels=(_panel(rows),),
     )
+
+
+def _panel(rows: list[dict[str, Cell]]) -> Panel:
+    names = ("proved", "certified", "if Gaussian")
+    proved = numbers(rows, "proved")
+    curves = tuple(Curve(label=name, x=proved, y=numbers(rows, name)) for name in names)
+    return Panel(title="one run each", x_label="proved", y_label="epsilon", curves=curves)
 
 
 def _audited(

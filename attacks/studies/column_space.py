@@ -19,7 +19,8 @@ from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.execution import Progress, stream
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
-from dpaudit.study import Cell, Findings
+from dpaudit.panels import Curve, Panel
+from dpaudit.study import Cell, Findings, numbers
 
 Array = NDArray[np.float64]
 
@@ -72,7 +73,23 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
         own = stream(seed, f"{variant} at {scale!r}")
         rows.append(line(parameters, pair, blocks, variant, scale, own))
         progress.advance(1)
-    return Findings(rows=rows, reading=_reading(parameters, pair), chance=_CHANCE)
+    panels = (_panel(parameters.variants, rows),)
+    return Findings(rows=rows, reading=_reading(parameters, pair), chance=_CHANCE, panels=panels)
+
+
+def _panel(variants: list[Variant], rows: list[dict[str, Cell]]) -> Panel:
+    curves = []
+    for variant in variants:
+        own = [row for row in rows if row["noise on"] == variant]
+        sigmas = numbers(own, "sigma")
+        curves.append(Curve(label=variant, x=sigmas, y=numbers(own, "certified epsilon")))
+    return Panel(
+        title="one message each",
+        x_label="sigma",
+        y_label="certified epsilon",
+        curves=tuple(curves),
+        log_x=True,
+    )
 
 
 _CHANCE = "half are told right, and epsilon 0 is certified but for the error probability"

@@ -18,7 +18,8 @@ from dpaudit.datasets import Dataset, load, split_evenly
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
 from dpaudit.neighbours import REPLACE_LABEL, Pair
-from dpaudit.study import Cell, Findings
+from dpaudit.panels import Curve, Panel
+from dpaudit.study import Cell, Findings, numbers
 
 Array = NDArray[np.float64]
 
@@ -102,6 +103,20 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
             "What is allowed is for an attacker that sees every step; the final models show less.",
         ],
         chance=f"advantage 0, and a TPR of {parameters.target_rate:g}, as the FPR",
+        panels=(_panel(parameters.epsilons, rows),),
+    )
+
+
+def _panel(epsilons: list[float], rows: list[dict[str, Cell]]) -> Panel:
+    low, high = numbers(rows, "lower"), numbers(rows, "upper")
+    found = Curve(label="found", x=epsilons, y=numbers(rows, "advantage"), low=low, high=high)
+    allowed = Curve(label="at most", x=epsilons, y=numbers(rows, "at most"))
+    chance = Curve(label="chance", x=epsilons, y=[0.0] * len(epsilons))
+    return Panel(
+        title="membership in the final models",
+        x_label="proved epsilon",
+        y_label="advantage",
+        curves=(found, allowed, chance),
     )
 
 

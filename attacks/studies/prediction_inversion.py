@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.random import default_rng
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from algorithms.joined_tables import JoinedTables
@@ -19,11 +21,15 @@ from attacks.prediction_inversion import (
     attack_known_models,
     attack_unknown_models,
     attack_with_known_tuples,
+    errors_by_round,
 )
 from dpaudit.datasets import load
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
+from dpaudit.panels import Curve, Panel
 from dpaudit.study import Findings
+
+Array = NDArray[np.float64]
 
 
 class Parameters(BaseModel):
@@ -63,13 +69,18 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     if parameters.known >= data.features[0].shape[0]:
         expected = f"fewer than the {data.features[0].shape[0]} tuples"
         raise InvalidArgument("known", parameters.known, expected)
-    streams = [default_rng(stream(seed, name)) for name in ("known", "unknown", "tuples")]
-    progress.start("attacking", 3)
+    names = ("known", "unknown", "tuples", "rounds")
+    streams = [default_rng(stream(seed, name)) for name in names]
+    progress.start("attacking", 4)
     known = attack_known_models(algorithm, data, 0, streams[0])
     progress.advance(1)
     unknown = attack_unknown_models(algorithm, data, 0, streams[1])
     progress.advance(1)
     some = attack_with_known_tuples(algorithm, data, 0, parameters.known, streams[2])
+    progress.advance(1)
+    longer = replace(algorithm, iterations=rounds + 2)
+    errors, control = errors_by_round(longer, data, 0, streams[3])
+    progress.advance(1)
     rows = [
         _row("models", "relative error of the tuples", known),
         _angle_row(unknown),
@@ -83,6 +94,22 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
             "tuples."
         ],
         chance=f"every column's mean is off by {known.chance:.3g}",
+        panels=(_panel(errors, control, known.chance),),
+    )
+
+
+def _panel(errors: Array, control: Array, chance: float) -> Panel:
+    rounds = list(range(1, len(errors) + 1))
+    return Panel(
+        title="the server knows the models",
+        x_label="rounds",
+        y_label="relative error of the tuples",
+        curves=(
+            Curve(label="inverted", x=rounds, y=errors.tolist()),
+            Curve(label="with other models", x=rounds, y=control.tolist()),
+            Curve(label="every column's mean", x=rounds, y=[chance] * len(rounds)),
+        ),
+        log_y=True,
     )
 
 

@@ -7,7 +7,7 @@ proved bounds any guess: `dpaudit.accounting.reconstruction`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,6 +22,7 @@ from algorithms.consensus_views import PenaltyPerturbation
 from algorithms.graphs import complete
 from algorithms.guarantees.consensus import node_events
 from attacks.canaries import calibrated, claim_of
+from attacks.candidates import right_guesses, signed_directions
 from attacks.stationarity_likelihood import KNOWN
 from attacks.stationarity_measures import chance_above
 from attacks.stationarity_study import Study, measured
@@ -33,12 +34,11 @@ from dpaudit.execution import Progress, stream
 from dpaudit.gaussian_steps import GaussianSteps
 from dpaudit.guarantees import ApproximateDP, Guarantee, PureDP
 from dpaudit.mechanism import HasLaw
-from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.study import Cell, Findings
+from dpaudit.panels import Curve, Panel
+from dpaudit.study import Cell, Findings, numbers
 
 Array = NDArray[np.float64]
 
-_ROW = 0  # whose place the candidates take, at the first node
 _DELTAS = np.geomspace(0.3, 1e-9, 10)  # where a numerical guarantee is asked
 
 
@@ -110,7 +110,8 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     _require(parameters)
     rng = default_rng(stream(seed, "data"))
     data = subset(load(parameters.data), parameters.nodes * parameters.records, rng)
-    candidates = signed_directions(split_evenly(data, parameters.nodes, rng), parameters, rng)
+    split = split_evenly(data, parameters.nodes, rng)
+    candidates = signed_directions(split, parameters.candidates, rng)
     cases = _gaussian(parameters, candidates) + _penalty(parameters, candidates)
     progress.start("guessing", len(cases))
     rows, error = [], (1 - parameters.confidence) / len(cases)
@@ -122,6 +123,28 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
         rows=rows,
         reading=_reading(parameters),
         chance="without the output a guess is right as often as the column by chance says",
+        panels=_panels(rows),
+    )
+
+
+def _panels(rows: list[dict[str, Cell]]) -> tuple[Panel, ...]:
+    """Return a panel for each algorithm and kind of guess, against what is proved."""
+    by_kind: dict[str, list[dict[str, Cell]]] = {}
+    for row in rows:
+        by_kind.setdefault(f"{row['algorithm']}, {row['guess']}", []).append(row)
+    return tuple(_panel(kind, own) for kind, own in by_kind.items())
+
+
+def _panel(title: str, rows: list[dict[str, Cell]]) -> Panel:
+    proved, low, high = (numbers(rows, name) for name in ("proved epsilon", "lower", "upper"))
+    found = Curve(label="right", x=proved, y=numbers(rows, "right"), low=low, high=high)
+    others = [Curve(label=n, x=proved, y=numbers(rows, n)) for n in ("at most", "by chance")]
+    return Panel(
+        title=title,
+        x_label="proved epsilon",
+        y_label="share of right guesses",
+        curves=(found, *others),
+        log_x=True,
     )
 
 
@@ -130,57 +153,6 @@ def _require(parameters: Parameters) -> None:
         raise InvalidArgument("epsilons", parameters.epsilons, "one, or one of noise_rates")
     if not all(0 <= prior <= 1 for prior in parameters.priors):
         raise InvalidArgument("priors", parameters.priors, "numbers in [0, 1]")
-
-
-def signed_directions(data: Dataset, parameters: Parameters, rng: Generator) -> list[Dataset]:
-    """Return the data with each candidate in one place: random directions and their opposites.
-
-    Opposites are as far apart as records can be; other directions are orthogonal.
-
-    Raises
-    ------
-    InvalidArgument
-        There are more candidates than ``2 d``.
-
-    Examples
-    --------
-    >>> data = Dataset(np.eye(3), np.ones(3))
-    >>> found = signed_directions(data, Parameters(candidates=2), np.random.default_rng(0))
-    >>> bool(np.allclose(found[0].signed_records[0], -found[1].signed_records[0]))
-    True
-    """
-    count, most = parameters.candidates, 2 * data.dimension
-    if count > most:
-        raise InvalidArgument("candidates", count, f"at most {most}, two a feature")
-    directions = np.linalg.qr(rng.standard_normal((data.dimension, data.dimension)))[0]
-    return [data.with_record(_ROW, directions[k // 2], 1.0 - 2 * (k % 2)) for k in range(count)]
-
-
-def right_guesses(
-    mechanism: HasLaw[Dataset], candidates: Sequence[Dataset], trials: int, rng: Generator
-) -> int:
-    """Return in how many runs the candidate that was in the data is the likeliest one.
-
-    It is drawn anew for each run, so the count is binomial. Ties are broken at random.
-    """
-    drawn = rng.multinomial(trials, np.full(len(candidates), 1 / len(candidates)))
-    right = 0
-    for truth, runs in enumerate(drawn):
-        transcripts = mechanism.sample(candidates[truth], int(runs), rng)
-        likelihoods = _log_likelihoods(mechanism, candidates, transcripts)
-        ties = likelihoods == likelihoods.max(axis=0)
-        right += int((np.argmax(ties * rng.random(ties.shape), axis=0) == truth).sum())
-    return right
-
-
-def _log_likelihoods(
-    mechanism: HasLaw[Dataset], candidates: Sequence[Dataset], transcripts: Array
-) -> Array:
-    """Return log densities of transcripts, less that of the first candidate, shape ``(K, R)``."""
-    first, *others = candidates
-    pairs = (Pair(other, first, REPLACE_RECORD) for other in others)
-    losses = [mechanism.privacy_loss(transcripts, pair) for pair in pairs]
-    return np.stack([np.zeros(len(transcripts)), *losses])
 
 
 def _gaussian(parameters: Parameters, candidates: list[Dataset]) -> list[_Case]:

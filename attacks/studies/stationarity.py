@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from attacks.stationarity_likelihood import INTEGRATED, KNOWN
 from attacks.stationarity_measures import chance_quantile
 from attacks.stationarity_study import AVERAGED, MEAN, UNIFORM, Study
-from attacks.stationarity_tables import Row, draw, table
+from attacks.stationarity_tables import Row, panels, table
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress
 from dpaudit.study import Findings
@@ -85,7 +83,7 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
         rows=_pivoted(rows),
         reading=[_READING, _best(rows)],
         chance=f"a guess has a cosine above {reach:.3f} once in twenty",
-        draw=partial(_drawn, drawn, parameters.dimension),
+        panels=panels(drawn, parameters.dimension),
     )
 
 
@@ -115,7 +113,3 @@ def _best(rows: list[Row]) -> str:
         f"Best: {_SHORT[top.estimator]}, median cosine {top.median:.3f} at alpha = "
         f"{top.noise_rate:g} after {top.iterations} iterations."
     )
-
-
-def _drawn(rows: list[Row], dimension: int, path: Path) -> Path:
-    return draw(rows, path, dimension)

@@ -8,6 +8,7 @@ from numpy.random import SeedSequence, default_rng
 from pydantic import ValidationError
 from scipy.stats import binomtest
 
+from attacks.candidates import right_guesses, signed_directions
 from attacks.studies import column_space, membership, reconstruction
 from dpaudit.accounting.reconstruction import candidates_success
 from dpaudit.datasets import Dataset
@@ -143,15 +144,12 @@ class Shifted:
 
 def candidates(count, dimension=4):
     data = Dataset(np.eye(dimension), np.ones(dimension))
-    given = reconstruction.Parameters(candidates=count)
-    return reconstruction.signed_directions(data, given, default_rng(0))
+    return signed_directions(data, count, default_rng(0))
 
 
 @pytest.mark.parametrize("mu", [0.5, 1.5])
 def test_two_opposite_candidates_attain_the_bound(mu):
-    right = reconstruction.right_guesses(
-        GaussianSteps(Shifted(2 / mu)), candidates(2), 4000, default_rng(1)
-    )
+    right = right_guesses(GaussianSteps(Shifted(2 / mu)), candidates(2), 4000, default_rng(1))
     bound = candidates_success(GaussianDP(mu), 2)
     assert binomtest(right, 4000, bound).pvalue > 1e-4
 
@@ -162,7 +160,7 @@ def test_a_mechanism_that_reveals_nothing_leaves_chance():
             return Step(np.zeros((state, 4)), self.scale)
 
     seen = GaussianSteps(Silence(1.0))
-    right = reconstruction.right_guesses(seen, candidates(8), 4000, default_rng(2))
+    right = right_guesses(seen, candidates(8), 4000, default_rng(2))
     assert binomtest(right, 4000, 1 / 8).pvalue > 1e-4
 
 
