@@ -8,7 +8,7 @@ probability.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +38,9 @@ from attacks.learned_models import (
     Model,
     decision,
     fitted,
+    model_of,
 )
-from dpaudit.attack import Attack
+from dpaudit.attack import Attack, Fit
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import one_thread
 from dpaudit.mechanism import Mechanism
@@ -63,7 +64,9 @@ LEARNED = Attack(
     unasked=False,
 )
 
-CANDIDATES: dict[str, tuple[FitMap, tuple[Model, ...]]] = {
+Candidates = Mapping[str, tuple[FitMap, tuple[Model, ...]]]
+
+CANDIDATES: Candidates = {
     "entries": (entries, (STRONG, MIDDLE, SPARSE, SPARSER, TREES, NETWORK)),
     "summaries": (summaries, (MIDDLE, SPARSE)),
     "series": (series, (STRONG, MIDDLE, SPARSE, SPARSER)),
@@ -125,6 +128,56 @@ def fit(
     >>> bool(score(p).mean() > score(q).mean())
     True
     """
+    return _fit(CANDIDATES, on_dataset, on_neighbour, rng)
+
+
+def with_classifier(classifier: Any, features: Sequence[str] = ("entries",)) -> Fit:
+    """Return what fits a scikit-learn classifier of your own, in place of the built-in ones.
+
+    Parameters
+    ----------
+    classifier
+        Anything with ``fit`` and one of ``decision_function``, ``predict_proba``, ``predict``; it
+        is cloned, never fitted itself, and gets its ``random_state`` from the audit's seed.
+    features
+        What it is tried on, the best by cross-fitting: of ``entries`` (the raw numbers),
+        ``summaries``, ``series`` (what changes over time), ``clipped``, ``radial``, ``drift``.
+
+    Raises
+    ------
+    InvalidArgument
+        It is no classifier, or there are no such features.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> fit_neighbours = with_classifier(KNeighborsClassifier(15))
+    >>> rng = np.random.default_rng(0)
+    >>> p, q = rng.normal(1, 1, (200, 3)), rng.normal(0, 1, (200, 3))
+    >>> fit_neighbours(None, None, p, q, rng).chosen
+    'KNeighborsClassifier on entries'
+    """
+    unknown = [name for name in features if name not in CANDIDATES]
+    if unknown or not features:
+        raise InvalidArgument("features", tuple(features), f"some of {', '.join(CANDIDATES)}")
+    model = model_of(classifier)
+    candidates = {name: (CANDIDATES[name][0], (model,)) for name in features}
+
+    def fit_own(
+        mechanism: Mechanism[Any],
+        pair: Pair[Any],
+        on_dataset: Array,
+        on_neighbour: Array,
+        rng: Generator,
+    ) -> LearnedScore:
+        return _fit(candidates, on_dataset, on_neighbour, rng)
+
+    return fit_own
+
+
+def _fit(
+    candidates: Candidates, on_dataset: Array, on_neighbour: Array, rng: Generator
+) -> LearnedScore:
     import sklearn.ensemble  # noqa: F401  its threads can be limited once they are there
 
     _require(on_dataset, on_neighbour)
@@ -132,7 +185,7 @@ def fit(
     labels = np.repeat([1, 0], [len(on_dataset), len(on_neighbour)])
     seed = int(rng.integers(2**31))
     with one_thread():
-        best = _chosen(transcripts, labels, seed, rng)
+        best = _chosen(candidates, transcripts, labels, seed, rng)
         return _score(best, transcripts, labels, seed)
 
 
@@ -160,7 +213,9 @@ def _standard(table: Array) -> Scaling:
     return Scaling(table.mean(axis=0), np.where(spread > 0, spread, 1.0))
 
 
-def _chosen(transcripts: Array, labels: Labels, seed: int, rng: Generator) -> _Candidate:
+def _chosen(
+    candidates: Candidates, transcripts: Array, labels: Labels, seed: int, rng: Generator
+) -> _Candidate:
     """Return the simplest candidate whose out-of-fold scores promise about most.
 
     Candidates come in the order of the table: what is nearly as good and comes first is chosen.
@@ -170,9 +225,11 @@ def _chosen(transcripts: Array, labels: Labels, seed: int, rng: Generator) -> _C
     scores: dict[_Candidate, Array] = {}
     for fold in range(_FOLDS):
         train, test = folds != fold, folds == fold
-        for candidate, values in _tried(transcripts, labels, train, test, seed):
+        for candidate, values in _tried(candidates, transcripts, labels, (train, test), seed):
             scores.setdefault(candidate, np.zeros(len(labels)))[test] = values
     merits = {candidate: _merit(values, labels) for candidate, values in scores.items()}
+    if not merits:
+        raise InvalidArgument("features", Shown("none"), "features that these transcripts have")
     promised = max(merit[0] for merit in merits.values())
     near = [candidate for candidate, merit in merits.items() if merit[0] >= _NEAR * promised]
     return near[0] if promised > 0 else max(merits, key=lambda candidate: merits[candidate])
@@ -185,10 +242,15 @@ def _dealt(labels: Labels, rng: Generator) -> tuple[Labels, Labels]:
 
 
 def _tried(
-    transcripts: Array, labels: Labels, train: Array, test: Array, seed: int
+    candidates: Candidates,
+    transcripts: Array,
+    labels: Labels,
+    split: tuple[Array, Array],
+    seed: int,
 ) -> Iterator[tuple[_Candidate, Array]]:
     """Yield every applicable candidate with its scores of the transcripts it did not see."""
-    for name, (fit_map, models) in CANDIDATES.items():
+    train, test = split
+    for name, (fit_map, models) in candidates.items():
         features = fit_map(transcripts[train], labels[train])
         if features is None:
             continue

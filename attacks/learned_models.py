@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaudit.errors import InvalidArgument
+
 Array = NDArray[np.float64]
 
 _MARGIN = 1e-12
@@ -69,6 +71,34 @@ TREES = Model("gradient-boosted trees", _trees, 100)
 NETWORK = Model("a small neural network", _network, 100)
 
 
+def model_of(estimator: Any) -> Model:
+    """Return a scikit-learn classifier, or regressor on labels -1 and 1, as a model.
+
+    Raises
+    ------
+    InvalidArgument
+        It is neither.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> model_of(KNeighborsClassifier(5)).name
+    'KNeighborsClassifier'
+    """
+    from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+
+    known = isinstance(estimator, BaseEstimator)
+    if not (known and (is_classifier(estimator) or is_regressor(estimator))):
+        raise InvalidArgument("classifier", estimator, "a scikit-learn classifier or regressor")
+
+    def make(seed: int) -> Any:
+        fresh = clone(estimator)
+        seeded = "random_state" in fresh.get_params(deep=False)
+        return fresh.set_params(random_state=seed) if seeded else fresh
+
+    return Model(type(estimator).__name__, make)
+
+
 def fitted(model: Model, features: Array, labels: NDArray[np.int64], seed: int) -> Any:
     """Return the fitted estimator; that it stopped early is no news.
 
@@ -79,12 +109,14 @@ def fitted(model: Model, features: Array, labels: NDArray[np.int64], seed: int) 
     >>> decision(estimator, np.array([[-1.5], [1.5]])) > 0
     array([False,  True])
     """
+    from sklearn.base import is_regressor
     from sklearn.exceptions import ConvergenceWarning
 
-    targets: Any = labels if model.name.find("lasso") < 0 else 2.0 * labels - 1
+    estimator = model.make(seed)
+    targets: Any = 2.0 * labels - 1 if is_regressor(estimator) else labels
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.make(seed).fit(features, targets)
+        return estimator.fit(features, targets)
 
 
 def decision(estimator: Any, features: Array) -> Array:

@@ -5,9 +5,10 @@ import pickle
 import numpy as np
 import pytest
 from numpy.random import default_rng
+from sklearn.ensemble import RandomForestClassifier
 
 from algorithms.known_answer import KNOWN_ANSWERS
-from attacks.learned import LEARNED, fit
+from attacks.learned import LEARNED, fit, with_classifier
 from attacks.learned_drift import drift
 from attacks.learned_features import Scaling, clipped, radial, series, summaries
 from attacks.linear_classifier import fit as fit_linear
@@ -143,6 +144,39 @@ def test_scaling_survives_constants_and_heavy_tails():
     assert np.isfinite(scaled).all()
     assert np.abs(scaled[:, 0]).max() == 0
     assert scaled[:, 2].tolist() == ((np.arange(9) - 4) / 4).tolist()
+
+
+def test_a_classifier_of_ones_own_is_tried_on_the_features_named():
+    rng = default_rng(0)
+    p, q = rng.normal(1.0, 1, (300, 6)), rng.normal(0.0, 1, (300, 6))
+    forest = RandomForestClassifier(20, random_state=3)
+    fit_forest = with_classifier(forest, ("entries", "summaries"))
+    scores = [fit_forest(None, None, p, q, default_rng(1)) for _ in range(2)]
+    assert scores[0].chosen.startswith("RandomForestClassifier on ")
+    np.testing.assert_array_equal(scores[0](p), scores[1](p))
+    fresh_p, fresh_q = rng.normal(1.0, 1, (300, 6)), rng.normal(0.0, 1, (300, 6))
+    assert np.median(scores[0](fresh_p)) > np.median(scores[0](fresh_q))
+    assert not hasattr(forest, "estimators_")
+
+
+@pytest.mark.parametrize(
+    ("classifier", "features", "named"),
+    [
+        (object(), ("entries",), "classifier"),
+        (RandomForestClassifier(), ("pixels",), "features"),
+        (RandomForestClassifier(), (), "features"),
+    ],
+)
+def test_what_is_no_classifier_and_unknown_features_are_refused(classifier, features, named):
+    with pytest.raises(InvalidArgument, match=f"^{named}: "):
+        with_classifier(classifier, features)
+
+
+def test_features_that_transcripts_do_not_have_are_named():
+    rng = default_rng(0)
+    p, q = rng.normal(1, 1, 100), rng.normal(0, 1, 100)  # one number each: no time
+    with pytest.raises(InvalidArgument, match=r"^features: "):
+        with_classifier(RandomForestClassifier(), ("drift",))(None, None, p, q, rng)
 
 
 def test_the_card_loads_this_code():
