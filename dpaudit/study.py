@@ -85,6 +85,11 @@ class Study:
     run: str
     parameters: str
 
+    @property
+    def attacker(self) -> dict[str, str]:
+        """What the attacker sees, knows and wants."""
+        return {"sees": self.sees, "knows": self.knows, "wants": self.wants}
+
     def load(self) -> Run:
         """Import and return the code that runs the attack."""
         run: Run = load_reference(f"attack {self.name}", self.run)

@@ -19,10 +19,11 @@ import dpaudit.registry as registry
 from dpaudit.audit.run import parsed_parameters
 from dpaudit.command import progress_bar
 from dpaudit.drawing import picture
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import UnknownName
 from dpaudit.execution import one_thread
 from dpaudit.report.document import prepare_directory, write_files
 from dpaudit.report.formatting import number
+from dpaudit.scoring import Scoring, scorings
 from dpaudit.study import Cell, Findings, Study
 from dpaudit.tables import console
 
@@ -41,12 +42,12 @@ def run(
     Raises
     ------
     UnknownName
-        No installed package has a study of this name.
+        No installed package has an attack of this name.
     InvalidArgument
-        A parameter, or the name of an attack that scores transcripts.
+        A parameter.
     """
     check.integer("seed", seed, least=0)
-    study = _study(name)
+    study = card(name)
     parameters = parsed_parameters(study.load_parameters(), changes)
     if out is not None:
         prepare_directory(out)
@@ -63,21 +64,25 @@ def run(
             console().print(f"Written: {', '.join(map(str, written))}", soft_wrap=True)
 
 
-def _study(name: str) -> Study:
-    if name in registry.attacks():
-        expected = (
-            "an attack that measures; this one scores transcripts: "
-            f"dpaudit audit CLAIM --estimator event --attack {name}"
-        )
-        raise InvalidArgument("attack", Shown(name), expected)
-    return registry.study(name)
+def card(name: str) -> Study | Scoring:
+    """Return the attack called ``name``, whether it measures or scores.
+
+    Raises
+    ------
+    UnknownName
+        No installed package has it.
+    """
+    known: dict[str, Study | Scoring] = {**registry.studies(), **scorings()}
+    if name not in known:
+        raise UnknownName("attack", name, known)
+    return known[name]
 
 
-def _show(study: Study, findings: Findings) -> None:
+def _show(study: Study | Scoring, findings: Findings) -> None:
     shown = console()
     shown.print(f"{study.name}: {study.title}", style="bold", markup=False)
-    for word in ("sees", "knows", "wants"):
-        shown.print(f"The attacker {word} {getattr(study, word)}.", markup=False)
+    for verb, rest in study.attacker.items():
+        shown.print(f"The attacker {verb} {rest}.", markup=False)
     for table in _tables(findings, shown):
         shown.print(table)
     for sentence in (*findings.reading, f"Chance: {findings.chance}."):
@@ -118,11 +123,13 @@ def _cell(value: Cell) -> str:
     return number(value, 3) if isinstance(value, float) else "—" if value is None else str(value)
 
 
-def _document(study: Study, parameters: Any, findings: Findings, seed: int) -> dict[str, Any]:
+def _document(
+    study: Study | Scoring, parameters: Any, findings: Findings, seed: int
+) -> dict[str, Any]:
     return {
         "attack": study.name,
         "source": study.source,
-        "threat_model": {word: getattr(study, word) for word in ("sees", "knows", "wants")},
+        "threat_model": study.attacker,
         "parameters": parameters.model_dump(mode="json"),
         "seed": seed,
         "rows": [dict(row) for row in findings.rows],
@@ -132,7 +139,7 @@ def _document(study: Study, parameters: Any, findings: Findings, seed: int) -> d
 
 
 def _write(
-    study: Study, findings: Findings, document: Mapping[str, Any], folder: Path
+    study: Study | Scoring, findings: Findings, document: Mapping[str, Any], folder: Path
 ) -> Sequence[Path]:
     files = {
         folder / f"{study.name}.json": (json.dumps(document, indent=2) + "\n").encode(),

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from dpaudit.claims import Claim
     from dpaudit.report.schema import Result
     from dpaudit.reproduction.card import Figure
-    from dpaudit.study import Study
+    from dpaudit.scoring import Scoring
+from dpaudit.study import Study
 
 
 def console() -> Console:
@@ -48,14 +49,16 @@ def study_table(studies: Iterable[Study]) -> Table:
     return table
 
 
-def study_page(card: Study, parameters: Any) -> Iterator[Text | Table]:
+def study_page(card: Study | Scoring, parameters: Any) -> Iterator[Text | Table]:
     """Yield all that ``dpaudit show`` prints about an attack that measures what it recovers."""
     yield Text(f"{card.name}: {card.title}", style="bold")
     yield Text(f"Source: {card.source}")
-    for word in ("sees", "knows", "wants"):
-        yield Text(f"The attacker {word} {getattr(card, word)}.")
+    for verb, rest in card.attacker.items():
+        yield Text(f"The attacker {verb} {rest}.")
     yield _parameter_table(parameters)
-    yield Text(f"Run it: dpaudit attack {card.name} --out attack")
+    needed = [name for name, field in parameters.model_fields.items() if field.is_required()]
+    asked = "".join(f" --set {name}=..." for name in needed)
+    yield Text(f"Run it: dpaudit attack {card.name}{asked} --out attack")
 
 
 def figure_table(figures: Iterable[Figure]) -> Table:
@@ -87,7 +90,10 @@ def release_page(card: ReleaseCard, parameters: Any) -> Iterator[Text | Table]:
 def _parameter_table(parameters: Any) -> Table:
     table = _table("Parameters (--set name=value)", "name", "default", "meaning")
     for name, field in parameters.model_fields.items():
-        table.add_row(name, escape(str(field.default)), escape(field.description or ""))
+        default = "needed"
+        if not field.is_required():
+            default = str(field.get_default(call_default_factory=True))
+        table.add_row(name, escape(default), escape(field.description or ""))
     return table
 
 

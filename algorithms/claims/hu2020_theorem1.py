@@ -12,6 +12,7 @@ import dpaudit._validate as check
 from algorithms.claims.hu2020_cases import public, searched, setting_of
 from algorithms.claims.hu2020_message import OneMessage
 from algorithms.claims.hu2020_parameters import Theorem1Parameters
+from algorithms.claims.hu2020_sent import sent_case
 from algorithms.claims.made_data import refuse_data
 from algorithms.sensitivity.hu2020 import PROOF, Instance, Setting, corrected_bound, lemma1
 from algorithms.sensitivity.hu2020 import published_bound as lemma1_bound
@@ -59,6 +60,9 @@ def theorem1_case(settings: Settings, parameters: Theorem1Parameters) -> Privacy
         raise InvalidArgument("epsilon", settings.epsilon, "in (0, 1]: the theorem's range")
     if parameters.variant == "message":
         return _message_case(settings, parameters)
+    if settings.estimator == "event":
+        scale = noise_scale(settings, parameters)
+        return sent_case(settings, parameters, scale, _public(settings, parameters))
     return _support_case(settings, parameters)
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, ndtr, ndtri
 
 import dpaudit._validate as check
 from dpaudit.accounting.profile import fraction
@@ -109,14 +109,18 @@ def candidates_success(guarantee: Guarantee, candidates: int) -> float:
 
 
 def _greatest_gain(guarantee: Guarantee, most: float) -> float:
-    """Return a bound on F(y) - y over y in [0, most]."""
-    if isinstance(guarantee, GaussianDP | PureDP | ApproximateDP):
-        at_end, before = (
-            reconstruction_success(guarantee, y) - y for y in (most, most * (1 - 1e-3))
-        )
-        if at_end > before:  # the function is concave: it rose all the way
-            return at_end
-    return guarantee.advantage()
+    """Return a bound on F(y) - y over y in [0, most]: concave, so greatest where it stops rising."""
+    match guarantee:
+        case GaussianDP(mu=mu):
+            best = float(ndtr(-mu / 2))
+        case PureDP(at_epsilon=epsilon):
+            best = float(expit(-epsilon))
+        case ApproximateDP(at_epsilon=epsilon, at_delta=delta):
+            best = (1 - delta) * float(expit(-epsilon))
+        case _:
+            return guarantee.advantage()
+    at = min(most, best)
+    return reconstruction_success(guarantee, at) - at
 
 
 def _approximate(epsilon: float, delta: float, kappa: float) -> float:

@@ -49,16 +49,18 @@ def show_command(
 ) -> None:
     """Show a claim's statement and assumptions, an attack or a release, and the parameters."""
     import dpaudit.registry as registry
+    from dpaudit.study_command import card
     from dpaudit.tables import claim_page, console, release_page, study_page
 
-    releases, studies = registry.releases(), registry.studies()
-    if name in studies:
-        pages = study_page(studies[name], studies[name].load_parameters())
+    releases = registry.releases()
+    if name in registry.studies() or name in registry.attacks():
+        attack = card(name)
+        pages = study_page(attack, attack.load_parameters())
     elif name in releases:
         pages = release_page(releases[name], releases[name].load_parameters())
     else:
-        card = registry.claim(name)
-        pages = claim_page(card, card.load_parameters())
+        claim = registry.claim(name)
+        pages = claim_page(claim, claim.load_parameters())
     for part in pages:
         console().print(part)
 

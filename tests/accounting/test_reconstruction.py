@@ -131,3 +131,16 @@ def test_a_prior_that_is_no_probability_is_refused(kappa):
 def test_too_few_candidates_are_refused(candidates):
     with pytest.raises(InvalidArgument, match="candidates"):
         candidates_success(PureDP(1.0), candidates)
+
+
+@pytest.mark.parametrize("candidates", [5, 11, 101])
+@pytest.mark.parametrize("factor", [1.0002, 1.0008, 1.01])
+def test_the_best_split_just_before_the_end_is_found(candidates, factor):
+    """The gain peaks where e^y meets its complement, a little before 1 / (N - 1)."""
+    guarantee, others = PureDP(math.log((candidates - 1) * factor - 1)), candidates - 1
+    splits = np.linspace(0.97, 1, 20_001) / others
+    epsilon = guarantee.at_epsilon
+    right = np.minimum(np.exp(epsilon) * splits, 1 - np.exp(-epsilon) * (1 - splits))
+    best = (1 + others * (right - splits).max()) / candidates
+    assert candidates_success(guarantee, candidates) >= best - 1e-12
+    assert candidates_success(guarantee, candidates) == pytest.approx(best, rel=1e-6)

@@ -23,6 +23,7 @@ from algorithms.sensitivity.hu2020_support import (
 from algorithms.sharing_noise import ParameterNoise, WhitenedNoise, model_noise
 from algorithms.verifiers.hu2020_theorem1 import recompute
 from algorithms.vertical import Party
+from dpaudit.audit import audit_claim
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
@@ -291,3 +292,18 @@ def test_a_case_is_the_same_for_the_same_seed():
     parameters = Theorem1Parameters(features=4, budget=200)
     one, other = (theorem1_case(Settings(seed=5), parameters) for _ in range(2))
     assert np.array_equal(one.pair.dataset.features, other.pair.dataset.features)
+
+
+@pytest.mark.parametrize("variant", ["parameter", "whitened"])
+def test_messages_that_are_sent_refute_noise_on_the_model(variant):
+    """The column-space attack errs on no message, so 300 of each certify ln(600 / 3)."""
+    settings = Settings(
+        estimator="event",
+        attack="column-space",
+        trials=300,
+        parameters={"variant": variant, "features": 8},
+    )
+    result = audit_claim("hu2020-theorem1", settings)
+    assert result.verdict == "refuted"
+    assert result.measured.lower == pytest.approx(math.log(200), abs=0.1)
+    assert result.trials == 300

@@ -75,7 +75,7 @@ def test_a_record_that_takes_no_part_is_not_found(dpaudit):
     ("words", "told"),
     [
         (["nonsense"], "attack: got 'nonsense', expected one of: "),
-        (["likelihood-ratio"], "dpaudit audit CLAIM --estimator event --attack likelihood-ratio"),
+        (["likelihood-ratio"], "claim: got None, expected a value: it has no default"),
         (["stationarity", "--set", "runs=0"], "runs: got 0"),
         (["stationarity", "--set", "iterations=[0]"], "iterations: got [0]"),
         (["stationarity", "--set", "noise_rates=[0]"], "noise_rates: got [0"),
