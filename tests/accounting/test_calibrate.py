@@ -56,7 +56,12 @@ def test_the_target_is_met_and_a_little_less_noise_misses_it(kind, epsilon, delt
     assert proved_guarantee(less).epsilon(delta) > epsilon
 
 
-@pytest.mark.parametrize("kind", KINDS)
+NUMERICAL = ("subsampled", "objective")
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=pytest.mark.slow) if k in NUMERICAL else k for k in KINDS]
+)
 def test_a_stricter_target_takes_more_noise(kind):
     make, more_noise = KINDS[kind]
     targets = [(2.0, 1e-4), (1.0, 1e-4), (1.0, 1e-7)]

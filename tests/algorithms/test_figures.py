@@ -71,9 +71,8 @@ def test_every_statement_is_judged_and_every_curve_is_whole(card):
     assert drawn.parameters["data"] == "stand-in"
 
 
-def test_one_seed_gives_one_figure(monkeypatch):
-    monkeypatch.setattr(zhang2018_noise, "_PP", ((1.06, 1.03), (1.06, 1.06)))
-    monkeypatch.setattr(zhang2018_noise, "_LONG", 30)
+@pytest.mark.usefixtures("quick")
+def test_one_seed_gives_one_figure():
     run = zhang2018.FIGURE_2.load()
     assert run(Request(runs=2)) == run(Request(runs=2))
     assert run(Request(runs=2, seed=1)) != run(Request(runs=2))
@@ -211,6 +210,7 @@ def test_the_minimum_is_where_the_gradient_of_the_sum_vanishes():
     assert zhang2018_runs._least(setting) == pytest.approx(float(ends[0, -1]), abs=1e-7)
 
 
+@pytest.mark.usefixtures("quick")
 def test_progress_reports_all_it_announced():
     class Counter:
         announced = done = 0
@@ -223,5 +223,5 @@ def test_progress_reports_all_it_announced():
 
     for card in (huang2020.FIGURE_2, huang2020.FIGURE_3, zhang2018.FIGURE_1):
         counter = Counter()
-        card.load()(Request(runs=2, progress=counter))
+        card.load()(Request(runs=1, progress=counter))
         assert counter.announced == counter.done > 0
