@@ -1,10 +1,10 @@
 r"""What an attacker makes of one transcript of multi-step DP-ADMM, canary by canary.
 
-| score               | sees                               | knows besides the canaries          |
-|---------------------|------------------------------------|-------------------------------------|
-| `Likelihood`        | every inner model, ``(t l, n, d)`` | the algorithm and all other records |
-| `Likelihood.coarse` | every broadcast, ``(t, n, d)``     | the same                            |
-| `Margin`            | the final models, ``(n, d)``       | nothing: margin or loss alone       |
+| score                 | sees                               | knows besides the canaries          |
+|-----------------------|------------------------------------|-------------------------------------|
+| `Likelihood`          | every inner model, ``(t l, n, d)`` | the algorithm and all other records |
+| `BroadcastLikelihood` | every broadcast, ``(t, n, d)``     | the same                            |
+| `Margin`              | the final models, ``(n, d)``       | nothing: margin or loss alone       |
 
 Step t of node i is ``mean - unit g + noise``, where the mean is what all other records do, g sums
 ``l'(x'w) x`` over the node's canaries or partners x, ``unit = 1 / (curvature m_i)`` and the noise
@@ -12,12 +12,12 @@ has standard deviation ``2 c_1 sigma unit`` (`algorithms.multistep`, Lemma 5). A
 along the difference of its two sides. `Likelihood` adds up over the steps the inner product of that
 difference with what is left of the step when the mean and the middle of every other coin are taken
 away: for orthogonal canaries at one node that is the log-likelihood ratio of the two sides of a
-coin, otherwise it is a score like any other.
+coin, otherwise it is a score like any other. `attacks.canaries_broadcasts` has the second.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,11 +44,6 @@ class Likelihood:
 
     algorithm: MultiStepADMM
     dataset: Dataset
-
-    @classmethod
-    def coarse(cls, algorithm: MultiStepADMM, dataset: Dataset) -> Likelihood:
-        """Return the score for broadcasts: it takes each for the only inner step."""
-        return cls(replace(algorithm, inner_steps=1), dataset)
 
     def __call__(self, transcript: Array, canaries: Canaries) -> Array:
         """Return the scores, shape ``(m,)``.

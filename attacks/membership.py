@@ -4,20 +4,20 @@ r"""Membership inference: was this record in the data, judged by its loss under 
 algorithm, and can run it (shadow runs); it sees the final models of one run, nothing else. A record
 that was trained on tends to have a lower loss: the attack says "in" where the loss is at most a
 threshold (Yeom et al. 2018; Carlini et al. 2022 on reporting the true-positive rate at a small
-false-positive rate).
+false-positive rate). What is run, and which models are final, is `attacks.membership_targets`.
 
 The threshold comes from shadow runs. Fresh runs, with the record and without it, then give two
 independent binomial counts, so every interval is exact (Clopper & Pearson 1934) and all of them
 hold together with the confidence that was asked for (union bound). Beside them stands what the
 claimed guarantee allows any attack at all: an advantage TPR - FPR of at most ``delta(0)``, and a
-true-positive rate of at most ``1 - f(FPR)``.
+true-positive rate of at most ``1 - f(FPR)``; where nothing is claimed, 1 for both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -32,13 +32,16 @@ from dpaudit.guarantees import Guarantee
 from dpaudit.neighbours import REPLACE_LABEL, REPLACE_RECORD, Pair
 
 Array = NDArray[np.float64]
+Record = tuple[Array, float]
 RecordLoss = Callable[[Array, Array, float], Array]
+DataT = TypeVar("DataT")
+DataT_contra = TypeVar("DataT_contra", contravariant=True)
 
 
-class Train(Protocol):
+class Train(Protocol[DataT_contra]):
     """Any algorithm, as a function."""
 
-    def __call__(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
+    def __call__(self, dataset: DataT_contra, trials: int, rng: Generator) -> Array:
         """Return the final models of independent runs, trials first, shape ``(trials, ...)``."""
         ...
 
@@ -136,14 +139,15 @@ class MembershipInference:
 
 
 def infer_membership(
-    train: Train,
-    pair: Pair[Dataset],
-    claim: Guarantee,
+    train: Train[DataT],
+    pair: Pair[DataT],
+    claim: Guarantee | None,
     *,
     shadow_trials: int,
     trials: int,
     target_rate: float = 0.05,
     confidence: float = 0.95,
+    record: Record | None = None,
     record_loss: RecordLoss | None = None,
     rng: Generator,
 ) -> MembershipInference:
@@ -159,13 +163,16 @@ def infer_membership(
     pair
         The data with the record and with its replacement.
     claim
-        What is claimed under the pair's relation.
+        What is claimed under the pair's relation; None: nothing is, and any rate is allowed.
     shadow_trials, trials
         Runs on each dataset that set the thresholds, and that are counted.
     target_rate
         False-positive rate of the second threshold.
     confidence
         Of all intervals together.
+    record
+        Features, shape ``(d,)``, and label of what is judged; by default the record of the first
+        dataset in which the two differ.
     record_loss
         Loss of ``(features, label)`` under models, shape ``(R,)``; by default the logistic loss
         under the mean of a run's models.
@@ -173,7 +180,8 @@ def infer_membership(
     Raises
     ------
     InvalidArgument
-        The pair is not of replaced records or labels, or a number is outside its domain.
+        No record is given and the pair, of no replaced record or label, does not name one; or a
+        number is outside its domain.
     MechanismError
         ``train`` or ``record_loss`` does not return a finite number for every run.
 
@@ -189,55 +197,61 @@ def infer_membership(
     >>> infer_membership(train, pair, PureDP(1.0), shadow_trials=100, trials=200, rng=rng).refuted
     True
     """
-    _require(pair, target_rate, confidence)
+    check.probability("target_rate", target_rate)
+    check.probability("confidence", confidence)
     check.integer("shadow_trials", shadow_trials, least=10)
     check.integer("trials", trials, least=1)
-    loss = MeanMarginLoss() if record_loss is None else record_loss
+    judged = _Judged(
+        train=train,
+        record=_differing(pair) if record is None else record,
+        loss=MeanMarginLoss() if record_loss is None else record_loss,
+    )
 
-    def losses(dataset: Dataset, runs: int) -> Array:
-        return _losses(train, loss, pair, dataset, runs, rng)
+    def losses(runs: int) -> tuple[Array, Array]:
+        return judged.losses(pair.dataset, runs, rng), judged.losses(pair.neighbour, runs, rng)
 
-    shadow = losses(pair.dataset, shadow_trials), losses(pair.neighbour, shadow_trials)
+    shadow = losses(shadow_trials)
     thresholds = _best_threshold(*shadow), float(np.quantile(shadow[1], target_rate))
-    counted = losses(pair.dataset, trials), losses(pair.neighbour, trials)
+    counted = losses(trials)
     alpha = (1 - confidence) / len(thresholds)
     best, rare = (_operate(threshold, *counted, claim, alpha) for threshold in thresholds)
     return MembershipInference(
         best=best,
         rare=rare,
         target_rate=target_rate,
-        advantage_bound=claim.advantage(),
+        advantage_bound=1.0 if claim is None else claim.advantage(),
         confidence=confidence,
     )
 
 
-def _require(pair: Pair[Dataset], target_rate: float, confidence: float) -> None:
-    check.probability("target_rate", target_rate)
-    check.probability("confidence", confidence)
-    if pair.relation not in (REPLACE_RECORD, REPLACE_LABEL):
-        expected = f"{REPLACE_RECORD.name} or {REPLACE_LABEL.name}: it names the record"
+def _differing(pair: Pair[DataT]) -> Record:
+    """Return the first dataset's record in which two datasets differ."""
+    data = pair.dataset
+    if not isinstance(data, Dataset) or pair.relation not in (REPLACE_RECORD, REPLACE_LABEL):
+        expected = f"{REPLACE_RECORD.name} or {REPLACE_LABEL.name} of records: it names the record"
         raise InvalidArgument("relation", pair.relation.name, expected)
+    return data.features[pair.index], float(data.labels[pair.index])
 
 
-def _losses(
-    train: Train,
-    record_loss: RecordLoss,
-    pair: Pair[Dataset],
-    dataset: Dataset,
-    runs: int,
-    rng: Generator,
-) -> Array:
-    """Return the loss of the pair's record in fresh runs on a dataset, shape ``(runs,)``."""
-    models = np.asarray(train(dataset, runs, rng), dtype=np.float64)
-    record = pair.dataset.features[pair.index], float(pair.dataset.labels[pair.index])
-    usable = models.ndim > 1 and len(models) == runs and bool(np.isfinite(models).all())
-    found = np.asarray(record_loss(models, *record)) if usable else np.empty(0)
-    if found.shape != (runs,) or not np.isfinite(found).all():
-        raise MechanismError(
-            f"train: models of shape {models.shape} gave losses of shape {found.shape}, "
-            f"expected finite models and a finite loss for each of {runs} runs"
-        )
-    return found
+@dataclass(frozen=True, kw_only=True)
+class _Judged(Generic[DataT]):
+    """An algorithm and the record whose loss is looked at."""
+
+    train: Train[DataT]
+    record: Record
+    loss: RecordLoss
+
+    def losses(self, dataset: DataT, runs: int, rng: Generator) -> Array:
+        """Return the loss of the record in fresh runs on a dataset, shape ``(runs,)``."""
+        models = np.asarray(self.train(dataset, runs, rng), dtype=np.float64)
+        usable = models.ndim > 1 and len(models) == runs and bool(np.isfinite(models).all())
+        found = np.asarray(self.loss(models, *self.record)) if usable else np.empty(0)
+        if found.shape != (runs,) or not np.isfinite(found).all():
+            raise MechanismError(
+                f"train: models of shape {models.shape} gave losses of shape {found.shape}, "
+                f"expected finite models and a finite loss for each of {runs} runs"
+            )
+        return found
 
 
 def _best_threshold(inside: Array, outside: Array) -> float:
@@ -249,7 +263,7 @@ def _best_threshold(inside: Array, outside: Array) -> float:
 
 
 def _operate(
-    threshold: float, inside: Array, outside: Array, claim: Guarantee, alpha: float
+    threshold: float, inside: Array, outside: Array, claim: Guarantee | None, alpha: float
 ) -> Operating:
     """Count fresh losses; each of the two intervals has error probability ``alpha / 2``."""
     positive, negative = (_rate(losses <= threshold, alpha / 2) for losses in (inside, outside))
@@ -257,7 +271,7 @@ def _operate(
         threshold=threshold,
         true_positive=positive,
         false_positive=negative,
-        power_bound=claim.true_positive_rate(negative.upper),
+        power_bound=1.0 if claim is None else claim.true_positive_rate(negative.upper),
     )
 
 

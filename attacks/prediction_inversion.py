@@ -83,6 +83,9 @@ class Report:
         Of the estimate.
     rank, condition
         Of the linear system (`Inversion`).
+    needed
+        The rank that determines every tuple: d of the models, or that of the table where known
+        tuples stand in for them.
     control
         Error of the same computation with models of an independent run: what knowing nothing gives.
     chance
@@ -91,9 +94,15 @@ class Report:
 
     relative_error: float
     rank: int
+    needed: int
     condition: float
     control: float
     chance: float
+
+    @property
+    def determined(self) -> bool:
+        """Whether the system determines every tuple."""
+        return self.rank >= self.needed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +177,7 @@ def attack_known_models(
     return Report(
         relative_error=relative_error(found.tuples, tuples),
         rank=found.rank,
+        needed=tuples.shape[1],
         condition=found.condition,
         control=relative_error(invert(seen.predictions, other).tuples, tuples),
         chance=_chance(tuples),
@@ -206,10 +216,9 @@ def attack_unknown_models(
     seen, tuples = observe(algorithm, data, table, rng), data.features[table]
     basis = column_space(seen.predictions)
     random, _ = np.linalg.qr(rng.standard_normal(basis.shape))
-    values = np.asarray(np.linalg.svd(tuples, compute_uv=False), dtype=np.float64)
     return SubspaceReport(
         rank=basis.shape[1],
-        true_rank=int(counting(values).sum()),
+        true_rank=_rank(tuples),
         angle=principal_angle(basis, tuples),
         chance=principal_angle(np.asarray(random), tuples),
     )
@@ -234,10 +243,15 @@ def attack_with_known_tuples(
     return Report(
         relative_error=relative_error(found.tuples[rest], tuples[rest]),
         rank=found.rank,
+        needed=_rank(tuples),
         condition=found.condition,
         control=relative_error(shuffled.tuples[rest], tuples[rest]),
         chance=_chance(tuples[rest]),
     )
+
+
+def _rank(tuples: Array) -> int:
+    return int(counting(np.asarray(np.linalg.svd(tuples, compute_uv=False))).sum())
 
 
 def _chance(tuples: Array) -> float:

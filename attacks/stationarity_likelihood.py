@@ -19,6 +19,19 @@ Where the share is known, the determinant of `attacks.stationarity_density` come
 it is minus the exact log likelihood. It depends on the share, too. The two other costs leave it
 out: they are likelihoods of the direction in which the noise moved a broadcast, roughly, and with
 the determinant at any one share they prefer records of norm 1 to the true ones.
+
+Where the noise is large the norm is found far less well than the direction. Median relative errors
+over 20 runs with seeds 0, 1 and 2, at N = 5, B = 50, d = 10, T = 200 and alpha = 30:
+
+| norm | `KNOWN`       | `INTEGRATED`  | a guess of 2/3 |
+|------|---------------|---------------|----------------|
+| 0.3  | .25, .78, .44 | .24, .39, .37 | 1.22           |
+| 0.6  | .10, .37, .26 | .17, .06, .24 | .11            |
+| 0.9  | .06, .11, .11 | .16, .12, .28 | .26            |
+| 1    | .01, .00, .03 | .17, .13, .31 | .33            |
+
+Noise lengthens short estimates, and at norm 1 the search ends at the edge of the ball: errors there
+say nothing of the scale.
 """
 
 from __future__ import annotations

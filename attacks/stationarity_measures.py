@@ -62,12 +62,12 @@ def label_of(record: Array) -> float:
     return 1.0 if record.sum() > 0 else -1.0
 
 
-def matched(estimates: Array, records: Array) -> list[Closeness]:
+def matched(estimates: Array, records: Array, *, non_negative: bool = False) -> list[Closeness]:
     """Compare estimates to records, shape ``(m, d)`` each, in the order that suits them best."""
     sizes = np.linalg.norm(estimates, axis=1)[:, None] * np.linalg.norm(records, axis=1)
-    cosines = estimates @ records.T / sizes
-    chosen, own = linear_sum_assignment(-cosines)
-    return [Closeness.of(estimates[i], records[j]) for i, j in zip(chosen, own, strict=True)]
+    cosines = estimates @ records.T / np.maximum(sizes, np.finfo(np.float64).tiny)
+    pairs = zip(*linear_sum_assignment(-cosines), strict=True)
+    return [Closeness.of(estimates[i], records[j], non_negative=non_negative) for i, j in pairs]
 
 
 def chance_above(cosine: float, dimension: int) -> float:

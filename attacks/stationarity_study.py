@@ -5,6 +5,10 @@ model explains), the private penalties ``eta_i(t) = theta a_i b_i^(t-1)`` with a
 ``[1, spread]`` and ``[1, growth]``, and the missing record, whose signed direction is uniform and
 independent of all else. A guess that has seen nothing therefore has a cosine with it of exactly the
 law in `attacks.stationarity_measures`. The notation is that of `attacks.stationarity`.
+
+Where records are given, every run draws its own from them, the missing ones with them: features are
+those of people, the law of a guess's cosine is unknown, and the guesses say what one gets. Where
+none is negative, the label of a signed record is the sign of its entries.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from algorithms.schedules import Geometric
 from attacks.stationarity import Conditions, averaged, observe
 from attacks.stationarity_exact import recovered
 from attacks.stationarity_likelihood import INTEGRATED, KNOWN, PROFILE, likeliest
-from attacks.stationarity_measures import Closeness
+from attacks.stationarity_measures import Closeness, matched
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import one_thread, stream
@@ -32,6 +36,8 @@ Array = NDArray[np.float64]
 
 AVERAGED, EXACT, MEAN, UNIFORM = "averaged", "exact", "mean of the known", "uniform guess"
 ESTIMATORS = (AVERAGED, KNOWN, PROFILE, INTEGRATED, MEAN, UNIFORM)
+# Of a norm that is uniform on (0, 1], the guess whose relative error has the least median, 1/3.
+GUESSED_NORM = 2 / 3
 _STEEPNESS = 8.0  # of the planted model
 _NODE = 0
 
@@ -53,7 +59,7 @@ class Study:
     missing
         m: how many records of the first node are wanted, the rest being known.
     norm
-        Of the missing records, at most 1; the attacker does not know it.
+        Of the missing records where they are drawn, at most 1; the attacker does not know it.
     participates
         Whether the missing record is in the data; False is a control in which another record is,
         so that the broadcasts reveal nothing about it.
@@ -95,10 +101,14 @@ class Study:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What the attacker can write down, and the records it wants, signed, shape ``(m, d)``."""
+    """What the attacker can write down, and the records it wants, signed, shape ``(m, d)``.
+
+    ``non_negative`` says whether features are known to be, so that signed records have labels.
+    """
 
     conditions: Conditions
     records: Array
+    non_negative: bool = False
 
     @property
     def record(self) -> Array:
@@ -106,17 +116,44 @@ class Run:
         return np.asarray(self.records[0])
 
 
-def run_of(study: Study, rng: Generator) -> Run:
-    """Return one run, everything in it drawn from ``rng``."""
-    data, count = _records(study, rng), study.missing
-    wanted, others = study.norm * directions(2 * count, study.dimension, rng).reshape(2, count, -1)
-    data = _with_first(data, wanted if study.participates else others)
+def run_of(study: Study, rng: Generator, people: Dataset | None = None) -> Run:
+    """Return one run, everything in it drawn from ``rng``, its records from ``people`` if given.
+
+    Raises
+    ------
+    InvalidArgument
+        There are fewer people than records, or they do not have the study's dimension.
+    """
+    data, wanted = _drawn(study, rng) if people is None else _chosen(study, people, rng)
     algorithm = _algorithm(study, rng)
     with one_thread():
         broadcasts = algorithm.penalty_perturbation().sample(data, 1, rng)[0]
-    known = data.signed_records[data.rows_of(_NODE)][count:]
-    conditions = observe(algorithm, broadcasts, _NODE, known, missing=count)
-    return Run(conditions=conditions, records=wanted)
+    known = data.signed_records[data.rows_of(_NODE)][study.missing :]
+    conditions = observe(algorithm, broadcasts, _NODE, known, missing=study.missing)
+    non_negative = people is not None and bool((people.features >= 0).all())
+    return Run(conditions=conditions, records=wanted, non_negative=non_negative)
+
+
+def _drawn(study: Study, rng: Generator) -> tuple[Dataset, Array]:
+    """Return drawn data and the missing records, signed."""
+    data, count = _records(study, rng), study.missing
+    wanted, others = study.norm * directions(2 * count, study.dimension, rng).reshape(2, count, -1)
+    return _with_first(data, wanted if study.participates else others), wanted
+
+
+def _chosen(study: Study, people: Dataset, rng: Generator) -> tuple[Dataset, Array]:
+    """Return some of the people, dealt out in random order, and the missing records, signed."""
+    if people.dimension != study.dimension:
+        raise InvalidArgument("dimension", study.dimension, f"{people.dimension}, as the records")
+    total, count = study.nodes * study.records, study.missing
+    if total + count > len(people.labels):
+        expected = f"at most {(len(people.labels) - count) // study.nodes} at each node"
+        raise InvalidArgument("records", study.records, expected)
+    rows = rng.permutation(len(people.labels))
+    taken, spare = rows[:total], rows[total : total + count]
+    sizes = (study.records,) * study.nodes
+    data = Dataset(people.features[taken], people.labels[taken], node_sizes=sizes)
+    return data, people.signed_records[taken[:count] if study.participates else spare]
 
 
 def _with_first(data: Dataset, signed: Array) -> Dataset:
@@ -155,7 +192,12 @@ def _algorithm(study: Study, rng: Generator) -> ConsensusADMM:
 
 
 def estimate_of(run: Run, estimator: str, rng: Generator) -> Array:
-    """Return an estimate of the one missing record, signed, shape ``(d,)``.
+    """Return `estimates_of` the first missing record, signed, shape ``(d,)``."""
+    return np.asarray(estimates_of(run, estimator, rng)[0])
+
+
+def estimates_of(run: Run, estimator: str, rng: Generator) -> Array:
+    """Return estimates of the missing records, signed, in no order, shape ``(m, d)``.
 
     Parameters
     ----------
@@ -164,54 +206,71 @@ def estimate_of(run: Run, estimator: str, rng: Generator) -> Array:
     estimator
         ``averaged`` and ``known`` use the penalties; ``profile`` and ``integrated`` do not see
         them; the last two of ``ESTIMATORS`` see no broadcast. ``exact`` is for runs without noise
-        and does not see the penalties either.
+        and does not see the penalties either. It and ``averaged`` are for one missing record.
     rng
         For starts and for the guess.
+
+    Raises
+    ------
+    InvalidArgument
+        There is no such estimator, or it is for one missing record and there are more.
     """
+    count = len(run.records)
+    if estimator in (AVERAGED, EXACT) and count > 1:
+        raise InvalidArgument("missing", count, f"1: {estimator} finds one record")
     match estimator:
         case "averaged":
-            return averaged(run.conditions)
+            return averaged(run.conditions)[None]
         case "known":
-            return np.asarray(likeliest(run.conditions, rng).records[0])
+            return likeliest(run.conditions, rng, missing=count).records
         case "profile" | "integrated":
             private = run.conditions.private()
-            return np.asarray(likeliest(private, rng, method=estimator).records[0])
+            return likeliest(private, rng, missing=count, method=estimator).records
         case "exact":
-            return recovered(run.conditions.private()).record
+            return recovered(run.conditions.private()).record[None]
         case "mean of the known":
-            mean = run.conditions.others.mean(axis=0)
-            size = np.linalg.norm(run.conditions.others, axis=1).mean()
-            return np.asarray(size * mean / np.linalg.norm(mean))
+            return np.tile(_typical(run.conditions.others), (count, 1))
         case "uniform guess":
-            return np.asarray(directions(1, len(run.record), rng)[0])
+            return GUESSED_NORM * directions(count, run.conditions.dimension, rng)
     raise InvalidArgument("estimator", estimator, "one of: " + ", ".join((*ESTIMATORS, EXACT)))
 
 
+def _typical(others: Array) -> Array:
+    """Return the direction of the known records' mean, with the mean of their norms."""
+    mean = others.mean(axis=0)
+    return np.asarray(np.linalg.norm(others, axis=1).mean() * mean / np.linalg.norm(mean))
+
+
 def measured(
-    study: Study, estimators: Sequence[str], runs: int, seed: SeedSequence | int
+    study: Study,
+    estimators: Sequence[str],
+    runs: int,
+    seed: SeedSequence | int,
+    people: Dataset | None = None,
 ) -> dict[str, list[Closeness]]:
-    """Return every estimator's closeness in each of the runs.
+    """Return every estimator's closeness to each missing record in each of the runs.
 
     Every run has a stream of its own: more runs, or other estimators, change no other run.
     """
     found: dict[str, list[Closeness]] = {name: [] for name in estimators}
-    for run, own in runs_of(study, runs, seed):
+    for run, own in runs_of(study, runs, seed, people):
         for name in estimators:
-            found[name].append(closeness_of(run, name, own))
+            found[name] += closeness_of(run, name, own)
     return found
 
 
-def closeness_of(run: Run, estimator: str, own: SeedSequence) -> Closeness:
-    """Return how close the estimate of a run comes."""
-    return Closeness.of(estimate_of(run, estimator, default_rng(own)), run.record)
+def closeness_of(run: Run, estimator: str, own: SeedSequence) -> list[Closeness]:
+    """Return how close the estimates of a run come, each to the record that suits it best."""
+    found = estimates_of(run, estimator, default_rng(own))
+    return matched(found, run.records, non_negative=run.non_negative)
 
 
 def runs_of(
-    study: Study, runs: int, seed: SeedSequence | int
+    study: Study, runs: int, seed: SeedSequence | int, people: Dataset | None = None
 ) -> Iterator[tuple[Run, SeedSequence]]:
     """Yield runs, each with the randomness that an estimator may use."""
     root = stream(seed, "stationarity") if isinstance(seed, int) else seed
     for index in range(check.integer("runs", runs, least=1)):
         own = SeedSequence(root.entropy, spawn_key=(*root.spawn_key, index))
         drawing, attacking = own.spawn(2)
-        yield run_of(study, default_rng(drawing)), attacking
+        yield run_of(study, default_rng(drawing), people), attacking

@@ -13,6 +13,7 @@ from numpy.random import SeedSequence
 from attacks.stationarity_likelihood import INTEGRATED, KNOWN
 from attacks.stationarity_measures import chance_quantile
 from attacks.stationarity_study import AVERAGED, Run, Study, closeness_of, runs_of
+from dpaudit.datasets.dataset import Dataset
 from dpaudit.drawing import picture
 from dpaudit.errors import DataError, InvalidArgument, Shown
 from dpaudit.panels import Curve, Panel
@@ -20,13 +21,17 @@ from dpaudit.panels import Curve, Panel
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One line of the table: the cosines of all runs, and the medians."""
+    """One estimator at one alpha and T: the cosines of all runs, and what they come to.
+
+    ``norm_error`` is the median, ``right_labels`` the share; None where features may be negative.
+    """
 
     noise_rate: float
     iterations: int
     estimator: str
     cosines: tuple[float, ...]
     norm_error: float
+    right_labels: float | None = None
 
     @property
     def median(self) -> float:
@@ -42,6 +47,7 @@ def table(
     runs: int,
     seed: int,
     estimators: Sequence[str] = (AVERAGED, KNOWN, INTEGRATED),
+    people: Dataset | None = None,
 ) -> list[Row]:
     """Return rows for every alpha, T and estimator.
 
@@ -50,7 +56,7 @@ def table(
     rows = []
     for rate in rates:
         longest = replace(study, noise_rate=rate, iterations=max(iterations))
-        drawn = list(runs_of(longest, runs, seed))
+        drawn = list(runs_of(longest, runs, seed, people))
         for length in iterations:
             cut = [(replace(r, conditions=r.conditions.first(length)), s) for r, s in drawn]
             rows += [_row(cut, rate, length, name) for name in estimators]
@@ -58,13 +64,15 @@ def table(
 
 
 def _row(drawn: Sequence[tuple[Run, SeedSequence]], rate: float, length: int, name: str) -> Row:
-    close = [closeness_of(run, name, own) for run, own in drawn]
+    close = [one for run, own in drawn for one in closeness_of(run, name, own)]
+    labels = [each.right_label for each in close if each.right_label is not None]
     return Row(
         noise_rate=rate,
         iterations=length,
         estimator=name,
         cosines=tuple(each.cosine for each in close),
         norm_error=float(np.median([each.norm_error for each in close])),
+        right_labels=float(np.mean(labels)) if labels else None,
     )
 
 

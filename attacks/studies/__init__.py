@@ -24,11 +24,12 @@ CANARIES = Study(
 
 STATIONARITY = Study(
     name="stationarity",
-    title="recovers a missing record from the broadcasts of consensus ADMM",
+    title="recovers missing records from the broadcasts of consensus ADMM: PP, DVP and M-ADMM",
     source="Zhang, Khalili & Liu 2018, Appendix E and section 6.2",
     sees="every broadcast of every node, and the node's penalties or not",
-    knows="all records of a node but one, the graph, the loss, C, rho and theta",
-    wants="the missing record: its direction, its norm, its label",
+    knows="all records of a node but one, or but a few, the graph, the loss, C, rho and theta",
+    wants="the missing record: its direction, its norm, and its label where features are known "
+    "not to be negative",
     run="attacks.studies.stationarity:run",
     parameters="attacks.studies.stationarity:Parameters",
 )
@@ -37,7 +38,8 @@ PREDICTION_INVERSION = Study(
     name="prediction-inversion",
     title="recovers raw tuples from the predictions that a server of joined tables receives",
     source="the appendix on joined tables, eq. (26), (32) and (36)",
-    sees="the prediction of every tuple in every round, under label and feature noise",
+    sees="the prediction of every tuple in every round, under label and feature noise, the latter "
+    "as published for the whole run",
     knows="the algorithm and the join; the client's models, a few tuples, or neither",
     wants="the raw features of a client's tuples",
     run="attacks.studies.prediction_inversion:run",
@@ -56,11 +58,12 @@ MESSAGE_SUPPORT = Study(
 )
 MEMBERSHIP_INFERENCE = Study(
     name="membership-inference",
-    title="tells from the final models of multi-step DP-ADMM whether a record was in the data",
+    title="tells from final models whether a record was in the data: multi-step DP-ADMM, FDML, "
+    "joined tables",
     source="Yeom et al. 2018; Carlini et al. 2022",
     sees="the final models of one run, nothing of the steps before",
     knows="the record, its replacement, all other records and the algorithm, which it can run",
-    wants="to know whether the record or its replacement was in the data",
+    wants="to know whether the record, or the tuple, or its replacement was in the data",
     run="attacks.studies.membership:run",
     parameters="attacks.studies.membership:Parameters",
 )

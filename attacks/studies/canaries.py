@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Literal
 
 from numpy.random import default_rng
@@ -10,12 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from algorithms.losses import loss_called
 from algorithms.multistep import MultiStepADMM
 from attacks.canaries import CanaryAudit, Score, calibrated, claim_of, one_run_audit
+from attacks.canaries_broadcasts import BroadcastLikelihood
 from attacks.canaries_records import Canaries, orthogonal_canaries
 from attacks.canaries_scores import Likelihood, Margin
 from dpaudit.datasets import Dataset, load, split_evenly
+from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
 from dpaudit.panels import Curve, Panel
 from dpaudit.study import Cell, Findings, numbers
+
+_LEAST, _MOST = 1e-6, 1e6  # proved: beyond, a run's noise is all, or nothing
 
 
 class Parameters(BaseModel):
@@ -27,7 +32,11 @@ class Parameters(BaseModel):
         [1.0, 4.0, 10.0], min_length=1, description="proved, one run each"
     )
     delta: float = Field(1e-5, gt=0, lt=1, description="of the guarantee")
-    canaries: int = Field(300, ge=20, description="records that a coin decides on")
+    canaries: int = Field(
+        300,
+        ge=20,
+        description="records that a coin decides on, at most as many as there are others",
+    )
     data: Literal["breast-cancer", "adult", "a9a"] = Field("breast-cancer", description="records")
     nodes: int = Field(10, ge=2, description="N")
     iterations: int = Field(10, ge=1, description="t")
@@ -48,7 +57,7 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     Raises
     ------
     InvalidArgument, DataError
-        An epsilon is not above 0, or the data is not at hand.
+        An epsilon is not above 0, there are more canaries than records, or the data is not at hand.
 
     Examples
     --------
@@ -58,7 +67,9 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     True
     """
     rng = default_rng(stream(seed, "canaries"))
-    data = split_evenly(load(parameters.data), parameters.nodes, rng)
+    records = load(parameters.data)
+    _require(parameters, len(records.labels))
+    data = split_evenly(records, parameters.nodes, rng)
     canaries = orthogonal_canaries(data, parameters.canaries, rng, partner=parameters.partner)
     progress.start("one run each", len(parameters.epsilons))
     rows = []
@@ -69,11 +80,48 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
         rows=rows,
         reading=[
             f"One run each, {len(canaries)} canaries; certified at {parameters.confidence:.6g} "
-            "confidence, whatever the scores are; if Gaussian assumes the shape of the curve."
+            "confidence, whatever the scores are; if Gaussian assumes the shape of the curve.",
+            *_remarks(parameters, rows),
         ],
         chance="guesses that know nothing certify 0, but for the error probability",
         panels=(_panel(rows),),
     )
+
+
+def _require(parameters: Parameters, records: int) -> None:
+    """Refuse what would take long to refuse later, or what leaves no number."""
+    if parameters.canaries > records:
+        expected = f"at most as many as the {records} records they are put among"
+        raise InvalidArgument("canaries", parameters.canaries, expected)
+    if not all(_LEAST <= epsilon <= _MOST for epsilon in parameters.epsilons):
+        expected = f"numbers above 0, from {_LEAST:g} to {_MOST:g}"
+        raise InvalidArgument("epsilons", parameters.epsilons, expected)
+
+
+def _remarks(parameters: Parameters, rows: list[dict[str, Cell]]) -> list[str]:
+    """Return what the lines show of a view that tells little, or less as more is allowed.
+
+    Examples
+    --------
+    >>> rows = [{"proved": 1.0, "certified": 0.0}, {"proved": 4.0, "certified": 0.0}]
+    >>> _remarks(Parameters(view="final"), rows)
+    ['The final view certifies nothing at a proved epsilon of 1, 4.']
+    """
+    empty = [f"{row['proved']:.4g}" for row in rows if row["certified"] == 0]
+    ordered = sorted(zip(numbers(rows, "proved"), numbers(rows, "certified"), strict=True))
+    values = [certified for _, certified in ordered]
+    words = []
+    if empty:
+        where = ", ".join(empty)
+        words.append(
+            f"The {parameters.view} view certifies nothing at a proved epsilon of {where}."
+        )
+    if any(later < earlier for earlier, later in itertools.pairwise(values)):
+        words.append(
+            "A larger proved epsilon certifies less somewhere: each line is one run, whose luck "
+            "it shows."
+        )
+    return words
 
 
 def _panel(rows: list[dict[str, Cell]]) -> Panel:
@@ -112,7 +160,7 @@ def _score(parameters: Parameters, algorithm: MultiStepADMM, data: Dataset) -> S
         case "inner":
             return Likelihood(algorithm, data)
         case "broadcast":
-            return Likelihood.coarse(algorithm, data)
+            return BroadcastLikelihood(algorithm, data)
         case "final":
             return Margin()
 

@@ -25,6 +25,7 @@ from dpaudit.study import Cell, Findings, numbers
 Array = NDArray[np.float64]
 
 Variant = Literal["parameter", "whitened", "message"]
+_LEAST, _MOST = 1e-100, 1e100  # of sigma: squares of messages neither vanish nor overflow
 _PILOT = 50  # messages of each dataset that set the threshold
 
 
@@ -53,7 +54,7 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     Raises
     ------
     InvalidArgument, DataError
-        A noise scale is not above 0, there are too few columns, or the data is not at hand.
+        A noise scale is outside its domain, there are too few columns, or the data is not at hand.
 
     Examples
     --------
@@ -62,8 +63,9 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     >>> [row["told right"] for row in run(small, 0, Silent()).rows]
     [1.0, 1.0, 0.5, 0.5]
     """
-    if not min(parameters.noise_scales) > 0:
-        raise InvalidArgument("noise_scales", parameters.noise_scales, "numbers above 0")
+    if not all(_LEAST <= scale <= _MOST for scale in parameters.noise_scales):
+        expected = f"numbers above 0, from {_LEAST:g} to {_MOST:g}"
+        raise InvalidArgument("noise_scales", parameters.noise_scales, expected)
     pair = one_entry_flipped(_data(parameters, seed))
     blocks = _blocks(pair.dataset, parameters.parties)
     cases = [(v, s) for v in parameters.variants for s in parameters.noise_scales]
@@ -74,7 +76,9 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
         rows.append(line(parameters, pair, blocks, variant, scale, own))
         progress.advance(1)
     panels = (_panel(parameters.variants, rows),)
-    return Findings(rows=rows, reading=_reading(parameters, pair), chance=_CHANCE, panels=panels)
+    return Findings(
+        rows=rows, reading=_reading(parameters, pair, rows), chance=_CHANCE, panels=panels
+    )
 
 
 def _panel(variants: list[Variant], rows: list[dict[str, Cell]]) -> Panel:
@@ -199,14 +203,37 @@ def _told(
     return {"told right": (hits + runs - others) / (2 * runs), "certified epsilon": lower}
 
 
-def _reading(parameters: Parameters, pair: Pair[Dataset]) -> list[str]:
-    most = -math.log((1 - parameters.confidence) ** (-1 / (2 * parameters.messages)) - 1)
+def _reading(parameters: Parameters, pair: Pair[Dataset], rows: list[dict[str, Cell]]) -> list[str]:
     moved = float(np.linalg.norm(pair.dataset.features - pair.neighbour.features))
     return [
         f"The neighbour has one entry of column {pair.index} with its sign flipped, ||D - D'||_F = "
         f"{moved:.3g}; median distances of messages from their own column space and from the "
         "other dataset's, relative to their lengths, of the dataset where they are larger.",
-        "With noise on the model the message stays in the column space of its own data, so that "
-        "one message tells the two apart whatever sigma is, and no epsilon is finite: what is "
-        f"certified, {most:.3g} at the most, grows with the number of messages alone.",
+        *_told_apart(parameters, rows),
     ]
+
+
+def _told_apart(parameters: Parameters, rows: list[dict[str, Cell]]) -> list[str]:
+    """Return what the lines with noise on the model show of their messages' column space."""
+    model = [row for row in rows if row["noise on"] != "message"]
+    apart = [row for row in model if row["told right"] == 1]
+    most = -math.log((1 - parameters.confidence) ** (-1 / (2 * parameters.messages)) - 1)
+    words = []
+    if apart:
+        words.append(
+            f"With noise on the model ({_named(apart)}) the message stays in the column space of "
+            "its own data, so that one message tells the two apart, and no epsilon is finite: what "
+            f"is certified, {most:.3g} at the most, grows with the number of messages alone."
+        )
+    if missed := [row for row in model if row not in apart]:
+        shares = ", ".join(f"{value:.3g}" for value in numbers(missed, "told right"))
+        words.append(
+            f"With noise on the model ({_named(missed)}) one message does not always tell the two "
+            f"apart: {shares} are told right. Where the two column spaces are the same, as with no "
+            "more records than a party has columns, a message says nothing by its space."
+        )
+    return words
+
+
+def _named(rows: list[dict[str, Cell]]) -> str:
+    return ", ".join(f"{row['noise on']} at sigma = {row['sigma']:g}" for row in rows)

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
-import numpy as np
 from numpy.random import Generator, default_rng
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from algorithms.fdml import FDML
 from algorithms.losses import loss_called
-from algorithms.multistep import MultiStepADMM, final_model
-from attacks.canaries import calibrated, claim_of
-from attacks.membership import MeanMarginLoss, MembershipInference, infer_membership
-from dpaudit.datasets import Dataset, load, split_evenly
+from attacks.canaries import calibrated
+from attacks.membership import MembershipInference, infer_membership
+from attacks.membership_targets import (
+    Chosen,
+    Target,
+    calibrated_tables,
+    dealt,
+    fdml_target,
+    multistep_target,
+    split_columns,
+    tables_target,
+)
+from dpaudit.datasets import load, split_evenly
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
-from dpaudit.neighbours import REPLACE_LABEL, Pair
 from dpaudit.panels import Curve, Panel
 from dpaudit.study import Cell, Findings, numbers
 
-Array = NDArray[np.float64]
+Algorithm = Literal["multi-step", "fdml", "tables"]
 
-_BLOCK = 100  # runs in memory at once
-_ROW = 0
+_SCALE, _PROVED = "start scale", "proved epsilon"
+_SMALLEST, _LARGEST = 1e-6, 1e6  # of what is proved: beyond, a run's noise is nothing, or all
+_LONGEST = 1e100  # of first models
+_STEP = 1.0  # of FDML
 
 
 class Parameters(BaseModel):
@@ -32,47 +41,40 @@ class Parameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    epsilons: list[float] = Field([1.0, 4.0, 10.0], min_length=1, description="proved, several")
+    algorithm: Algorithm = Field(
+        "multi-step", description="what is run: multi-step DP-ADMM, FDML, or joined tables"
+    )
+    epsilons: list[float] = Field(
+        [1.0, 4.0, 10.0], min_length=1, description="proved, several; FDML has none"
+    )
+    start_scales: list[float] = Field(
+        [0.0, 0.1, 1.0], min_length=1, description="of FDML's first models, several: its only noise"
+    )
     delta: float = Field(1e-5, gt=0, lt=1, description="of the guarantee")
     data: Literal["breast-cancer", "adult", "a9a"] = Field("breast-cancer", description="records")
-    record: Literal["crafted", "real"] = Field(
+    record: Chosen = Field(
         "crafted", description="a unit record where the data has least variance, or one of the data"
     )
-    nodes: int = Field(3, ge=2, description="N")
-    iterations: int = Field(10, ge=1, description="t")
-    inner_steps: int = Field(5, ge=1, description="l")
-    loss: Literal["hinge", "logistic"] = Field("hinge", description="of the run")
+    nodes: int = Field(3, ge=2, description="N of multi-step DP-ADMM")
+    parties: int = Field(2, ge=1, description="of FDML, and tables, the columns dealt out in order")
+    iterations: int = Field(10, ge=1, description="t; epochs of FDML, rounds of tables")
+    inner_steps: int = Field(5, ge=1, description="l; a client's steps in a round of tables")
+    batch_size: int | None = Field(50, ge=1, description="of FDML; none for all records")
+    loss: Literal["hinge", "logistic"] = Field("hinge", description="of multi-step DP-ADMM")
     shadow_runs: int = Field(400, ge=10, description="on each dataset, that set the thresholds")
     runs: int = Field(1000, ge=10, description="on each dataset, that are counted")
     target_rate: float = Field(0.05, gt=0, lt=1, description="false-positive rate of TPR")
     confidence: float = Field(0.95, gt=0, lt=1, description="of all intervals of a line together")
 
 
-@dataclass(frozen=True)
-class NodeLoss:
-    """The logistic loss of a record under the final model of the node that may hold it.
-
-    Examples
-    --------
-    >>> models = np.array([[[1.0, 0.0], [3.0, 0.0]]])
-    >>> NodeLoss(1)(models, np.array([1.0, 0.0]), 1.0).round(4)
-    array([0.0486])
-    """
-
-    node: int
-
-    def __call__(self, models: Array, features: Array, label: float) -> Array:
-        """Return the loss of ``(features, label)`` in every run, shape ``(R,)``."""
-        return MeanMarginLoss()(models[:, self.node], features, label)
-
-
 def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
-    """Return a line for each epsilon: advantage and TPR, next to what the guarantee allows.
+    """Return a line for each amount of noise: advantage and TPR, next to what is allowed.
 
     Raises
     ------
     InvalidArgument, DataError
-        An epsilon is not above 0, or the data is not at hand.
+        An epsilon is not above 0, a scale is below 0, there are too few columns, or the data is not
+        at hand.
 
     Examples
     --------
@@ -82,104 +84,102 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     >>> row["lower"] <= row["advantage"] <= row["upper"], row["lower"] < row["at most"]
     (True, True)
     """
-    if not min(parameters.epsilons) > 0:
-        raise InvalidArgument("epsilons", parameters.epsilons, "numbers above 0")
+    noise = _noise(parameters)
     rng = default_rng(stream(seed, "data"))
-    pair = mislabelled(
-        split_evenly(load(parameters.data), parameters.nodes, rng), parameters.record
-    )
-    progress.start("attacking", len(parameters.epsilons))
+    progress.start("attacking", len(noise))
     rows = []
-    for epsilon in parameters.epsilons:
-        rows.append(_row(epsilon, _attacked(parameters, epsilon, pair, seed)))
+    for amount, target in zip(noise, _targets(parameters, noise, rng), strict=True):
+        own = default_rng(stream(seed, f"runs at {amount!r}"))
+        rows.append(_row(_axis(parameters), amount, _attacked(parameters, target, own)))
         progress.advance(1)
     return Findings(
         rows=rows,
-        reading=[
-            "In is said where the record's loss under its node's final model is small: advantage "
-            "is TPR - FPR at the best threshold of shadow runs, TPR that at the threshold with FPR "
-            f"{parameters.target_rate:g}; lower to upper hold at {parameters.confidence:.6g} "
-            "confidence.",
-            "What is allowed is for an attacker that sees every step; the final models show less.",
-        ],
+        reading=_reading(parameters),
         chance=f"advantage 0, and a TPR of {parameters.target_rate:g}, as the FPR",
-        panels=(_panel(parameters.epsilons, rows),),
+        panels=(_panel(_axis(parameters), rows),),
     )
 
 
-def _panel(epsilons: list[float], rows: list[dict[str, Cell]]) -> Panel:
-    low, high = numbers(rows, "lower"), numbers(rows, "upper")
-    found = Curve(label="found", x=epsilons, y=numbers(rows, "advantage"), low=low, high=high)
-    allowed = Curve(label="at most", x=epsilons, y=numbers(rows, "at most"))
-    chance = Curve(label="chance", x=epsilons, y=[0.0] * len(epsilons))
-    return Panel(
-        title="membership in the final models",
-        x_label="proved epsilon",
-        y_label="advantage",
-        curves=(found, allowed, chance),
+def _axis(parameters: Parameters) -> str:
+    return _SCALE if parameters.algorithm == "fdml" else _PROVED
+
+
+def _noise(parameters: Parameters) -> list[float]:
+    """Return what differs between lines: scales of FDML's start, or proved epsilons."""
+    if parameters.algorithm == "fdml":
+        scales = parameters.start_scales
+        if not all(0 <= scale <= _LONGEST for scale in scales):
+            raise InvalidArgument("start_scales", scales, f"numbers from 0 to {_LONGEST:g}")
+        return scales
+    if not all(_SMALLEST <= epsilon <= _LARGEST for epsilon in parameters.epsilons):
+        expected = f"numbers above 0, from {_SMALLEST:g} to {_LARGEST:g}"
+        raise InvalidArgument("epsilons", parameters.epsilons, expected)
+    return parameters.epsilons
+
+
+def _targets(parameters: Parameters, noise: list[float], rng: Generator) -> Iterator[Target[Any]]:
+    """Yield what is attacked at every amount of noise, on the same data."""
+    data, record = load(parameters.data), parameters.record
+    match parameters.algorithm:
+        case "multi-step":
+            split = split_evenly(data, parameters.nodes, rng)
+            for epsilon in noise:
+                algorithm = calibrated(
+                    epsilon,
+                    parameters.delta,
+                    parameters.nodes,
+                    iterations=parameters.iterations,
+                    inner_steps=parameters.inner_steps,
+                    loss=loss_called(parameters.loss),
+                )
+                yield multistep_target(algorithm, split, record)
+        case "fdml":
+            blocks = dealt(data.dimension, parameters.parties)
+            for scale in noise:
+                yield fdml_target(_fdml(parameters, blocks, scale), data, record)
+        case "tables":
+            tables = split_columns(data, parameters.parties)
+            for epsilon in noise:
+                private = calibrated_tables(
+                    epsilon,
+                    parameters.delta,
+                    tables.tables,
+                    iterations=parameters.iterations,
+                    local_steps=parameters.inner_steps,
+                )
+                yield tables_target(private, tables, record)
+
+
+def _fdml(parameters: Parameters, blocks: tuple[int, ...], scale: float) -> FDML:
+    return FDML(
+        block_sizes=blocks,
+        epochs=parameters.iterations,
+        batch_size=parameters.batch_size,
+        step_size=_STEP,
+        start_scale=scale,
     )
 
 
-def mislabelled(data: Dataset, record: str) -> Pair[Dataset]:
-    """Return data with a record of the other label at the first node, and with the right one.
-
-    Examples
-    --------
-    >>> data = Dataset([[1.0, 0.0], [0.8, 0.1]], [1, 1])
-    >>> mislabelled(data, "real").dataset.labels.tolist()
-    [-1.0, 1.0]
-    >>> abs(mislabelled(data, "crafted").dataset.features[0]).round(1).tolist()
-    [0.0, 1.0]
-    """
-    features, label = data.features[_ROW], float(data.labels[_ROW])
-    if record == "crafted":
-        features = np.linalg.svd(data.features, full_matrices=False)[2][-1]
-    inside, outside = (data.with_record(_ROW, features, sign * label) for sign in (-1, 1))
-    return Pair(inside, outside, REPLACE_LABEL)
-
-
-def _attacked(
-    parameters: Parameters, epsilon: float, pair: Pair[Dataset], seed: int
-) -> MembershipInference:
-    algorithm = calibrated(
-        epsilon,
-        parameters.delta,
-        parameters.nodes,
-        iterations=parameters.iterations,
-        inner_steps=parameters.inner_steps,
-        loss=loss_called(parameters.loss),
-    )
+def _attacked(parameters: Parameters, target: Target[Any], rng: Generator) -> MembershipInference:
     return infer_membership(
-        _Train(algorithm),
-        pair,
-        claim_of(algorithm, "flipped"),
+        target.train,
+        target.pair,
+        target.claim,
         shadow_trials=parameters.shadow_runs,
         trials=parameters.runs,
         target_rate=parameters.target_rate,
         confidence=parameters.confidence,
-        record_loss=NodeLoss(pair.dataset.node_of(_ROW)),
-        rng=default_rng(stream(seed, f"runs at {epsilon!r}")),
+        record=target.record,
+        record_loss=target.loss,
+        rng=rng,
     )
 
 
-@dataclass(frozen=True)
-class _Train:
-    """The final models of runs; of the steps before, no more than a block's are kept."""
-
-    algorithm: MultiStepADMM
-
-    def __call__(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return the final models, shape ``(trials, n, d)``."""
-        seen = self.algorithm.inner()
-        sizes = [min(_BLOCK, trials - done) for done in range(0, trials, _BLOCK)]
-        return np.concatenate([final_model(seen.sample(dataset, size, rng)) for size in sizes])
-
-
-def _row(epsilon: float, found: MembershipInference) -> dict[str, Cell]:
+def _row(axis: str, amount: float, found: MembershipInference) -> dict[str, Cell]:
     lower, advantage, upper = found.best.advantage
     hit = found.rare.true_positive
     return {
-        "proved epsilon": epsilon,
+        axis: amount,
         "advantage": advantage,
         "lower": lower,
         "upper": upper,
@@ -190,3 +190,41 @@ def _row(epsilon: float, found: MembershipInference) -> dict[str, Cell]:
         "TPR upper": hit.upper,
         "TPR at most": found.rare.power_bound,
     }
+
+
+_SEEN: dict[Algorithm, str] = {
+    "multi-step": "The attacker sees the nodes' final models; out is the record with its other "
+    "label. What is allowed is for an attacker that sees every step; the final models show less.",
+    "fdml": "The attacker sees all parties' final models; out is the record with its other label. "
+    "FDML adds no noise and nothing is proved: every rate is allowed, and all that may hide a "
+    "record are the first models and the order of the samples.",
+    "tables": "The attacker sees all clients' final models; out is the tuple turned round. What is "
+    "allowed is for one that sees all models after every local step, not for the server, which "
+    "sees the predictions and for which nothing is proved.",
+}
+
+
+def _reading(parameters: Parameters) -> list[str]:
+    model = {"multi-step": "its node's final model", "tables": "its owner's final model"}
+    under = model.get(parameters.algorithm, "the final model")
+    return [
+        f"In is said where the record's loss under {under} is small: advantage "
+        "is TPR - FPR at the best threshold of shadow runs, TPR that at the threshold with FPR "
+        f"{parameters.target_rate:g}; lower to upper hold at {parameters.confidence:.6g} "
+        "confidence.",
+        _SEEN[parameters.algorithm],
+    ]
+
+
+def _panel(axis: str, rows: list[dict[str, Cell]]) -> Panel:
+    amounts = numbers(rows, axis)
+    low, high = numbers(rows, "lower"), numbers(rows, "upper")
+    found = Curve(label="found", x=amounts, y=numbers(rows, "advantage"), low=low, high=high)
+    allowed = Curve(label="at most", x=amounts, y=numbers(rows, "at most"))
+    chance = Curve(label="chance", x=amounts, y=[0.0] * len(rows))
+    return Panel(
+        title="membership in the final models",
+        x_label=axis,
+        y_label="advantage",
+        curves=(found, allowed, chance),
+    )

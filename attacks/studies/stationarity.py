@@ -1,18 +1,23 @@
-"""``dpaudit attack stationarity``: the cosine with the missing record against T and alpha."""
+"""``dpaudit attack stationarity``: how close the attack comes to a missing record."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from attacks.stationarity_likelihood import INTEGRATED, KNOWN
 from attacks.stationarity_measures import chance_quantile
-from attacks.stationarity_study import AVERAGED, MEAN, UNIFORM, Study
+from attacks.stationarity_study import AVERAGED, GUESSED_NORM, MEAN, UNIFORM, Study
 from attacks.stationarity_tables import Row, panels, table
+from attacks.studies.stationarity_noiseless import noiseless, noiseless_reading
+from dpaudit.datasets import Dataset, load
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress
-from dpaudit.study import Findings
+from dpaudit.study import Cell, Findings
 
 _SHORT = {
     AVERAGED: "averaged",
@@ -21,12 +26,8 @@ _SHORT = {
     MEAN: "known mean",
     UNIFORM: "guess",
 }
-
-
-_READING = (
-    "Median cosines with the missing record: averaged and likelihood know the penalties, private "
-    "eta integrates them out, known mean and guess have seen no broadcast."
-)
+_DRAWN = "drawn"
+_LEAST_RATE, _LARGEST_RATE = 1e-6, 1e12  # beyond, the noise, or the record, is lost to rounding
 
 
 class Parameters(BaseModel):
@@ -34,82 +35,232 @@ class Parameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    iterations: list[int] = Field([25, 100, 200], min_length=1, description="T, several")
-    noise_rates: list[float] = Field([0.3, 3.0, 30.0], min_length=1, description="alpha, several")
+    algorithm: Literal["PP", "DVP", "M-ADMM"] = Field(
+        "PP", description="DVP: eta = theta; M-ADMM: no noise, and one or two iterations are seen"
+    )
+    iterations: list[int] = Field(
+        [25, 100, 200], min_length=1, description="T, several; of PP and DVP"
+    )
+    noise_rates: list[float] = Field(
+        [0.3, 3.0, 30.0], min_length=1, description="alpha, several; of PP and DVP"
+    )
     runs: int = Field(6, ge=1, le=1000, description="independent runs, each with its own record")
     nodes: int = Field(5, ge=2, description="N")
     records: int = Field(50, ge=2, description="B, of every node")
-    dimension: int = Field(10, ge=2, description="d")
-    loss_weight: float = Field(50.0, gt=0, description="C")
+    dimension: int = Field(10, ge=2, description="d, of records that are drawn")
+    loss_weight: float = Field(50.0, ge=1e-6, le=1e6, description="C")
+    data: Literal["drawn", "breast-cancer", "adult", "a9a"] = Field(
+        "drawn", description="records: drawn ones, whose features may be negative, or real ones"
+    )
+    missing: int = Field(1, ge=1, description="m, records of a node that are wanted")
+    norm: float = Field(1.0, gt=0, le=1, description="of the missing records, of drawn ones")
+    shorter: list[float] = Field(
+        [0.3, 0.6],
+        description="norms of drawn records that are tried too, at the largest alpha and T",
+    )
     record: Literal["takes part", "does not"] = Field(
         "takes part", description="'does not' is a control that reveals nothing"
     )
 
 
 def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
-    """Return median cosines and norm errors for every T, alpha and estimator.
+    """Return cosine, norm error and label of every estimator, or what is recovered without noise.
+
+    Cosines and norm errors are medians, labels the share of right ones.
 
     Raises
     ------
-    InvalidArgument
-        A number of iterations is below 1, or a rate not above 0.
+    InvalidArgument, DataError
+        A number of iterations is below 1, a rate or a norm outside its domain, there are too few
+        records, or the data is not at hand.
 
     Examples
     --------
     >>> from dpaudit.execution import Silent
-    >>> small = Parameters(iterations=[8], noise_rates=[100.0], runs=1, records=10, dimension=3)
-    >>> list(run(small, 0, Silent()).rows[0])[:4]
-    ['alpha', 'T', 'averaged', 'likelihood']
+    >>> small = Parameters(
+    ...     iterations=[8], noise_rates=[100.0], runs=1, records=10, dimension=3, shorter=[]
+    ... )
+    >>> list(run(small, 0, Silent()).rows[0])[:5]
+    ['alpha', 'T', 'norm', 'averaged', 'likelihood']
     """
+    _require(parameters)
+    people = None if parameters.data == _DRAWN else load(parameters.data)
+    if parameters.algorithm == "M-ADMM":
+        return _without_noise(parameters, people, seed, progress)
+    return _with_noise(parameters, people, seed, progress)
+
+
+def _require(parameters: Parameters) -> None:
     if min(parameters.iterations) < 1:
         raise InvalidArgument("iterations", parameters.iterations, "integers, at least 1")
-    if not min(parameters.noise_rates) > 0:
-        raise InvalidArgument("noise_rates", parameters.noise_rates, "numbers above 0")
-    rows: list[Row] = []
-    progress.start("attacking", len(parameters.noise_rates))
-    for rate in parameters.noise_rates:
-        rows += table(
-            _study(parameters),
-            iterations=parameters.iterations,
+    if not all(_LEAST_RATE <= rate <= _LARGEST_RATE for rate in parameters.noise_rates):
+        expected = f"numbers above 0, from {_LEAST_RATE:g} to {_LARGEST_RATE:g}"
+        raise InvalidArgument("noise_rates", parameters.noise_rates, expected)
+    if not all(0 < norm <= 1 for norm in parameters.shorter):
+        raise InvalidArgument("shorter", parameters.shorter, "numbers in (0, 1]")
+    if parameters.data != _DRAWN and parameters.norm != 1:
+        raise InvalidArgument("norm", parameters.norm, "1 unless records are drawn")
+
+
+def _study(parameters: Parameters, people: Dataset | None, norm: float) -> Study:
+    study = Study(
+        nodes=parameters.nodes,
+        records=parameters.records,
+        dimension=parameters.dimension if people is None else people.dimension,
+        loss_weight=parameters.loss_weight,
+        missing=parameters.missing,
+        norm=norm,
+        participates=parameters.record == "takes part",
+    )
+    return replace(study, spread=1.0, growth=1.0) if parameters.algorithm == "DVP" else study
+
+
+def _without_noise(
+    parameters: Parameters, people: Dataset | None, seed: int, progress: Progress
+) -> Findings:
+    progress.start("attacking", 1)
+    study = _study(parameters, people, parameters.norm)
+    rows = noiseless(study, parameters.runs, seed, people)
+    progress.advance(1)
+    return Findings(
+        rows=rows,
+        reading=noiseless_reading(rows, study),
+        chance="who has seen nothing guesses the mean of the known records: the columns known mean",
+    )
+
+
+def _with_noise(
+    parameters: Parameters, people: Dataset | None, seed: int, progress: Progress
+) -> Findings:
+    study, rates = _study(parameters, people, parameters.norm), parameters.noise_rates
+    settings = [(parameters.norm, rate, parameters.iterations) for rate in rates]
+    if people is None:
+        longest = [max(parameters.iterations)]
+        settings += [(norm, max(rates), longest) for norm in parameters.shorter]
+    progress.start("attacking", len(settings))
+    by_norm: list[tuple[float, list[Row]]] = []
+    for norm, rate, iterations in settings:
+        rows = table(
+            _study(parameters, people, norm),
+            iterations=iterations,
             rates=[rate],
             runs=parameters.runs,
             seed=seed,
-            estimators=(AVERAGED, KNOWN, INTEGRATED, MEAN, UNIFORM),
+            estimators=_estimators(parameters),
+            people=people,
         )
+        by_norm.append((norm, rows))
         progress.advance(1)
-    reach = chance_quantile(0.05, parameters.dimension)
-    drawn = [row for row in rows if row.estimator in (AVERAGED, KNOWN, INTEGRATED)]
+    main = [row for _, rows in by_norm[: len(rates)] for row in rows]
+    lines = [line for norm, rows in by_norm for line in _lines(rows, None if people else norm)]
+    seeing = [row for row in main if row.estimator in (AVERAGED, KNOWN, INTEGRATED)]
     return Findings(
-        rows=_pivoted(rows),
-        reading=[_READING, _best(rows)],
-        chance=f"a guess has a cosine above {reach:.3f} once in twenty",
-        panels=panels(drawn, parameters.dimension),
+        rows=lines,
+        reading=_reading(parameters, main, lines),
+        chance=_chance(parameters, study.dimension),
+        panels=panels(seeing, study.dimension),
     )
 
 
-def _study(parameters: Parameters) -> Study:
-    return Study(
-        nodes=parameters.nodes,
-        records=parameters.records,
-        dimension=parameters.dimension,
-        loss_weight=parameters.loss_weight,
-        participates=parameters.record == "takes part",
-    )
+def _estimators(parameters: Parameters) -> tuple[str, ...]:
+    """Return who guesses: the averaged estimate finds one record, DVP has no private penalty."""
+    one = () if parameters.missing > 1 else (AVERAGED,)
+    private = () if parameters.algorithm == "DVP" else (INTEGRATED,)
+    return (*one, KNOWN, *private, MEAN, UNIFORM)
 
 
-def _pivoted(rows: list[Row]) -> list[dict[str, float | int | str | None]]:
-    """Return a line for each alpha and T: the median cosine of every estimator."""
-    lines: dict[tuple[float, int], dict[str, float | int | str | None]] = {}
+def _lines(rows: Iterable[Row], norm: float | None) -> list[dict[str, Cell]]:
+    """Return a line for each alpha and T; norm errors of those who say a norm.
+
+    The known records' norm is no guess where all but the missing ones are drawn with norm 1.
+    """
+    silent = {AVERAGED, MEAN} if norm is not None else {AVERAGED}
+    by_setting: dict[tuple[float, int], list[Row]] = {}
     for row in rows:
-        start = {"alpha": row.noise_rate, "T": row.iterations}
-        line = lines.setdefault((row.noise_rate, row.iterations), dict(start))
-        line[_SHORT[row.estimator]] = row.median
-    return list(lines.values())
+        by_setting.setdefault((row.noise_rate, row.iterations), []).append(row)
+    lines = []
+    for (rate, length), own in by_setting.items():
+        line: dict[str, Cell] = {"alpha": rate, "T": length}
+        line |= {} if norm is None else {"norm": norm}
+        line |= {_SHORT[row.estimator]: row.median for row in own}
+        sized = [row for row in own if row.estimator not in silent]
+        line |= {f"norm error, {_SHORT[row.estimator]}": row.norm_error for row in sized}
+        told = [row for row in own if row.right_labels is not None]
+        line |= {f"label, {_SHORT[row.estimator]}": row.right_labels for row in told}
+        lines.append(line)
+    return lines
 
 
-def _best(rows: list[Row]) -> str:
+def _chance(parameters: Parameters, dimension: int) -> str:
+    if parameters.data != _DRAWN or parameters.missing > 1:
+        return "what the columns known mean and guess say, of who has seen no broadcast"
+    reach = chance_quantile(0.05, dimension)
+    return f"a guess has a cosine above {reach:.3f} once in twenty"
+
+
+def _reading(
+    parameters: Parameters, main: Sequence[Row], lines: Sequence[dict[str, Cell]]
+) -> list[str]:
+    private = "" if parameters.algorithm == "DVP" else "private eta integrates them out, "
+    words = [
+        "Median cosines with the missing record: averaged and likelihood know the penalties, "
+        f"{private}known mean and guess have seen no broadcast.",
+        _best(main),
+        *_rough(main),
+    ]
+    if parameters.data == _DRAWN:
+        words += _scale(parameters, lines)
+        words.append("Features may be negative: y x is all that can be found, without the label.")
+    else:
+        words.append(
+            "Norm errors are medians, relative; labels are the shares of right ones. Who has seen "
+            "no broadcast says the mean of the known records, or 2/3 and a label at random."
+        )
+    return words
+
+
+def _best(rows: Sequence[Row]) -> str:
     top = max(rows, key=lambda row: row.median)
     return (
         f"Best: {_SHORT[top.estimator]}, median cosine {top.median:.3f} at alpha = "
         f"{top.noise_rate:g} after {top.iterations} iterations."
     )
+
+
+def _rough(rows: Sequence[Row]) -> list[str]:
+    """Return how far medians of so few runs are to be trusted, where averaging seems ahead."""
+    by_name = {(r.estimator, r.noise_rate, r.iterations): r for r in rows}
+    ahead = []
+    for (name, *setting), row in by_name.items():
+        other = by_name.get((KNOWN, *setting))  # type: ignore[arg-type]
+        if name == AVERAGED and other is not None and row.median > other.median:
+            ahead.append(np.subtract(other.cosines, row.cosines))
+    if not ahead or len(ahead[0]) < 2:
+        return []
+    errors = [d.std(ddof=1) / np.sqrt(len(d)) for d in ahead]
+    most = max((-d.mean() / e for d, e in zip(ahead, errors, strict=True) if e > 0), default=0.0)
+    lines = f"{len(ahead)} of {len(by_name) // len({r.estimator for r in rows})} lines"
+    apart = "" if most >= 2 else "; so few runs do not tell the two apart"
+    return [
+        f"Averaged has the larger median than likelihood in {lines}: over the {len(ahead[0])} runs "
+        f"its cosine is ahead by {max(0.0, most):.1f} standard errors of the mean difference at "
+        f"most{apart}."
+    ]
+
+
+def _scale(parameters: Parameters, lines: Sequence[dict[str, Cell]]) -> list[str]:
+    """Return what is known of the norm, at the largest alpha and T."""
+    alpha, longest = max(parameters.noise_rates), max(parameters.iterations)
+    own = [line for line in lines if (line["alpha"], line["T"]) == (alpha, longest)]
+    found = "; ".join(
+        f"{line['norm']:g}: {line['norm error, likelihood']:.2f}, "
+        f"{line['norm error, guess']:.2f} by a guess"
+        for line in own
+    )
+    return [
+        "Median relative error of the norm, by likelihood, at "
+        f"alpha = {alpha:g} and T = {longest}, for a norm of {found}.",
+        "At norm 1, the edge of the search and the norm of the known records, a small error says "
+        f"nothing. A guess says {GUESSED_NORM:.2f}: if every norm in (0, 1] is as likely, it is "
+        "off by 1/3 half of the time.",
+    ]

@@ -25,6 +25,7 @@ has to relate Z's dataset to the fixed one: replacing the record does, and so do
 from __future__ import annotations
 
 import math
+import sys
 
 from scipy.special import expit, ndtr, ndtri
 
@@ -120,6 +121,8 @@ def _greatest_gain(guarantee: Guarantee, most: float) -> float:
         case _:
             return guarantee.advantage()
     at = min(most, best)
+    if at < sys.float_info.min:  # it underflowed, or lost its digits
+        return guarantee.advantage()
     return reconstruction_success(guarantee, at) - at
 
 

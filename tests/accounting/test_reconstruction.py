@@ -144,3 +144,9 @@ def test_the_best_split_just_before_the_end_is_found(candidates, factor):
     best = (1 + others * (right - splits).max()) / candidates
     assert candidates_success(guarantee, candidates) >= best - 1e-12
     assert candidates_success(guarantee, candidates) == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [700.0, 740.0, 744.0, 746.0, 1000.0, 1e6])
+def test_where_nothing_is_promised_the_right_candidate_may_always_be_found(epsilon):
+    for guarantee in (PureDP(epsilon), ApproximateDP(epsilon, 1e-5), GaussianDP(epsilon)):
+        assert candidates_success(guarantee, 3) == pytest.approx(1)

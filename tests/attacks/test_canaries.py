@@ -11,6 +11,7 @@ from scipy.stats import kstest
 
 from algorithms.losses import HINGE, LINEAR, LOGISTIC
 from attacks.canaries import calibrated, claim_of, one_run_audit
+from attacks.canaries_broadcasts import BroadcastLikelihood
 from attacks.canaries_records import Canaries, mislabelled_canaries, orthogonal_canaries
 from attacks.canaries_scores import Likelihood, Margin
 from dpaudit.datasets import breast_cancer, load, split_evenly
@@ -182,7 +183,7 @@ def test_every_view_has_a_score_and_the_closest_view_certifies_most(data, rng):
     claim, lower = claim_of(algorithm, "flipped"), []
     views = (
         (algorithm.inner(), Likelihood(algorithm, data)),
-        (algorithm.broadcast(), Likelihood.coarse(algorithm, data)),
+        (algorithm.broadcast(), BroadcastLikelihood(algorithm, data)),
         (algorithm.broadcast(), Margin()),
     )
     for mechanism, score in views:

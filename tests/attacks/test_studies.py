@@ -120,6 +120,14 @@ def test_the_inversion_is_right_where_there_is_little_noise():
     assert found[1]["by chance"] == pytest.approx(0.025)  # of a sphere in three dimensions
 
 
+def test_an_inversion_of_noise_is_right_as_often_as_a_guess():
+    found = rows(reconstruction, epsilons=[], noise_rates=[1e-3], inversions=200, cosine=0.5)
+    row = found[1]
+    assert row["by chance"] == pytest.approx(0.25)  # of a sphere in three dimensions
+    assert row["lower"] <= row["by chance"] <= row["upper"]
+    assert binomtest(round(200 * row["right"]), 200, 0.25).pvalue > 1e-4
+
+
 class Shifted:
     """One release of a node's sum of records, with noise; it meets its Gaussian bound exactly."""
 

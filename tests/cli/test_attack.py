@@ -18,6 +18,13 @@ SMALL = {
         "dimension=3",
     ],
     "prediction-inversion": ["tuples=80", "columns=4", "known=10"],
+    "membership-inference": [
+        "algorithm=fdml",
+        "start_scales=[0,1]",
+        "iterations=1",
+        "runs=50",
+        "shadow_runs=20",
+    ],
 }
 
 
@@ -61,7 +68,7 @@ def test_tuples_are_recovered_under_label_and_feature_noise(dpaudit):
 
 def test_a_record_that_takes_no_part_is_not_found(dpaudit):
     """With ten independent runs, medians of a guess in ten dimensions stay below one half."""
-    changes = ["record=does not", "runs=10", "iterations=[30]", "noise_rates=[100]"]
+    changes = ["record=does not", "runs=10", "iterations=[30]", "noise_rates=[100]", "shorter=[]"]
     words = [word for change in changes for word in ("--set", change)]
     (row,) = json.loads(dpaudit("attack", "stationarity", *words, "--json").out)["rows"]
     for estimator in ("averaged", "likelihood", "private eta"):
@@ -79,6 +86,14 @@ def test_a_record_that_takes_no_part_is_not_found(dpaudit):
         (["stationarity", "--set", "runs=0"], "runs: got 0"),
         (["stationarity", "--set", "iterations=[0]"], "iterations: got [0]"),
         (["stationarity", "--set", "noise_rates=[0]"], "noise_rates: got [0"),
+        (
+            ["stationarity", "--set", "noise_rates=[1e-300]", "--set", "iterations=[5]"],
+            "noise_rates: got [1e-300]",
+        ),
+        (["stationarity", "--set", "loss_weight=1e300"], "loss_weight: got 1e+300"),
+        (["prediction-inversion", "--set", "epsilon=1e-300"], "epsilon: got 1e-300"),
+        (["canary-audit", "--set", "canaries=1000000"], "canaries: got 1000000"),
+        (["membership-inference", "--set", "algorithm=sgd"], "algorithm: got 'sgd'"),
         (["stationarity", "--set", "colour=red"], "parameter: got 'colour', expected one of"),
         (["stationarity", "--seed", "-1"], "seed: got -1"),
         (["prediction-inversion", "--set", "columns=99"], "columns: got 99"),
