@@ -57,6 +57,9 @@ class PrivacyCase:
     certify
         Called when the measured lower end, its argument, refutes the claim: returns a certificate
         that can be checked without drawing, or None.
+    candidates
+        The same claim on other pairs, all of which obey its relation: the audit ranks them on a
+        part of its trials and certifies the worst on fresh ones. Empty audits ``pair``.
     """
 
     mechanism: Mechanism[Any]
@@ -72,6 +75,7 @@ class PrivacyCase:
     pair_ceiling: Proof | None = None
     notes: tuple[str, ...] = ()
     certify: Callable[[float], Certificate | None] | None = None
+    candidates: tuple[PrivacyCase, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

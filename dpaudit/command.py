@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import dpaudit._validate as check
-import dpaudit.registry as registry
 import dpaudit.specification as specification
-from dpaudit.audit.rerun import rerun_command
-from dpaudit.audit.run import Audited, run_case, run_claim
+from dpaudit.audit.budget import Spender, shared, whole_report
+from dpaudit.audit.run import Audited, Prepared, prepared_claim
 from dpaudit.errors import DpauditError
 from dpaudit.execution import Executor, Progress, Silent, available_cores
-from dpaudit.report import prepare_directory, verdict_table, write_report
+from dpaudit.report import budget_line, prepare_directory, verdict_table, write_report
 from dpaudit.report.environment import environment
 from dpaudit.report.schema import Report, Result
 from dpaudit.settings import Settings
 from dpaudit.specification import ClaimAudit, Specification
 from dpaudit.tables import console, verdict_lines
 
-Audit = Callable[[Executor], Audited]
 PUBLISHED = "reports"
 
 
@@ -40,24 +38,25 @@ class Output:
 def run(targets: list[str], overrides: dict[str, Any], workers: int | None, output: Output) -> int:
     """Run every audit and return the exit status.
 
-    All targets are read before the first audit starts. When one fails later, the results of those
-    before it are shown and written all the same.
+    All targets are read and prepared before the first audit starts, and share the error
+    probability of the report. When one fails later, the results of those before it are shown and
+    written all the same.
     """
     workers = _workers(workers)
-    audits = [audit for target in targets for audit in _audits(target, overrides)]
+    audits = _sharing([audit for target in targets for audit in _audits(target, overrides)])
     if output.directory is not None:
         prepare_directory(output.directory)
     began, found = time.monotonic(), list[Audited]()
     failure: BaseException | None = None
-    for name, audit in audits:
+    for audit in audits:
         try:
-            found.append(_watched(name, audit, workers, output))
+            found.append(_watched(audit, workers, output))
         except (DpauditError, KeyboardInterrupt) as error:
             failure = error
             break
     results = [audited.result for audited in found]
     if found:
-        report = Report(results=results, environment=environment(workers, time.monotonic() - began))
+        report = whole_report(results, environment(workers, time.monotonic() - began))
         _show(report, found, output)
     if failure is not None:
         raise failure
@@ -110,30 +109,38 @@ def _status(results: list[Result]) -> int:
     return int(any(result.verdict == "refuted" for result in results))
 
 
-def _audits(target: str, overrides: dict[str, Any]) -> list[tuple[str, Audit]]:
+def _audits(target: str, overrides: dict[str, Any]) -> list[tuple[Prepared, bool]]:
+    """Return the audits of a target, and whether each states a confidence of its own."""
     if not target.endswith(".toml"):
-        registry.claim(target)
-        settings = Settings(**overrides)
-        return [(target, lambda executor: run_claim(target, settings, executor))]
+        return [(prepared_claim(target, Settings(**overrides)), False)]
     path = Path(target)
     return [_specified(s, path, overrides) for s in specification.read_specification(path)]
 
 
 def _specified(
     specified: Specification, path: Path, overrides: dict[str, Any]
-) -> tuple[str, Audit]:
+) -> tuple[Prepared, bool]:
     settings = specification.settings_of(specified, overrides)
+    own = specified.confidence is not None and "confidence" not in overrides
     if isinstance(specified, ClaimAudit):
-        registry.claim(specified.claim)
-        return specified.claim, lambda executor: run_claim(specified.claim, settings, executor)
+        return prepared_claim(specified.claim, settings), own
     card, case = specification.mechanism_case(specified, settings, path)
-    rerun = rerun_command(str(path), settings)
-    return card.name, lambda executor: run_case(card, case, settings, executor, rerun)
+    asked = settings.confidence
+    return Prepared(card, case, settings, str(path), False, asked_confidence=asked), own
 
 
-def _watched(name: str, audit: Audit, workers: int, output: Output) -> Audited:
-    with progress_bar(name, shown=not output.quiet) as progress:
-        return audit(Executor(workers=workers, progress=progress))
+def _sharing(audits: list[tuple[Prepared, bool]]) -> list[Prepared]:
+    """Give every audit its share of the report's error probability."""
+    spenders = [Spender(audit.settings, audit.draws, own) for audit, own in audits]
+    return [
+        replace(audit, settings=settings)
+        for (audit, _), settings in zip(audits, shared(spenders), strict=True)
+    ]
+
+
+def _watched(audit: Prepared, workers: int, output: Output) -> Audited:
+    with progress_bar(audit.claim.name, shown=not output.quiet) as progress:
+        return audit.run(Executor(workers=workers, progress=progress))
 
 
 @contextmanager
@@ -155,6 +162,8 @@ def _show(report: Report, found: list[Audited], output: Output) -> None:
     else:
         for part in verdict_lines(report.results):
             console().print(part)
+        if len(report.budget) > 1:
+            console().print(budget_line(report), markup=False)
     if output.directory is not None:
         certificates = [one.certificate for one in found if one.certificate is not None]
         paths = write_report(report, output.directory, certificates)

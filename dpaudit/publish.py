@@ -3,6 +3,9 @@
 The published audits of a claim are the one with default settings and those it names itself
 (`dpaudit.claims.Claim.published`). Each runs in one process; workers share the audits out, which
 changes no number. A claim whose audit fails is named at the end, and the others are kept.
+
+The confidence is that of the whole index, all its reports together: the audits that draw share its
+error probability, as those of any other command do (`dpaudit.audit.budget`).
 """
 
 from __future__ import annotations
@@ -16,15 +19,17 @@ from typing import Any
 from joblib import Parallel, delayed
 
 import dpaudit.registry as registry
-from dpaudit.audit.run import Audited, run_claim
+from dpaudit.audit.budget import Spender, shared, whole_report
+from dpaudit.audit.run import Audited, prepared_claim, run_claim
 from dpaudit.claims import Claim
 from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.execution import Executor, Progress, one_thread
 from dpaudit.report.document import prepare_directory, write_report
 from dpaudit.report.environment import environment
 from dpaudit.report.index import write_index
-from dpaudit.report.schema import Report
 from dpaudit.settings import Settings
+
+Asked = tuple[str, str | None, Settings]  # a claim, the variant's name, how it is audited
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +70,13 @@ def audit_all(overrides: Mapping[str, Any], workers: int, progress: Progress) ->
     progress
         Is told how many audits are done.
     """
-    asked = [
-        (name, variant, settings)
-        for name, claim in registry.claims().items()
-        for variant, settings in published_settings(claim, overrides)
-    ]
+    asked = sharing(
+        [
+            (name, variant, settings)
+            for name, claim in registry.claims().items()
+            for variant, settings in published_settings(claim, overrides)
+        ]
+    )
     progress.start("auditing", len(asked))
     found = []
     for published in Parallel(n_jobs=workers, return_as="generator")(
@@ -78,6 +85,25 @@ def audit_all(overrides: Mapping[str, Any], workers: int, progress: Progress) ->
         progress.advance(1)
         found.append(published)
     return found
+
+
+def sharing(asked: list[Asked]) -> list[Asked]:
+    """Return the audits with their shares of one error probability, that of the whole index.
+
+    Each is prepared to see whether it draws; one that cannot be prepared will say so when it runs.
+    """
+    spenders = [Spender(settings, _draws(claim, settings)) for claim, _, settings in asked]
+    return [
+        (claim, variant, settings)
+        for (claim, variant, _), settings in zip(asked, shared(spenders), strict=True)
+    ]
+
+
+def _draws(claim: str, settings: Settings) -> bool:
+    try:
+        return prepared_claim(claim, settings).draws
+    except DpauditError:
+        return False
 
 
 def write_all(found: list[Published], directory: str, workers: int) -> Path:
@@ -99,7 +125,7 @@ def write_all(found: list[Published], directory: str, workers: int) -> Path:
         if not good:
             continue
         spent = sum(a.seconds for a in audits)
-        report = Report(results=[a.result for a in good], environment=environment(workers, spent))
+        report = whole_report([a.result for a in good], environment(workers, spent))
         certificates = [a.certificate for a in good if a.certificate is not None]
         write_report(report, folder / claim, certificates)
         reports[claim] = (report, [a.certificate is not None for a in good])

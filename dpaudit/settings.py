@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import dpaudit._validate as check
+from dpaudit.errors import InvalidArgument
 
 WORST_CASE = "worst-case"
 
@@ -26,13 +27,18 @@ class Settings:
     trials
         Certifying transcripts per dataset of the pair.
     confidence
-        Of the whole report on this claim.
+        Of all that is certified about this claim. A command with several claims shares its own
+        among them (`dpaudit.audit.budget`).
     seed
         The only source of randomness.
     estimator
         ``auto``, ``exact-loss`` or ``event``.
     attack
         Scores the event bound may use; all installed ones by default.
+    until_refuted
+        Bet on outputs as they are drawn and stop at a refutation; ``trials`` is then the cap.
+    candidate_pairs
+        Of how many pairs of neighbours the worst is looked for; None audits one pair.
     parameters
         The claim's own.
     """
@@ -47,6 +53,8 @@ class Settings:
     seed: int = 0
     estimator: str = "auto"
     attack: str | None = None
+    until_refuted: bool = False
+    candidate_pairs: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -57,3 +65,8 @@ class Settings:
         check.choice("estimator", self.estimator, ("auto", "exact-loss", "event"))
         if self.trials is not None:
             check.integer("trials", self.trials, least=100)
+        if self.candidate_pairs is not None:
+            check.integer("pairs", self.candidate_pairs, least=1)
+        if self.until_refuted and self.estimator == "exact-loss":
+            expected = "event or auto: --until-refuted bets on outputs"
+            raise InvalidArgument("estimator", self.estimator, expected)

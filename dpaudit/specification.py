@@ -8,6 +8,7 @@ file first.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from dpaudit.audit.run import parsed_parameters
 from dpaudit.case import PrivacyCase
 from dpaudit.claims import Claim
-from dpaudit.errors import DataError, InvalidArgument, shorten
+from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
 from dpaudit.guarantees import ApproximateDP
 from dpaudit.mechanism import Mechanism
-from dpaudit.neighbours import Pair, relation
+from dpaudit.neighbours import Pair, Relation, relation
 from dpaudit.references import load_reference
 from dpaudit.settings import Settings
 from dpaudit.toml import read_tables
@@ -36,6 +37,7 @@ class _Common(BaseModel):
     seed: int | None = None
     estimator: str | None = None
     attack: str | None = None
+    until_refuted: bool | None = None
 
 
 class ClaimAudit(_Common):
@@ -45,7 +47,17 @@ class ClaimAudit(_Common):
     data: str | None = None
     data_path: str | None = None
     data_options: dict[str, Any] = Field(default={})
+    candidate_pairs: int | None = Field(None, description="of how many pairs the worst is taken")
     parameters: dict[str, Any] = Field(default={})
+
+
+class CandidatePair(BaseModel):
+    """One of several pairs: records inline, or names of files."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dataset: Any
+    neighbour: Any
 
 
 class MechanismAudit(_Common):
@@ -59,6 +71,9 @@ class MechanismAudit(_Common):
     dataset: Any = Field(None, description="records inline, or the name of a .npy or .csv file")
     neighbour: Any = None
     pair: str | None = Field(None, description="module:object instead: (dataset, neighbour)")
+    pairs: list[CandidatePair] | str | None = Field(
+        None, description="candidates of which the worst is audited, or module:object of a list"
+    )
 
 
 Specification = ClaimAudit | MechanismAudit
@@ -93,9 +108,9 @@ def _parsed(table: Any, path: Path) -> Specification:
 def settings_of(specification: Specification, overrides: dict[str, Any]) -> Settings:
     """Return the settings of a specification; what is in ``overrides`` comes first."""
     if isinstance(specification, MechanismAudit):
-        for name in ("data", "data_path", "data_options", "parameters"):
+        for name in ("data", "data_path", "data_options", "parameters", "candidate_pairs"):
             if name in overrides:
-                expected = "nothing: the specification of a mechanism names its own data"
+                expected = "nothing: the specification of a mechanism names its own data and pairs"
                 raise InvalidArgument(name, overrides[name], expected)
     own = {name: value for name, value in specification if name in Settings.__dataclass_fields__}
     merged = {name: value for name, value in own.items() if value is not None}
@@ -121,16 +136,20 @@ def mechanism_case(
         prepare="",
         parameters="",
     )
-    return card, PrivacyCase(
+    pairs = _pairs(specification, path)
+    case = PrivacyCase(
         mechanism=mechanism,
-        pair=_pair(specification, path),
+        pair=pairs[0],
         claimed=ApproximateDP(settings.epsilon, settings.delta),
         at_delta=settings.delta,
         view="what sample() returns",
-        data=specification.pair or "given in the specification",
+        data=_origin(specification),
         default_trials=10_000,
         parameters={"mechanism": specification.mechanism},
     )
+    if specification.pairs is None:
+        return card, case
+    return card, replace(case, candidates=tuple(replace(case, pair=pair) for pair in pairs))
 
 
 def _mechanism(reference: str) -> Any:
@@ -153,6 +172,33 @@ def _called(what: str, reference: str, found: Any) -> Any:
         raise InvalidArgument(what, reference, expected) from error
 
 
+def _origin(specification: MechanismAudit) -> str:
+    named = specification.pairs if isinstance(specification.pairs, str) else specification.pair
+    return named or "given in the specification"
+
+
+def _pairs(specification: MechanismAudit, path: Path) -> list[Pair[Any]]:
+    """Return the one pair, or all candidates."""
+    given = specification.pairs
+    if given is None:
+        return [_pair(specification, path)]
+    for name in ("dataset", "neighbour", "pair"):
+        if getattr(specification, name) is not None:
+            raise InvalidArgument(name, Shown("both"), f"either {name} or pairs")
+    chosen = relation(specification.relation)
+    if isinstance(given, str):
+        found = _called("pairs", given, load_reference("pairs", given))
+        if not isinstance(found, list | tuple) or not found:
+            raise InvalidArgument("pairs", found, "a list of pairs, or what returns it")
+        return [_as_pair("pairs", one, chosen) for one in found]
+    if not given:
+        raise InvalidArgument("pairs", given, "at least one pair")
+    return [
+        Pair(_records("dataset", p.dataset, path), _records("neighbour", p.neighbour, path), chosen)
+        for p in given
+    ]
+
+
 def _pair(specification: MechanismAudit, path: Path) -> Pair[Any]:
     chosen = relation(specification.relation)
     dataset, neighbour = specification.dataset, specification.neighbour
@@ -160,12 +206,16 @@ def _pair(specification: MechanismAudit, path: Path) -> Pair[Any]:
         if dataset is not None or neighbour is not None:
             raise InvalidArgument("pair", specification.pair, "a pair, or dataset and neighbour")
         found = _called("pair", specification.pair, load_reference("pair", specification.pair))
-        if isinstance(found, Pair):
-            return found
-        if not isinstance(found, tuple) or len(found) != 2:
-            raise InvalidArgument("pair", found, "(dataset, neighbour) or what returns it")
-        return Pair(found[0], found[1], chosen)
+        return _as_pair("pair", found, chosen)
     return Pair(_records("dataset", dataset, path), _records("neighbour", neighbour, path), chosen)
+
+
+def _as_pair(name: str, found: Any, chosen: Relation) -> Pair[Any]:
+    if isinstance(found, Pair):
+        return found
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise InvalidArgument(name, found, "(dataset, neighbour) or what returns it")
+    return Pair(found[0], found[1], chosen)
 
 
 def _records(name: str, given: Any, path: Path) -> np.ndarray[Any, Any]:

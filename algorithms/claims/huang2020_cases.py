@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ import dpaudit._validate as check
 from algorithms.claims.assumptions import loss_outcomes
 from algorithms.claims.huang2020_certificates import theorem6_certificate
 from algorithms.claims.huang2020_limits import constant, valid_up_to
+from algorithms.claims.huang2020_pairs import real_pairs, worst_pair
 from algorithms.claims.huang2020_parameters import Parameters
 from algorithms.claims.lemma5_search import Search
 from algorithms.graphs import Graph, from_edges, graph_called
@@ -21,15 +22,7 @@ from algorithms.multistep import MultiStepADMM, published_noise_multiplier
 from algorithms.step_sizes import ConstantStepSize, DecayingStepSize
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.case import AssumptionOutcome, PrivacyCase, Proof, SearchCase
-from dpaudit.datasets import (
-    Dataset,
-    load,
-    most_distant_records,
-    replacement_pair,
-    split_evenly,
-    split_unevenly,
-    subset,
-)
+from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.execution import stream
 from dpaudit.guarantees import ApproximateDP, GaussianDP
@@ -56,8 +49,13 @@ class Instance:
 def theorem6(settings: Settings, parameters: Parameters) -> PrivacyCase:
     """Return the audit of Theorem 6 on the settings' data."""
     _check_privacy(settings)
+    instances = make_instances(settings, parameters)
+    cases = tuple(_theorem6_case(settings, parameters, one) for one in instances)
+    return replace(cases[0], candidates=cases) if len(cases) > 1 else cases[0]
+
+
+def _theorem6_case(settings: Settings, parameters: Parameters, instance: Instance) -> PrivacyCase:
     c0 = constant(settings.delta, parameters)
-    instance = make_instance(settings, parameters)
     algorithm, pair = instance.algorithm, instance.pair
     inner = parameters.view == "inner"
     mechanism = algorithm.inner() if inner else algorithm.broadcast()
@@ -116,10 +114,23 @@ def _check_privacy(settings: Settings) -> None:
 
 def make_instance(settings: Settings, parameters: Parameters) -> Instance:
     """Return the worst case of the claim's class, or the deployment on real records."""
-    worst = settings.data == WORST_CASE
-    if worst:
+    return make_instances(replace(settings, candidate_pairs=None), parameters)[0]
+
+
+def make_instances(settings: Settings, parameters: Parameters) -> list[Instance]:
+    """Return the worst case of the class, or a deployment for each pair that is asked for.
+
+    Of several pairs the first replaces the record that is furthest from another by that one, and
+    each of the others one record by the one that is furthest from it.
+    """
+    if settings.data == WORST_CASE:
         _refuse_unused(settings, parameters)
-    pair = _worst_pair(parameters.nodes) if worst else _real_pair(settings, parameters)
+        return [_instance(settings, parameters, worst_pair(parameters.nodes))]
+    return [_instance(settings, parameters, p) for p in real_pairs(settings, parameters)]
+
+
+def _instance(settings: Settings, parameters: Parameters, pair: Pair[Dataset]) -> Instance:
+    worst = settings.data == WORST_CASE
     loss = loss_called(parameters.loss or ("linear" if worst else "logistic"))
     steps = parameters.iterations * parameters.inner_steps
     algorithm = MultiStepADMM(
@@ -148,6 +159,7 @@ def make_instance(settings: Settings, parameters: Parameters) -> Instance:
 
 def _refuse_unused(settings: Settings, parameters: Parameters) -> None:
     given = {
+        "pairs": settings.candidate_pairs,
         "data_path": settings.data_path,
         "data_option": settings.data_options or None,
         "records": parameters.records,
@@ -155,30 +167,6 @@ def _refuse_unused(settings: Settings, parameters: Parameters) -> None:
     for name, value in given.items():
         if value is not None:
             raise InvalidArgument(name, value, "nothing: the worst case has records of its own")
-
-
-def _worst_pair(nodes: int) -> Pair[Dataset]:
-    features = np.tile([1.0, 0.0], (2 * nodes, 1))
-    data = Dataset(features, np.ones(2 * nodes), node_sizes=(2,) * nodes, name=WORST_CASE)
-    return Pair(data, data.with_record(0, data.features[0], -1.0), REPLACE_RECORD)
-
-
-def _real_pair(settings: Settings, parameters: Parameters) -> Pair[Dataset]:
-    data = load(settings.data, path=settings.data_path, **settings.data_options)
-    data.require_signed_labels()
-    rng = default_rng(stream(settings.seed, "pair"))
-    if parameters.records is not None:
-        data = subset(data, parameters.records, rng)
-    one, other = replacement_pair(data, *most_distant_records(data, rng))
-    return Pair(
-        _dealt(one, settings, parameters), _dealt(other, settings, parameters), REPLACE_RECORD
-    )
-
-
-def _dealt(data: Dataset, settings: Settings, parameters: Parameters) -> Dataset:
-    """Deal records to nodes; the same seed gives both datasets of a pair the same order."""
-    deal = split_evenly if parameters.split == "even" else split_unevenly
-    return deal(data, parameters.nodes, default_rng(stream(settings.seed, "split")))
 
 
 def _graph(settings: Settings, parameters: Parameters) -> Graph:

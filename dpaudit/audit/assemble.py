@@ -1,4 +1,4 @@
-"""From a case and its evidence to the result that is reported."""
+"""From a privacy case and its evidence to the result that is reported."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from dpaudit.audit.evidence import Evidence
-from dpaudit.case import AssumptionOutcome, Attained, PrivacyCase, Proof, SearchCase
+from dpaudit.case import AssumptionOutcome, PrivacyCase, Proof
 from dpaudit.claims import Claim
 from dpaudit.guarantees import Guarantee
 from dpaudit.neighbours import compare
-from dpaudit.refutation.inequality import RELATIVE_ROUNDING, exceeds
+from dpaudit.refutation.inequality import RELATIVE_ROUNDING
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import (
     AssumptionCheck,
@@ -22,20 +22,27 @@ from dpaudit.report.schema import (
     Claimed,
     DeltaCurves,
     Measured,
+    ModelBased,
+    PairSearch,
     Proved,
     Result,
     SelfCheck,
     TradeOffCurves,
+    WealthPath,
 )
 from dpaudit.settings import Settings
 from dpaudit.verdict import Verdict, judge, reason
 
-_NO_UPPER = "a search finds no upper end; a proved bound is one"
 _RATES = tuple(np.concatenate([np.geomspace(1e-6, 0.05, 40), np.linspace(0.06, 1, 48)]).tolist())
 
 
 def privacy_result(
-    claim: Claim, case: PrivacyCase, evidence: Evidence, settings: Settings, rerun: str
+    claim: Claim,
+    case: PrivacyCase,
+    evidence: Evidence,
+    settings: Settings,
+    rerun: str,
+    pair_search: PairSearch | None = None,
 ) -> Result:
     """Return the result of a privacy audit.
 
@@ -63,100 +70,18 @@ def privacy_result(
         pair=compare(case.pair),
         data=case.data,
         parameters=plain(case.parameters),
-        assumptions=_assumptions(claim, case.assumptions),
+        assumptions=assumption_checks(claim, case.assumptions),
         self_checks=[SelfCheck(**asdict(check)) for check in evidence.self_checks],
         budget=[BudgetEntry(purpose=p, alpha=a) for p, a in evidence.budget.items()],
         delta_curves=_delta_curves(case, evidence),
         trade_off=_trade_off(case, evidence),
+        model_based=[ModelBased(**asdict(one)) for one in evidence.model_based],
+        wealth=None if evidence.wealth is None else WealthPath(**asdict(evidence.wealth)),
+        pair_search=pair_search,
         notes=[*case.notes, *evidence.notes],
         counts=evidence.counts,
         rerun=rerun,
     )
-
-
-def search_result(
-    claim: Claim,
-    case: SearchCase,
-    attained: Attained,
-    settings: Settings,
-    trials: int,
-    rerun: str,
-) -> Result:
-    """Return the result of a search against a claimed bound.
-
-    Every evaluated instance is exact, so no error probability is spent. Where the bound is the same
-    for all instances the worst ratio is shown times it; a property has its bound on the instance.
-    """
-    bound, lower = case.bound, attained.ratio * case.bound
-    if attained.scale is not None or claim.kind != "sensitivity":
-        bound, lower = attained.bound, attained.value
-    verdict: Verdict = "refuted" if exceeds(attained.ratio) else "not refuted"
-    return Result(
-        claim=claim.name,
-        kind=claim.kind,
-        quantity=case.quantity,
-        statement=claim.statement,
-        source=claim.source,
-        verdict=verdict,
-        reason=_search_reason(claim, case, attained, bound, lower, verdict),
-        claimed=Claimed(**_stated(claim, case, bound)),
-        proved=case.proved
-        and Proved(source=case.proved[1], **_stated(claim, case, case.proved[0])),
-        measured=Measured(
-            lower=lower,
-            upper=None,
-            confidence=attained.confidence,
-            estimate=lower,
-            estimator=_estimator(claim, case, attained),
-            upper_note=_NO_UPPER if attained.confidence == 1 else "what is counted has none",
-        ),
-        trials=trials,
-        seed=settings.seed,
-        view=case.view,
-        relation=case.relation,
-        pair=case.pair,
-        data=case.data,
-        parameters=plain(case.parameters),
-        assumptions=_assumptions(claim, case.assumptions),
-        self_checks=[],
-        budget=[],
-        notes=[*case.notes, *_found(attained)],
-        counts={case.effort: trials},
-        rerun=rerun,
-    )
-
-
-def _search_reason(
-    claim: Claim, case: SearchCase, attained: Attained, bound: float, lower: float, verdict: Verdict
-) -> str:
-    name = {"privacy": "epsilon", "sensitivity": "sensitivity"}.get(claim.kind, case.quantity)
-    subject = "Found by search:" if attained.confidence == 1 else "Measured:"
-    property_ = claim.kind == "property"
-    sentence = reason(str(name), bound, lower, verdict, subject, long=property_)
-    return sentence if attained.because is None else f"{sentence} {attained.because}"
-
-
-def _estimator(claim: Claim, case: SearchCase, attained: Attained) -> str:
-    names = {"privacy": "epsilon", "sensitivity": "movement"}
-    name = names.get(claim.kind, case.quantity or "value")
-    return f"{name}, counted" if attained.confidence < 1 else f"largest {name} found by search"
-
-
-def _stated(claim: Claim, case: SearchCase, value: float) -> dict[str, Any]:
-    match claim.kind:
-        case "privacy":
-            return {"epsilon": value, "delta": case.at_delta}
-        case "sensitivity":
-            return {"sensitivity": value}
-        case "property":
-            return {"value": value}
-
-
-def _found(attained: Attained) -> list[str]:
-    notes = [f"Found at: {attained.instance}."]
-    if attained.minimal is not None:
-        notes.append(f"Smallest instance that breaks the claim: {attained.minimal}.")
-    return notes
 
 
 def plain(value: Any) -> Any:
@@ -219,7 +144,7 @@ def _privacy_reason(
             f" It also exceeds the proved {number(ceiling)}: the proof is wrong, or the law is, or "
             "this is one of the few audits that the confidence allows to err."
         )
-    return reason("epsilon", claimed, lower, verdict) + caveat
+    return f"{reason('epsilon', claimed, lower, verdict)}{caveat} {evidence.remark}".rstrip()
 
 
 def _ceiling(case: PrivacyCase) -> float | None:
@@ -234,7 +159,8 @@ def _proved(proof: Proof | None, delta: float) -> Proved | None:
     return Proved(epsilon=proof.guarantee.epsilon(delta), delta=delta, source=proof.source)
 
 
-def _assumptions(claim: Claim, outcomes: Iterable[AssumptionOutcome]) -> list[AssumptionCheck]:
+def assumption_checks(claim: Claim, outcomes: Iterable[AssumptionOutcome]) -> list[AssumptionCheck]:
+    """Return the outcomes with the claim's statements of them."""
     return [
         AssumptionCheck(
             name=outcome.name,

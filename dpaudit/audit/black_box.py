@@ -14,7 +14,8 @@ from dpaudit.audit.draws import Drawer
 from dpaudit.audit.evidence import Evidence
 from dpaudit.case import PrivacyCase
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.event import choose_event, error_rates, event_bound
+from dpaudit.estimation.event import EventBound, choose_event, error_rates, event_bound
+from dpaudit.estimation.model_based import EventCounts, model_based
 from dpaudit.execution import stream
 from dpaudit.mechanism import HasLaw
 
@@ -32,7 +33,7 @@ def event(
     All fitted attacks are compared on the transcripts that set thresholds; only the most promising
     one is certified, so the error probability is spent once.
     """
-    attacks = _applicable(case, attack)
+    attacks = applicable(case, attack)
     fitted, learned = _fit(case, drawer, trials, attacks)
     setting = max(trials // 2, 100)
     on_p, on_q = (drawer.scores(fitted, side, setting, "thresholds") for side in (False, True))
@@ -63,12 +64,18 @@ def event(
         }
         | {f"event, {name.replace('_', ' ')}": n for name, n in bound.counts.items()},
         roc=error_rates(certify[0], certify[1]),
+        model_based=model_based(_counts(bound), delta, 1 - alpha),
         notes=(
             f"Direction, chosen beforehand: {events[best].direction}.",
             f"Attack: {attacks[best].statement}.",
             f"Attacks tried: {', '.join(attack.name for attack in attacks)}.",
         ),
     )
+
+
+def _counts(bound: EventBound) -> EventCounts:
+    names = ("favoured_hits", "favoured_trials", "other_hits", "other_trials")
+    return EventCounts(*(bound.counts[name] for name in names))
 
 
 def _grain(p: Array, q: Array) -> float:
@@ -86,7 +93,14 @@ def _rounded(scores: Array, grain: float) -> Array:
     return np.round(scores / grain) * grain
 
 
-def _applicable(case: PrivacyCase, name: str | None) -> list[Attack]:
+def applicable(case: PrivacyCase, name: str | None) -> list[Attack]:
+    """Return the attack of that name, or all that an audit tries unasked on this mechanism.
+
+    Raises
+    ------
+    InvalidArgument, UnknownName
+        None works on the mechanism, or the named one does not.
+    """
     has_law = isinstance(case.mechanism, HasLaw)
     if name is not None:
         chosen = registry.attack(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dpaudit.estimation.model_based import ModelBased
 from dpaudit.estimation.self_check import SelfCheck
 
 
@@ -14,6 +15,16 @@ class Band:
     lower: tuple[float, ...]
     upper: tuple[float | None, ...]
     confidence: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class WealthPath:
+    """How the wealth against a claim went: decimal logarithms after so many transcripts a side."""
+
+    transcripts: tuple[int, ...]
+    log10_wealth: tuple[float, ...]
+    log10_goal: float
+    refuted_after: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +47,10 @@ class Evidence:
         Where delta was bounded, and by what.
     roc
         Empirical (false-positive rate, false-negative rate) of the attack.
+    wealth, remark
+        Of an audit that bets until it refutes: how it went, and when it stopped, as a sentence.
+    model_based
+        Numbers that rest on a model: shown beside what is certified, and never judged.
     """
 
     lower: float
@@ -50,6 +65,9 @@ class Evidence:
     epsilons: tuple[float, ...] = ()
     band: Band | None = None
     roc: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    wealth: WealthPath | None = None
+    remark: str = ""
+    model_based: tuple[ModelBased, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
     @property

@@ -53,14 +53,19 @@ def rerun_command(name: str, settings: Settings) -> str:
 --set nodes=3'
     """
     words = ["dpaudit", "audit", name, "--epsilon", repr(settings.epsilon)]
-    words += ["--delta", repr(settings.delta), "--data", settings.data]
+    words += ["--delta", repr(settings.delta)]
+    if not name.endswith(".toml"):  # a file names its own data
+        words += ["--data", settings.data]
     if settings.trials is not None:
         words += ["--trials", str(settings.trials)]
     words += ["--confidence", repr(settings.confidence), "--seed", str(settings.seed)]
     optional = {"--data-path": settings.data_path, "--attack": settings.attack}
     if settings.estimator != "auto":
         optional["--estimator"] = settings.estimator
+    if settings.candidate_pairs is not None:
+        optional["--pairs"] = str(settings.candidate_pairs)
     words += [word for flag, value in optional.items() if value for word in (flag, value)]
+    words += ["--until-refuted"] if settings.until_refuted else []
     for flag, values in (("--data-option", settings.data_options), ("--set", settings.parameters)):
         words += [word for key, value in values.items() for word in (flag, f"{key}={_toml(value)}")]
     return shlex.join(words)

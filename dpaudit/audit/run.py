@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.random import default_rng
 from pydantic import ValidationError
 
 import dpaudit.audit.black_box as black_box
+import dpaudit.audit.sequential_audit as sequential_audit
 import dpaudit.audit.white_box as white_box
+import dpaudit.audit.worst_pair as worst_pair
 import dpaudit.registry as registry
-from dpaudit.audit.assemble import privacy_result, search_result
+from dpaudit.audit.assemble import privacy_result
+from dpaudit.audit.assemble_search import search_result
 from dpaudit.audit.draws import Drawer
 from dpaudit.audit.evidence import Evidence
 from dpaudit.audit.rerun import rerun_command, statistical_certificate
@@ -74,14 +77,80 @@ def run_claim(name: str, settings: Settings, executor: Executor) -> Audited:
     >>> audited.result.verdict, audited.certificate.kind
     ('refuted', 'sensitivity')
     """
+    return prepared_claim(name, settings).run(executor)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An audit that is ready to run.
+
+    Parameters
+    ----------
+    claim, case, settings
+        What is audited, and how.
+    target
+        The claim's name or the file's, as the command line has it.
+    installed
+        Whether the claim can be audited by its name, so that its counts can be drawn again.
+    asked_confidence
+        That of the whole file, of which ``settings`` may have a share: what repeats the audit.
+    """
+
+    claim: Claim
+    case: Case
+    settings: Settings
+    target: str
+    installed: bool
+    asked_confidence: float | None = None
+
+    @property
+    def draws(self) -> bool:
+        """Whether what it certifies depends on chance."""
+        return isinstance(self.case, PrivacyCase)
+
+    def run(self, executor: Executor) -> Audited:
+        """Run the audit; a refutation by drawing gets its counts and seed as a certificate."""
+        again = self.settings
+        if self.asked_confidence is not None:
+            again = replace(again, confidence=self.asked_confidence)
+        rerun = rerun_command(self.target, again)
+        audited = run_case(self.claim, self.case, self.settings, executor, rerun)
+        refuted = audited.result.verdict == "refuted"
+        if not (self.installed and refuted) or audited.certificate is not None:
+            return audited
+        return replace(audited, certificate=statistical_certificate(audited.result, self.settings))
+
+
+def prepared_claim(name: str, settings: Settings) -> Prepared:
+    """Return the audit of an installed claim, ready to run.
+
+    Raises
+    ------
+    UnknownName, InvalidArgument, DataError
+        One line, naming what has to change.
+
+    Examples
+    --------
+    >>> prepared_claim("hu2020-lemma1", Settings()).draws
+    False
+    """
     claim = registry.claim(name)
     parameters = parsed_parameters(claim.load_parameters(), settings.parameters)
     with one_thread():
         case = claim.load()(settings, parameters)
-    audited = run_case(claim, case, settings, executor, rerun_command(name, settings))
-    if audited.certificate is None and audited.result.verdict == "refuted":
-        return Audited(audited.result, statistical_certificate(audited.result, settings))
-    return audited
+    if isinstance(case, SearchCase):
+        _refuse_for_search(settings)
+    return Prepared(claim, case, settings, name, installed=True)
+
+
+def _refuse_for_search(settings: Settings) -> None:
+    """Refuse what only means something where outputs are drawn."""
+    if settings.until_refuted:
+        expected = "a claim that is audited by drawing outputs; this one is searched"
+        raise InvalidArgument("until_refuted", Shown("--until-refuted"), expected)
+    if settings.candidate_pairs is not None:
+        expected = "nothing: this claim is searched, over instances of its own"
+        raise InvalidArgument("pairs", settings.candidate_pairs, expected)
 
 
 def audit_case(
@@ -98,12 +167,7 @@ def run_case(
     trials = case.default_trials if settings.trials is None else settings.trials
     match case:
         case PrivacyCase():
-            drawer = Drawer.probing(case.mechanism, case.pair, executor, settings.seed)
-            evidence = _privacy_evidence(case, drawer, settings, trials)
-            result = privacy_result(claim, case, evidence, settings, rerun)
-            refuted = result.verdict == "refuted" and case.certify is not None
-            lower = result.measured.lower
-            return Audited(result, case.certify(lower) if refuted and case.certify else None)
+            return _run_privacy(claim, case, settings, executor, rerun, trials)
         case SearchCase():
             executor.progress.start("searching", trials)
             with one_thread():
@@ -113,10 +177,37 @@ def run_case(
             return Audited(result, attained.certificate if result.verdict == "refuted" else None)
 
 
+def _run_privacy(
+    claim: Claim,
+    case: PrivacyCase,
+    settings: Settings,
+    executor: Executor,
+    rerun: str,
+    trials: int,
+) -> Audited:
+    chosen = worst_pair.choose(case, executor, settings, trials)
+    case = chosen.case
+    drawer = Drawer.probing(case.mechanism, case.pair, executor, settings.seed)
+    evidence = _privacy_evidence(case, drawer, settings, chosen.trials)
+    if chosen.search is not None:
+        ranked = {"ranking pairs, per dataset": chosen.search.transcripts}
+        evidence = replace(
+            evidence,
+            counts=evidence.counts | ranked,
+            notes=(worst_pair.words(chosen.search), *evidence.notes),
+        )
+    result = privacy_result(claim, case, evidence, settings, rerun, chosen.search)
+    if result.verdict == "refuted" and case.certify is not None:
+        return Audited(result, case.certify(result.measured.lower))
+    return Audited(result, None)
+
+
 def _privacy_evidence(
     case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int
 ) -> Evidence:
     alpha = 1 - settings.confidence
+    if settings.until_refuted:
+        return sequential_audit.until_refuted(case, drawer, trials, alpha, settings.attack)
     tiltable = isinstance(case.mechanism, Tiltable)
     if settings.estimator == "exact-loss" and not tiltable:
         given = Shown("exact-loss")
@@ -139,6 +230,8 @@ def parsed_parameters(model: Any, given: Mapping[str, Any]) -> Any:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"]) or "parameters"
+        if first["type"] == "missing":
+            raise InvalidArgument(name, None, "a value: it has no default") from None
         if first["type"] == "extra_forbidden":
             expected = "one of: " + ", ".join(model.model_fields)
             raise InvalidArgument("parameter", name, expected) from None

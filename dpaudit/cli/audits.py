@@ -28,10 +28,10 @@ def audit_command(
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Passed to the data's loader.")
     ] = None,
     trials: Annotated[
-        int | None, integer("--trials", "Certifying transcripts per dataset [the claim's].")
+        int | None, integer("--trials", "Transcripts per dataset [the claim's].")
     ] = None,
     confidence: Annotated[
-        float | None, number("--confidence", "Of all that is certified about a claim [0.95].")
+        float | None, number("--confidence", "Of all that is certified, together [0.95].")
     ] = None,
     seed: Annotated[
         int | None, integer("--seed", "The only source of randomness [default: 0].")
@@ -44,6 +44,23 @@ def audit_command(
         str | None, typer.Option(help="auto, exact-loss or event [default: auto].")
     ] = None,
     attack: Annotated[str | None, typer.Option(help="The only attack to try.")] = None,
+    until_refuted: Annotated[
+        bool,
+        typer.Option(
+            "--until-refuted", help="Bet on outputs and stop when refuted; --trials is the cap."
+        ),
+    ] = False,
+    candidate_pairs: Annotated[
+        int | None,
+        integer("--pairs", "Candidate pairs; the worst is certified on fresh transcripts."),
+    ] = None,
+    watch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|-",
+            help="Instead of targets: outputs as lines DATASET|NEIGHBOUR,NUMBER,... to bet on.",
+        ),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the claim; see show."),
@@ -69,11 +86,19 @@ def audit_command(
         "seed": seed,
         "estimator": estimator,
         "attack": attack,
+        "until_refuted": until_refuted or None,
+        "candidate_pairs": candidate_pairs,
         "data_options": pairs("--data-option", data_option),
         "parameters": pairs("--set", set_),
     }
     overrides = {name: value for name, value in given.items() if value not in (None, {})}
     output = command.Output(directory=out, as_json=as_json, quiet=quiet)
+    if watch is not None:
+        from dpaudit import watch_command
+
+        if every or targets:
+            raise InvalidArgument("watch", watch, "no targets and no --all: the stream is audited")
+        raise typer.Exit(watch_command.run(watch, overrides, output))
     if every == bool(targets):
         raise InvalidArgument("targets", targets or [], "names of claims or files, or else --all")
     if every:

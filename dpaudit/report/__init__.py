@@ -3,13 +3,14 @@
 from dpaudit.report.document import ReportPaths, prepare_directory, read_report, write_report
 from dpaudit.report.render import render_html, render_markdown
 from dpaudit.report.schema import SCHEMA_VERSION, Report, Result, json_schema
-from dpaudit.report.terminal import verdict_table
+from dpaudit.report.terminal import budget_line, verdict_table
 
 __all__ = [
     "SCHEMA_VERSION",
     "Report",
     "ReportPaths",
     "Result",
+    "budget_line",
     "json_schema",
     "prepare_directory",
     "read_report",

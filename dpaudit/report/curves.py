@@ -1,4 +1,4 @@
-"""Two pictures of curves, as SVG text: delta against epsilon, and the trade-off of an attack."""
+"""Pictures of curves, as SVG text: delta against epsilon, an attack's trade-off, a wealth."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from dpaudit.report._drawing import (
     INK,
     MEASURED,
     PROVED,
+    number_ticks,
     picture,
     plain_ticks,
 )
 from dpaudit.report.formatting import number, percent
-from dpaudit.report.schema import DeltaCurves, Result, TradeOffCurves
+from dpaudit.report.schema import DeltaCurves, Result, TradeOffCurves, WealthPath
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,6 +70,36 @@ def trade_off(result: Result, *, prefix: str = "trade-off") -> str:
     return picture(
         lambda axes: _draw_trade_off(axes, curves), size=SIZE, label=label, prefix=prefix
     )
+
+
+def wealth(path: WealthPath, *, prefix: str = "wealth") -> str:
+    """Return the wealth of bets against a claim over the transcripts, and where it refutes.
+
+    Raises
+    ------
+    InvalidArgument
+        If the path is empty.
+    """
+    if not path.transcripts:
+        raise InvalidArgument("path", path, "a path with at least one point")
+    after = path.refuted_after
+    ended = "the claim is not refuted" if after is None else f"refuted after {after} transcripts"
+    label = f"Wealth of bets against the claim over transcripts of each dataset: {ended}."
+    return picture(lambda axes: _draw_wealth(axes, path), size=SIZE, label=label, prefix=prefix)
+
+
+def _draw_wealth(axes: Axes, path: WealthPath) -> None:
+    axes.plot(path.transcripts, path.log10_wealth, **MEASURED, label="wealth against the claim")
+    axes.axhline(path.log10_goal, **CLAIMED, label="refutes the claim")
+    if path.refuted_after is not None:
+        look: dict[str, Any] = {"color": INK, "markersize": 8, "zorder": 5}
+        label = f"refuted after {path.refuted_after}"
+        axes.plot([path.refuted_after], [path.log10_goal], "o", **look, label=label)
+    axes.set_xlabel("transcripts of each dataset")
+    axes.set_ylabel("log10 of the wealth")
+    number_ticks(axes.xaxis)
+    number_ticks(axes.yaxis)
+    _legend_above(axes)
 
 
 def _listed(**curves: Points | None) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
-from dpaudit.report.schema import Claimed, Measured, Proved, Result
+from dpaudit.report.schema import Claimed, Measured, ModelBased, Proved, Result, WealthPath
 
 NONE = "—"
 NO_UPPER, INFINITE = "no certified upper end", "∞"
@@ -193,6 +193,36 @@ def surety(measured: Measured) -> str:
     rate = 1 - measured.confidence
     shown = percent(measured.confidence) if rate > 1e-5 else f"1 - {number(rate, 2)}"
     return f"at {shown} confidence"
+
+
+def modelled(one: ModelBased) -> str:
+    """Return a number that rests on a model: a point, or a credible interval.
+
+    Examples
+    --------
+    >>> fields = dict(name="fit", assumes="a model", source="somebody")
+    >>> modelled(ModelBased(lower=1.25, upper=None, confidence=None, **fields))
+    '1.25'
+    """
+    if one.upper is None or one.confidence is None:
+        return number(one.lower)
+    return f"[{number(one.lower)}, {number(one.upper)}] at {percent(one.confidence)} credibility"
+
+
+def landmarks(path: WealthPath, rows: int = 8) -> list[tuple[int, float]]:
+    """Return a few points of a path of wealth, first and last among them.
+
+    Examples
+    --------
+    >>> path = WealthPath(
+    ...     transcripts=[50, 60, 70], log10_wealth=[0, 1, 2], log10_goal=1.3, refuted_after=65
+    ... )
+    >>> landmarks(path, rows=2)
+    [(50, 0.0), (70, 2.0)]
+    """
+    points = list(zip(path.transcripts, path.log10_wealth, strict=True))
+    last = len(points) - 1
+    return [points[at] for at in sorted({last * row // (rows - 1) for row in range(rows)})]
 
 
 def _proved(result: Result, digits: int) -> str:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpaudit.report.document import write_files
-from dpaudit.report.formatting import Numbers, label, numbers, printable, value_of
+from dpaudit.report.formatting import (
+    Numbers,
+    label,
+    number,
+    numbers,
+    percent,
+    printable,
+    value_of,
+)
 from dpaudit.report.render import templates
 from dpaudit.report.schema import Report, Result
 
@@ -59,7 +68,8 @@ class Row:
 def render_index(rows: Sequence[Row], *, html: bool) -> str:
     """Return the index as a page, or as Markdown."""
     name = "index.html.j2" if html else "index.md.j2"
-    text = templates(html=html).get_template(name).render(rows=rows, outcome=_outcome(rows))
+    words = {"outcome": _outcome(rows), "surety": _surety(rows)}
+    text = templates(html=html).get_template(name).render(rows=rows, **words)
     return printable(text)
 
 
@@ -68,6 +78,21 @@ def _outcome(rows: Sequence[Row]) -> str:
     claims = len({row.result.claim for row in rows})
     audited = "1 claim was" if claims == 1 else f"{claims} claims were"
     return f"{refuted} of {len(rows)} audits refuted what they looked at; {audited} audited."
+
+
+def _surety(rows: Sequence[Row]) -> str:
+    """Return what the confidence of the whole index is, and how it is shared."""
+    spent = [row.result.alpha for row in rows if row.result.alpha > 0]
+    if not spent:
+        return "Every number was computed without drawing: none is left to chance."
+    alpha = math.fsum(spent)
+    drawn = "1 audit that draws" if len(spent) == 1 else f"{len(spent)} audits that draw"
+    return (
+        f"All of it together holds at {percent(1 - alpha)} confidence: the {drawn} share one error "
+        f"probability of {number(alpha)}, at most {number(max(spent))} each, and the other "
+        f"{len(rows) - len(spent)} were computed and spend none. Each report alone holds at what "
+        "it states, which is more."
+    )
 
 
 def _entry(row: Row) -> dict[str, Any]:
@@ -83,6 +108,7 @@ def _entry(row: Row) -> dict[str, Any]:
         "proved": _number(value_of(result.proved, result.kind)),
         "lower": _number(result.measured.lower),
         "upper": _number(result.measured.upper),
+        "alpha": result.alpha,
         "reason": result.reason,
         "report": f"{row.folder}/report.html",
         "certificate": f"{row.folder}/certificate.json" if row.certified else None,

@@ -11,6 +11,8 @@ from dpaudit.report.formatting import (
     NONE,
     count,
     label,
+    landmarks,
+    modelled,
     number,
     numbers,
     one_line,
@@ -118,6 +120,8 @@ def _figures(result: Result, index: int) -> dict[str, str]:
     drawn = {"numbers": figures.three_numbers(result, prefix=f"r{index}-numbers")}
     if result.delta_curves is not None and result.delta_curves.epsilon:
         drawn["delta"] = curves.delta_against_epsilon(result, prefix=f"r{index}-delta")
+    if result.wealth is not None and result.wealth.transcripts:
+        drawn["wealth"] = curves.wealth(result.wealth, prefix=f"r{index}-wealth")
     if result.trade_off is not None and result.trade_off.false_positive_rate:
         drawn["trade_off"] = curves.trade_off(result, prefix=f"r{index}-trade-off")
     return drawn
@@ -143,7 +147,7 @@ def templates(*, html: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    filters: dict[str, Callable[..., str]] = {
+    filters: dict[str, Callable[..., object]] = {
         "label": label,
         "number": number,
         "count": count,
@@ -151,6 +155,8 @@ def templates(*, html: bool) -> Environment:
         "setting": setting,
         "md": markdown_text,
         "fenced": fenced,
+        "modelled": modelled,
+        "landmarks": landmarks,
     }
     environment.filters.update(filters)
     # Not "none": in a template that is the literal, whatever a global of that name holds.

@@ -7,15 +7,17 @@ versioning: a reader of version 1 can read every 1.x document.
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-SCHEMA_VERSION = "1.1"
+SCHEMA_VERSION = "1.2"
 
 Probability = Annotated[float, Field(ge=0, le=1)]
+Label = Literal["certificate", "assumption"]
 
 
 class Document(BaseModel):
@@ -48,18 +50,63 @@ class Measured(Document):
 
     ``lower`` is at most, and ``upper`` at least, the true value of the audited pair, both together
     with probability ``confidence``. ``upper`` is null where nothing rigorous bounds it, and
-    ``upper_note`` then says why. ``estimate`` is a point estimate and certifies nothing.
+    ``upper_note`` then says why. ``estimate`` is a point estimate and certifies nothing. A
+    ``certificate`` holds with its confidence, whatever the mechanism is; an ``assumption`` does
+    not, and decides no verdict.
     """
 
     lower: float
     upper: float | None
     confidence: Probability
+    label: Label = "certificate"
     estimate: float | None = None
+    estimate_label: Label = "assumption"
     estimator: str
     upper_note: str | None = None
     pair_ceiling: float | None = Field(
         default=None, description="A proved upper bound for this pair alone, not from trials."
     )
+
+
+class ModelBased(Document):
+    """A number for epsilon that holds if a model does: shown, and never judged.
+
+    ``upper`` is null for a point estimate, which ``lower`` then is.
+    """
+
+    name: str
+    label: Literal["assumption"] = "assumption"
+    lower: float
+    upper: float | None
+    confidence: Probability | None
+    assumes: str
+    source: str
+
+
+class WealthPath(Document):
+    """How the wealth of bets against the claim went, over transcripts of each dataset.
+
+    The claim is refuted where the wealth reaches its goal, 1 over the error probability.
+    """
+
+    transcripts: list[int]
+    log10_wealth: list[float]
+    log10_goal: float
+    refuted_after: int | None
+
+
+class PairSearch(Document):
+    """Which of several pairs was audited, and what the ranking of them cost.
+
+    ``promised`` are estimates of each pair's epsilon on transcripts that certify nothing.
+    """
+
+    candidates: int
+    chosen: int = Field(description="Its number, from 1.")
+    promised: list[float]
+    label: Literal["assumption"] = "assumption"
+    transcripts: int = Field(description="Spent on ranking, per dataset, all pairs together.")
+    of_trials: int = Field(description="What the audit was given, per dataset.")
 
 
 class AssumptionCheck(Document):
@@ -98,6 +145,7 @@ class DeltaCurves(Document):
     band_lower: list[float] | None = None
     band_upper: list[float | None] | None = None
     band_confidence: Probability | None = None
+    band_label: Label = "certificate"
 
 
 class TradeOffCurves(Document):
@@ -112,6 +160,7 @@ class TradeOffCurves(Document):
     claimed: list[float] | None = None
     proved: list[float] | None = None
     measured: list[float | None] | None = None
+    measured_label: Label = "assumption"
 
 
 class Result(Document):
@@ -142,9 +191,23 @@ class Result(Document):
     budget: list[BudgetEntry]
     delta_curves: DeltaCurves | None = None
     trade_off: TradeOffCurves | None = None
+    model_based: list[ModelBased] = []
+    wealth: WealthPath | None = None
+    pair_search: PairSearch | None = None
     notes: list[str] = []
     counts: dict[str, int] = Field(default={}, description="Transcripts drawn, by purpose.")
     rerun: str = Field(description="The command that repeats this audit.")
+
+    @model_validator(mode="after")
+    def _only_certificates_refute(self) -> Result:
+        if self.verdict == "refuted" and self.measured.label != "certificate":
+            raise ValueError("only a certificate refutes a claim")
+        return self
+
+    @property
+    def alpha(self) -> float:
+        """The error probability that this result spends: 0 where nothing was left to chance."""
+        return math.fsum(entry.alpha for entry in self.budget)
 
 
 class Environment(Document):
@@ -160,9 +223,18 @@ class Environment(Document):
 
 
 class Report(Document):
-    """A report: the results of one command, and the environment that produced them."""
+    """A report: the results of one command, and the environment that produced them.
+
+    ``confidence`` is that of everything certified in it together: 1 less the sum of ``budget``.
+    """
 
     schema_version: str = SCHEMA_VERSION
+    confidence: Probability | None = Field(
+        default=None, description="Of all results together; null in a report of before 1.2."
+    )
+    budget: list[BudgetEntry] = Field(
+        default=[], description="The error probability of the whole report, by result."
+    )
     results: list[Result]
     environment: Environment
 

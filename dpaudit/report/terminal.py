@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpaudit.report.formatting import NONE, label, numbers, one_line
-from dpaudit.report.schema import Result
+from dpaudit.report.formatting import NONE, label, number, numbers, one_line, percent
+from dpaudit.report.schema import Report, Result
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,6 +47,25 @@ def verdict_table(results: Sequence[Result]) -> Table:
         style = _STYLES[result.verdict]
         table.add_row(claim, claimed, proved, measured, f"[{style}]{result.verdict}[/]")
     return table
+
+
+def budget_line(report: Report) -> str:
+    """Return what the whole report's confidence is, and how its error probability was shared.
+
+    Examples
+    --------
+    >>> from dpaudit.report.schema import BudgetEntry, Environment
+    >>> made = Environment(
+    ...     dpaudit="1", python="3", packages={}, cores=1, workers=1, created="now", seconds=1
+    ... )
+    >>> spent = [BudgetEntry(purpose=name, alpha=0.025) for name in ("a", "b")]
+    >>> print(budget_line(Report(results=[], environment=made, confidence=0.95, budget=spent)))
+    All results together: 95% confidence. Error probability 0.05: a 0.025, b 0.025.
+    """
+    alpha = math.fsum(entry.alpha for entry in report.budget)
+    shares = ", ".join(f"{one_line(e.purpose)} {number(e.alpha)}" for e in report.budget)
+    sure = percent(1 - alpha)
+    return f"All results together: {sure} confidence. Error probability {number(alpha)}: {shares}."
 
 
 def _short(results: Sequence[Result]) -> bool:

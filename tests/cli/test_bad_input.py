@@ -48,6 +48,12 @@ def check_refused(ran, *words):
         ([THEOREM_6, "--epsilon", "1e-300"], ["unforeseen", "OverflowError"]),
         ([THEOREM_6, "--data-path", "x"], ["data_path: got 'x'", "worst case"]),
         ([THEOREM_6, "--bogus"], ["--bogus"]),
+        ([THEOREM_6, "--pairs", "0"], ["pairs: got 0", "at least 1"]),
+        ([THEOREM_6, "--pairs", "x"], ["--pairs: got 'x'", "an integer"]),
+        (["hu2020-lemma1", "--pairs", "5"], ["pairs: got 5", "searched"]),
+        (["hu2020-lemma1", "--until-refuted"], ["--until-refuted", "searched"]),
+        ([THEOREM_6, "--until-refuted", "--estimator", "exact-loss"], ["estimator", "event"]),
+        (["--all", "--until-refuted"], ["until_refuted", "--all"]),
         ([], ["targets"]),
     ],
 )
@@ -120,6 +126,9 @@ def specification(mechanism="Good", module="refused_mechanisms:", **changes):
     return "[audit]\n" + "\n".join(f"{key} = {value}" for key, value in keys.items()) + "\n"
 
 
+PAIRS = "[audit]\nmechanism = 'refused_mechanisms:Good'\npairs = {}\n"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -141,6 +150,12 @@ def specification(mechanism="Good", module="refused_mechanisms:", **changes):
         (specification(colour="'red'"), ["'colour'", "neighbour"]),
         ("[audit]\nclaim = 'nope'\n", ["claim: got 'nope'"]),
         ("[audit]\nclaim = 'a'\nmechanism = 'b:c'\n", ["either a claim or a mechanism"]),
+        (specification(pairs="[]"), ["dataset", "either dataset or pairs"]),
+        (PAIRS.format("[]"), ["pairs: got []", "at least one pair"]),
+        (PAIRS.format("[{dataset = [0.0], neighbour = [0.0]}]"), ["0 differing records"]),
+        (PAIRS.format("[{dataset = [0.0]}]"), ["neighbour"]),
+        (PAIRS.format("'refused_mechanisms:NUMBER'"), ["pairs: got 3", "a list of pairs"]),
+        (PAIRS.format("'refused_mechanisms:failing'"), ["no such luck"]),
         ("[other]\n", ["one [audit] table"]),
         ("[audit\n", ["not valid TOML"]),
     ],

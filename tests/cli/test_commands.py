@@ -184,3 +184,34 @@ def test_a_terminal_sees_the_stage_and_what_remains(monkeypatch, capsys):
     assert "a claim: certifying (dataset)" in seen
     assert "100/200" in seen
     assert "left:" in seen
+
+
+def test_several_claims_share_one_error_probability(dpaudit):
+    ran = dpaudit("audit", LEMMA_5, THEOREM_6, "huang2020-broadcast", "--trials", "200", "--json")
+    report = Report.model_validate_json(ran.out)
+    assert [entry.alpha for entry in report.budget] == pytest.approx([0.025, 0.025])
+    assert report.confidence == pytest.approx(0.95)
+    assert [r.measured.confidence for r in report.results] == pytest.approx([1, 0.975, 0.975])
+
+
+def test_an_audit_that_stops_is_repeated_by_its_command(dpaudit, tmp_path):
+    import shlex
+
+    (tmp_path / "half_noise.py").write_text(
+        "import numpy as np\n"
+        "class Sum:\n"
+        "    def sample(self, dataset, trials, rng):\n"
+        "        return np.sum(dataset) + rng.laplace(scale=0.5, size=trials)\n"
+    )
+    path = tmp_path / "half.toml"
+    path.write_text(
+        "[audit]\nmechanism = 'half_noise:Sum'\ndataset = [0, 1]\nneighbour = [1, 1]\n"
+        "epsilon = 1.0\ndelta = 0.0\nuntil_refuted = true\n"
+    )
+    ran = dpaudit("audit", str(path), "--json")
+    result = json.loads(ran.out)["results"][0]
+    assert ran.status == 1
+    assert 50 < result["wealth"]["refuted_after"] <= result["trials"] < 400
+    again = dpaudit(*shlex.split(result["rerun"])[1:], "--json")
+    assert json.loads(again.out)["results"][0] == result
+    assert "Refuted after" in dpaudit("audit", str(path)).out

@@ -12,6 +12,7 @@ from dpaudit.claims import Claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Silent
 from dpaudit.report import read_report
+from dpaudit.settings import Settings
 
 CARDS = {
     "a-holds": {"kind": "sensitivity", "published": {"again": {"seed": 5}}},
@@ -175,3 +176,26 @@ def test_a_refutation_by_drawing_is_drawn_again(dpaudit, tmp_path):
 
 def test_one_audit_has_one_outcome():
     assert Audited.__dataclass_fields__.keys() == {"result", "certificate"}
+
+
+def test_all_audits_together_have_one_error_probability(monkeypatch):
+    """Two of the four draw; the others are computed and spend nothing."""
+    monkeypatch.setattr(publish, "_draws", lambda claim, settings: claim in "bd")
+    asked = [(name, None, Settings(confidence=0.9)) for name in "abcd"]
+    alphas = [1 - settings.confidence for _, _, settings in publish.sharing(asked)]
+    assert alphas[1] == alphas[3] == pytest.approx(0.05)
+
+
+def test_what_draws_is_known_before_anything_runs():
+    assert publish._draws("huang2020-theorem6", Settings())
+    assert not publish._draws("hu2020-lemma1", Settings())
+    assert not publish._draws("huang2020-theorem6", Settings(data_path="nowhere"))
+
+
+def test_the_index_says_what_its_confidence_is(published):
+    _, folder = published
+    for kind in ("html", "md"):
+        text = (folder / f"index.{kind}").read_text()
+        assert "none is left to chance" in text
+    entries = json.loads((folder / "index.json").read_text())
+    assert {entry["alpha"] for entry in entries} == {0}

@@ -1,0 +1,203 @@
+"""Bets on transcripts as they come: attacks learn on earlier ones, the wealth grows on the next.
+
+`Bettor` takes pairs of transcripts from anywhere, an audit that draws them or a stream that
+somebody else feeds, in pieces of any size: but for rounding, no number depends on the pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.errors import MechanismError
+from dpaudit.estimation.sequential_game import Game, Target, boundaries
+
+Array = NDArray[np.float64]
+Score = Callable[[Array], Array]
+FitAll = Callable[[Array, Array], Sequence[Score]]
+
+_ROOM = 64 * 2**20  # bytes of transcripts that are kept to learn from
+_REFIT = 3  # attacks learn again when so many times as many transcripts have been seen
+_GRAIN = 1e-9
+
+
+class Bettor:
+    """Bets against a claim on pairs of transcripts: one of the dataset, one of its neighbour.
+
+    Formal guarantee: if the claim is true of the pair, `refuted_after` is ever above 0, or `lower`
+    ever above the truth, with probability at most ``target.alpha``, however many attacks there are
+    and whenever one looks; transcripts must be independent
+    (`dpaudit.estimation.sequential`).
+
+    Parameters
+    ----------
+    target
+        The claim and the error probability.
+    fit
+        Returns fitted scores from transcripts of both datasets, shape ``(n, ...)`` each; always the
+        same number of them.
+
+    Attributes
+    ----------
+    pairs
+        Pairs that were seen.
+    learned_from
+        Pairs of the pilot, which are not bet on.
+    path
+        Pairs seen and the log-wealth against the claim then.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> bettor = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+    >>> bettor.feed(rng.laplace(1, 0.5, (400, 1)), rng.laplace(0, 0.5, (400, 1)))
+    >>> 0 < bettor.refuted_after < 400, 1 < bettor.lower < 2
+    (True, True)
+    """
+
+    def __init__(self, target: Target, fit: FitAll) -> None:
+        self.target, self.pairs, self.learned_from = target, 0, 0
+        self.path: list[tuple[int, float]] = []
+        self._fit, self._scores, self._fitted_at = fit, list[Score](), 0
+        self._grains: Array = np.zeros(0)
+        self._boundaries = boundaries()
+        self._due = next(self._boundaries)
+        self._kept: list[tuple[Array, Array]] = []
+        self._new: list[tuple[Array, Array]] = []
+        self._kept_bytes, self._all_kept = 0, True
+        self._game: Game | None = None
+
+    @property
+    def until_due(self) -> int:
+        """How many pairs are bet on before the bets are chosen anew."""
+        return self._due - self.pairs
+
+    @property
+    def refuted_after(self) -> int:
+        """After how many pairs, the pilot's included, the claim was refuted; 0 if it is not."""
+        after = 0 if self._game is None else int(self._game.refuted_after)
+        return after + self.learned_from if after else 0
+
+    @property
+    def lower(self) -> float:
+        """The certified lower bound on epsilon, at every moment."""
+        return 0.0 if self._game is None else float(self._game.lower)
+
+    @property
+    def log_wealth(self) -> float:
+        """The logarithm of the wealth against the claim, 0 at the start."""
+        return 0.0 if self._game is None else float(self._game.wealth.log_total[self._game.claim])
+
+    @property
+    def log_peak(self) -> float:
+        """The largest that `log_wealth` has been."""
+        return 0.0 if self._game is None else float(self._game.wealth.log_peak[self._game.claim])
+
+    @property
+    def shares(self) -> list[float]:
+        """The share of the wealth that each score and direction started with, stakes together."""
+        if self._game is None:
+            return []
+        share = np.exp(self._game.wealth.log_share)
+        return [float(part.sum()) for part in np.split(share, 2 * len(self._scores))]
+
+    @property
+    def rates(self) -> list[tuple[float, float]]:
+        """How often the present event of each score and direction was seen on either side."""
+        if self._game is None:
+            return []
+        chosen = self._game.chosen
+        return list(zip(chosen.rate.tolist(), chosen.other_rate.tolist(), strict=True))
+
+    def feed(self, on_p: Array, on_q: Array) -> None:
+        """Take pairs of transcripts, ``on_p[i]`` with ``on_q[i]``, shape ``(n, ...)`` each."""
+        start = 0
+        while start < len(on_p):
+            stop = min(len(on_p), start + self.until_due)
+            self._take(on_p[start:stop], on_q[start:stop])
+            start = stop
+
+    def _take(self, on_p: Array, on_q: Array) -> None:
+        if self._game is not None:
+            scores = self._scored(on_p), self._scored(on_q)
+            self._game, path = self._game.play(*scores)
+            self._new.append(scores)
+            self.path.append((self.pairs + len(on_p), float(path[-1])))
+        self._keep(on_p, on_q)
+        self.pairs += len(on_p)
+        if self.pairs == self._due:
+            self._learn()
+            self._due = next(self._boundaries)
+
+    def _keep(self, on_p: Array, on_q: Array) -> None:
+        self._kept_bytes += on_p.nbytes + on_q.nbytes
+        self._all_kept = self._all_kept and self._kept_bytes <= _ROOM
+        if self._all_kept:
+            self._kept.append((on_p, on_q))
+        else:
+            self._kept.clear()
+
+    def _learn(self) -> None:
+        anew = self._all_kept and self.pairs >= _REFIT * self._fitted_at
+        scores = self._refitted() if anew else tuple(map(np.hstack, zip(*self._new, strict=True)))
+        self._new.clear()
+        if self._game is None:
+            self._open(*scores)
+        else:
+            self._game = self._game.learn(*scores, anew=anew)
+
+    def _open(self, on_p: Array, on_q: Array) -> None:
+        target = self.target
+        self._game = Game.open(
+            on_p,
+            on_q,
+            epsilons=target.epsilons,
+            claim=target.claim,
+            delta=target.delta,
+            alpha=target.alpha,
+        )
+        self.learned_from = self.pairs
+        self.path.append((self.pairs, 0.0))
+
+    def _refitted(self) -> tuple[Array, Array]:
+        """Fit on the first transcripts; return the scores of all others, which it did not see."""
+        on_p, on_q = (np.concatenate(side) for side in zip(*self._kept, strict=True))
+        first = self._fitted_at or self.pairs // 2
+        self._scores = list(self._fit(on_p[:first], on_q[:first]))
+        self._grains = np.zeros(len(self._scores))
+        raw = self._scored(on_p[first:]), self._scored(on_q[first:])
+        self._grains = np.array([_grain(np.concatenate(one)) for one in zip(*raw, strict=True)])
+        self._fitted_at = self.pairs
+        rounded = tuple(
+            np.stack([_rounded(s, g) for s, g in zip(r, self._grains, strict=True)]) for r in raw
+        )
+        return rounded[0], rounded[1]
+
+    def _scored(self, transcripts: Array) -> Array:
+        """Return the scores of every attack, shape ``(J, n)``."""
+        pairs = zip(self._scores, self._grains, strict=True)
+        return np.stack([_rounded(_checked(s, transcripts), grain) for s, grain in pairs])
+
+
+def _checked(score: Score, transcripts: Array) -> Array:
+    values: Any = np.asarray(score(transcripts), dtype=np.float64)
+    if values.shape != (len(transcripts),) or np.isnan(values).any():
+        found = f"shape {values.shape}" if values.shape != (len(transcripts),) else "NaN"
+        raise MechanismError(
+            f"score {type(score).__name__}: got {found}, expected {len(transcripts)} numbers, "
+            "one a transcript"
+        )
+    return np.asarray(values)
+
+
+def _grain(scores: Array) -> float:
+    """Return the step scores are rounded to, so that equal ones are not told apart by last bits."""
+    finite = np.abs(scores[np.isfinite(scores)])
+    return _GRAIN * max(1e-290, float(finite.max(initial=0.0)))
+
+
+def _rounded(scores: Array, grain: float) -> Array:
+    return scores if grain == 0 else np.round(scores / grain) * grain

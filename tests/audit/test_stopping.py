@@ -1,0 +1,274 @@
+"""Audits that stop when a claim falls, audits of the worst of several pairs, and one budget."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from dpaudit.audit import audit_case, audit_claim
+from dpaudit.audit.budget import Spender, shared, whole_report
+from dpaudit.audit.sequential import Bettor
+from dpaudit.case import PrivacyCase
+from dpaudit.claims import Claim
+from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.estimation.sequential_game import Target
+from dpaudit.execution import Executor
+from dpaudit.guarantees import ApproximateDP
+from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.report.environment import environment
+from dpaudit.settings import Settings
+
+CARD = Claim(
+    name="own",
+    title="own",
+    statement="own",
+    source="own",
+    kind="privacy",
+    relation="replace-record",
+    assumptions={},
+    prepare="",
+    parameters="",
+)
+SURE = 1 - 1e-6
+
+
+@dataclass(frozen=True)
+class Laplace:
+    scale: float = 1.0
+
+    def sample(self, dataset, trials, rng):
+        return np.sum(dataset) + rng.laplace(scale=self.scale, size=trials)
+
+
+def pair(moved=1.0):
+    return Pair(np.array([0.0, 1.0]), np.array([moved, 1.0]), REPLACE_RECORD)
+
+
+def case(mechanism, epsilon=1.0, delta=0.0, **changes):
+    return PrivacyCase(
+        mechanism=mechanism,
+        pair=pair(),
+        claimed=ApproximateDP(epsilon, delta),
+        at_delta=delta,
+        view="v",
+        data="d",
+        default_trials=10_000,
+        parameters={},
+        **changes,
+    )
+
+
+def audited(audited_case, workers=1, **settings):
+    return audit_case(CARD, audited_case, Settings(**settings), Executor(workers=workers), "rerun")
+
+
+def stopped(mechanism, workers=1, **settings):
+    return audited(case(mechanism), workers, until_refuted=True, **settings)
+
+
+# Stopping
+
+
+def test_half_the_noise_is_refuted_long_before_the_cap():
+    result = stopped(Laplace(0.5), trials=10_000)
+    assert result.verdict == "refuted"
+    assert result.trials < 400
+    assert 1 < result.measured.lower < 2
+    after = result.wealth.refuted_after
+    assert result.counts["pilot, not bet on, per dataset"] < after <= result.trials
+    assert f"Refuted after {after} transcripts of each dataset, of 10000 allowed" in result.reason
+    assert max(result.wealth.log10_wealth) >= result.wealth.log10_goal
+
+
+def test_the_right_noise_is_not_refuted_and_the_cap_is_kept():
+    result = stopped(Laplace(1.0), trials=1500, confidence=SURE)
+    assert result.verdict == "not refuted"
+    assert result.trials == 1500
+    assert result.wealth.refuted_after is None
+    assert 0.4 < result.measured.lower < 1
+    assert "never over" in result.reason
+
+
+def test_one_error_probability_covers_all_looks():
+    result = stopped(Laplace(0.5), confidence=0.99)
+    assert sum(entry.alpha for entry in result.budget) == pytest.approx(0.01)
+    assert result.wealth.log10_goal == pytest.approx(2)
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_workers_change_no_number(seed):
+    assert stopped(Laplace(0.6), 2, seed=seed) == stopped(Laplace(0.6), 1, seed=seed)
+
+
+def test_fewer_transcripts_than_a_pilot_certify_nothing():
+    result = audited(case(Laplace(0.1)), trials=100, until_refuted=True)
+    assert result.trials <= 100
+    two = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+    two.feed(np.ones((20, 1)), np.zeros((20, 1)))
+    assert (two.lower, two.refuted_after, two.log_wealth, two.path) == (0.0, 0, 0.0, [])
+
+
+def test_pieces_of_a_stream_change_nothing():
+    rng = np.random.default_rng(0)
+    on_p, on_q = rng.laplace(1, 0.7, (600, 1)), rng.laplace(0, 0.7, (600, 1))
+    found = []
+    for pieces in (1, 7, 600):
+        bettor = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+        for one, other in zip(
+            np.array_split(on_p, pieces), np.array_split(on_q, pieces), strict=True
+        ):
+            bettor.feed(one, other)
+        found.append((bettor.refuted_after, bettor.lower, round(bettor.log_wealth, 9)))
+    assert found[0] == found[1] == found[2]
+
+
+def test_attacks_never_see_what_they_are_tested_on_first():
+    """Every transcript that bets are chosen on was fitted before, or bet on before."""
+    fitted = []
+
+    def fit(on_p, on_q):
+        fitted.append(len(on_p))
+        return [lambda x: x[:, 0]]
+
+    bettor = Bettor(Target(1.0, 0.0, 0.05), fit)
+    rng = np.random.default_rng(0)
+    bettor.feed(rng.normal(size=(1000, 1)), rng.normal(size=(1000, 1)))
+    assert fitted[0] == bettor.learned_from // 2
+    assert all(3 * size <= 1000 for size in fitted[1:])
+
+
+def test_a_score_that_is_no_number_is_refused():
+    bettor = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0] * np.nan])
+    with pytest.raises(MechanismError, match="NaN"):
+        bettor.feed(np.ones((60, 1)), np.ones((60, 1)))
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "words"),
+    [
+        ("hu2020-lemma1", {"until_refuted": True}, "drawing outputs"),
+        ("hu2020-lemma1", {"candidate_pairs": 3}, "searched"),
+        ("huang2020-broadcast", {"candidate_pairs": 3}, "pairs: got 3"),
+    ],
+)
+def test_what_means_nothing_to_a_claim_is_refused(name, settings, words):
+    with pytest.raises(InvalidArgument, match=words):
+        audit_claim(name, Settings(**settings))
+
+
+def test_exact_losses_are_not_bet_on():
+    with pytest.raises(InvalidArgument, match="--until-refuted bets on outputs"):
+        Settings(until_refuted=True, estimator="exact-loss")
+
+
+# Labels
+
+
+def test_a_model_that_over_claims_is_shown_and_decides_nothing():
+    """Laplace noise keeps epsilon = 1 at any delta; the Gaussian fit says more than 3."""
+    result = audited(case(Laplace(1.0), delta=1e-5), trials=4000, confidence=SURE)
+    modelled = {one.name: one for one in result.model_based}
+    assert modelled["Gaussian fit"].lower > 3
+    assert {one.label for one in result.model_based} == {"assumption"}
+    assert (result.verdict, result.measured.label) == ("not refuted", "certificate")
+    assert result.measured.lower < 1
+
+
+def test_an_assumption_cannot_refute():
+    result = audited(case(Laplace(0.5)), trials=2000)
+    assert result.verdict == "refuted"
+    assumed = result.model_dump() | {
+        "measured": result.measured.model_dump() | {"label": "assumption"}
+    }
+    with pytest.raises(ValidationError, match="only a certificate refutes"):
+        type(result).model_validate(assumed)
+
+
+# The worst pair
+
+
+def candidates(*moved, mechanism=None, epsilon=1.0):
+    base = case(mechanism or Laplace(0.8), epsilon)
+    cases = tuple(replace(base, pair=pair(by)) for by in moved)
+    return replace(cases[0], candidates=cases)
+
+
+def test_the_worst_of_several_pairs_is_audited():
+    result = audited(candidates(0.1, 1.0, 0.4), trials=6000)
+    assert result.pair_search.chosen == 2
+    assert result.pair_search.candidates == 3
+    assert result.pair_search.transcripts == 1200
+    assert result.trials == 6000 - 1200
+    assert result.verdict == "refuted"
+    assert np.argmax(result.pair_search.promised) == 1
+    assert "number 2 of 3 candidates" in result.notes[0]
+
+
+class Recording:
+    """Remembers every output, to see whether one certifies that has been looked at before."""
+
+    def __init__(self):
+        self.drawn = []
+
+    def sample(self, dataset, trials, rng):
+        outputs = np.sum(dataset) + rng.laplace(scale=0.8, size=trials)
+        self.drawn.append(outputs.copy())
+        return outputs
+
+
+def test_the_winner_is_certified_on_fresh_transcripts():
+    mechanism = Recording()
+    audited(candidates(0.5, 1.0, mechanism=mechanism), trials=1000)
+    seen = np.concatenate([batch for batch in mechanism.drawn if len(batch) > 3])
+    assert len(np.unique(seen)) == len(seen)
+
+
+def test_choosing_among_identical_pairs_accuses_no_true_claim():
+    """Certifying on the ranking's transcripts would: the best of eight looks too good."""
+    alike = candidates(*[1.0] * 8, mechanism=Laplace(1.0))
+    accused = sum(
+        audited(alike, trials=1000, seed=seed, confidence=0.9).verdict == "refuted"
+        for seed in range(6)
+    )
+    assert accused <= 3
+
+
+def test_too_few_trials_to_rank_the_pairs_are_refused():
+    with pytest.raises(InvalidArgument, match="at least 300, to rank 3 pairs"):
+        audited(candidates(0.1, 0.2, 0.3), trials=299)
+
+
+# One budget
+
+
+def test_the_shares_of_a_report_sum_to_its_error_probability():
+    asked = [Spender(Settings(confidence=0.9), draws) for draws in (True, False, True, True)]
+    alphas = [1 - one.confidence for one in shared(asked)]
+    assert alphas[0] + alphas[2] + alphas[3] == pytest.approx(0.1)
+
+
+def test_one_audit_keeps_the_whole():
+    one = Spender(Settings(), draws=True)
+    assert [s.confidence for s in shared([one])] == [0.95]
+
+
+def test_an_audit_that_states_its_own_confidence_keeps_it():
+    own = Spender(Settings(confidence=0.99), draws=True, own_confidence=True)
+    others = [Spender(Settings(), draws=True)] * 2
+    assert [round(s.confidence, 6) for s in shared([own, *others])] == [0.99, 0.975, 0.975]
+
+
+def test_a_report_states_what_all_its_results_spend():
+    results = [
+        audited(case(Laplace()), trials=200, confidence=0.98),
+        stopped(Laplace(), trials=200, confidence=0.97),
+        audit_claim("hu2020-lemma1", Settings(trials=100)),
+    ]
+    report = whole_report(results, environment(1, 0.0))
+    assert len(report.budget) == 2
+    assert math.fsum(e.alpha for e in report.budget) == pytest.approx(0.05)
+    assert report.confidence == pytest.approx(0.95)
+    for result in results[:2]:
+        assert result.alpha == pytest.approx(1 - result.measured.confidence)

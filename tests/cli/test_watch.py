@@ -1,0 +1,196 @@
+"""``dpaudit audit --watch``: a stream of outputs is bet on as it comes."""
+
+import io
+import json
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpaudit.report import read_report
+
+CLAIM = ("--epsilon", "1", "--delta", "0")
+
+
+def lines(scale, count, seed=0, both=("dataset", "neighbour"), share=0.5):
+    rng = np.random.default_rng(seed)
+    sides = (rng.random(count) > share).astype(int)
+    values = rng.laplace(1.0 - sides, scale)
+    return "".join(f"{both[s]},{v}\n" for s, v in zip(sides, values, strict=True))
+
+
+@pytest.fixture
+def watched(dpaudit, monkeypatch):
+    def run(text, *arguments):
+        data = text if isinstance(text, bytes) else text.encode()
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+        return dpaudit("audit", "--watch", "-", *arguments)
+
+    return run
+
+
+def test_a_broken_mechanism_is_refuted_while_it_runs(watched):
+    ran = watched(lines(0.5, 20_000), *CLAIM)
+    assert ran.status == 1
+    assert "epsilon at least" in ran.out.splitlines()[0]
+    assert "Refuted after" in " ".join(ran.out.split())
+
+
+def test_a_correct_mechanism_is_not_refuted(watched):
+    ran = watched(lines(1.0, 3000), *CLAIM, "--confidence", "0.999999")
+    assert ran.status == 0
+    assert "not refuted" in ran.out
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_unequal_numbers_of_both_sides_are_paired_in_order(watched, share):
+    ran = watched(lines(0.4, 3000, share=share), *CLAIM, "--json")
+    result = json.loads(ran.out)["results"][0]
+    counts = result["counts"]
+    both = counts["outputs of the dataset"], counts["outputs of the neighbour"]
+    assert result["verdict"] == "refuted"
+    assert result["trials"] == min(both) < max(both)
+    assert f"{max(both) - min(both):,} outputs" in " ".join(result["notes"])
+
+
+def test_sides_by_number_header_blank_lines_and_byte_order_mark(watched):
+    words = watched(lines(0.5, 800), *CLAIM, "--json")
+    text = "\ufeffside,output\r\n\r\n" + lines(0.5, 800, both=("0", "1")).replace("\n", "\r\n")
+    numbers = watched(text, *CLAIM, "--json")
+    one, other = (json.loads(ran.out)["results"][0] for ran in (words, numbers))
+    assert one["measured"] == other["measured"]
+
+
+def test_swapped_sides_say_the_same_of_a_symmetric_mechanism(watched):
+    swapped = watched(lines(0.5, 3000, both=("neighbour", "dataset")), *CLAIM)
+    assert swapped.status == 1
+
+
+def test_outputs_of_several_numbers(watched):
+    text = "".join(
+        f"{line},{noise}\n"
+        for line, noise in zip(
+            lines(0.4, 2000).splitlines(), np.random.default_rng(3).normal(size=2000), strict=True
+        )
+    )
+    assert watched(text, *CLAIM).status == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ["standard input", "empty stream"]),
+        ("\n\n", ["empty stream"]),
+        ("dataset,1\ndataset,2\n", ["no output of the neighbour"]),
+        ("1,0.5\n", ["no output of the dataset"]),
+        ("dataset,1\nneighbour,x\n", ["line 2", "'x'"]),
+        ("dataset,1\nneighbour,nan\n", ["line 2", "'nan'", "finite"]),
+        ("dataset,inf\n", ["line 1", "'inf'", "finite"]),
+        ("dataset,1\nneighbour,1,2\n", ["line 2", "2 numbers", "1 numbers"]),
+        ("dataset,1\nother,2\n", ["line 2", "'other'", "dataset or neighbour"]),
+        ("dataset\n", ["line 1", "no number"]),
+        ("dataset,\n", ["line 1", "''"]),
+        ("2,0.5\n", ["line 1", "'2'"]),
+        (b"\xff\xfe\x00,3\n", ["line 1"]),
+    ],
+)
+def test_a_stream_that_cannot_be_read_is_refused(watched, text, words):
+    ran = watched(text, *CLAIM)
+    assert ran.status == 2
+    assert ran.err.startswith("error: ")
+    assert ran.err.count("\n") == 1
+    for word in words:
+        assert word in ran.err
+
+
+def test_what_was_found_before_a_bad_line_is_shown_and_written(watched, tmp_path):
+    ran = watched(lines(1.0, 600) + "neighbour,?\n", *CLAIM, "--out", str(tmp_path / "found"))
+    assert ran.status == 2
+    assert "line 601" in ran.err
+    assert "not refuted" in ran.out
+    result = read_report(tmp_path / "found" / "report.json").results[0]
+    assert result.trials > 250
+    assert result.wealth is not None
+
+
+def test_a_bad_line_after_the_refutation_changes_nothing(watched):
+    assert watched(lines(0.3, 2000) + "neighbour,?\n", *CLAIM).status == 1
+
+
+def test_a_file(dpaudit, tmp_path):
+    path = tmp_path / "outputs.csv"
+    path.write_text(lines(0.5, 2000))
+    assert dpaudit("audit", "--watch", str(path), *CLAIM).status == 1
+    missing = dpaudit("audit", "--watch", str(tmp_path / "none.csv"), *CLAIM)
+    assert (missing.status, "cannot be read" in missing.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--trials", "500"), "trials: got 500"),
+        (("--set", "a=1"), "parameters"),
+        (("some-claim",), "no targets"),
+        (("--all",), "no --all"),
+        (("--attack", "likelihood-ratio"), "works without the mechanism's law"),
+        (("--epsilon", "-1"), "epsilon: got -1.0"),
+        (("--confidence", "1"), "confidence: got 1.0"),
+    ],
+)
+def test_options_that_mean_nothing_to_a_stream_are_refused(watched, arguments, words):
+    ran = watched(lines(1.0, 100), *arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert words in ran.err
+
+
+ENDLESS = """
+import sys, time
+import numpy as np
+rng, scale = np.random.default_rng(0), float(sys.argv[1])
+try:
+    while True:
+        for side, centre in (("dataset", 1), ("neighbour", 0)):
+            print(f"{side},{rng.laplace(centre, scale)}", flush=True)
+        time.sleep(0.002)
+except BrokenPipeError:
+    sys.stderr.close()
+"""
+WATCH = ("-c", "from dpaudit.cli import main; main()", "audit", "--watch", "-", *CLAIM)
+
+
+def piped(scale):
+    mechanism = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, str(scale)], stdout=subprocess.PIPE
+    )
+    watch = subprocess.Popen(
+        [sys.executable, *WATCH], stdin=mechanism.stdout, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert mechanism.stdout is not None
+    mechanism.stdout.close()
+    return mechanism, watch
+
+
+def test_an_endless_pipe_ends_at_the_refutation():
+    mechanism, watch = piped(0.4)
+    out, _ = watch.communicate(timeout=120)
+    mechanism.kill()
+    mechanism.wait()
+    assert watch.returncode == 1
+    assert "Refuted after" in " ".join(out.split())
+
+
+def test_an_interrupt_shows_what_was_found():
+    mechanism, watch = piped(1.0)
+    assert watch.stdout is not None
+    watch.stdout.readline()  # the first change: it reads
+    watch.send_signal(signal.SIGINT)
+    out, err = watch.communicate(timeout=120)
+    mechanism.kill()
+    mechanism.wait()
+    assert watch.returncode == 130
+    assert "interrupted" in err
+    assert "watched stream" in out
