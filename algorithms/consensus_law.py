@@ -23,8 +23,12 @@ from numpy.typing import NDArray
 
 from algorithms.margin_problem import MarginProblem
 from algorithms.smooth_losses import SmoothLoss
+from dpaudit.norm_noise import norm_gain
 
 Array = NDArray[np.float64]
+
+# Floats that the Hessians of a block of trials, and the records scaled for them, may take.
+_BLOCK = 4_000_000
 
 
 def noise_behind(problem: MarginProblem, models: Array, pull: Array, records: Array) -> Array:
@@ -37,19 +41,6 @@ def noise_shift(problem: MarginProblem, models: Array, old: Array, new: Array) -
     slope = problem.loss.margin.slope
     removed = slope(models @ old)[:, None] * old
     return problem.weight * (removed - slope(models @ new)[:, None] * new)
-
-
-def norm_gain(noise: Array, shift: Array) -> Array:
-    """Return ``||noise + shift|| - ||noise||`` without cancellation, shape ``(R,)``.
-
-    Examples
-    --------
-    >>> norm_gain(np.array([[3.0, 4.0]]), np.array([[3.0, 4.0]]))
-    array([5.])
-    """
-    sizes = np.linalg.norm(noise, axis=-1) + np.linalg.norm(noise + shift, axis=-1)
-    gain: Array = np.sum(shift * (2 * noise + shift), axis=-1)
-    return np.asarray(np.divide(gain, sizes, out=np.zeros_like(gain), where=sizes > 0))
 
 
 def log_determinant_drop(
@@ -68,6 +59,32 @@ def log_determinant_drop(
     cross = overlap[:, 0, 0] * overlap[:, 1, 1] - overlap[:, 0, 1] ** 2
     change = a * overlap[:, 0, 0] + b * overlap[:, 1, 1] + a * b * cross
     return np.asarray(-np.log1p(change))
+
+
+def log_determinants(
+    problem: MarginProblem, models: Array, records: Array, old: Array, new: Array
+) -> tuple[Array, Array]:
+    """Return ``log det H`` and ``log det H^``, shape ``(R,)`` each, by Cholesky factors of both.
+
+    It uses nothing of `log_determinant_drop`: the audit compares the two.
+    """
+    count, d = records.shape
+    rows = max(1, _BLOCK // (count * d + d * d))
+    here, there = np.empty(len(models)), np.empty(len(models))
+    for start in range(0, len(models), rows):
+        block = slice(start, start + rows)
+        hessians = problem.hessians(models[block], records)
+        here[block] = _log_determinant(hessians)
+        for record, sign in ((old, -1), (new, 1)):
+            weight = sign * problem.weight * problem.loss.curvature(models[block] @ record)
+            hessians += weight[:, None, None] * np.outer(record, record)
+        there[block] = _log_determinant(hessians)
+    return here, there
+
+
+def _log_determinant(matrices: Array) -> Array:
+    factors = np.linalg.cholesky(matrices)
+    return np.asarray(2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1))
 
 
 def update_loss(

@@ -16,11 +16,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from algorithms.graphs import Graph
 from algorithms.margin_problem import MarginProblem
-from algorithms.norm_noise import draw
+from algorithms.smooth_losses import SmoothLoss
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours import REPLACE_LABEL, REPLACE_RECORD, Pair
+from dpaudit.norm_noise import draw
 
 Array = NDArray[np.float64]
 
@@ -48,8 +50,33 @@ class ConsensusProcess(Protocol):
         ...
 
     @property
+    def graph(self) -> Graph:
+        """Who is whose neighbour."""
+        ...
+
+    @property
+    def loss(self) -> SmoothLoss:
+        """Of the margin of a record."""
+        ...
+
+    @property
+    def loss_weight(self) -> float:
+        """``C``."""
+        ...
+
+    @property
+    def regulariser_weight(self) -> float:
+        """``rho``."""
+        ...
+
+    @property
     def stretch(self) -> Array:
         """``2 eta_i(t) V_i``, shape ``(T, N)``."""
+        ...
+
+    @property
+    def dual_steps(self) -> Array:
+        """``theta_i(t)``, shape ``(T, N)``."""
         ...
 
     @property

@@ -10,12 +10,14 @@ broadcasts. Notation as in `algorithms.consensus`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from algorithms.consensus_law import noise_behind, norm_gain, update_loss
+from algorithms.consensus_digits import Node, loss_in_digits
+from algorithms.consensus_law import noise_behind, update_loss
 from algorithms.consensus_process import (
     ConsensusProcess,
     Differing,
@@ -24,10 +26,12 @@ from algorithms.consensus_process import (
     noise_rates,
     replay,
 )
-from algorithms.norm_noise import uniforms
+from algorithms.consensus_tilted import Aimed
 from algorithms.solvers import minimise
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.neighbours import Pair
+from dpaudit.mechanism import TiltedSample
+from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.norm_noise import norm_gain, uniforms
 from dpaudit.residuals import located
 
 Array = NDArray[np.float64]
@@ -79,6 +83,32 @@ class PenaltyPerturbation:
             rate=float(noise_rates(algorithm)[t - 1, node]),
             stretch=float(algorithm.stretch[t - 1, node]),
         )
+
+    def sample_tilted(
+        self, pair: Pair[Dataset], tilt: float, trials: int, rng: Generator
+    ) -> TiltedSample:
+        """Return transcripts tilted towards a large privacy loss: `algorithms.consensus_tilted`."""
+        return Aimed.of(self.algorithm, pair).sample(tilt, trials, rng)
+
+    def log_mgf_bounds(self, pair: Pair[Dataset], tilt: float) -> tuple[float, float]:
+        """Return bounds on ``log p/r + tilt L`` that hold for every transcript."""
+        return Aimed.of(self.algorithm, pair).log_weight_bounds(tilt)
+
+    def loss_in_digits(self, transcript: Array, pair: Pair[Dataset], digits: int = 50) -> Any:
+        """Return the loss of one transcript, shape ``(T, N, d)``: `algorithms.consensus_digits`."""
+        record = Differing.of(pair)
+        rows = pair.dataset.rows_of(record.node)
+        here, there = (one.signed_records[rows] for one in (pair.dataset, pair.neighbour))
+        node = Node.of(self.algorithm, record.node)
+        return loss_in_digits(node, transcript, here, there, digits)
+
+    def neighbours(self, pair: Pair[Dataset]) -> tuple[Pair[Dataset], ...]:
+        """Return the pair in which the record is replaced by its opposite, unless that is given."""
+        dataset, index = pair.dataset, pair.index
+        opposite = dataset.with_record(index, dataset.features[index], -dataset.labels[index])
+        new = pair.neighbour.signed_records[index]
+        given = np.array_equal(opposite.signed_records[index], new)
+        return () if given else (Pair(dataset, opposite, REPLACE_RECORD),)
 
     def uniform_residuals(self, transcripts: Array, dataset: Dataset) -> Array:
         """Return the noise behind every broadcast as independent uniforms, shape ``(R, T N d)``."""

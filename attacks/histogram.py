@@ -1,11 +1,14 @@
-"""Counting: log-ratios of outcome frequencies, for few outcomes or for one number.
+"""Counting: log-ratios of the frequencies of outcomes or, where they are many, of their entries.
 
-Nothing is learned but frequencies. Where transcripts take many values in several dimensions there
-is nothing to count, and the score is 0 for all of them.
+Where transcripts take few values, an outcome's score is the log-ratio of how often it was seen.
+Else its entries are scored one by one, as though they were independent given the pattern of those
+that take few values, and added up: of the entries themselves or of successive differences,
+whichever predicts transcripts better that were not counted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from attacks.counting import FLAT, PER_OUTCOME, Coder, Steps, coder, flat, log_ratio, steps
 from dpaudit.attack import Attack
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.mechanism import Mechanism
@@ -22,7 +26,10 @@ Array = NDArray[np.float64]
 
 HISTOGRAM = Attack(
     name="histogram",
-    statement="log-ratio of how often an outcome, or a bin of a number, was seen on either dataset",
+    statement=(
+        "log-ratio of how often an outcome was seen on either dataset; of many outcomes, that of "
+        "the entries or of their successive differences, added up"
+    ),
     threat_model=(
         "can run the mechanism on both datasets and count what comes out; sees one transcript; "
         "wants to know which dataset produced it"
@@ -32,42 +39,54 @@ HISTOGRAM = Attack(
     unasked=False,
 )
 
-_PER_OUTCOME = 4  # transcripts to every distinct one: else they are not few
-_SMOOTHING = 0.5
-_BINS = 100
-_PER_BIN = 20
-_GRAIN = 1e-9
+_FEW_LEVELS = 16
+_MOST_PATTERNS = 64
+_PER_PATTERN = 1000
+_MOST_COLUMNS = 500
 
 
 @dataclass(frozen=True)
 class Frequencies:
     """Scores outcomes by their smoothed log-ratio; 0 for one that was never seen."""
 
-    outcomes: dict[bytes, float]
-    grain: Array
-
-    def __call__(self, transcripts: Array) -> Array:
-        """Return log-ratios, shape ``(R,)``."""
-        keys = _keys(transcripts, self.grain)
-        return np.array([self.outcomes.get(key, 0.0) for key in keys])
-
-
-@dataclass(frozen=True)
-class Binned:
-    """Scores a number by the log-ratio of its bin."""
-
-    edges: Array
+    numbers: Coder
     ratios: Array
 
     def __call__(self, transcripts: Array) -> Array:
         """Return log-ratios, shape ``(R,)``."""
-        values = np.asarray(transcripts, dtype=np.float64).reshape(-1)
-        return np.asarray(self.ratios[np.searchsorted(self.edges, values, side="right")])
+        return np.asarray(self.ratios[self.numbers(flat(transcripts))])
+
+
+@dataclass(frozen=True)
+class Added:
+    """Scores a transcript by its pattern, plus its other columns given the pattern.
+
+    Columns are entries, or their successive differences along a transcript's first axis.
+    ``tables[k][i]`` scores column ``counted[i]`` beside pattern k; a pattern that was never seen
+    scores 0.
+    """
+
+    differences: bool
+    shown: tuple[int, ...]
+    counted: tuple[int, ...]
+    patterns: Frequencies
+    tables: tuple[tuple[Steps, ...], ...]
+
+    def __call__(self, transcripts: Array) -> Array:
+        """Return sums of log-ratios, shape ``(R,)``."""
+        table = _columns(transcripts, self.differences)
+        numbers = self.patterns.numbers(table[:, self.shown])
+        score = self.patterns.ratios[numbers]
+        for number, steps_of in enumerate(self.tables):
+            own = np.flatnonzero(numbers == number)
+            for column, step in zip(self.counted, steps_of, strict=True):
+                score[own] += step(table[own, column])
+        return np.asarray(score)
 
 
 @dataclass(frozen=True)
 class Indifferent:
-    """Scores everything 0: there was nothing to count."""
+    """Scores everything 0: there was too much to count."""
 
     def __call__(self, transcripts: Array) -> Array:
         """Return zeros, shape ``(R,)``."""
@@ -80,7 +99,7 @@ def fit(
     on_dataset: Array,
     on_neighbour: Array,
     rng: Generator,
-) -> Frequencies | Binned | Indifferent:
+) -> Frequencies | Added | Indifferent:
     """Fit on transcripts of both datasets, shape ``(R, ...)`` each; uses outputs alone.
 
     Raises
@@ -97,59 +116,70 @@ def fit(
     for name, sample in (("on_dataset", on_dataset), ("on_neighbour", on_neighbour)):
         if not len(sample) or not np.isfinite(sample).all():
             raise InvalidArgument(name, Shown("none, NaN or infinity"), "finite transcripts")
-    frequencies = _frequencies(on_dataset, on_neighbour)
-    if frequencies is not None:
-        return frequencies
-    return _binned(on_dataset, on_neighbour) if on_dataset[0].size == 1 else Indifferent()
+    p, q = (np.asarray(sample, dtype=np.float64) for sample in (on_dataset, on_neighbour))
+    of_outcomes = _frequencies(flat(p), flat(q), (len(p) + len(q)) / PER_OUTCOME)
+    if of_outcomes is not None:
+        return of_outcomes
+    if p[0].size > _MOST_COLUMNS:
+        return Indifferent()
+    kinds = [False, True] if p.ndim > 1 and p.shape[1] > 1 else [False]
+    return _added(p, q, differences=_better(p, q, kinds))
 
 
-def _frequencies(p: Array, q: Array) -> Frequencies | None:
-    grain = _grain(np.concatenate([p, q]))
-    keys = [*_keys(p, grain), *_keys(q, grain)]
-    seen = {key: index for index, key in enumerate(dict.fromkeys(keys))}
-    if len(seen) * _PER_OUTCOME > len(keys):
+def _frequencies(p: Array, q: Array, most: float) -> Frequencies | None:
+    numbers = coder(np.concatenate([p, q]), most)
+    if numbers is None:
         return None
-    numbers = np.array([seen[key] for key in keys])
-    sides = np.split(numbers, [len(p)])
-    ratios = _log_ratio(*(np.bincount(side, minlength=len(seen)) for side in sides)).tolist()
-    return Frequencies(dict(zip(seen, ratios, strict=True)), grain)
+    of_p, of_q = (np.bincount(numbers(side), minlength=numbers.size) for side in (p, q))
+    # The last place is that of the number -1: what was never seen.
+    return Frequencies(numbers, np.append(log_ratio(of_p, of_q, len(p), len(q)), 0.0))
 
 
-def _binned(p: Array, q: Array) -> Binned:
-    """Return bins of equally many transcripts, and ever smaller ones towards both ends."""
-    sides = [_rows(side)[:, 0] for side in (p, q)]
-    pooled = np.sort(np.concatenate(sides))
-    edges = np.unique(pooled[_ranks(len(pooled))])
-    bins = [np.searchsorted(edges, side, side="right") for side in sides]
-    return Binned(edges, _log_ratio(*(np.bincount(b, minlength=len(edges) + 1) for b in bins)))
+def _better(p: Array, q: Array, kinds: list[bool]) -> bool:
+    """Return whether differences predict a half of the transcripts better, from the other half."""
+    if len(kinds) == 1 or min(len(p), len(q)) < 2:
+        return kinds[0]
+    scores = [_added(p[::2], q[::2], differences=kind) for kind in kinds]
+    losses = [
+        np.logaddexp(0, -score(p[1::2])).mean() + np.logaddexp(0, score(q[1::2])).mean()
+        for score in scores
+    ]
+    return kinds[int(np.argmin(losses))]
 
 
-def _ranks(size: int) -> NDArray[np.int64]:
-    """Return the ranks of the edges."""
-    bins = int(np.clip(size // _PER_BIN, 2, _BINS))
-    even = np.linspace(0, size, bins + 1)[1:-1]
-    tail = np.geomspace(min(_PER_BIN, size / 2), size / 2, 12)
-    ranks = np.concatenate([even, tail, size - tail])
-    return np.unique(np.clip(ranks.astype(np.int64), 0, size - 1))
+def _added(p: Array, q: Array, *, differences: bool) -> Added:
+    sides = [_columns(side, differences) for side in (p, q)]
+    shown, patterns = _patterns(*sides)
+    counted = tuple(i for i in range(sides[0].shape[1]) if i not in shown)
+    numbers = [patterns.numbers(side[:, shown]) for side in sides]
+    tables = tuple(
+        tuple(_steps_given(sides, numbers, number, counted))
+        for number in range(patterns.numbers.size)
+    )
+    return Added(differences, shown, counted, patterns, tables)
 
 
-def _log_ratio(p: NDArray[Any], q: NDArray[Any]) -> Array:
-    """Return the smoothed log-ratio of two frequencies, from counts of the same outcomes."""
-    shares = [np.log(side + _SMOOTHING) - np.log(side.sum()) for side in (p, q)]
-    return np.asarray(shares[0] - shares[1])
+def _patterns(p: Array, q: Array) -> tuple[tuple[int, ...], Frequencies]:
+    """Return which columns take few values, and their patterns; none if patterns are many."""
+    rows = np.concatenate([p, q])
+    few = [i for i in range(rows.shape[1]) if coder(rows[:, [i]], _FEW_LEVELS) is not None]
+    most = min(_MOST_PATTERNS, len(rows) / _PER_PATTERN)
+    found = _frequencies(p[:, few], q[:, few], most) if few else None
+    if found is None:
+        return (), Frequencies(Coder(np.empty(0), (), ()), np.zeros(2))
+    return tuple(few), found
 
 
-def _grain(transcripts: Array) -> Array:
-    """Return steps to round entries to: values equal but for their last bits are one outcome."""
-    largest = np.abs(_rows(transcripts)).max(axis=0)
-    return np.asarray(_GRAIN * np.maximum(largest, 1e-290))
+def _steps_given(
+    sides: list[Array], numbers: list[NDArray[np.int64]], number: int, counted: tuple[int, ...]
+) -> Iterator[Steps]:
+    own = [side[of == number] for side, of in zip(sides, numbers, strict=True)]
+    for column in counted:
+        p, q = (side[:, column] for side in own)
+        both = len(p) > 0 and len(q) > 0
+        yield steps(p, q) if both else FLAT
 
 
-def _keys(transcripts: Array, grain: Array) -> list[bytes]:
-    rounded = np.round(_rows(transcripts) / grain) + 0.0  # no negative zeros
-    return [row.tobytes() for row in np.ascontiguousarray(rounded)]
-
-
-def _rows(transcripts: Array) -> Array:
+def _columns(transcripts: Array, differences: bool) -> Array:
     values = np.asarray(transcripts, dtype=np.float64)
-    return values.reshape(len(values), -1)
+    return flat(np.diff(values, axis=1, prepend=0.0) if differences else values)

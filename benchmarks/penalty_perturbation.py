@@ -34,10 +34,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from algorithms.consensus import ConsensusADMM
 from algorithms.consensus_views import PenaltyPerturbation
 from algorithms.graphs import complete
-from algorithms.norm_noise import draw
 from algorithms.schedules import Constant
 from dpaudit.datasets import Dataset, adult, split_evenly, subset
 from dpaudit.execution import Block, Executor, block_size, plan_blocks
+from dpaudit.norm_noise import draw
 
 Array = NDArray[np.float64]
 

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
+from mpmath import log, mpf, workdps
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import ndtr
@@ -137,6 +138,25 @@ class GaussianSteps(Generic[DatasetT, StateT]):
             state = self.process.advance(state, transcripts[:, t])
         return loss
 
+    def loss_in_digits(self, transcript: Array, pair: Pair[DatasetT], digits: int = 50) -> Any:
+        """Return the privacy loss of a transcript, shape ``(steps, ...)``, as mpmath's number.
+
+        Means and scales are the process's, as doubles: exact where they do not depend on earlier
+        outputs. All else has so many digits.
+        """
+        self._check(pair, transcript[None])
+        state = self.process.start(pair.dataset, 1)
+        with workdps(digits):
+            total = mpf(0)
+            for t in range(self.process.steps):
+                output = transcript[None, t]
+                here, there = (
+                    self._noisy_step(state, one) for one in (pair.dataset, pair.neighbour)
+                )
+                total += _log_density(output, here) - _log_density(output, there)
+                state = self.process.advance(state, output)
+            return +total
+
     def uniform_residuals(self, transcripts: Array, dataset: DatasetT) -> Array:
         """Return ``Phi((o - m) / s)`` of every coordinate of every step, shape ``(R, k)``."""
         self.process.check(dataset)
@@ -208,6 +228,15 @@ def _log_ratio(output: Array, here: Step, there: Step) -> Array:
     one = (output - here.mean) / here.scale
     other = (output - there.mean) / there.scale
     return _sum((other - one) * (other + one) / 2 + np.log(there.scale / here.scale))
+
+
+def _log_density(output: Array, step: Step) -> Any:
+    """Return the log-density of one output, less the constant, as mpmath's number."""
+    mean, scale = (np.broadcast_to(each, output.shape) for each in (step.mean, step.scale))
+    total = mpf(0)
+    for o, m, s in zip(output.ravel(), mean.ravel(), scale.ravel(), strict=True):
+        total -= ((mpf(float(o)) - mpf(float(m))) / mpf(float(s))) ** 2 / 2 + log(mpf(float(s)))
+    return total
 
 
 def _sum(values: Array) -> Array:

@@ -46,7 +46,8 @@ class TiltedSample:
     privacy_loss
         ``log p(transcript) / q(transcript)``, shape ``(R,)``.
     log_mgf
-        ``sum_t K_t(theta)`` along each transcript's history, shape ``(R,)``.
+        ``log p/r + theta privacy_loss``, shape ``(R,)``: ``sum_t K_t(theta)`` along each
+        transcript's history where every step is tilted towards its own loss, as above.
     tilt
         ``theta``; 0 draws from ``p`` itself.
     """
@@ -97,7 +98,7 @@ class Tiltable(HasLaw[DatasetT], Protocol[DatasetT]):
         ...
 
     def log_mgf_bounds(self, pair: Pair[DatasetT], tilt: float) -> tuple[float, float]:
-        """Return bounds on ``sum_t K_t(tilt)`` that hold for every transcript.
+        """Return bounds on `TiltedSample.log_mgf` that hold for every transcript.
 
         The upper one may be infinite: the audit then has no upper end.
         """

@@ -16,6 +16,13 @@ _FIGURE_1A = {
     "ridge": 0.1,
     "budget": 100,
 }
+_SECTION_4 = {
+    "unit records": "every record has norm at most 1",
+    "loss": "|l'| is at most 1 and 0 < l'' <= c_1 (Assumption 4)",
+    "weight at most records": "C is at most B_i",
+    "penalties at least theta": "eta_i(t) is at least theta",
+    "small curvature": "2 c_1 < (B_i / C) (rho / N + 2 theta V_i)",
+}
 
 THEOREM_31 = Claim(
     name="zhang2018-theorem31",
@@ -81,13 +88,7 @@ THEOREM_41 = Claim(
     source=f"{_PAPER}, ICML 2018, Theorem 4.1, eq. (26)",
     kind="privacy",
     relation="replace-record",
-    assumptions={
-        "unit records": "every record has norm at most 1",
-        "loss": "|l'| is at most 1 and 0 < l'' <= c_1 (Assumption 4)",
-        "weight at most records": "C is at most B_i",
-        "penalties at least theta": "eta_i(t) is at least theta",
-        "small curvature": "2 c_1 < (B_i / C) (rho / N + 2 theta V_i)",
-    },
+    assumptions=_SECTION_4,
     prepare="algorithms.claims.zhang2018_theorem41:theorem41_case",
     parameters="algorithms.claims.zhang2018_parameters:Theorem41Parameters",
     published={
@@ -97,4 +98,20 @@ THEOREM_41 = Claim(
             "parameters": {"penalty": 0.01, "dual_step": 0.01, "records": 1}
         },
     },
+)
+
+BROADCASTS = Claim(
+    name="zhang2018-broadcasts",
+    title="What all broadcasts of penalty perturbation leak",
+    statement=(
+        "All broadcasts of T iterations of penalty perturbation (Algorithm 1) are (beta, delta)-DP "
+        "for every delta >= 0, beta the sum of eq. (26): what Theorem 4.1 implies. How much less "
+        "do they leak at a delta above 0, on real records?"
+    ),
+    source=f"{_PAPER}, ICML 2018, Theorem 4.1, eq. (26) and (58)-(61)",
+    kind="privacy",
+    relation="replace-record",
+    assumptions=_SECTION_4,
+    prepare="algorithms.claims.zhang2018_broadcasts:broadcasts_case",
+    parameters="algorithms.claims.zhang2018_parameters:BroadcastsParameters",
 )

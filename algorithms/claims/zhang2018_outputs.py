@@ -29,10 +29,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from algorithms.consensus import ConsensusADMM
-from algorithms.consensus_law import norm_gain
 from algorithms.consensus_process import Differing
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.norm_noise import norm_gain
 from dpaudit.refutation import Space
 from dpaudit.refutation.search import Batch
 

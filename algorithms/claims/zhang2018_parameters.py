@@ -78,3 +78,20 @@ class Theorem41Parameters(_Parameters):
     regulariser_weight: float = Field(1e-2, gt=0, description="rho")
     start: Literal["any", "zero"] = Field("any", description="f(0): any output, or 0")
     budget: int = Field(12_000, ge=100, description="evaluated outputs, unless --trials is given")
+
+
+class BroadcastsParameters(_Parameters):
+    """Public parameters of penalty perturbation as a whole, and of its data."""
+
+    nodes: int = Field(5, ge=2, le=30, description="N")
+    graph: Literal["complete", "ring", "star", "random"] = Field("complete", description="shape")
+    records: int = Field(100, ge=1, description="B_i, records of every node, drawn from the data")
+    dimension: int = Field(20, ge=2, description="d, features of the worst case's records")
+    iterations: int = Field(50, ge=1, description="T")
+    penalty: float = Field(0.5, gt=0, description="eta_i(1)")
+    growth: float = Field(1.0, gt=0, description="eta_i(t+1) / eta_i(t)")
+    dual_step: float = Field(0.5, gt=0, description="theta")
+    noise_rate: float = Field(60.0, gt=0, description="alpha_i(1): the larger, the less noise")
+    noise_growth: float = Field(1.0, gt=0, description="alpha_i(t+1) / alpha_i(t)")
+    loss_weight: float = Field(1.0, gt=0, description="C")
+    regulariser_weight: float = Field(1.0, gt=0, description="rho")

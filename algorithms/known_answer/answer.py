@@ -13,6 +13,15 @@ from dpaudit.neighbours import Pair
 
 Array = NDArray[np.float64]
 
+_QUICK = (
+    "laplace",
+    "noisy-max-2",
+    "laplace-floating-point",
+    "noisy-histogram-inverted",
+    "noisy-max-3",
+    "svt-5",
+)
+
 
 class KnownMechanism(Protocol):
     """A mechanism whose exact epsilon is known; its class derives it."""
@@ -62,11 +71,19 @@ class KnownAnswer:
         States all numbers.
     attack
         What an attack has to see in a transcript.
+    published
+        The epsilon that DP-Sniper found at these parameters (Bichsel et al. 2021, Table 1), if any.
     """
 
     name: str
     mechanism: KnownMechanism
     attack: str
+    published: float | None = None
+
+    @property
+    def quick(self) -> bool:
+        """Whether it is among the few that a quick self-test audits: two correct, four broken."""
+        return self.name in _QUICK
 
     @property
     def pair(self) -> Pair[Array]:

@@ -23,11 +23,53 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 import dpaudit._validate as check
-from algorithms import norm_noise
 from algorithms.known_answer.relations import EUCLIDEAN
+from dpaudit import norm_noise
+from dpaudit.errors import InvalidArgument
+from dpaudit.exponential_norm_steps import ExponentialNormSteps, NormStep
 from dpaudit.neighbours import Pair
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class OneRelease:
+    """One release of a vector with this noise, as a `dpaudit.exponential_norm_steps.NormProcess`.
+
+    The state is the number of trials.
+    """
+
+    rate: float
+
+    @property
+    def steps(self) -> int:
+        """One."""
+        return 1
+
+    def check(self, dataset: Array) -> None:
+        """Take any vector."""
+
+    def start(self, dataset: Array, trials: int) -> int:
+        """Return the number of trials."""
+        return trials
+
+    def step(self, state: int, dataset: Array) -> NormStep:
+        """Return the vector and the rate."""
+        return NormStep(np.broadcast_to(dataset, (state, len(dataset))), np.array(self.rate))
+
+    def shift(self, state: int, pair: Pair[Array]) -> Array:
+        """Return how far the vector moves."""
+        moved = pair.neighbour - pair.dataset
+        return np.broadcast_to(moved, (state, len(moved)))
+
+    def advance(self, state: int, output: Array) -> int:
+        """Return the number of trials."""
+        return state
+
+    def shift_bounds(self, pair: Pair[Array]) -> tuple[Array, Array]:
+        """Return alpha times the distance, twice: it is known."""
+        size = np.array([self.rate * np.linalg.norm(pair.neighbour - pair.dataset)])
+        return size, size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +129,18 @@ class ExponentialNorm:
         directions = rng.standard_normal(shape)
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         return np.asarray(dataset + rng.exponential(1 / self.epsilon, (trials, 1)) * directions)
+
+    def with_law(self) -> ExponentialNormSteps[Array, int]:
+        """Return the same release as a mechanism whose law is known, one step of shape ``(d,)``.
+
+        Raises
+        ------
+        InvalidArgument
+            The mistake is made: the law is then another.
+        """
+        if self.exponential_radius:
+            raise InvalidArgument("exponential_radius", True, "False: this law has no such radius")
+        return ExponentialNormSteps(OneRelease(self.epsilon))
 
     def score(self, transcripts: Array) -> Array:
         """Return ``log p/q`` on the pair, shape ``(R,)``."""

@@ -7,6 +7,7 @@ from algorithms.known_answer.answer import KnownAnswer, KnownMechanism
 from algorithms.known_answer.discrete import RandomisedResponse, Rappor, TruncatedGeometric
 from algorithms.known_answer.floating_point import FloatingPointLaplace
 from algorithms.known_answer.gaussian import Gaussian, SubsampledGaussian
+from algorithms.known_answer.grid import OnGrid
 from algorithms.known_answer.laplace import Laplace, NoisyHistogram
 from algorithms.known_answer.noisy_max import ReportNoisyMax
 from algorithms.known_answer.norm import ExponentialNorm
@@ -43,25 +44,23 @@ def known_answers(epsilon: float = 1.0) -> dict[str, KnownAnswer]:
 
 def _additive(epsilon: float) -> list[tuple[str, KnownMechanism, str]]:
     few = min(epsilon, 0.5)
+    inverted = NoisyHistogram(epsilon=few, inverted=True)
+    radius = ExponentialNorm(epsilon=epsilon, exponential_radius=True)
     ball = "the distance to one centre against that to the other"
     bits = "the last bits of the float"
     return [
-        ("laplace", Laplace(epsilon=epsilon), _THRESHOLD),
-        ("laplace-half-noise", Laplace(epsilon=epsilon, noise_factor=0.5), _THRESHOLD),
-        ("laplace-20-times", ParallelLaplace(epsilon=epsilon), _SUM),
+        ("laplace", OnGrid(Laplace(epsilon=epsilon)), _THRESHOLD),
+        ("laplace-half-noise", OnGrid(Laplace(epsilon=epsilon, noise_factor=0.5)), _THRESHOLD),
+        ("laplace-20-times", OnGrid(ParallelLaplace(epsilon=epsilon)), _SUM),
         ("laplace-floating-point", FloatingPointLaplace(epsilon=epsilon), bits),
-        ("noisy-histogram", NoisyHistogram(epsilon=few), _ONE_BIN),
-        ("noisy-histogram-inverted", NoisyHistogram(epsilon=few, inverted=True), _ONE_BIN),
-        ("prefix-sum", PrefixSum(), f"the increments, and of them {_SUM}"),
-        ("gaussian", Gaussian(epsilon=min(epsilon, 0.9)), _THRESHOLD),
-        ("gaussian-sampled", SubsampledGaussian(), _THRESHOLD),
-        ("gaussian-fixed-batch", SubsampledGaussian(fixed_batch=True), _THRESHOLD),
-        ("norm-noise", ExponentialNorm(epsilon=epsilon), ball),
-        (
-            "norm-noise-wrong-radius",
-            ExponentialNorm(epsilon=epsilon, exponential_radius=True),
-            ball,
-        ),
+        ("noisy-histogram", OnGrid(NoisyHistogram(epsilon=few)), _ONE_BIN),
+        ("noisy-histogram-inverted", OnGrid(inverted), _ONE_BIN),
+        ("prefix-sum", OnGrid(PrefixSum()), f"the increments, and of them {_SUM}"),
+        ("gaussian", OnGrid(Gaussian(epsilon=min(epsilon, 0.9))), _THRESHOLD),
+        ("gaussian-sampled", OnGrid(SubsampledGaussian()), _THRESHOLD),
+        ("gaussian-fixed-batch", OnGrid(SubsampledGaussian(fixed_batch=True)), _THRESHOLD),
+        ("norm-noise", OnGrid(ExponentialNorm(epsilon=epsilon)), ball),
+        ("norm-noise-wrong-radius", OnGrid(radius), ball),
     ]
 
 
@@ -79,23 +78,27 @@ def _selecting(epsilon: float) -> list[tuple[str, KnownMechanism, str]]:
     # In units of the noise, these gaps make the likeliest violations.
     gaps = {1: -1.0, 2: -1.0, 3: 1.0, 4: -0.5, 6: -0.5}
     maxima: list[tuple[str, KnownMechanism, str]] = [
-        (f"noisy-max-{v}", ReportNoisyMax(variant=v, epsilon=epsilon), attack)
+        (f"noisy-max-{v}", _on_grid(ReportNoisyMax(variant=v, epsilon=epsilon), v > 2), attack)
         for v, attack in ((1, _SYMBOL), (2, _SYMBOL), (3, _THRESHOLD), (4, _THRESHOLD))
     ]
     numeric = f"{_PATTERN} and with a low value"
-    return maxima + [
-        (
-            f"svt-{v}",
-            SparseVector(
-                variant=v,
-                epsilon=epsilon,
-                answers=4 if v == 3 else 10,
-                gap=gaps.get(v, 0.0) / epsilon,
-            ),
-            numeric if v == 3 else _PATTERN,
+    vectors = {
+        v: SparseVector(
+            variant=v,
+            epsilon=epsilon,
+            answers=4 if v == 3 else 10,
+            gap=gaps.get(v, 0.0) / epsilon,
         )
         for v in range(1, 7)
+    }
+    return maxima + [
+        (f"svt-{v}", _on_grid(vector, v == 3), numeric if v == 3 else _PATTERN)
+        for v, vector in vectors.items()
     ]
+
+
+def _on_grid(mechanism: KnownMechanism, numeric: bool) -> KnownMechanism:
+    return OnGrid(mechanism) if numeric else mechanism
 
 
 KNOWN_ANSWERS = known_answers()

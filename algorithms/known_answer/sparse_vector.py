@@ -180,12 +180,13 @@ class SparseVector:
         """
         rates, count = self.rates, len(dataset)
         noisy = dataset + _noise(rates[1], (trials, count), rng)
-        thresholds = _noise(rates[0], (trials, count + 1), rng)
+        renewed = count + 1 if self.recipe.renews else 1
+        thresholds = _noise(rates[0], (trials, renewed), rng)
         said = np.full((trials, count), STOPPED)
         tops, rows = np.zeros(trials, dtype=np.intp), np.arange(trials)
         limit = self.recipe.limit or count + 1
         for j in range(count):
-            threshold = thresholds[rows, tops if self.recipe.renews else 0]
+            threshold = thresholds[rows, tops] if self.recipe.renews else thresholds[:, 0]
             above, running = noisy[:, j] >= threshold, tops < limit
             said[running, j] = above[running]
             tops += above & running

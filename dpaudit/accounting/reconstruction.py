@@ -110,7 +110,7 @@ def candidates_success(guarantee: Guarantee, candidates: int) -> float:
 
 
 def _greatest_gain(guarantee: Guarantee, most: float) -> float:
-    """Return a bound on F(y) - y over y in [0, most]: concave, so greatest where it stops rising."""
+    """Return a bound on F(y) - y over y in [0, most]; it is concave: greatest where it peaks."""
     match guarantee:
         case GaussianDP(mu=mu):
             best = float(ndtr(-mu / 2))

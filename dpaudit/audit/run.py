@@ -18,6 +18,7 @@ from dpaudit.audit.assemble import privacy_result
 from dpaudit.audit.assemble_search import search_result
 from dpaudit.audit.draws import Drawer
 from dpaudit.audit.evidence import Evidence
+from dpaudit.audit.pure import HasLossInDigits
 from dpaudit.audit.rerun import rerun_command, statistical_certificate
 from dpaudit.case import Case, PrivacyCase, SearchCase
 from dpaudit.claims import Claim
@@ -214,7 +215,9 @@ def _privacy_evidence(
         expected = "event: the law of these outputs is not known, or cannot be drawn tilted"
         raise InvalidArgument("estimator", given, expected)
     exact = settings.estimator == "exact-loss" or (
-        settings.estimator == "auto" and tiltable and case.at_delta > 0
+        settings.estimator == "auto"
+        and tiltable
+        and (case.at_delta > 0 or isinstance(case.mechanism, HasLossInDigits))
     )
     if exact:
         if settings.attack is not None:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from dpaudit.audit.draws import Drawer
 from dpaudit.audit.evidence import Band, Evidence
+from dpaudit.audit.law_checks import CONSISTENCY, plain_losses, residual_trials, side_checks
+from dpaudit.audit.pure import largest_loss
 from dpaudit.case import PrivacyCase
-from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import error_rates
 from dpaudit.estimation.exact_loss import (
     Direction,
@@ -21,31 +22,24 @@ from dpaudit.estimation.exact_loss import (
     lower_end,
     upper_end,
 )
-from dpaudit.estimation.self_check import (
-    SelfCheck,
-    consistency_check,
-    likelihood_ratio_checks,
-    uniformity_check,
-    weight_check,
-)
+from dpaudit.estimation.self_check import SelfCheck, likelihood_ratio_checks, weight_check
 
 Array = NDArray[np.float64]
 
 # Shares of the error probability.
 _LOWER, _UPPER, _BAND = 0.4, 0.4, 0.2
 _GRID = 41
-_RESIDUALS = 200_000
-_CONSISTENCY = 64
-_LEAST = 5000
 
 
 def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evidence:
     """Return certified ends for epsilon at ``case.at_delta``, from exact privacy losses.
 
+    At delta = 0 that is the largest loss of an output: `dpaudit.audit.pure`.
+
     Parameters
     ----------
     case
-        Its mechanism must have a law and ``at_delta`` be above 0.
+        Its mechanism must have a law that can be drawn tilted.
     drawer
         Draws from it.
     trials
@@ -53,16 +47,15 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
     alpha
         Error probability of everything certified, ends and band together.
     """
-    if case.at_delta <= 0:
-        expected = "above 0 for the exact-loss estimator (the event estimator takes 0)"
-        raise InvalidArgument("delta", case.at_delta, expected)
+    if case.at_delta == 0:
+        return largest_loss(case, drawer, trials)
     log_delta = math.log(case.at_delta)
     pilot = min(max(trials // 5, 200), 2000)
-    plain = tuple(drawer.losses(side, pilot, "checking the law") for side in (False, True))
+    plain = plain_losses(drawer, pilot)
     directions = [
         _direction(drawer, plain, side, log_delta, pilot, trials) for side in (False, True)
     ]
-    enough = _residual_trials(drawer, trials)
+    enough = residual_trials(drawer, trials)
     lower = lower_end(directions, log_delta, _LOWER * alpha)
     upper = upper_end(directions, log_delta, _UPPER * alpha)
     estimate = max(d.losses.estimate(log_delta) for d in directions)
@@ -82,7 +75,7 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
         counts={
             "certifying, per dataset": trials,
             "pilots, at most, per dataset": 2 * pilot,
-            "checking the law, per dataset": pilot + enough + _CONSISTENCY + _mild_trials(trials),
+            "checking the law, per dataset": pilot + enough + CONSISTENCY + _mild_trials(trials),
         },
         self_checks=_self_checks(drawer, plain, directions, enough),
         epsilons=epsilons,
@@ -100,14 +93,9 @@ def _self_checks(
     count = _mild_trials(len(directions[0].losses.privacy_loss))
     for name, swapped in (("dataset", False), ("neighbour", True)):
         direction = directions[swapped]
-        noise = drawer.residuals(swapped, enough, "checking the noise")
-        losses = drawer.both_losses(
-            swapped, direction.losses.tilt, _CONSISTENCY, "checking the loss"
-        )
         mild = _mild_tilt(direction.losses.tilt, plain[swapped])
         checks += [
-            uniformity_check(name, noise),
-            consistency_check(name, *losses),
+            *side_checks(drawer, swapped, direction.losses.tilt, enough),
             *_weight_checks(name, direction.pilot),
             *_weight_checks(name, drawer.tilted(swapped, mild, count, "checking the weights")),
         ]
@@ -131,12 +119,6 @@ def _mild_tilt(tilt: float, losses: Array) -> float:
 
 def _mild_trials(trials: int) -> int:
     return min(max(trials // 2, 1000), 5000)
-
-
-def _residual_trials(drawer: Drawer, trials: int) -> int:
-    """Return how many transcripts give enough residuals; few of long ones do."""
-    one = drawer.residuals(False, 1, "checking the noise")
-    return int(min(max(trials, _LEAST), max(_CONSISTENCY, -(-_RESIDUALS // len(one)))))
 
 
 def _direction(

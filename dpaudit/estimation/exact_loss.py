@@ -6,7 +6,8 @@ Where the law is known, the privacy loss ``L = log p(o)/q(o)`` of a transcript i
 
 Transcripts come from a law tilted towards large losses, and are weighed back by ``w = p/r``. The
 weighted payoff ``X = w (1 - e^(epsilon - L))_+`` is non-negative, so betting bounds its mean from
-below whatever the weights do. If ``sum_t K_t(theta) <= Kbar`` for every transcript, then also
+below whatever the weights do. If ``log w + theta L``, which is ``sum_t K_t(theta)`` where every
+step is tilted towards its own loss, is at most ``Kbar`` for every transcript, then also
 ``X <= e^(Kbar - theta epsilon) theta^theta / (1 + theta)^(1 + theta)``, and betting bounds it
 from above.
 
@@ -48,7 +49,8 @@ class TiltedLosses:
     Parameters
     ----------
     privacy_loss, log_mgf
-        As in `dpaudit.mechanism.TiltedSample`, shape ``(R,)``.
+        As in `dpaudit.mechanism.TiltedSample`, shape ``(R,)``: ``log_mgf`` is ``log w + theta L``,
+        whichever law was drawn from.
     tilt
         ``theta``.
     log_mgf_bound

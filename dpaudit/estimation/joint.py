@@ -34,11 +34,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import betainc, gammaln, ndtri, xlog1py, xlogy
+from scipy.special import ndtri
 from statsmodels.stats.proportion import proportion_confint
 
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.binomial import binomial, lower_tails, upper_tails
 from dpaudit.estimation.likelihood import boundary, distance, likelihood_bound
 
 Array = NDArray[np.float64]
@@ -52,6 +53,7 @@ _MOST_CELLS = 400
 _CAUTION = 1.001  # of the nats: the observed outcome is placed below where it is, never above
 _ROUNDING = 1e-6  # of the nats
 _LEFT_OUT = 1e-6  # of alpha: the tails of a count that are added whole instead of summed over
+_GROUPS = 1000  # of other hits that are counted alike, where there are very many
 _FINER = 1.02  # of the nats: a hundredth of a standard error more
 
 
@@ -209,11 +211,32 @@ class _Test:
     def _one_tail(self, p: float, q: float) -> float:
         m = self.other_trials
         first, last = _window(m, q, self.reach)
+        if last - first > 4 * _GROUPS:
+            return self._grouped_tail(p, q, first, last)
         y = np.arange(first, last + 1)
         least = self.least[first - self.first : last + 1 - self.first]
-        reached = _upper_tails(least.astype(np.float64), self.trials, p)
-        left_out = _lower_tail(first - 1, m, q) + _upper_tail(last + 1, m, q)
-        return min(1.0, float(_binomial(y, m, q) @ reached) + left_out)
+        reached = upper_tails(least.astype(np.float64), self.trials, p)
+        return min(1.0, float(binomial(y, m, q) @ reached) + _beyond(first, last, m, q))
+
+    def _grouped_tail(self, p: float, q: float, first: int, last: int) -> float:
+        """Return a little more than the tail: groups of other hits count as their fewest.
+
+        The fewest extreme hits grow with the other hits, so each group's first reaches most.
+        """
+        m = self.other_trials
+        starts = np.unique(np.linspace(first, last + 1, _GROUPS).astype(np.int64))
+        upto = lower_tails(starts.astype(np.float64) - 1, m, q)
+        reached = upper_tails(
+            self.least[starts[:-1] - self.first].astype(np.float64), self.trials, p
+        )
+        return min(1.0, float(np.diff(upto) @ reached) + _beyond(first, last, m, q))
+
+
+def _beyond(first: int, last: int, n: int, p: float) -> float:
+    """Return the probability of a count below ``first`` or above ``last``."""
+    below = lower_tails(np.array([first - 1.0]), n, p)
+    above = upper_tails(np.array([last + 1.0]), n, p)
+    return float(below[0] + above[0])
 
 
 def _window(m: int, q: float, reach: float) -> tuple[int, int]:
@@ -261,23 +284,3 @@ def _edges(hits: int, trials: int, beta: float) -> Array:
     low, high = 0.0 if hits == 0 else low, 1.0 if hits == trials else high
     inner = np.geomspace(max(low, high * 1e-9), high, _CELLS)
     return np.unique(np.concatenate([[low], np.linspace(low, high, _CELLS), inner, [high]]))
-
-
-def _binomial(y: Counts, m: int, q: float) -> Array:
-    log_count = gammaln(m + 1) - gammaln(y + 1) - gammaln(m - y + 1)
-    return np.asarray(np.exp(log_count + xlogy(y, q) + xlog1py(m - y, -q)))
-
-
-def _upper_tails(least: Array, n: int, p: float) -> Array:
-    """Return ``P(Bin(n, p) >= k)`` for each k."""
-    inside = np.clip(least, 1, n)
-    tails = betainc(inside, n - inside + 1, p)
-    return np.where(least <= 0, 1.0, np.where(least > n, 0.0, tails))
-
-
-def _upper_tail(least: int, n: int, p: float) -> float:
-    return float(_upper_tails(np.array([float(least)]), n, p)[0])
-
-
-def _lower_tail(most: int, n: int, p: float) -> float:
-    return 0.0 if most < 0 else float(betainc(n - most, most + 1, 1 - p)) if most < n else 1.0

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from algorithms.norm_noise import draw, uniforms
 from algorithms.schedules import Constant, Geometric, Given
 from dpaudit.errors import InvalidArgument
+from dpaudit.norm_noise import draw, uniforms
 
 
 def rng(seed=0):

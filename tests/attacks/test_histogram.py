@@ -7,7 +7,7 @@ import pytest
 from numpy.random import default_rng
 
 from algorithms.known_answer import KNOWN_ANSWERS
-from attacks.histogram import HISTOGRAM, Binned, Frequencies, Indifferent, fit
+from attacks.histogram import HISTOGRAM, Added, Frequencies, Indifferent, fit
 from attacks.linear_classifier import fit as fit_linear
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import choose_event, event_bound
@@ -97,9 +97,10 @@ def test_unseen_outcomes_score_nothing_and_last_bits_do_not_matter():
     [
         (lambda rng, n: rng.integers(0, 9, n), Frequencies),
         (lambda rng, n: rng.random((n, 3)) < 0.5, Frequencies),
-        (lambda rng, n: rng.standard_normal(n), Binned),
-        (lambda rng, n: rng.standard_normal((n, 1)), Binned),
-        (lambda rng, n: rng.standard_normal((n, 2, 3, 2)), Indifferent),
+        (lambda rng, n: rng.standard_normal(n), Added),
+        (lambda rng, n: rng.standard_normal((n, 1)), Added),
+        (lambda rng, n: rng.standard_normal((n, 2, 3, 2)), Added),
+        (lambda rng, n: rng.standard_normal((n, 501)), Indifferent),
     ],
 )
 def test_every_shape_has_a_score_that_pickles(draw, kind):
@@ -111,6 +112,49 @@ def test_every_shape_has_a_score_that_pickles(draw, kind):
     assert np.isfinite(score(fresh)).all()
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(score))(fresh), score(fresh))
     np.testing.assert_array_equal(fit(None, None, p, q, default_rng(9))(fresh), score(fresh))
+
+
+def test_differences_are_added_where_they_tell_and_entries_where_they_do():
+    """Sums of independent numbers are told by their differences, independent numbers as such."""
+    rng = default_rng(2)
+    p, q = rng.laplace(0, 3, (20_000, 6)), rng.laplace(1, 3, (20_000, 6))
+    assert not fit(None, None, p, q, rng).differences
+    assert fit(None, None, p.cumsum(axis=1), q.cumsum(axis=1), rng).differences
+
+
+def test_the_sum_is_the_exact_loss_up_to_what_was_counted():
+    rng = default_rng(3)
+    p, q = rng.laplace(0, 3, (100_000, 4)), rng.laplace(1, 3, (100_000, 4))
+    score = fit(None, None, p, q, rng)
+    exact = (np.abs(p - 1) - np.abs(p)).sum(axis=1) / 3
+    assert np.corrcoef(score(p), exact)[0, 1] > 0.98
+
+
+def test_a_number_is_judged_by_the_pattern_beside_it():
+    """Which way a number moves depends on a bit: neither of them tells anything alone."""
+    rng = default_rng(4)
+
+    def draw(side, count):
+        bit = rng.integers(0, 2, count)
+        return np.stack([bit, rng.normal(side * (2 * bit - 1), 1.0)], axis=1)
+
+    score = fit(None, None, draw(1, 10_000), draw(-1, 10_000), rng)
+    assert isinstance(score, Added)
+    assert score.shown == (0,)
+    assert np.mean(score(draw(1, 4000)) > 0) > 0.8 > 0.2 > np.mean(score(draw(-1, 4000)) > 0)
+    assert score(np.array([[7.0, 0.0]]))[0] == 0  # a pattern that was never seen
+
+
+def test_more_patterns_than_can_be_counted_are_added_up_too():
+    answer = KNOWN_ANSWERS["rappor-one-time"]
+    found = certified(answer, fit, 20_000, 0)
+    ideal = certified(answer, lambda m, pair, p, q, rng: m.score, 20_000, 0)
+    assert 0.8 * ideal < found <= answer.event
+
+
+def test_numeric_sparse_vectors_are_found_out():
+    answer = KNOWN_ANSWERS["svt-3"]
+    assert answer.claimed < certified(answer, fit, 60_000, 0, alpha=0.05) <= answer.event
 
 
 @pytest.mark.parametrize("bad", [np.array([np.nan, 1.0]), np.array([np.inf, 1.0]), np.array([])])

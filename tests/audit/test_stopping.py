@@ -272,3 +272,16 @@ def test_a_report_states_what_all_its_results_spend():
     assert report.confidence == pytest.approx(0.95)
     for result in results[:2]:
         assert result.alpha == pytest.approx(1 - result.measured.confidence)
+
+
+def test_records_to_replace_are_candidates():
+    settings = Settings(
+        data="breast-cancer",
+        candidate_pairs=5,
+        trials=1000,
+        parameters={"iterations": 2, "inner_steps": 1},
+    )
+    result = audit_claim("huang2020-theorem6", settings)
+    assert result.pair_search.candidates == 5
+    assert result.trials < 1000
+    assert 0 < result.measured.lower <= result.proved.epsilon

@@ -10,6 +10,7 @@ from scipy.special import rel_entr
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
+import dpaudit.estimation.joint as joint
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import _Test, exponent, joint_lower_bound
 from dpaudit.estimation.likelihood import distance, likelihood_bound
@@ -109,6 +110,32 @@ def test_the_p_value_is_that_of_the_worst_allowed_coins():
     with mpmath.workdps(30):
         assert worst(found) <= alpha
         assert worst(found * 1.03) > 0.98 * alpha
+
+
+@pytest.mark.parametrize(
+    ("hits", "other_hits", "delta"),
+    [(60_000, 40_000, 0.0), (30_100, 30_000, 0.0), (900, 700, 1e-3)],
+)
+def test_counting_other_hits_in_groups_loses_hardly_anything(hits, other_hits, delta, monkeypatch):
+    n, alpha = 100_000, 0.05
+    monkeypatch.setattr(joint, "_GROUPS", n)
+    whole = joint_lower_bound(hits, other_hits, n, n, delta=delta, alpha=alpha)
+    monkeypatch.setattr(joint, "_GROUPS", 400)
+    grouped = joint_lower_bound(hits, other_hits, n, n, delta=delta, alpha=alpha)
+    assert grouped <= whole + 1e-9
+    assert grouped == pytest.approx(whole, abs=0.02 * (math.log(hits / other_hits) - whole))
+
+
+@pytest.mark.parametrize("groups", [2, 5, 50])
+def test_groups_never_make_a_tail_smaller(groups, monkeypatch):
+    test = _Test.of(700, 300, 1000, 1000, 0.0, 0.05)
+    q = test.edges[5:-5:9]
+    p = np.minimum(2.1 * q, 0.99)
+    exact = test.tail(p, q)
+    monkeypatch.setattr(joint, "_GROUPS", groups)
+    assert (test.tail(p, q) >= exact * (1 - 1e-9)).all()
+    if groups == 50:
+        assert test.tail(p, q) == pytest.approx(exact, rel=0.5)
 
 
 @pytest.mark.parametrize("n", [500, 50_000, 5_000_000])

@@ -8,8 +8,8 @@ from scipy import optimize
 
 from algorithms.consensus import ConsensusADMM
 from algorithms.graphs import random_connected
-from algorithms.norm_noise import draw
 from algorithms.schedules import Geometric
+from dpaudit.norm_noise import draw
 
 VALUES = {
     "logistic": (lambda m: np.logaddexp(0, -m), lambda m: -1 / (1 + np.exp(m))),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms import consensus_law, consensus_process, consensus_views
-from algorithms.norm_noise import draw, uniforms
+from dpaudit.norm_noise import draw, uniforms
 
 from .law import (
     MECHANISMS,

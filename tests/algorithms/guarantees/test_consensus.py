@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms.consensus import ConsensusADMM
-from algorithms.consensus_law import log_determinant_drop, noise_behind, norm_gain
+from algorithms.consensus_law import log_determinant_drop, noise_behind
 from algorithms.consensus_process import Differing
 from algorithms.graphs import complete, ring, star
 from algorithms.guarantees import parameters
@@ -30,6 +30,7 @@ from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.events import ExponentialNormRelease, releases
 from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.norm_noise import norm_gain
 
 from .runs import algorithm, neighbours, unit
 

@@ -62,3 +62,16 @@ def uniforms(noise: Array, rate: Array) -> Array:
     out[..., 1:-1] = betainc(half, half, (1 + noise[..., :-2] / left[..., :-2]) / 2)
     out[..., -1] = (np.arctan2(noise[..., -1], noise[..., -2]) / np.pi + 1) / 2
     return out
+
+
+def norm_gain(noise: Array, shift: Array) -> Array:
+    """Return ``||noise + shift|| - ||noise||`` without cancellation, over the last axis.
+
+    Examples
+    --------
+    >>> norm_gain(np.array([[3.0, 4.0]]), np.array([[3.0, 4.0]]))
+    array([5.])
+    """
+    sizes = np.linalg.norm(noise, axis=-1) + np.linalg.norm(noise + shift, axis=-1)
+    gain: Array = np.sum(shift * (2 * noise + shift), axis=-1)
+    return np.asarray(np.divide(gain, sizes, out=np.zeros_like(gain), where=sizes > 0))

@@ -1,0 +1,65 @@
+"""What the adapters share: one call a trial, and errors that say what to install."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.errors import DpauditError, InvalidArgument
+
+Array = NDArray[np.float64]
+
+
+def called(call: Callable[[int], Any], trials: int) -> Array:
+    """Return ``call(0), call(1), ...`` as transcripts, shape ``(trials, ...)``.
+
+    Raises
+    ------
+    InvalidArgument
+        The outputs are no numbers, or not all of one shape.
+
+    Examples
+    --------
+    >>> called(lambda trial: [trial, 1.0], 2)
+    array([[0., 1.],
+           [1., 1.]])
+    """
+    outputs = [call(trial) for trial in range(trials)]
+    try:
+        return np.asarray(outputs, dtype=np.float64)
+    except (TypeError, ValueError):
+        expected = "numbers, as many in every trial: map what the library returns to numbers"
+        raise InvalidArgument("output", outputs[0], expected) from None
+
+
+@contextmanager
+def installed(library: str, extra: str) -> Iterator[None]:
+    """Turn a failed import of the library into an error that names the remedy."""
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] != library:
+            raise
+        raise DpauditError(
+            f"{library} is not installed, or not for these versions of its dependencies: "
+            f"pip install 'dpaudit[{extra}]'"
+        ) from error
+
+
+def one_value(dataset: Any) -> float:
+    """Return the only entry of a dataset.
+
+    Examples
+    --------
+    >>> one_value(np.array([2.5]))
+    2.5
+    """
+    values = np.asarray(dataset, dtype=np.float64)
+    if values.size != 1:
+        expected = "one entry, or a query that maps the dataset to what is released"
+        raise InvalidArgument("dataset", dataset, expected)
+    return float(values.item())

@@ -1,0 +1,257 @@
+"""The event bound at full size: from millions of transcripts, none of which are kept.
+
+Four samples, each used once: attacks learn on the first, the second decides between them, the third
+sets the event's threshold and says how many transcripts show what it promises, and the fourth
+certifies. Only counts leave a block.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import default_rng
+from numpy.typing import NDArray
+
+from dpaudit.attack import Score
+from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.event import choose_event
+from dpaudit.estimation.joint import exponent, joint_lower_bound
+from dpaudit.estimation.likelihood import likelihood_bound
+from dpaudit.execution import plan_blocks, stream
+from dpaudit.mechanism import checked_sample
+from dpaudit.selftest.answers import KnownAnswer, Learner
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+_BLOCK = 2**16
+_CANDIDATES = 400
+_MOST_LEARNED = 2_000_000
+_MOST_CERTIFYING = 80_000_000
+_NEAR = 0.7  # of the best promise: attacks that get a second chance, on many more transcripts
+_SELECTION = 1e-4  # how rarely the bound errs by which events are compared
+_SHARE = 0.03  # of what an event shows: what may be lost to chance
+_ERRORS = 3.6  # the standard errors that are to fit in it: of the bound, and of luck
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """How much of each dataset is drawn for what.
+
+    Parameters
+    ----------
+    judging
+        Transcripts on which attacks are compared.
+    learning, choosing, certifying
+        Transcripts times their entries, at most: and no more than 2, 70 or 80 million transcripts.
+    least
+        Transcripts that certify, at least.
+    """
+
+    learning: int
+    judging: int
+    choosing: int
+    certifying: int
+    least: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What outputs alone certified about a known answer, and what that took.
+
+    ``lower`` is at most the pair's true epsilon with the probability that was asked for; ``hits``
+    and ``other_hits`` are of the event, on the side it favours and on the other one.
+    """
+
+    lower: float
+    attack: str
+    hits: int
+    other_hits: int
+    trials: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """An event: scores from a threshold on, or those below it, which favour the neighbour."""
+
+    above: bool
+    threshold: float
+
+    def hits(self, below: Counts, trials: int) -> tuple[int, int]:
+        """Return the counts on the favoured side and on the other, from those below it."""
+        p, q = (int(count) for count in below[:, 0])
+        return (trials - p, trials - q) if self.above else (q, p)
+
+
+def audit(
+    answer: KnownAnswer, learners: Sequence[Learner], budget: Budget, alpha: float, seed: int
+) -> Found:
+    """Return what the most promising of the attacks certifies from outputs alone.
+
+    Parameters
+    ----------
+    answer
+        Only its mechanism, pair and delta are looked at.
+    learners
+        Attacks; one that refuses the transcripts is left out.
+    budget
+        How much is drawn.
+    alpha
+        Error probability of the bound.
+    seed
+        The only source of randomness.
+
+    Raises
+    ------
+    InvalidArgument
+        Every attack refuses the transcripts.
+    """
+    began = time.process_time()
+    draws = _Draws(answer, seed)
+    entries = draws.transcripts(0, 1, "probing").size
+    trials = max(budget.choosing // entries, budget.judging)
+    name, score, rule, rates = _best(draws, _promising(draws, learners, budget), trials)
+    most = max(min(budget.certifying // entries, _MOST_CERTIFYING), budget.least)
+    size = _planned(rates, answer.delta, budget.least, most)
+    counts = draws.below([(score, np.array([rule.threshold]))], size, "certifying")[0]
+    hits, other = rule.hits(counts, size)
+    lower = joint_lower_bound(hits, other, size, size, delta=answer.delta, alpha=alpha)
+    return Found(
+        lower=lower,
+        attack=name,
+        hits=hits,
+        other_hits=other,
+        trials=size,
+        seconds=time.process_time() - began,
+    )
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """Transcripts of one known answer, block by block: a purpose and a side have one stream."""
+
+    answer: KnownAnswer
+    seed: int
+
+    def transcripts(self, side: int, trials: int, purpose: str) -> Array:
+        return np.concatenate(list(self._blocks(side, trials, purpose)))
+
+    def below(
+        self, scores: Sequence[tuple[Score, Array]], trials: int, purpose: str
+    ) -> list[Counts]:
+        """Return how many scores are below each of their thresholds, shape ``(2, K)`` each."""
+        places = [np.zeros((2, len(thresholds) + 1), dtype=np.int64) for _, thresholds in scores]
+        for side in (0, 1):
+            for block in self._blocks(side, trials, purpose):
+                for (score, thresholds), counts in zip(scores, places, strict=True):
+                    place = np.searchsorted(thresholds, score(block), side="right")
+                    counts[side] += np.bincount(place, minlength=len(thresholds) + 1)
+        return [np.asarray(counts.cumsum(axis=1)[:, :-1]) for counts in places]
+
+    def _blocks(self, side: int, trials: int, purpose: str) -> Iterator[Array]:
+        pair = self.answer.pair
+        dataset = pair.neighbour if side else pair.dataset
+        seed = stream(self.seed, self.answer.name, purpose, str(side))
+        for block in plan_blocks(trials, _BLOCK, seed):
+            yield checked_sample(self.answer.mechanism, dataset, block.trials, block.generator())
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A fitted attack, what it promises, and thresholds for its scores."""
+
+    name: str
+    score: Score
+    promised: float
+    thresholds: Array
+
+
+def _promising(draws: _Draws, learners: Sequence[Learner], budget: Budget) -> Sequence[_Tried]:
+    """Return the attacks that promise nearly as much as the best, on transcripts unseen so far."""
+    entries = draws.transcripts(0, 1, "probing").size
+    size = min(max(budget.learning // entries, 1), _MOST_LEARNED)
+    learned = [draws.transcripts(side, size, "learning") for side in (0, 1)]
+    judging = [draws.transcripts(side, budget.judging, "judging") for side in (0, 1)]
+    answer, tried = draws.answer, list[_Tried]()
+    for learner in learners:
+        name = learner.attack.name
+        rng = default_rng(stream(draws.seed, answer.name, name))
+        on_p, on_q = (side[: learner.most] for side in learned)
+        try:
+            score = learner.attack.load()(answer.mechanism, answer.pair, on_p, on_q, rng)
+        except InvalidArgument:  # it is made for transcripts of another kind
+            continue
+        p, q = (np.asarray(score(side), dtype=np.float64) for side in judging)
+        promised = choose_event(p, q, answer.delta).promised
+        tried.append(_Tried(name, score, promised, _thresholds((p, q))))
+    if not tried:
+        names = [learner.attack.name for learner in learners]
+        raise InvalidArgument("attacks", names, "one that takes these transcripts")
+    enough = _NEAR * max(one.promised for one in tried)
+    return [one for one in tried if one.promised >= enough]
+
+
+def _best(
+    draws: _Draws, tried: Sequence[_Tried], trials: int
+) -> tuple[str, Score, _Rule, tuple[float, float]]:
+    """Return the attack and event that promise most on many transcripts, and the event's rates."""
+    counts = draws.below([(one.score, one.thresholds) for one in tried], trials, "choosing")
+    rules = [
+        _best_rule(one.thresholds, below, trials, draws.answer.delta)
+        for one, below in zip(tried, counts, strict=True)
+    ]
+    at = int(np.argmax([promised for promised, _, _ in rules]))
+    _, rule, rates = rules[at]
+    return tried[at].name, tried[at].score, rule, rates
+
+
+def _thresholds(scores: tuple[Array, Array]) -> Array:
+    """Return thresholds a little below scores that were seen, ascending; more near both ends.
+
+    Scores that are equal but for their last bits are not told apart.
+    """
+    pooled = np.concatenate(scores)
+    finite = pooled[np.isfinite(pooled)]
+    grain = 1e-9 * max(1e-290, float(np.abs(finite).max(initial=0.0)))
+    values = np.unique(np.round(pooled / grain) * grain)
+    ranks = np.arange(len(values))
+    if len(values) > _CANDIDATES:
+        values = np.sort(np.round(pooled / grain) * grain)
+        ends = np.geomspace(1, len(values) / 2, _CANDIDATES // 4).astype(np.int64) - 1
+        middle = np.linspace(0, len(values) - 1, _CANDIDATES // 2).astype(np.int64)
+        ranks = np.concatenate([ends, middle, len(values) - 1 - ends])
+    return np.unique(values[ranks]) - grain / 2
+
+
+def _best_rule(
+    thresholds: Array, below: Counts, trials: int, delta: float
+) -> tuple[float, _Rule, tuple[float, float]]:
+    """Return the best promise of an event, the event, and its rates: favoured side, other side."""
+    p, q = below / trials
+    nats = exponent(_SELECTION)
+    above = likelihood_bound(1 - p, 1 - q, trials, trials, delta, nats)
+    under = likelihood_bound(q, p, trials, trials, delta, nats)
+    if above.max() >= under.max():
+        at = int(np.argmax(above))
+        return float(above[at]), _Rule(True, float(thresholds[at])), (1 - p[at], 1 - q[at])
+    at = int(np.argmax(under))
+    return float(under[at]), _Rule(False, float(thresholds[at])), (q[at], p[at])
+
+
+def _planned(rates: tuple[float, float], delta: float, least: int, most: int) -> int:
+    """Return how many transcripts show all but a small share of what the event shows."""
+    rate, other = rates
+    if other == 0:  # the ratio has no end to come near to
+        return least
+    shown = float(likelihood_bound(rate, other, most, most, delta, 1e-12))
+    size = least
+    while size < most:
+        if likelihood_bound(rate, other, size, size, delta, _ERRORS**2 / 2) >= (1 - _SHARE) * shown:
+            break
+        size = math.ceil(size * math.sqrt(2))
+    return min(size, most)

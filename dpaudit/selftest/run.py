@@ -1,0 +1,239 @@
+"""The self-test: estimators against laws, then attacks against known answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.random import default_rng
+
+from dpaudit.execution import Progress, one_thread, stream
+from dpaudit.selftest import answers
+from dpaudit.selftest.answers import KnownAnswer, Learner
+from dpaudit.selftest.black_box import Budget, Found, audit
+from dpaudit.selftest.estimators import CASES, CONTROLS, Case
+from dpaudit.selftest.rates import Rate
+
+ResultT = TypeVar("ResultT")
+
+ALPHA, TINY = 0.05, 1e-7
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How much a self-test does.
+
+    Parameters
+    ----------
+    full
+        Whether known answers are those with published results, all of them.
+    audits
+        Of each law by each estimator.
+    alphas
+        The error probabilities tried, on the same audits.
+    budget
+        Of the black-box audits.
+    """
+
+    full: bool
+    audits: int
+    alphas: tuple[float, ...]
+    budget: Budget
+
+
+QUICK = Size(
+    full=False,
+    audits=500,
+    alphas=(ALPHA,),
+    budget=Budget(
+        learning=40_000, judging=10_000, choosing=100_000, certifying=200_000, least=20_000
+    ),
+)
+FULL = Size(
+    full=True,
+    audits=10_000,
+    alphas=(ALPHA, TINY),
+    budget=Budget(
+        learning=12_000_000,
+        judging=200_000,
+        choosing=70_000_000,
+        certifying=600_000_000,
+        least=1_000_000,
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tested:
+    """An estimator on a law: how often it erred at each error probability, and how close it came.
+
+    ``closeness`` is the median of certified over true epsilon at the first error probability;
+    `None` where the true one is 0. ``control`` says that it was made unsound on purpose.
+    """
+
+    estimator: str
+    law: str
+    true: float
+    rates: tuple[Rate, ...]
+    closeness: float | None
+    control: bool
+    seconds: float
+
+    @property
+    def sound(self) -> bool:
+        """Whether no rate is above what it may be."""
+        return all(rate.sound for rate in self.rates)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A known answer, audited from its outputs alone."""
+
+    name: str
+    claimed: float
+    true: float
+    event: float
+    delta: float
+    published: float | None
+    found: Found
+
+    @property
+    def broken(self) -> bool:
+        """Whether the claim is false."""
+        return self.claimed < self.true
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the audit says so."""
+        return self.found.lower > self.claimed
+
+    @property
+    def wrong(self) -> bool:
+        """Whether more was certified than any event on the pair shows."""
+        return self.found.lower > self.event
+
+    @property
+    def closeness(self) -> float | None:
+        """Certified over what the best event shows; None where that is infinite."""
+        return self.found.lower / self.event if np.isfinite(self.event) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfTest:
+    """All that a self-test found."""
+
+    full: bool
+    seed: int
+    tested: tuple[Tested, ...]
+    measured: tuple[Measured, ...]
+    seconds: float
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What must not happen and did, a sentence each."""
+        return (*self._of_estimators(), *self._of_answers())
+
+    def _of_estimators(self) -> Iterable[str]:
+        for one in self.tested:
+            if one.control and one.sound:
+                yield f"{one.estimator} was not caught on {one.law}"
+            if not one.control and not one.sound:
+                yield f"{one.estimator} errs too often on {one.law}"
+
+    def _of_answers(self) -> Iterable[str]:
+        for one in self.measured:
+            if one.wrong:
+                yield f"{one.name}: more was certified than is true"
+            elif self.full and one.broken and not one.refuted:
+                yield f"{one.name} is broken and was not refuted"
+
+
+def run(size: Size, seed: int, workers: int, progress: Progress) -> SelfTest:
+    """Run the self-test.
+
+    Parameters
+    ----------
+    size
+        `QUICK` or `FULL`.
+    seed
+        The only source of randomness.
+    workers
+        Processes; no number depends on it.
+    progress
+        Is told how many cases are done.
+
+    Raises
+    ------
+    DpauditError
+        No package has known answers.
+    """
+    began = time.monotonic()
+    cases = [(case, False) for case in CASES] + [(case, True) for case in CONTROLS]
+    tests = [partial(_tested, case, control, size, seed) for case, control in cases]
+    audits = [
+        partial(_measured, answer, learners, size.budget, seed)
+        for answer, learners in answers.installed(published=size.full)
+        if size.full or answer.quick
+    ]
+    progress.start("estimators and known answers", len(tests) + len(audits))
+    tested = _all(tests, workers, progress)
+    measured = _all(audits, workers, progress)
+    return SelfTest(
+        full=size.full,
+        seed=seed,
+        tested=tuple(tested),
+        measured=tuple(measured),
+        seconds=time.monotonic() - began,
+    )
+
+
+def _all(tasks: Sequence[Callable[[], ResultT]], workers: int, progress: Progress) -> list[ResultT]:
+    found = []
+    for one in Parallel(n_jobs=workers, return_as="generator")(delayed(_alone)(t) for t in tasks):
+        progress.advance(1)
+        found.append(one)
+    return found
+
+
+def _alone(task: Callable[[], ResultT]) -> ResultT:
+    with one_thread():
+        return task()
+
+
+def _tested(case: Case, control: bool, size: Size, seed: int) -> Tested:
+    began, audits = time.process_time(), max(1, round(size.audits * case.share))
+    rates, closeness = list[Rate](), None
+    for alpha in size.alphas[:1] if control else size.alphas:
+        rng = default_rng(stream(seed, case.estimator, case.law))
+        certified = case.run(audits, alpha, rng)
+        rates.append(Rate(case.missed(certified), audits, alpha))
+        if closeness is None and case.true > 0:
+            closeness = float(np.median(certified)) / case.true
+    return Tested(
+        estimator=case.estimator,
+        law=case.law,
+        true=case.true,
+        rates=tuple(rates),
+        closeness=closeness,
+        control=control,
+        seconds=time.process_time() - began,
+    )
+
+
+def _measured(
+    answer: KnownAnswer, learners: Sequence[Learner], budget: Budget, seed: int
+) -> Measured:
+    return Measured(
+        name=answer.name,
+        claimed=answer.claimed,
+        true=answer.true,
+        event=answer.event,
+        delta=answer.delta,
+        published=answer.published,
+        found=audit(answer, learners, budget, ALPHA, seed),
+    )

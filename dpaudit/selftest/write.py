@@ -1,0 +1,234 @@
+"""A self-test as JSON, Markdown, one HTML page and a picture: all from the same document."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from dpaudit.report.document import write_files
+from dpaudit.report.environment import environment
+from dpaudit.report.formatting import count, number, percent, printable
+from dpaudit.report.render import markdown_text
+from dpaudit.selftest.picture import draw
+from dpaudit.selftest.rates import CONFIDENCE
+from dpaudit.selftest.run import Measured, SelfTest, Tested
+
+VERSION = "1"
+Rows = Sequence[Sequence[str]]
+
+ESTIMATOR_COLUMNS = (
+    "estimator",
+    "law",
+    "audits",
+    "nominal",
+    "observed",
+    "interval",
+    "closeness",
+    "verdict",
+)
+ANSWER_COLUMNS = (
+    "mechanism",
+    "claimed",
+    "true",
+    "best event",
+    "certified",
+    "share",
+    "DP-Sniper",
+    "transcripts",
+    "attack",
+    "CPU s",
+    "verdict",
+)
+
+
+def write(result: SelfTest, folder: Path, workers: int) -> Path:
+    """Write ``selftest.json``, ``.md``, ``.html`` and ``.png``; return the page.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be written.
+    """
+    page = folder / "selftest.html"
+    text = json.dumps(document(result, workers), indent=2, allow_nan=False) + "\n"
+    write_files(
+        folder,
+        {
+            page: printable(_html(result)).encode("utf-8"),
+            folder / "selftest.md": printable(_markdown(result)).encode("utf-8"),
+            folder / "selftest.json": text.encode("utf-8"),
+            folder / "selftest.png": draw(result, "png"),
+        },
+    )
+    return page
+
+
+def document(result: SelfTest, workers: int) -> dict[str, Any]:
+    """Return all numbers as JSON knows them: an infinite epsilon is null."""
+    return {
+        "version": VERSION,
+        "passed": not result.failures,
+        "failures": list(result.failures),
+        "full": result.full,
+        "seed": result.seed,
+        "interval_confidence": CONFIDENCE,
+        "estimators": [_tested(one) for one in result.tested],
+        "known_answers": [_measured(one) for one in result.measured],
+        "environment": environment(workers, result.seconds).model_dump(mode="json"),
+    }
+
+
+def estimator_rows(result: SelfTest) -> list[tuple[str, ...]]:
+    """Return the rows under `ESTIMATOR_COLUMNS`, as people read them."""
+    return [
+        (
+            one.estimator,
+            one.law,
+            str(rate.audits),
+            number(rate.nominal, 2),
+            number(rate.observed, 3),
+            f"[{number(rate.interval[0], 2)}, {number(rate.interval[1], 2)}]",
+            "—" if one.closeness is None else percent(round(one.closeness, 3)),
+            _verdict(one, rate.sound),
+        )
+        for one in result.tested
+        for rate in one.rates
+    ]
+
+
+def answer_rows(result: SelfTest) -> list[tuple[str, ...]]:
+    """Return the rows under `ANSWER_COLUMNS`, as people read them."""
+    return [
+        (
+            one.name,
+            _epsilon(one.claimed),
+            _epsilon(one.true),
+            _epsilon(one.event),
+            _epsilon(one.found.lower),
+            "—" if one.closeness is None else percent(round(one.closeness, 3)),
+            "—" if one.published is None else _epsilon(one.published),
+            count(one.found.trials),
+            one.found.attack,
+            number(one.found.seconds, 2),
+            _judged(one),
+        )
+        for one in result.measured
+    ]
+
+
+def _verdict(one: Tested, sound: bool) -> str:
+    if one.control:
+        return "NOT CAUGHT" if sound else "caught"
+    return "sound" if sound else "UNSOUND"
+
+
+def _judged(one: Measured) -> str:
+    if one.wrong:
+        return "WRONG: above the truth"
+    if one.broken:
+        return "broken, refuted" if one.refuted else "broken, not refuted"
+    return "correct, not refuted"
+
+
+def _epsilon(value: float) -> str:
+    return "∞" if math.isinf(value) else number(value, 4)
+
+
+def _tested(one: Tested) -> dict[str, Any]:
+    return {
+        "estimator": one.estimator,
+        "law": one.law,
+        "true_epsilon": one.true,
+        "made_unsound": one.control,
+        "sound": one.sound,
+        "median_certified_over_true": _finite(one.closeness),
+        "cpu_seconds": round(one.seconds, 2),
+        "rates": [
+            {
+                "alpha": rate.nominal,
+                "audits": rate.audits,
+                "misses": rate.misses,
+                "observed": rate.observed,
+                "interval": list(rate.interval),
+            }
+            for rate in one.rates
+        ],
+    }
+
+
+def _measured(one: Measured) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "claimed_epsilon": one.claimed,
+        "true_epsilon": _finite(one.true),
+        "best_event_epsilon": _finite(one.event),
+        "delta": one.delta,
+        "certified_epsilon": one.found.lower,
+        "published_epsilon": one.published,
+        "broken": one.broken,
+        "refuted": one.refuted,
+        "attack": one.found.attack,
+        "hits": one.found.hits,
+        "other_hits": one.found.other_hits,
+        "transcripts_per_dataset": one.found.trials,
+        "cpu_seconds": round(one.found.seconds, 2),
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _sentences(result: SelfTest) -> tuple[str, ...]:
+    outcome = "Passed." if not result.failures else f"Failed: {'; '.join(result.failures)}."
+    return (
+        outcome,
+        "An estimator may miss the truth as often as its nominal error probability says. The "
+        f"interval is Clopper and Pearson's, at {percent(CONFIDENCE)}; a row is sound if its lower "
+        "end is at most the nominal one. Rows made unsound on purpose must be caught.",
+        "Known answers are audited from outputs alone, at 95% confidence: attacks learn on some "
+        "transcripts, the event is set on others, fresh ones certify. The share is of the best "
+        "event's exact epsilon, which no audit of the pair exceeds.",
+    )
+
+
+def _markdown(result: SelfTest) -> str:
+    parts = ["# Self-test", *_sentences(result), "![certified over true](selftest.png)"]
+    parts += ["## Estimators", _markdown_table(ESTIMATOR_COLUMNS, estimator_rows(result))]
+    parts += ["## Known answers", _markdown_table(ANSWER_COLUMNS, answer_rows(result))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_table(columns: Sequence[str], rows: Rows) -> str:
+    lines = [columns, ["---"] * len(columns), *([markdown_text(c) for c in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _html(result: SelfTest) -> str:
+    style = (
+        "body{font-family:sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}"
+        "table{border-collapse:collapse;font-size:.9rem}"
+        "td,th{border-bottom:1px solid #ccc;padding:.3rem .6rem;text-align:left}"
+        "svg{max-width:100%;height:auto}"
+    )
+    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in _sentences(result))
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>Self-test</title><style>{style}</style></head>\n<body><h1>Self-test</h1>{said}\n"
+        f"{draw(result, 'svg').decode('utf-8')}\n"
+        f"<h2>Estimators</h2>{_html_table(ESTIMATOR_COLUMNS, estimator_rows(result))}\n"
+        f"<h2>Known answers</h2>{_html_table(ANSWER_COLUMNS, answer_rows(result))}\n"
+        "</body></html>\n"
+    )
+
+
+def _html_table(columns: Sequence[str], rows: Rows) -> str:
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>\n" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"

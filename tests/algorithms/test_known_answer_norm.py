@@ -1,0 +1,58 @@
+"""Exponential-norm noise of known epsilon, through its law: white box, at any delta."""
+
+import numpy as np
+import pytest
+
+from algorithms.known_answer.norm import ExponentialNorm
+from dpaudit.accounting.proved import proved_bracket
+from dpaudit.audit import white_box
+from dpaudit.audit.draws import Drawer
+from dpaudit.case import PrivacyCase
+from dpaudit.errors import InvalidArgument
+from dpaudit.events import ExponentialNormRelease
+from dpaudit.execution import Executor
+from dpaudit.guarantees import PureDP
+
+
+def found(known, delta, trials=500):
+    mechanism, pair = known.with_law(), known.pair()
+    case = PrivacyCase(
+        mechanism=mechanism,
+        pair=pair,
+        claimed=PureDP(known.claimed_epsilon),
+        at_delta=delta,
+        view="the vector",
+        data="made",
+        default_trials=trials,
+        parameters={},
+    )
+    return white_box.exact_loss(case, Drawer.probing(mechanism, pair, Executor(), 0), trials, 0.05)
+
+
+@pytest.mark.parametrize("dimension", [2, 8])
+def test_at_delta_zero_it_is_the_claim_and_no_more(dimension):
+    known = ExponentialNorm(epsilon=1.0, dimension=dimension)
+    one = found(known, 0.0)
+    assert one.trusted
+    assert 1 - 1e-6 < one.lower <= 1
+
+
+def test_at_a_delta_it_is_the_accountant_s():
+    known = ExponentialNorm(epsilon=2.0, dimension=3)
+    release = ExponentialNormRelease(sensitivity=1.0, noise_rate=2.0, dimension=3)
+    truth = proved_bracket(release, 1e-2).upper
+    one = found(known, 1e-2)
+    assert one.trusted
+    assert 0.95 * truth < one.lower <= truth <= one.upper < 1.05 * truth
+
+
+def test_its_law_is_that_of_what_it_draws():
+    known = ExponentialNorm(epsilon=1.5, dimension=4)
+    law, pair = known.with_law(), known.pair()
+    drawn = known.sample(pair.dataset, 200, np.random.default_rng(0))
+    np.testing.assert_allclose(law.privacy_loss(drawn[:, None], pair), known.score(drawn))
+
+
+def test_the_mistake_has_no_such_law():
+    with pytest.raises(InvalidArgument, match="exponential_radius"):
+        ExponentialNorm(exponential_radius=True).with_law()

@@ -1,0 +1,78 @@
+"""Counting: bins, merging, and codes of rows, against the obvious way to do each."""
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+
+from attacks.counting import coder, log_ratio, steps
+
+
+@pytest.mark.parametrize("columns", [1, 3, 40])
+def test_codes_are_those_of_distinct_rows(columns):
+    rows = default_rng(0).integers(0, 2, (300, columns)).astype(float)
+    rows[::2] = rows[0]  # else 40 bits never repeat
+    distinct, expected = np.unique(rows, axis=0, return_inverse=True)
+    numbers = coder(rows, 10_000)
+    codes = numbers(rows)
+    assert numbers.size == len(distinct)
+    np.testing.assert_array_equal(
+        codes[:, None] == codes, expected.ravel()[:, None] == expected.ravel()
+    )
+    assert set(codes.tolist()) == set(range(len(distinct)))
+
+
+def test_a_row_that_was_not_seen_has_no_code():
+    rows = np.array([[0.0, 1.0], [1.0, 0.0]])
+    fresh = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [2.0, 1.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(coder(rows, 9)(fresh), [-1, -1, 1, -1, 0])
+
+
+def test_too_many_distinct_rows_are_refused_exactly():
+    rows = np.arange(10.0)[:, None]
+    assert coder(rows, 10) is not None
+    assert coder(rows, 9) is None
+
+
+def test_a_flat_ratio_ends_as_one_bin_on_either_side():
+    """Laplace noise: flat, a ramp of mass 5%, flat. Unmerged bins would differ by their noise."""
+    rng = default_rng(0)
+    p, q = (rng.laplace(answer, 10.0, 200_000) for answer in (0.0, 1.0))
+    found = steps(p, q)
+    assert 1 <= len(found.edges) <= 6
+    far = found(np.array([-30.0, 30.0]))
+    np.testing.assert_allclose(far, [0.1, -0.1], atol=0.02)
+    assert (np.diff(found.ratios) < 0).all()
+
+
+def test_equal_laws_end_as_one_bin():
+    rng = default_rng(1)
+    assert len(steps(*rng.normal(size=(2, 20_000))).edges) <= 1
+
+
+def test_a_steep_ratio_keeps_its_steps():
+    rng = default_rng(2)
+    p, q = rng.normal(1, 1, 50_000), rng.normal(0, 1, 50_000)
+    found = steps(p, q)
+    x = np.linspace(-1.5, 2.5, 50)
+    assert np.abs(found(x) - (x - 0.5)).max() < 0.5
+    assert len(found.edges) > 8
+
+
+def test_values_of_one_bin_are_ordered_towards_its_neighbours():
+    rng = default_rng(5)
+    p, q = rng.normal(1, 1, 20_000), rng.normal(0, 1, 20_000)
+    scores = steps(p, q)(np.linspace(-3, 4, 400))
+    assert (np.diff(scores) > 0).mean() > 0.95
+
+
+def test_values_that_differ_in_their_last_bits_share_a_bin():
+    p = np.repeat([0.1 + 0.2, 0.0], [600, 400])
+    q = np.repeat([0.3, 0.0], [400, 600])
+    found = steps(p, q)
+    values = found(np.array([0.3, 0.1 + 0.2, 0.0]))
+    assert values[0] == values[1] > 0 > values[2]
+
+
+def test_sides_may_differ_in_size():
+    half = log_ratio(np.array([500]), np.array([1000]), 1000, 2000)
+    assert abs(half[0]) < 1e-3

@@ -1,0 +1,1 @@
+"""White-box audits of mechanisms whose exact epsilon is known."""

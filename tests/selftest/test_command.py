@@ -1,0 +1,144 @@
+"""``dpaudit selftest``: what it shows, writes and returns."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import dpaudit.selftest.answers as answers
+import dpaudit.selftest.run as selftest_run
+from attacks.known_answers import SUITE
+from dpaudit.cli import main
+from dpaudit.errors import DpauditError, InvalidArgument
+from dpaudit.selftest.black_box import Budget
+from dpaudit.selftest.estimators import CASES, CONTROLS
+from dpaudit.selftest.run import QUICK, SelfTest, run
+from dpaudit.selftest.write import document
+
+BUDGET = Budget(learning=2000, judging=1000, choosing=2000, certifying=2000, least=2000)
+CHEAP = [case for case in CASES if case.estimator == "one run"]
+
+
+class Entry:
+    """An installed entry point."""
+
+    name, group, value = "known", answers.GROUP, "attacks.known_answers:SUITE"
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Make a self-test that takes a second or two, on what is installed or not."""
+    monkeypatch.setattr(answers, "entry_points", lambda group: [Entry])
+    monkeypatch.setattr(selftest_run, "CASES", CHEAP)
+    monkeypatch.setattr(selftest_run, "CONTROLS", CONTROLS[1:])
+    quick = replace(QUICK, audits=50, budget=BUDGET)
+    monkeypatch.setattr("dpaudit.selftest.command.QUICK", quick)
+    chosen = {"laplace", "svt-5"}
+    few = lambda published: {  # noqa: E731
+        name: one for name, one in SUITE.answers(published=published).items() if name in chosen
+    }
+    suite = replace(SUITE, answers=few, learners=SUITE.learners[:2])
+    monkeypatch.setattr(answers, "load_reference", lambda what, reference: suite)
+    return quick
+
+
+def status(*arguments):
+    with pytest.raises(SystemExit) as left:
+        main(["selftest", "--workers", "1", *arguments])
+    return left.value.code
+
+
+def test_it_passes_and_writes_four_files_that_agree(small, tmp_path, capsys):
+    assert status("--out", str(tmp_path)) == 0
+    shown = capsys.readouterr().out
+    assert "Passed." in shown
+    assert "caught" in shown
+    found = json.loads((tmp_path / "selftest.json").read_text(encoding="utf-8"))
+    assert found["passed"]
+    assert [one["name"] for one in found["known_answers"]] == ["laplace", "svt-5"]
+    assert found["known_answers"][1]["true_epsilon"] is None  # infinite
+    page = (tmp_path / "selftest.html").read_text(encoding="utf-8")
+    text = (tmp_path / "selftest.md").read_text(encoding="utf-8")
+    for part in ("laplace", "svt-5", "one run", "broken, refuted", "correct, not refuted"):
+        assert part in page
+        assert part in text
+    assert "<svg" in page
+    assert (tmp_path / "selftest.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_json_is_the_same_document(small, capsys):
+    assert status("--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["passed"]
+    assert {one["made_unsound"] for one in found["estimators"]} == {True, False}
+
+
+@pytest.mark.slow  # starting workers takes longer than all the rest
+def test_no_number_depends_on_workers(small):
+    from dpaudit.execution import Silent
+
+    def numbers(found):
+        told = document(found, 1)
+        for one in (*told["estimators"], *told["known_answers"]):
+            del one["cpu_seconds"]
+        return told["estimators"], told["known_answers"]
+
+    assert numbers(run(small, 0, 1, Silent())) == numbers(run(small, 0, 2, Silent()))
+
+
+def test_an_unsound_estimator_fails_it(small, monkeypatch, capsys):
+    monkeypatch.setattr(selftest_run, "CASES", [*CHEAP, CONTROLS[1]])
+    monkeypatch.setattr(selftest_run, "CONTROLS", ())
+    assert status() == 1
+    assert "errs too often" in capsys.readouterr().out
+
+
+def test_a_control_that_is_not_caught_fails_it(small, monkeypatch, capsys):
+    monkeypatch.setattr(selftest_run, "CONTROLS", CHEAP[:1])
+    assert status() == 1
+    assert "was not caught" in capsys.readouterr().out
+
+
+@pytest.fixture
+def measured(small):
+    from dpaudit.execution import Silent
+
+    return run(small, 0, 1, Silent())
+
+
+@pytest.mark.parametrize(
+    ("name", "lower", "full", "said"),
+    [
+        ("laplace", 1.1, False, "more was certified than is true"),
+        ("svt-5", 0.5, True, "broken and was not refuted"),
+        ("svt-5", 0.5, False, None),  # too few transcripts to ask for it
+        ("laplace", 0.9, True, None),
+    ],
+)
+def test_what_fails_a_known_answer(measured: SelfTest, name, lower, full, said):
+    one = next(one for one in measured.measured if one.name == name)
+    changed = replace(one, found=replace(one.found, lower=lower))
+    result = replace(measured, full=full, measured=(changed,))
+    assert (said is None) == (result.failures == ())
+    assert said is None or said in result.failures[0]
+
+
+def test_without_known_answers_it_says_so(monkeypatch, capsys):
+    monkeypatch.setattr(answers, "entry_points", lambda group: [])
+    with pytest.raises(DpauditError, match="no installed package has known answers"):
+        answers.installed(published=False)
+
+
+def test_what_is_no_suite_is_refused(monkeypatch):
+    monkeypatch.setattr(answers, "entry_points", lambda group: [Entry])
+    monkeypatch.setattr(answers, "load_reference", lambda what, reference: 7)
+    with pytest.raises(InvalidArgument, match=r"^entry point known: got 7"):
+        answers.installed(published=True)
+
+
+@pytest.mark.parametrize(("option", "name"), [("--seed", "seed"), ("--workers", "workers")])
+def test_bad_numbers_are_one_line(option, name, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["selftest", option, "-1"])
+    assert left.value.code == 2
+    assert capsys.readouterr().err.startswith(f"error: {name}: ")
