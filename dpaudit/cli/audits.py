@@ -15,33 +15,33 @@ def audit_command(
         list[str] | None,
         typer.Argument(help="Claims by name, or TOML files that specify audits."),
     ] = None,
-    epsilon: Annotated[float | None, number("--epsilon", "Claimed epsilon [default: 1].")] = None,
-    delta: Annotated[float | None, number("--delta", "Claimed delta [default: 1e-5].")] = None,
+    epsilon: Annotated[float | None, number("--epsilon", "Claimed epsilon (default: 1).")] = None,
+    delta: Annotated[float | None, number("--delta", "Claimed delta (default: 1e-5).")] = None,
     data: Annotated[
         str | None,
-        typer.Option(help="worst-case, breast-cancer, adult, a9a, csv, libsvm [worst-case]."),
+        typer.Option(help="worst-case, breast-cancer, adult, a9a, csv, libsvm (worst-case)."),
     ] = None,
     data_path: Annotated[
-        str | None, typer.Option(help="The data's file or directory [default: $DPAUDIT_DATA].")
+        str | None, typer.Option(help="The data's file or directory (default: $DPAUDIT_DATA).")
     ] = None,
     data_option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Passed to the data's loader.")
     ] = None,
     trials: Annotated[
-        int | None, integer("--trials", "Transcripts per dataset [the claim's].")
+        int | None, integer("--trials", "Transcripts per dataset (the claim's).")
     ] = None,
     confidence: Annotated[
-        float | None, number("--confidence", "Of all that is certified, together [0.95].")
+        float | None, number("--confidence", "Of all that is certified, together (0.95).")
     ] = None,
     seed: Annotated[
-        int | None, integer("--seed", "The only source of randomness [default: 0].")
+        int | None, integer("--seed", "The only source of randomness (default: 0).")
     ] = None,
     workers: Annotated[
-        int | None, integer("--workers", "Worker processes [every core]; no number depends on it.")
+        int | None, integer("--workers", "Worker processes (every core); no number depends on it.")
     ] = None,
     out: Annotated[str | None, typer.Option(help="Write the report into this directory.")] = None,
     estimator: Annotated[
-        str | None, typer.Option(help="auto, exact-loss or event [default: auto].")
+        str | None, typer.Option(help="auto, exact-loss or event (default: auto).")
     ] = None,
     attack: Annotated[str | None, typer.Option(help="The only attack to try.")] = None,
     until_refuted: Annotated[
@@ -67,7 +67,7 @@ def audit_command(
     ] = None,
     every: Annotated[
         bool,
-        typer.Option("--all", help="Every installed claim, a report each, in --out [reports]."),
+        typer.Option("--all", help="Every installed claim, a report each, in --out (reports)."),
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -15,11 +15,11 @@ def reproduce_command(
     data: Annotated[
         str | None,
         typer.Option(
-            "--data", "--data-path", help="The data's file or directory [default: $DPAUDIT_DATA]."
+            "--data", "--data-path", help="The data's file or directory (default: $DPAUDIT_DATA)."
         ),
     ] = None,
     runs: Annotated[
-        int | None, integer("--runs", "Independent runs to average over [the figure's].")
+        int | None, integer("--runs", "Independent runs to average over (the figure's).")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="The paper's own size.")] = False,
     seed: Annotated[int, integer("--seed", "The only source of randomness.")] = 0,

@@ -21,7 +21,7 @@ def selftest_command(
     ] = False,
     seed: Annotated[int, integer("--seed", "The only source of randomness.")] = 0,
     workers: Annotated[
-        int | None, integer("--workers", "Worker processes [every core]; no number depends on it.")
+        int | None, integer("--workers", "Worker processes (every core); no number depends on it.")
     ] = None,
     out: Annotated[
         str | None, typer.Option(help="Write selftest.json, .md, .html and .png here.")

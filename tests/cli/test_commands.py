@@ -1,6 +1,7 @@
 """What each command prints and how it ends."""
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -215,3 +216,10 @@ def test_an_audit_that_stops_is_repeated_by_its_command(dpaudit, tmp_path):
     again = dpaudit(*shlex.split(result["rerun"])[1:], "--json")
     assert json.loads(again.out)["results"][0] == result
     assert "Refuted after" in dpaudit("audit", str(path)).out
+
+
+@pytest.mark.parametrize("command", ["audit", "attack", "selftest", "reproduce", "account"])
+def test_help_says_what_is_taken_if_nothing_is_given(dpaudit, command):
+    """Square brackets are markup to the terminal: what is in them would not be shown."""
+    shown = " ".join(dpaudit(command, "--help").out.replace("│", " ").split())
+    assert not re.search(r" [.;]( |$)", shown)
