@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from algorithms.multistep import MultiStepADMM, State
 from attacks.canaries_records import Canaries
+from attacks.canaries_scores import pushes
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 
@@ -81,17 +82,11 @@ class BroadcastLikelihood:
         kept = (eta - algorithm.regulariser_weight / others.nodes) / curvature
         scale = step.scale[:, 0]
         unit = scale / (2 * algorithm.loss.lipschitz * algorithm.noise_multiplier)
-        one, other = (_pushes(algorithm, side, state.inner[0], canaries) for side in canaries.sides)
+        one, other = pushes(algorithm, state.inner[0], canaries)
         middle = np.zeros_like(chain.mean)
         np.add.at(middle, canaries.nodes, (one + other) / 2)
         mean = step.mean[0] + unit[:, None] * middle
         return chain.moved(mean, kept, scale, unit[canaries.nodes, None] * (one - other), canaries)
-
-
-def _pushes(algorithm: MultiStepADMM, side: Array, models: Array, canaries: Canaries) -> Array:
-    """Return ``-l'(x'w) x`` of signed records x at the models of their nodes, ``(m, d)``."""
-    margins = np.einsum("md,md->m", side, models[canaries.nodes])
-    return np.asarray(-algorithm.loss.slope(margins)[:, None] * side)
 
 
 @dataclass(frozen=True, kw_only=True)

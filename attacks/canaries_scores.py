@@ -68,18 +68,23 @@ class Likelihood:
 
     def _aligned(self, left: Array, models: Array, canaries: Canaries) -> Array:
         """Return what one step says; ``left`` is in units of a slope, shape ``(n, d)``."""
-        with_canary, without = (self._pushes(side, models, canaries) for side in canaries.sides)
+        with_canary, without = pushes(self.algorithm, models, canaries)
         middle = np.zeros_like(left)
         np.add.at(middle, canaries.nodes, (with_canary + without) / 2)
         rest = (left - middle)[canaries.nodes]
         aligned: Array = np.einsum("md,md->m", rest, with_canary - without)
         return aligned
 
-    def _pushes(self, side: Array, models: Array, canaries: Canaries) -> Array:
-        """Return ``-l'(x'w) x`` of signed records x at the models of their nodes, ``(m, d)``."""
-        margins = np.einsum("md,md->m", side, models[canaries.nodes])
-        pushes: Array = -self.algorithm.loss.slope(margins)[:, None] * side
-        return pushes
+
+def pushes(algorithm: MultiStepADMM, models: Array, canaries: Canaries) -> tuple[Array, Array]:
+    """Return ``-l'(x'w) x`` of both sides of every coin at the models of their nodes, ``(m, d)``."""
+    with_canary, without = (_push(algorithm, side, models, canaries) for side in canaries.sides)
+    return with_canary, without
+
+
+def _push(algorithm: MultiStepADMM, side: Array, models: Array, canaries: Canaries) -> Array:
+    margins = np.einsum("md,md->m", side, models[canaries.nodes])
+    return np.asarray(-algorithm.loss.slope(margins)[:, None] * side)
 
 
 @dataclass(frozen=True)
