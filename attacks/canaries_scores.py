@@ -77,7 +77,7 @@ class Likelihood:
 
 
 def pushes(algorithm: MultiStepADMM, models: Array, canaries: Canaries) -> tuple[Array, Array]:
-    """Return ``-l'(x'w) x`` of both sides of every coin at the models of their nodes, ``(m, d)``."""
+    """Return ``-l'(x'w) x`` of both sides of every coin at their nodes' models, ``(m, d)``."""
     with_canary, without = (_push(algorithm, side, models, canaries) for side in canaries.sides)
     return with_canary, without
 
