@@ -27,10 +27,12 @@ def test_claimed_is_the_sum_of_equation_26():
     assert case_of(factor=0.5).claimed.at_epsilon == pytest.approx(4 * summand, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_proved_is_what_the_accountant_proves_of_the_worst_node():
     case = case_of()
     events = node_events(case.mechanism, node_sizes=(20,) * 5, dimension=6)
-    exact = proved_worst(events, 1e-5)
+    assert len(set(events)) == 1  # every node has all others as neighbours
+    exact = proved_worst(events[:1], 1e-5)
     assert exact <= case.proved.guarantee.epsilon(1e-5) < 1.001 * exact
     assert case.pair_ceiling.guarantee.epsilon(1e-5) < exact
 
