@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 
 # With so few entries their squares are features too: a change of spread then shows.
 _FEW_ENTRIES = 200
+# Up to where the variance of squares is a number.
+_LARGE = 1e70
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,11 @@ class LinearScore:
     spread: Array
     coefficients: Array
     squares: bool
+    unit: float
 
     def __call__(self, transcripts: Array) -> Array:
         """Return the projections, shape ``(R,)``; higher means rather from the dataset."""
-        entries = _entries(transcripts, self.squares)
+        entries = _entries(transcripts / self.unit, self.squares)
         score: Array = ((entries - self.centre) / self.spread) @ self.coefficients
         return score
 
@@ -45,13 +48,15 @@ def fit(
     from sklearn.linear_model import LogisticRegression
 
     squares = int(np.prod(on_dataset.shape[1:])) <= _FEW_ENTRIES
-    entries = _entries(np.concatenate([on_dataset, on_neighbour]), squares)
+    transcripts = np.concatenate([on_dataset, on_neighbour])
+    unit = max(1.0, float(np.abs(transcripts).max()) / _LARGE)
+    entries = _entries(transcripts / unit, squares)
     labels = np.repeat([1, 0], [len(on_dataset), len(on_neighbour)])
     centre, spread = entries.mean(axis=0), entries.std(axis=0)
     spread[spread == 0] = 1.0
     model = LogisticRegression(C=0.1, max_iter=1000)
     model.fit((entries - centre) / spread, labels)
-    return LinearScore(centre, spread, np.asarray(model.coef_[0]), squares)
+    return LinearScore(centre, spread, np.asarray(model.coef_[0]), squares, unit)
 
 
 def _entries(transcripts: Array, squares: bool) -> Array:

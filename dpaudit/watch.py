@@ -22,7 +22,7 @@ import dpaudit.registry as registry
 from dpaudit.attack import Attack
 from dpaudit.audit.sequential import Bettor, Score
 from dpaudit.errors import DataError, InvalidArgument, shorten
-from dpaudit.estimation.sequential_game import Target
+from dpaudit.estimation.sequential_game import PILOT, Target
 from dpaudit.execution import stream
 
 Array = NDArray[np.float64]
@@ -30,6 +30,7 @@ Output = tuple[int, list[float]]
 
 SIDES = {"dataset": 0, "0": 0, "neighbour": 1, "1": 1}
 _MOST_WAITING = 200_000  # numbers of one side that wait for the other
+_LONGEST_LINE = 2**26  # bytes
 _EXPECTED = "dataset or neighbour (or 0, 1), then numbers"
 
 
@@ -67,6 +68,7 @@ class Watch:
         self._seed, self._times = seed, 0
         self._waiting: list[list[list[float]]] = [[], []]
         self._width: int | None = None
+        self._started = False
 
     @property
     def waiting(self) -> int:
@@ -92,7 +94,8 @@ class Watch:
         if not line.strip():
             return
         fields = [field.strip() for field in line.split(",")]
-        if self._width is None and _is_header(fields):
+        first, self._started = not self._started, True
+        if first and _is_header(fields):
             return
         side, values = _parsed(number, fields)
         if self._width is None:
@@ -101,7 +104,8 @@ class Watch:
             expected = f"{self._width} numbers after the side, as in the lines before"
             raise _malformed(number, f"{len(values)} numbers", expected)
         self.outputs[side] += 1
-        if len(self._waiting[side]) * self._width < _MOST_WAITING:
+        waiting = len(self._waiting[side])
+        if waiting < 2 * PILOT or waiting * self._width < _MOST_WAITING:
             self._waiting[side].append(values)
         else:
             self.left_out += 1
@@ -129,13 +133,21 @@ def numbered(chunks: Iterable[bytes]) -> Iterator[list[tuple[int, str]]]:
     >>> list(numbered([b"a,1", b"\nb", b",2"]))
     [[], [(1, 'a,1')], [], [(2, 'b,2')]]
     """
-    rest, count = b"", 0
+    pieces: list[bytes] = []
+    count = 0
     for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
+        pieces.append(chunk)
+        whole: list[bytes] = []
+        if b"\n" in chunk:
+            *whole, rest = b"".join(pieces).split(b"\n")
+            pieces = [rest]
+        elif sum(map(len, pieces)) > _LONGEST_LINE:
+            given = f"more than {_LONGEST_LINE // 2**20} MiB without an end"
+            raise _malformed(count + 1, given, "lines")
         yield [(count + at, _text(line)) for at, line in enumerate(whole, start=1)]
         count += len(whole)
-    if rest:
-        yield [(count + 1, _text(rest))]
+    if any(pieces):
+        yield [(count + 1, _text(b"".join(pieces)))]
 
 
 def _text(line: bytes) -> str:
@@ -153,7 +165,7 @@ def _parsed(number: int, fields: list[str]) -> Output:
 
 def _number(line: int, field: str) -> float:
     try:
-        value = float(field)
+        value = float(field.replace("_", "?"))  # Python's own digit grouping is no number here
     except ValueError:
         raise _malformed(line, shorten(field), _EXPECTED) from None
     if not math.isfinite(value):

@@ -73,6 +73,8 @@ def run(source: str, overrides: Mapping[str, Any], output: Output) -> int:
 @contextmanager
 def _opened(source: str) -> Iterator[BufferedReader]:
     if source == "-":
+        if sys.stdin is None:
+            raise DataError("standard input: is closed, expected outputs, or the name of a file")
         yield sys.stdin.buffer  # type: ignore[misc]  # a BufferedReader wherever it is a stream
         return
     try:
@@ -87,7 +89,7 @@ def _opened(source: str) -> Iterator[BufferedReader]:
 def _follow(watch: Watch, stream: BufferedReader, source: str, output: Output) -> None:
     """Bet on what comes until the claim falls or the stream ends; tell what changes."""
     told = (0.0, 0.0)
-    for lines in numbered(iter(lambda: stream.read1(_CHUNK), b"")):
+    for lines in numbered(_chunks(stream, source)):
         try:
             fallen = watch.take(lines)
         except DataError as error:
@@ -97,6 +99,13 @@ def _follow(watch: Watch, stream: BufferedReader, source: str, output: Output) -
         told = _tell(watch, told, output)
         if fallen:
             return
+
+
+def _chunks(stream: BufferedReader, source: str) -> Iterator[bytes]:
+    try:
+        yield from iter(lambda: stream.read1(_CHUNK), b"")
+    except OSError as error:
+        raise DataError(f"{_named(source)}: cannot be read on ({error.strerror})") from None
 
 
 def _tell(watch: Watch, told: tuple[float, float], output: Output) -> tuple[float, float]:

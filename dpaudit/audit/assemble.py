@@ -139,6 +139,8 @@ def _privacy_reason(
         )
     broken = [outcome.name for outcome in assumptions if not outcome.holds]
     caveat = f" Assumptions that do not hold here: {', '.join(broken)}." if broken else ""
+    if verdict == "refuted" and evidence.self_checks:
+        caveat += " It rests on the stated law, which no self-check contradicted."
     if ceiling is not None and lower > ceiling * (1 + RELATIVE_ROUNDING):
         caveat += (
             f" It also exceeds the proved {number(ceiling)}: the proof is wrong, or the law is, or "

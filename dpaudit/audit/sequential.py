@@ -46,8 +46,6 @@ class Bettor:
         Pairs that were seen.
     learned_from
         Pairs of the pilot, which are not bet on.
-    path
-        Pairs seen and the log-wealth against the claim then.
 
     Examples
     --------
@@ -60,7 +58,8 @@ class Bettor:
 
     def __init__(self, target: Target, fit: FitAll) -> None:
         self.target, self.pairs, self.learned_from = target, 0, 0
-        self.path: list[tuple[int, float]] = []
+        self._path: list[tuple[int, float]] = []
+        self._point: tuple[int, float] | None = None
         self._fit, self._scores, self._fitted_at = fit, list[Score](), 0
         self._grains: Array = np.zeros(0)
         self._boundaries = boundaries()
@@ -69,6 +68,11 @@ class Bettor:
         self._new: list[tuple[Array, Array]] = []
         self._kept_bytes, self._all_kept = 0, True
         self._game: Game | None = None
+
+    @property
+    def path(self) -> list[tuple[int, float]]:
+        """Pairs seen and the log-wealth against the claim, at every choice of bets and now."""
+        return self._path if self._point is None else [*self._path, self._point]
 
     @property
     def until_due(self) -> int:
@@ -125,16 +129,20 @@ class Bettor:
             scores = self._scored(on_p), self._scored(on_q)
             self._game, path = self._game.play(*scores)
             self._new.append(scores)
-            self.path.append((self.pairs + len(on_p), float(path[-1])))
+            self._point = (self.pairs + len(on_p), float(path[-1]))
         self._keep(on_p, on_q)
         self.pairs += len(on_p)
         if self.pairs == self._due:
+            self._path += [] if self._point is None else [self._point]
+            self._point = None
             self._learn()
             self._due = next(self._boundaries)
 
     def _keep(self, on_p: Array, on_q: Array) -> None:
         self._kept_bytes += on_p.nbytes + on_q.nbytes
-        self._all_kept = self._all_kept and self._kept_bytes <= _ROOM
+        # The pilot is kept whatever its size: the first bets are learned from it.
+        fits = self._game is None or self._kept_bytes <= _ROOM
+        self._all_kept = self._all_kept and fits
         if self._all_kept:
             self._kept.append((on_p, on_q))
         else:
@@ -160,7 +168,7 @@ class Bettor:
             alpha=target.alpha,
         )
         self.learned_from = self.pairs
-        self.path.append((self.pairs, 0.0))
+        self._path.append((self.pairs, 0.0))
 
     def _refitted(self) -> tuple[Array, Array]:
         """Fit on the first transcripts; return the scores of all others, which it did not see."""

@@ -272,6 +272,8 @@ def _region(
 
 
 def _require(hits: int, trials: int, other_hits: int, other_trials: int) -> None:
+    check.integer("trials", trials, least=1)
+    check.integer("other_trials", other_trials, least=1)
     for name, count, of in (("hits", hits, trials), ("other_hits", other_hits, other_trials)):
         check.integer(name, count, least=0)
         if count > of:

@@ -25,7 +25,8 @@ PILOT = 50
 """Pairs that the first bets are learned from, and not bet on."""
 _GROWTH = 1.1  # of the pairs learned from, between one choice of bets and the next
 _BELOW, _ABOVE = 40, 40
-_MARGIN = 1e-6
+_MARGIN, _ABSOLUTE = 1e-6, 1e-9
+_FAR = np.geomspace(0.05, 20.0, 30)  # further points, where the claim is small
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,11 @@ class Target:
     @property
     def epsilons(self) -> Array:
         """The grid of lower bounds, ascending; the one numbered `claim` is just above the claim."""
-        top = self.epsilon * (1 + _MARGIN) + _MARGIN
+        top = self.epsilon * (1 + _MARGIN) + _ABSOLUTE
         below = np.arange(1, _BELOW + 1) / _BELOW
         above = 1 + np.arange(1, _ABOVE + 1) / _ABOVE * 2
-        return np.asarray(top * np.concatenate([below, above]))
+        near = top * np.concatenate([below, above])
+        return np.concatenate([near, _FAR[near[-1] < _FAR]])
 
     @property
     def claim(self) -> int:

@@ -51,8 +51,9 @@ class Measured(Document):
     ``lower`` is at most, and ``upper`` at least, the true value of the audited pair, both together
     with probability ``confidence``. ``upper`` is null where nothing rigorous bounds it, and
     ``upper_note`` then says why. ``estimate`` is a point estimate and certifies nothing. A
-    ``certificate`` holds with its confidence, whatever the mechanism is; an ``assumption`` does
-    not, and decides no verdict.
+    ``certificate`` holds with its confidence: one from outputs alone whatever the mechanism is, one
+    from exact losses for the law that the mechanism states, which the self-checks compare with what
+    its code draws. An ``assumption`` is neither, and decides no verdict.
     """
 
     lower: float

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+import dpaudit.audit.sequential as sequential
 from dpaudit.audit import audit_case, audit_claim
 from dpaudit.audit.budget import Spender, shared, whole_report
 from dpaudit.audit.sequential import Bettor
@@ -285,3 +286,34 @@ def test_records_to_replace_are_candidates():
     assert result.pair_search.candidates == 5
     assert result.trials < 1000
     assert 0 < result.measured.lower <= result.proved.epsilon
+
+
+def test_a_pilot_larger_than_the_room_is_learned_from(monkeypatch):
+    monkeypatch.setattr(sequential, "_ROOM", 1000)
+    rng = np.random.default_rng(0)
+    bettor = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+    bettor.feed(rng.laplace(1, 0.5, (400, 5)), rng.laplace(0, 0.5, (400, 5)))
+    assert 0 < bettor.refuted_after < 400
+
+
+def test_the_path_does_not_depend_on_the_pieces():
+    rng = np.random.default_rng(0)
+    p, q = rng.laplace(0.1, 1, (2, 300, 1))
+    paths = []
+    for size in (1, 7, 300):
+        bettor = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+        for start in range(0, 300, size):
+            bettor.feed(p[start : start + size], q[start : start + size])
+        paths.append(bettor.path)
+    assert [at for at, _ in paths[0]] == [at for at, _ in paths[2]] == [at for at, _ in paths[1]]
+    assert len(paths[0]) < 30
+
+
+@pytest.mark.parametrize("claimed", [0.0, 1e-6])
+def test_a_claim_of_nothing_is_bounded_far_above_it(claimed):
+    rng = np.random.default_rng(0)
+    bettor = Bettor(Target(claimed, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+    answers = (rng.random((2, 3000, 1)) < np.array([0.73, 0.27])[:, None, None]).astype(float)
+    bettor.feed(*answers)
+    assert bettor.refuted_after > 0
+    assert 0.5 < bettor.lower < 1.0

@@ -10,6 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import dpaudit.watch as watch
+from dpaudit.errors import DataError
 from dpaudit.report import read_report
 
 CLAIM = ("--epsilon", "1", "--delta", "0")
@@ -95,6 +97,8 @@ def test_outputs_of_several_numbers(watched):
         ("dataset,\n", ["line 1", "''"]),
         ("2,0.5\n", ["line 1", "'2'"]),
         (b"\xff\xfe\x00,3\n", ["line 1"]),
+        ("side,value\nother,name\ndataset,1\n", ["line 2", "'other'"]),
+        ("dataset,1_000\n", ["line 1", "'1_000'"]),
     ],
 )
 def test_a_stream_that_cannot_be_read_is_refused(watched, text, words):
@@ -104,6 +108,51 @@ def test_a_stream_that_cannot_be_read_is_refused(watched, text, words):
     assert ran.err.count("\n") == 1
     for word in words:
         assert word in ran.err
+
+
+def test_a_stream_that_breaks_off_shows_what_was_found(dpaudit, monkeypatch):
+    class Breaking(io.BytesIO):
+        def read1(self, size=-1):
+            read = super().read1(size)
+            if not read:
+                raise OSError(5, "Input/output error")
+            return read
+
+    broken = SimpleNamespace(buffer=Breaking(lines(1.0, 600).encode()))
+    monkeypatch.setattr(sys, "stdin", broken)
+    ran = dpaudit("audit", "--watch", "-", *CLAIM)
+    assert ran.status == 2
+    assert "standard input: cannot be read on (Input/output error)" in ran.err
+    assert "not refuted" in ran.out
+
+
+def test_a_closed_input_is_refused(dpaudit, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    ran = dpaudit("audit", "--watch", "-", *CLAIM)
+    assert ran.status == 2
+    assert "standard input: is closed" in ran.err
+
+
+def test_a_line_without_end_is_refused(monkeypatch):
+    monkeypatch.setattr(watch, "_LONGEST_LINE", 1000)
+    with pytest.raises(DataError, match="line 2: got more than 0 MiB without an end"):
+        list(watch.numbered([b"dataset,1\n", *[b"0" * 100] * 20]))
+
+
+def test_wide_outputs_sorted_by_side_are_bet_on(watched, monkeypatch):
+    monkeypatch.setattr(watch, "_MOST_WAITING", 20)
+    text = "dataset,1\n" * 90 + "neighbour,0\n" * 90
+    ran = watched(text, *CLAIM)
+    assert ran.status == 1
+
+
+def test_huge_numbers_are_bet_on(watched):
+    text = "".join(
+        f"{side},{value}\n" for side, value in [("dataset", 1e308), ("neighbour", -1e308)] * 90
+    )
+    ran = watched(text, *CLAIM)
+    assert ran.status == 1
+    assert ran.err == ""
 
 
 def test_what_was_found_before_a_bad_line_is_shown_and_written(watched, tmp_path):
