@@ -31,6 +31,7 @@ Counts = NDArray[np.int64]
 _BLOCK = 2**16
 _CANDIDATES = 400
 _MOST_LEARNED = 2_000_000
+_MOST_CHOOSING = 10_000_000
 _MOST_CERTIFYING = 80_000_000
 _NEAR = 0.7  # of the best promise: attacks that get a second chance, on many more transcripts
 _SELECTION = 1e-4  # how rarely the bound errs by which events are compared
@@ -47,7 +48,7 @@ class Budget:
     judging
         Transcripts on which attacks are compared.
     learning, choosing, certifying
-        Transcripts times their entries, at most: and no more than 2, 70 or 80 million transcripts.
+        Transcripts times their entries, at most: and no more than 2, 10 or 80 million transcripts.
     least
         Transcripts that certify, at least.
     """
@@ -114,7 +115,7 @@ def audit(
     began = time.process_time()
     draws = _Draws(answer, seed)
     entries = draws.transcripts(0, 1, "probing").size
-    trials = max(budget.choosing // entries, budget.judging)
+    trials = max(min(budget.choosing // entries, _MOST_CHOOSING), budget.judging)
     name, score, rule, rates = _best(draws, _promising(draws, learners, budget), trials)
     most = max(min(budget.certifying // entries, _MOST_CERTIFYING), budget.least)
     size = _planned(rates, answer.delta, budget.least, most)

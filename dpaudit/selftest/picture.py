@@ -46,7 +46,7 @@ def _shares(axes: Axes, result: SelfTest) -> None:
     axes.axvline(1.0, color="black", linewidth=1)
     axes.axvline(0.97, color="black", linewidth=0.7, linestyle=":", label="97%")
     axes.set_xlim(0, _LARGEST)
-    axes.set_xlabel("certified, as a share of the best event's exact epsilon (∞: of itself)")
+    axes.set_xlabel("certified over the best event's exact epsilon (∞: over itself)")
     axes.legend(loc="lower right", fontsize=8)
     _named(axes, names, "Known answers, from outputs alone")
 
@@ -67,7 +67,7 @@ def _rates(axes: Axes, result: SelfTest) -> None:
     ]
     axes.axvline(1.0, color="black", linewidth=1)
     axes.set_xlim(left=0)
-    axes.set_xlabel("observed over nominal error rate, with its interval")
+    axes.set_xlabel("observed over nominal error rate")
     _named(axes, names, "Estimators: how often they err")
 
 
