@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
@@ -210,36 +211,40 @@ except BrokenPipeError:
 WATCH = ("-c", "from dpaudit.cli import main; main()", "audit", "--watch", "-", *CLAIM)
 
 
+@contextmanager
 def piped(scale):
-    mechanism = subprocess.Popen(
+    """Yield a watch that reads an endless mechanism; neither outlives the test."""
+    with subprocess.Popen(
         [sys.executable, "-c", ENDLESS, str(scale)], stdout=subprocess.PIPE
-    )
-    watch = subprocess.Popen(
+    ) as mechanism, subprocess.Popen(
         [sys.executable, *WATCH], stdin=mechanism.stdout, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert mechanism.stdout is not None
-    mechanism.stdout.close()
-    return mechanism, watch
+        stderr=subprocess.PIPE, text=True, preexec_fn=interruptible,
+    ) as watched_pipe:  # fmt: skip
+        mechanism.stdout.close()
+        try:
+            yield watched_pipe
+        finally:
+            mechanism.kill()
+            watched_pipe.kill()
+
+
+def interruptible():
+    """What a suite run in the background ignores, its children would ignore too."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def test_an_endless_pipe_ends_at_the_refutation():
-    mechanism, watch = piped(0.4)
-    out, _ = watch.communicate(timeout=120)
-    mechanism.kill()
-    mechanism.wait()
-    assert watch.returncode == 1
+    with piped(0.4) as watching:
+        out, _ = watching.communicate(timeout=120)
+    assert watching.returncode == 1
     assert "Refuted after" in " ".join(out.split())
 
 
 def test_an_interrupt_shows_what_was_found():
-    mechanism, watch = piped(1.0)
-    assert watch.stdout is not None
-    watch.stdout.readline()  # the first change: it reads
-    watch.send_signal(signal.SIGINT)
-    out, err = watch.communicate(timeout=120)
-    mechanism.kill()
-    mechanism.wait()
-    assert watch.returncode == 130
+    with piped(1.0) as watching:
+        watching.stdout.readline()  # the first change: it reads
+        watching.send_signal(signal.SIGINT)
+        out, err = watching.communicate(timeout=120)
+    assert watching.returncode == 130
     assert "interrupted" in err
     assert "watched stream" in out
