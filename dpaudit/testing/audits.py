@@ -52,8 +52,9 @@ def assert_not_refuted(
 ) -> Result:
     """Raise `AssertionError` when an audit refutes that a mechanism is (epsilon, delta)-DP.
 
-    Where the mechanism states its law (`dpaudit.Tiltable`) and delta is above 0, exact privacy
-    losses are used; otherwise events of its outputs. To pass is no evidence of privacy.
+    Where the mechanism states its law (`dpaudit.Tiltable`), exact privacy losses are used: at
+    delta = 0 the largest over outputs, if the mechanism can compute it in 50 digits. Otherwise
+    events of its outputs are. To pass is no evidence of privacy.
 
     Parameters
     ----------

@@ -49,8 +49,17 @@ ANSWERING = {
 }
 
 
-@pytest.mark.parametrize("kind", ONE)
-@pytest.mark.parametrize("count", [1, 10, 1000])
+NUMERICAL = ("subsampled", "objective")  # a single one of them is the slowest
+
+
+@pytest.mark.parametrize(
+    ("count", "kind"),
+    [
+        pytest.param(n, kind, marks=pytest.mark.slow) if n == 1 and kind in NUMERICAL else (n, kind)
+        for n in (1, 10, 1000)
+        for kind in ONE
+    ],
+)
 def test_every_upper_end_is_above_every_lower_end(kind, count):
     answers = ask_all(repeated(ONE[kind], count), 1e-5)
     uppers = [a.upper for a in answers if a.upper is not None]
@@ -60,9 +69,6 @@ def test_every_upper_end_is_above_every_lower_end(kind, count):
     for answer in answers:
         if answer.estimate is not None:
             assert max(lowers) <= answer.estimate <= min(uppers)
-
-
-NUMERICAL = ("subsampled", "objective")  # a single one of them is the slowest
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ CORRECTED = {"sensitivity": "corrected", "features": 16, "budget": 1_000}
 SHORT = {"nodes": 2, "iterations": 2, "inner_steps": 2}
 BASIC = {"c0": 10**0.5, "factor": 10.0}  # t epsilon and t delta, for t = 10
 ONE_STEP = {"nodes": 1, "iterations": 1}
+FEW_BROADCASTS = {"iterations": 8, "records": 20, "dimension": 6}
 SPREAD = {"view": "model", "joined": 40}
 GROWING = {"nodes": 2, "loss": "linear", "dual_step": 1.0}
 FEW = {"iterations": 100, "records": 20, "loss_weight": 20.0}
@@ -136,6 +137,15 @@ FAMILIES = {
         trials=1_000,
         true=(given(rate="proved"), given(rate="proved", nodes=2), given(factor=4.0)),
         false=(given(rate="proved", factor=0.5), given(), given(nodes=2)),
+    ),
+    "zhang2018-broadcasts": Family(
+        trials=200,
+        true=(
+            given(delta=0.0, **FEW_BROADCASTS),
+            given(delta=0.0, **FEW_BROADCASTS, noise_rate=3.0),
+        ),
+        false=(given(delta=0.0, **FEW_BROADCASTS, factor=0.02),),
+        seeds=(0,),
     ),
     "zhang2018-theorem41": Family(
         trials=2_000,
