@@ -15,8 +15,8 @@ def selftest_command(
         bool,
         typer.Option(
             "--full/--quick",
-            help="Ten minutes on two cores: 10,000 audits, all known answers, next to what "
-            "another tool published; or under a minute.",
+            help="A quarter of an hour on two cores: 10,000 audits, all known answers, next to "
+            "what another tool published; or under a minute.",
         ),
     ] = False,
     seed: Annotated[int, integer("--seed", "The only source of randomness.")] = 0,
