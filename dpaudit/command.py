@@ -13,6 +13,7 @@ from typing import Any
 import dpaudit._validate as check
 import dpaudit.specification as specification
 from dpaudit.audit.budget import Spender, shared, whole_report
+from dpaudit.audit.rerun import repeated_command
 from dpaudit.audit.run import Audited, Prepared, prepared_claim
 from dpaudit.errors import DpauditError
 from dpaudit.execution import Executor, Progress, Silent, available_cores
@@ -43,7 +44,9 @@ def run(targets: list[str], overrides: dict[str, Any], workers: int | None, outp
     written all the same.
     """
     workers = _workers(workers)
-    audits = _sharing([audit for target in targets for audit in _audits(target, overrides)])
+    repeated = repeated_command(targets, overrides)
+    read = [audit for target in targets for audit in _audits(target, overrides, repeated)]
+    audits = _sharing(read)
     if output.directory is not None:
         prepare_directory(output.directory)
     began, found = time.monotonic(), list[Audited]()
@@ -53,6 +56,9 @@ def run(targets: list[str], overrides: dict[str, Any], workers: int | None, outp
             found.append(_watched(audit, workers, output))
         except (DpauditError, KeyboardInterrupt) as error:
             failure = error
+            break
+        if found[-1].interrupted:
+            failure = KeyboardInterrupt()
             break
     results = [audited.result for audited in found]
     if found:
@@ -109,24 +115,24 @@ def _status(results: list[Result]) -> int:
     return int(any(result.verdict == "refuted" for result in results))
 
 
-def _audits(target: str, overrides: dict[str, Any]) -> list[tuple[Prepared, bool]]:
+def _audits(target: str, overrides: dict[str, Any], repeated: str) -> list[tuple[Prepared, bool]]:
     """Return the audits of a target, and whether each states a confidence of its own."""
     if not target.endswith(".toml"):
         return [(prepared_claim(target, Settings(**overrides)), False)]
     path = Path(target)
-    return [_specified(s, path, overrides) for s in specification.read_specification(path)]
+    specified = specification.read_specification(path)
+    return [_specified(one, path, overrides, repeated) for one in specified]
 
 
 def _specified(
-    specified: Specification, path: Path, overrides: dict[str, Any]
+    specified: Specification, path: Path, overrides: dict[str, Any], repeated: str
 ) -> tuple[Prepared, bool]:
     settings = specification.settings_of(specified, overrides)
     own = specified.confidence is not None and "confidence" not in overrides
     if isinstance(specified, ClaimAudit):
         return prepared_claim(specified.claim, settings), own
     card, case = specification.mechanism_case(specified, settings, path)
-    asked = settings.confidence
-    return Prepared(card, case, settings, str(path), False, asked_confidence=asked), own
+    return Prepared(card, case, settings, repeated), own
 
 
 def _sharing(audits: list[tuple[Prepared, bool]]) -> list[Prepared]:

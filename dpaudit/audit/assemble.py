@@ -115,7 +115,7 @@ def _measured(case: PrivacyCase, evidence: Evidence, settings: Settings, lower: 
     return Measured(
         lower=lower,
         upper=evidence.upper if evidence.trusted else None,
-        confidence=settings.confidence,
+        confidence=settings.confidence if evidence.budget else 1.0,
         estimate=evidence.estimate if evidence.trusted else None,
         estimator=evidence.estimator,
         upper_note=withheld or evidence.upper_note,

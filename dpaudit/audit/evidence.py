@@ -49,6 +49,8 @@ class Evidence:
         Empirical (false-positive rate, false-negative rate) of the attack.
     wealth, remark
         Of an audit that bets until it refutes: how it went, and when it stopped, as a sentence.
+    interrupted
+        Whether the user stopped it; what is certified holds all the same.
     model_based
         Numbers that rest on a model: shown beside what is certified, and never judged.
     """
@@ -67,6 +69,7 @@ class Evidence:
     roc: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     wealth: WealthPath | None = None
     remark: str = ""
+    interrupted: bool = False
     model_based: tuple[ModelBased, ...] = ()
     notes: tuple[str, ...] = field(default=())
 

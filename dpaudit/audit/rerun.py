@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -44,7 +45,7 @@ def quantities_of(result: Result) -> dict[str, float]:
 
 
 def rerun_command(name: str, settings: Settings) -> str:
-    """Return the command line that repeats an audit.
+    """Return the command line that repeats the audit of an installed claim.
 
     Examples
     --------
@@ -52,25 +53,54 @@ def rerun_command(name: str, settings: Settings) -> str:
     'dpaudit audit c --epsilon 1.0 --delta 1e-05 --data worst-case --confidence 0.95 --seed 0 \
 --set nodes=3'
     """
-    words = ["dpaudit", "audit", name, "--epsilon", repr(settings.epsilon)]
-    words += ["--delta", repr(settings.delta)]
-    if not name.endswith(".toml"):  # a file names its own data
-        words += ["--data", settings.data]
-    if settings.trials is not None:
-        words += ["--trials", str(settings.trials)]
-    words += ["--confidence", repr(settings.confidence), "--seed", str(settings.seed)]
-    optional = {"--data-path": settings.data_path, "--attack": settings.attack}
-    if settings.estimator != "auto":
-        optional["--estimator"] = settings.estimator
-    if settings.candidate_pairs is not None:
-        optional["--pairs"] = str(settings.candidate_pairs)
-    words += [word for flag, value in optional.items() if value for word in (flag, value)]
-    words += ["--until-refuted"] if settings.until_refuted else []
-    for flag, values in (("--data-option", settings.data_options), ("--set", settings.parameters)):
-        words += [word for key, value in values.items() for word in (flag, f"{key}={_toml(value)}")]
+    given = asdict(settings)
+    if settings.estimator == "auto":
+        del given["estimator"]
+    return repeated_command([name], given)
+
+
+def repeated_command(targets: Sequence[str], given: Mapping[str, Any]) -> str:
+    """Return the command line with these targets and these settings, the others left out.
+
+    Examples
+    --------
+    >>> repeated_command(["own.toml", "c"], {"seed": 3, "until_refuted": True, "trials": None})
+    'dpaudit audit own.toml c --seed 3 --until-refuted'
+    """
+    words = ["dpaudit", "audit", *targets]
+    for name, flag in _FLAGS.items():
+        words += _option(flag, given.get(name))
     return shlex.join(words)
 
 
-def _toml(value: Any) -> str:
+_FLAGS = {
+    "epsilon": "--epsilon",
+    "delta": "--delta",
+    "data": "--data",
+    "trials": "--trials",
+    "confidence": "--confidence",
+    "seed": "--seed",
+    "data_path": "--data-path",
+    "attack": "--attack",
+    "estimator": "--estimator",
+    "candidate_pairs": "--pairs",
+    "until_refuted": "--until-refuted",
+    "data_options": "--data-option",
+    "parameters": "--set",
+}
 
+
+def _option(flag: str, value: Any) -> list[str]:
+    match value:
+        case None | False:
+            return []
+        case True:
+            return [flag]
+        case Mapping():
+            return [word for key, one in value.items() for word in (flag, f"{key}={_toml(one)}")]
+        case _:
+            return [flag, str(value)]
+
+
+def _toml(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)

@@ -32,10 +32,11 @@ from dpaudit.settings import Settings
 
 @dataclass(frozen=True)
 class Audited:
-    """What an audit found, and what shows it if the claim was refuted."""
+    """What an audit found, what shows it if the claim was refuted, and whether the user cut in."""
 
     result: Result
     certificate: Certificate | None
+    interrupted: bool = False
 
 
 def audit_claim(name: str, settings: Settings, executor: Executor | None = None) -> Result:
@@ -89,35 +90,29 @@ class Prepared:
     ----------
     claim, case, settings
         What is audited, and how.
-    target
-        The claim's name or the file's, as the command line has it.
-    installed
-        Whether the claim can be audited by its name, so that its counts can be drawn again.
-    asked_confidence
-        That of the whole file, of which ``settings`` may have a share: what repeats the audit.
+    repeated
+        The command line that repeats an audit that a file specifies. An installed claim's is made
+        of its settings, and its counts can be drawn again.
     """
 
     claim: Claim
     case: Case
     settings: Settings
-    target: str
-    installed: bool
-    asked_confidence: float | None = None
+    repeated: str | None = None
 
     @property
     def draws(self) -> bool:
         """Whether what it certifies depends on chance."""
-        return isinstance(self.case, PrivacyCase)
+        if not isinstance(self.case, PrivacyCase):
+            return False
+        return self.case.at_delta > 0 or not _from_losses(self.case, self.settings)
 
     def run(self, executor: Executor) -> Audited:
         """Run the audit; a refutation by drawing gets its counts and seed as a certificate."""
-        again = self.settings
-        if self.asked_confidence is not None:
-            again = replace(again, confidence=self.asked_confidence)
-        rerun = rerun_command(self.target, again)
+        rerun = self.repeated or rerun_command(self.claim.name, self.settings)
         audited = run_case(self.claim, self.case, self.settings, executor, rerun)
         refuted = audited.result.verdict == "refuted"
-        if not (self.installed and refuted) or audited.certificate is not None:
+        if self.repeated is not None or not refuted or audited.certificate is not None:
             return audited
         return replace(audited, certificate=statistical_certificate(audited.result, self.settings))
 
@@ -141,7 +136,9 @@ def prepared_claim(name: str, settings: Settings) -> Prepared:
         case = claim.load()(settings, parameters)
     if isinstance(case, SearchCase):
         _refuse_for_search(settings)
-    return Prepared(claim, case, settings, name, installed=True)
+    elif settings.candidate_pairs is not None and not case.candidates:
+        worst_pair.refuse(settings.candidate_pairs)
+    return Prepared(claim, case, settings)
 
 
 def _refuse_for_search(settings: Settings) -> None:
@@ -198,9 +195,10 @@ def _run_privacy(
             notes=(worst_pair.words(chosen.search), *evidence.notes),
         )
     result = privacy_result(claim, case, evidence, settings, rerun, chosen.search)
+    certificate = None
     if result.verdict == "refuted" and case.certify is not None:
-        return Audited(result, case.certify(result.measured.lower))
-    return Audited(result, None)
+        certificate = case.certify(result.measured.lower)
+    return Audited(result, certificate, evidence.interrupted)
 
 
 def _privacy_evidence(
@@ -209,21 +207,24 @@ def _privacy_evidence(
     alpha = 1 - settings.confidence
     if settings.until_refuted:
         return sequential_audit.until_refuted(case, drawer, trials, alpha, settings.attack)
+    if not _from_losses(case, settings):
+        return black_box.event(case, drawer, trials, alpha, settings.attack)
+    if settings.attack is not None:
+        raise InvalidArgument("attack", settings.attack, "none, or the estimator event")
+    return white_box.exact_loss(case, drawer, trials, alpha)
+
+
+def _from_losses(case: PrivacyCase, settings: Settings) -> bool:
+    """Return whether exact losses are used; refuse them where the law is not known."""
     tiltable = isinstance(case.mechanism, Tiltable)
     if settings.estimator == "exact-loss" and not tiltable:
         given = Shown("exact-loss")
         expected = "event: the law of these outputs is not known, or cannot be drawn tilted"
         raise InvalidArgument("estimator", given, expected)
-    exact = settings.estimator == "exact-loss" or (
-        settings.estimator == "auto"
-        and tiltable
-        and (case.at_delta > 0 or isinstance(case.mechanism, HasLossInDigits))
-    )
-    if exact:
-        if settings.attack is not None:
-            raise InvalidArgument("attack", settings.attack, "none, or the estimator event")
-        return white_box.exact_loss(case, drawer, trials, alpha)
-    return black_box.event(case, drawer, trials, alpha, settings.attack)
+    if settings.until_refuted or settings.estimator == "event":
+        return False
+    computed = case.at_delta > 0 or isinstance(case.mechanism, HasLossInDigits)
+    return settings.estimator == "exact-loss" or (tiltable and computed)
 
 
 def parsed_parameters(model: Any, given: Mapping[str, Any]) -> Any:

@@ -24,12 +24,15 @@ from dpaudit.report.formatting import number
 Array = NDArray[np.float64]
 
 _BATCH_BYTES = 64 * 2**20
+_INTERRUPTED = "Interrupted: this is what the bets had shown by then."
 
 
 def until_refuted(
     case: PrivacyCase, drawer: Drawer, most: int, alpha: float, attack: str | None
 ) -> Evidence:
     """Return what was certified when the claim was refuted, or after ``most`` transcripts.
+
+    An interrupt by the user ends it early and loses nothing: the bets hold whenever one looks.
 
     Formal guarantee: over all looks, attacks and directions, a true claim is refuted, or a lower
     bound above the truth certified, with probability at most alpha
@@ -56,8 +59,11 @@ def until_refuted(
         raise InvalidArgument("claimed epsilon", claimed, "a finite number to bet against")
     attacks = applicable(case, attack)
     bettor = Bettor(Target(claimed, case.at_delta, alpha), _Fit(case, drawer.seed, attacks))
-    _draw(bettor, drawer, most)
-    return evidence_of(bettor, [one.name for one in attacks], most)
+    interrupted = not _drawn(bettor, drawer, most)
+    evidence = evidence_of(bettor, [one.name for one in attacks], most)
+    if not interrupted:
+        return evidence
+    return replace(evidence, interrupted=True, remark=f"{_INTERRUPTED} {evidence.remark}")
 
 
 @dataclass
@@ -74,6 +80,17 @@ class _Fit:
         self.times += 1
         mechanism, pair = self.case.mechanism, self.case.pair
         return [one.load()(mechanism, pair, on_p, on_q, rng) for one in self.attacks]
+
+
+def _drawn(bettor: Bettor, drawer: Drawer, most: int) -> bool:
+    """Draw and bet until the claim falls or the cap is reached; return False if interrupted."""
+    try:
+        _draw(bettor, drawer, most)
+    except KeyboardInterrupt:
+        if not bettor.learned_from:  # no bet was made
+            raise
+        return False
+    return True
 
 
 def _draw(bettor: Bettor, drawer: Drawer, most: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import numpy as np
 from numpy.random import default_rng
@@ -51,9 +52,7 @@ def choose(case: PrivacyCase, executor: Executor, settings: Settings, trials: in
     """
     if not case.candidates:
         if settings.candidate_pairs is not None:
-            raise InvalidArgument(
-                "pairs", settings.candidate_pairs, "nothing: this audit has one pair"
-            )
+            refuse(settings.candidate_pairs)
         return Chosen(case, trials, None)
     count = len(case.candidates)
     each = int(_SHARE * trials) // count
@@ -70,6 +69,11 @@ def choose(case: PrivacyCase, executor: Executor, settings: Settings, trials: in
         of_trials=trials,
     )
     return Chosen(case.candidates[best], trials - each * count, search)
+
+
+def refuse(asked: int) -> NoReturn:
+    """Refuse to look for the worst of several pairs where there is one."""
+    raise InvalidArgument("pairs", asked, "nothing: this audit has one pair")
 
 
 def words(search: PairSearch) -> str:

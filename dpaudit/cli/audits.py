@@ -98,6 +98,8 @@ def audit_command(
 
         if every or targets:
             raise InvalidArgument("watch", watch, "no targets and no --all: the stream is audited")
+        if workers is not None:
+            raise InvalidArgument("workers", workers, "nothing with --watch, which uses one core")
         raise typer.Exit(watch_command.run(watch, overrides, output))
     if every == bool(targets):
         raise InvalidArgument("targets", targets or [], "names of claims or files, or else --all")

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 import dpaudit.audit.sequential as sequential
 from dpaudit.audit import audit_case, audit_claim
 from dpaudit.audit.budget import Spender, shared, whole_report
+from dpaudit.audit.run import run_case
 from dpaudit.audit.sequential import Bettor
 from dpaudit.case import PrivacyCase
 from dpaudit.claims import Claim
@@ -101,6 +102,45 @@ def test_one_error_probability_covers_all_looks():
 @pytest.mark.parametrize("seed", [0, 5])
 def test_workers_change_no_number(seed):
     assert stopped(Laplace(0.6), 2, seed=seed) == stopped(Laplace(0.6), 1, seed=seed)
+
+
+class Interrupted(Laplace):
+    """Is interrupted while it draws."""
+
+    drawn = 0
+
+    def sample(self, dataset, trials, rng):
+        type(self).drawn += 1
+        if self.drawn == self.at:
+            raise KeyboardInterrupt
+        return super().sample(dataset, trials, rng)
+
+
+def test_an_interrupt_shows_what_the_bets_had_shown():
+    class Late(Interrupted):
+        at = 24
+
+    found = run_case(
+        CARD,
+        case(Late(1.0)),
+        Settings(until_refuted=True, trials=10_000, confidence=SURE),
+        Executor(workers=1),
+        "rerun",
+    )
+    assert found.interrupted
+    assert "Interrupted: this is what the bets had shown by then." in found.result.reason
+    assert 0 < found.result.trials < 10_000
+    shorter = stopped(Laplace(1.0), trials=found.result.trials, confidence=SURE)
+    assert found.result.measured.lower == shorter.measured.lower
+    assert found.result.wealth == shorter.wealth
+
+
+def test_an_interrupt_before_the_first_bet_is_an_interrupt():
+    class AtOnce(Interrupted):
+        at = 2
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped(AtOnce(1.0))
 
 
 def test_fewer_transcripts_than_a_pilot_certify_nothing():

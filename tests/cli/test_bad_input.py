@@ -51,6 +51,7 @@ def check_refused(ran, *words):
         ([THEOREM_6, "--pairs", "0"], ["pairs: got 0", "at least 1"]),
         ([THEOREM_6, "--pairs", "x"], ["--pairs: got 'x'", "an integer"]),
         (["hu2020-lemma1", "--pairs", "5"], ["pairs: got 5", "searched"]),
+        (["--watch", "-", "--workers", "-5"], ["workers: got -5", "nothing with --watch"]),
         (["hu2020-lemma1", "--until-refuted"], ["--until-refuted", "searched"]),
         ([THEOREM_6, "--until-refuted", "--estimator", "exact-loss"], ["estimator", "event"]),
         (["--all", "--until-refuted"], ["until_refuted", "--all"]),

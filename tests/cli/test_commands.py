@@ -187,12 +187,49 @@ def test_a_terminal_sees_the_stage_and_what_remains(monkeypatch, capsys):
     assert "left:" in seen
 
 
+def test_a_largest_loss_leaves_its_share_to_the_others(dpaudit):
+    """At delta = 0 the loss of an output is computed: nothing about it is left to chance."""
+    ran = dpaudit(
+        *("audit", "zhang2018-broadcasts", "zhang2018-broadcasts", "--delta", "0"),
+        *("--trials", "400", "--json"),
+    )
+    report = Report.model_validate_json(ran.out)
+    assert report.budget == []
+    assert [one.measured.confidence for one in report.results] == [1, 1]
+
+
 def test_several_claims_share_one_error_probability(dpaudit):
     ran = dpaudit("audit", LEMMA_5, THEOREM_6, "huang2020-broadcast", "--trials", "200", "--json")
     report = Report.model_validate_json(ran.out)
     assert [entry.alpha for entry in report.budget] == pytest.approx([0.025, 0.025])
     assert report.confidence == pytest.approx(0.95)
     assert [r.measured.confidence for r in report.results] == pytest.approx([1, 0.975, 0.975])
+
+
+def test_a_file_with_several_audits_is_repeated_by_its_command(dpaudit, tmp_path):
+    """Each entry keeps what is its own: its claim, its confidence, its share."""
+    import shlex
+
+    (tmp_path / "three_sums.py").write_text(
+        "import numpy as np\n"
+        "class Sum:\n"
+        "    def sample(self, dataset, trials, rng):\n"
+        "        return np.sum(dataset) + rng.laplace(scale=1.0, size=trials)\n"
+    )
+    entry = "[[audit]]\nmechanism = 'three_sums:Sum'\ndataset = [0]\nneighbour = [1]\n"
+    path = tmp_path / "three.toml"
+    path.write_text(
+        f"{entry}epsilon = 0.5\nconfidence = 0.99\ndelta = 0.0\n"
+        f"{entry}epsilon = 2.0\ndelta = 0.1\n{entry}epsilon = 3.0\nseed = 4\n"
+    )
+    ran = dpaudit("audit", str(path), LEMMA_5, "--trials", "1000", "--json")
+    results = json.loads(ran.out)["results"]
+    assert [one["measured"]["confidence"] for one in results] == pytest.approx(
+        [0.99, 0.975, 0.975, 1]
+    )
+    for one in results[:3]:
+        again = dpaudit(*shlex.split(one["rerun"])[1:], "--json")
+        assert json.loads(again.out)["results"] == results
 
 
 def test_an_audit_that_stops_is_repeated_by_its_command(dpaudit, tmp_path):
