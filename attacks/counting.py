@@ -24,6 +24,7 @@ _PER_BIN = 20
 _DIFFERENT = 16.0  # squared standard errors
 _TINY = 1e-6
 _GRAIN = 1e-9
+_TABLE = 2**16
 
 
 @dataclass(frozen=True)
@@ -97,22 +98,25 @@ class Coder:
     """Numbers the distinct rows of a table that it was made from: 0, 1, ...; -1 for any other.
 
     Rows are read column by column: ``levels`` are the values of a column, ``seen`` the pairs of a
-    number for the columns before it and a level.
+    number for the columns before it and a level. Where such pairs are few, ``tables`` has the
+    place of each among those seen, and at the end that of the number -1.
     """
 
     grain: Array
     levels: tuple[Array, ...]
     seen: tuple[Codes, ...]
+    tables: tuple[Codes | None, ...]
 
     def __call__(self, rows: Array) -> Codes:
         """Return numbers, shape ``(R,)``, of rows of shape ``(R, C)``."""
         codes = np.zeros(len(rows), dtype=np.int64)
-        for column, levels, seen in zip(
-            _rounded(rows, self.grain).T, self.levels, self.seen, strict=True
+        columns = _rounded(rows, self.grain).T
+        for column, levels, seen, table in zip(
+            columns, self.levels, self.seen, self.tables, strict=True
         ):
             place = _find(levels, column)
             codes = np.where((codes < 0) | (place < 0), -1, codes * len(levels) + place)
-            codes = _find(seen, codes)
+            codes = _find(seen, codes) if table is None else table[codes]
         return codes
 
     @property
@@ -136,18 +140,20 @@ def coder(rows: Array, most: float) -> Coder | None:
     """
     grain = _GRAIN * np.maximum(np.abs(rows).max(axis=0), 1e-290)
     codes = np.zeros(len(rows), dtype=np.int64)
-    all_levels, all_seen = list[Array](), list[Codes]()
+    all_levels, all_seen, tables = list[Array](), list[Codes](), list[Codes | None]()
     for column in _rounded(rows, grain).T:
         levels = np.unique(column)
         if len(levels) > most:
             return None
+        pairs = (len(all_seen[-1]) if all_seen else 1) * len(levels)
         codes = codes * len(levels) + np.searchsorted(levels, column)
         seen, codes = np.unique(codes, return_inverse=True)
         if len(seen) > most:
             return None
         all_levels.append(levels)
         all_seen.append(seen)
-    return Coder(np.asarray(grain), tuple(all_levels), tuple(all_seen))
+        tables.append(_table(seen, pairs) if pairs <= _TABLE else None)
+    return Coder(np.asarray(grain), tuple(all_levels), tuple(all_seen), tuple(tables))
 
 
 def flat(transcripts: Array) -> Array:
@@ -201,6 +207,12 @@ def _merged(edges: Array, counts: NDArray[Any]) -> tuple[Array, NDArray[Any]]:
 
 def _rounded(rows: Array, grain: Array) -> Array:
     return np.asarray(np.round(rows / grain) + 0.0)  # no negative zeros
+
+
+def _table(seen: Codes, pairs: int) -> Codes:
+    table = np.full(pairs + 1, -1)
+    table[seen] = np.arange(len(seen))
+    return table
 
 
 def _find(ordered: NDArray[Any], values: NDArray[Any]) -> Codes:

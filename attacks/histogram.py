@@ -166,7 +166,7 @@ def _patterns(p: Array, q: Array) -> tuple[tuple[int, ...], Frequencies]:
     most = min(_MOST_PATTERNS, len(rows) / _PER_PATTERN)
     found = _frequencies(p[:, few], q[:, few], most) if few else None
     if found is None:
-        return (), Frequencies(Coder(np.empty(0), (), ()), np.zeros(2))
+        return (), Frequencies(Coder(np.empty(0), (), (), ()), np.zeros(2))
     return tuple(few), found
 
 

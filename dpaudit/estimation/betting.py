@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+
+from dpaudit.estimation.log_sum import log_sum
 
 Array = NDArray[np.float64]
 
@@ -116,4 +117,4 @@ def _below_one(stake: float) -> float:
 
 
 def _average(log_wealths: list[float]) -> float:
-    return float(logsumexp(log_wealths) - math.log(len(log_wealths)))
+    return float(log_sum(log_wealths) - math.log(len(log_wealths)))

@@ -27,7 +27,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
 
 import dpaudit._validate as check
 from dpaudit.accounting import gaussian
@@ -38,6 +37,7 @@ from dpaudit.estimation.betting import (
     log_wealth_falling,
     log_wealth_rising,
 )
+from dpaudit.estimation.log_sum import log_sum
 
 Array = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ class TiltedLosses:
     def log_delta(self, epsilon: float) -> float:
         """Return the point estimate of ``log delta(epsilon)``."""
         payoffs = self.log_payoffs(epsilon)
-        return float(logsumexp(payoffs) - math.log(len(payoffs))) if len(payoffs) else -math.inf
+        return float(log_sum(payoffs) - math.log(len(payoffs))) if len(payoffs) else -math.inf
 
     def estimate(self, log_delta: float) -> float:
         """Return the epsilon at which the point estimate of delta meets the target."""
@@ -135,7 +135,7 @@ def best_tilt(mu: float, log_delta: float) -> float:
 
     def log_second_moment(theta: float) -> float:
         log_weight = theta * (1 + theta) / 2 * mu * mu - theta * loss
-        return float(logsumexp(log_weight + log_density + log_payoff))
+        return float(log_sum(log_weight + log_density + log_payoff))
 
     centre = epsilon / mu**2
     highest = 2 * centre + 4 / mu
@@ -196,7 +196,7 @@ def combined(log_wealths: Sequence[float]) -> float:
 
     The wealths must come from independent trials.
     """
-    mean = float(logsumexp(log_wealths)) - math.log(len(log_wealths))
+    mean = float(log_sum(log_wealths)) - math.log(len(log_wealths))
     return float(np.logaddexp(sum(log_wealths), mean) - math.log(2))
 
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
+from dpaudit.estimation.log_sum import log_sum
 from dpaudit.estimation.sequential_bets import Bets, Hits
 
 Array = NDArray[np.float64]
@@ -107,7 +107,7 @@ class Wealth:
 
     def _total(self, each: Array) -> Array:
         share = self.log_share[..., None, None]
-        return np.asarray(logsumexp(each + share, axis=-3))
+        return log_sum(each + share, axis=-3)
 
 
 def confirmed(first_over: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -224,7 +224,6 @@ CASES: tuple[Case, ...] = (
         law=_LOSS,
         true=_GAUSSIAN.epsilon,
         run=partial(_GAUSSIAN.run, upper=False),
-        share=0.2,
     ),
     Case(
         estimator="exact loss, upper end",
@@ -232,7 +231,6 @@ CASES: tuple[Case, ...] = (
         true=_GAUSSIAN.epsilon,
         run=partial(_GAUSSIAN.run, upper=True),
         upper=True,
-        share=0.2,
     ),
     *(
         Case(estimator="one run", law=law, true=canaries.epsilon, run=canaries.run, share=20.0)
@@ -243,7 +241,6 @@ CASES: tuple[Case, ...] = (
         law="a bit told with ε = 1",
         true=1.0,
         run=Games(epsilon=1.0).run,
-        share=0.2,
     ),
 )
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -18,8 +17,6 @@ from dpaudit.selftest.answers import KnownAnswer, Learner
 from dpaudit.selftest.black_box import Budget, Found, audit
 from dpaudit.selftest.estimators import CASES, CONTROLS, Case
 from dpaudit.selftest.rates import Rate
-
-ResultT = TypeVar("ResultT")
 
 ALPHA, TINY = 0.05, 1e-7
 
@@ -174,33 +171,38 @@ def run(size: Size, seed: int, workers: int, progress: Progress) -> SelfTest:
     """
     began = time.monotonic()
     cases = [(case, False) for case in CASES] + [(case, True) for case in CONTROLS]
-    tests = [partial(_tested, case, control, size, seed) for case, control in cases]
+    tests: list[Callable[[], Tested | Measured]] = [
+        partial(_tested, case, control, size, seed) for case, control in cases
+    ]
     audits = [
         partial(_measured, answer, learners, size.budget, seed)
         for answer, learners in answers.installed(published=size.full)
         if size.full or answer.quick
     ]
     progress.start("estimators and known answers", len(tests) + len(audits))
-    tested = _all(tests, workers, progress)
-    measured = _all(audits, workers, progress)
+    found = _all([*audits, *tests], workers, progress)
     return SelfTest(
         full=size.full,
         seed=seed,
-        tested=tuple(tested),
-        measured=tuple(measured),
+        tested=tuple(one for one in found if isinstance(one, Tested)),
+        measured=tuple(one for one in found if isinstance(one, Measured)),
         seconds=time.monotonic() - began,
     )
 
 
-def _all(tasks: Sequence[Callable[[], ResultT]], workers: int, progress: Progress) -> list[ResultT]:
+def _all(
+    tasks: Sequence[Callable[[], Tested | Measured]], workers: int, progress: Progress
+) -> list[Tested | Measured]:
+    """Run the tasks, one at a time on every worker: no worker is idle while one is left."""
+    pool = Parallel(n_jobs=workers, return_as="generator", batch_size=1, pre_dispatch="all")
     found = []
-    for one in Parallel(n_jobs=workers, return_as="generator")(delayed(_alone)(t) for t in tasks):
+    for one in pool(delayed(_alone)(task) for task in tasks):
         progress.advance(1)
         found.append(one)
     return found
 
 
-def _alone(task: Callable[[], ResultT]) -> ResultT:
+def _alone(task: Callable[[], Tested | Measured]) -> Tested | Measured:
     with one_thread():
         return task()
 

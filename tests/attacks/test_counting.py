@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
+import attacks.counting as counting
 from attacks.counting import coder, log_ratio, steps
 
 
@@ -76,3 +77,16 @@ def test_values_that_differ_in_their_last_bits_share_a_bin():
 def test_sides_may_differ_in_size():
     half = log_ratio(np.array([500]), np.array([1000]), 1000, 2000)
     assert abs(half[0]) < 1e-3
+
+
+def test_tables_and_searches_find_the_same_numbers(monkeypatch):
+    rng = np.random.default_rng(3)
+    rows, fresh = (rng.integers(0, size, (500, 4)).astype(float) for size in (5, 6))
+    by_table = coder(rows, 1000)
+    monkeypatch.setattr(counting, "_TABLE", 0)
+    by_search = coder(rows, 1000)
+    assert any(table is not None for table in by_table.tables)
+    assert by_search.tables == (None,) * 4
+    np.testing.assert_array_equal(by_table(fresh), by_search(fresh))
+    assert (by_table(fresh) < 0).any()
+    assert (by_table(fresh) >= 0).any()
