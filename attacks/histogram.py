@@ -2,14 +2,16 @@
 
 Where transcripts take few values, an outcome's score is the log-ratio of how often it was seen.
 Else its entries are scored one by one, as though they were independent given the pattern of those
-that take few values, and added up: of the entries themselves or of successive differences,
-whichever predicts transcripts better that were not counted.
+that take few values, and added up: of the entries themselves or of successive differences, each
+counted by itself or all as though they had one law, whichever predicts transcripts better that were
+not counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -85,6 +87,14 @@ class Added:
 
 
 @dataclass(frozen=True)
+class _Kind:
+    """What is counted: entries or differences, and whether all of them together."""
+
+    differences: bool
+    one_law: bool
+
+
+@dataclass(frozen=True)
 class Indifferent:
     """Scores everything 0: there was too much to count."""
 
@@ -122,8 +132,7 @@ def fit(
         return of_outcomes
     if p[0].size > _MOST_COLUMNS:
         return Indifferent()
-    kinds = [False, True] if p.ndim > 1 and p.shape[1] > 1 else [False]
-    return _added(p, q, differences=_better(p, q, kinds))
+    return _added(p, q, _best_kind(p, q))
 
 
 def _frequencies(p: Array, q: Array, most: float) -> Frequencies | None:
@@ -135,11 +144,13 @@ def _frequencies(p: Array, q: Array, most: float) -> Frequencies | None:
     return Frequencies(numbers, np.append(log_ratio(of_p, of_q, len(p), len(q)), 0.0))
 
 
-def _better(p: Array, q: Array, kinds: list[bool]) -> bool:
-    """Return whether differences predict a half of the transcripts better, from the other half."""
-    if len(kinds) == 1 or min(len(p), len(q)) < 2:
+def _best_kind(p: Array, q: Array) -> _Kind:
+    """Return what predicts a half of the transcripts best, from the other half."""
+    several = p.ndim > 1 and p.shape[1] > 1
+    kinds = [_Kind(d, o) for d in ((False, True) if several else (False,)) for o in (False, True)]
+    if p[0].size == 1 or min(len(p), len(q)) < 2:
         return kinds[0]
-    scores = [_added(p[::2], q[::2], differences=kind) for kind in kinds]
+    scores = [_added(p[::2], q[::2], kind) for kind in kinds]
     losses = [
         np.logaddexp(0, -score(p[1::2])).mean() + np.logaddexp(0, score(q[1::2])).mean()
         for score in scores
@@ -147,16 +158,16 @@ def _better(p: Array, q: Array, kinds: list[bool]) -> bool:
     return kinds[int(np.argmin(losses))]
 
 
-def _added(p: Array, q: Array, *, differences: bool) -> Added:
-    sides = [_columns(side, differences) for side in (p, q)]
+def _added(p: Array, q: Array, kind: _Kind) -> Added:
+    sides = [_columns(side, kind.differences) for side in (p, q)]
     shown, patterns = _patterns(*sides)
     counted = tuple(i for i in range(sides[0].shape[1]) if i not in shown)
     numbers = [patterns.numbers(side[:, shown]) for side in sides]
     tables = tuple(
-        tuple(_steps_given(sides, numbers, number, counted))
+        tuple(_steps_given(sides, numbers, number, counted, kind.one_law))
         for number in range(patterns.numbers.size)
     )
-    return Added(differences, shown, counted, patterns, tables)
+    return Added(kind.differences, shown, counted, patterns, tables)
 
 
 def _patterns(p: Array, q: Array) -> tuple[tuple[int, ...], Frequencies]:
@@ -171,13 +182,20 @@ def _patterns(p: Array, q: Array) -> tuple[tuple[int, ...], Frequencies]:
 
 
 def _steps_given(
-    sides: list[Array], numbers: list[NDArray[np.int64]], number: int, counted: tuple[int, ...]
+    sides: list[Array],
+    numbers: list[NDArray[np.int64]],
+    number: int,
+    counted: tuple[int, ...],
+    one_law: bool,
 ) -> Iterator[Steps]:
-    own = [side[of == number] for side, of in zip(sides, numbers, strict=True)]
-    for column in counted:
-        p, q = (side[:, column] for side in own)
-        both = len(p) > 0 and len(q) > 0
-        yield steps(p, q) if both else FLAT
+    """Yield a table for each column, of the transcripts with this pattern."""
+    p, q = (side[of == number][:, counted] for side, of in zip(sides, numbers, strict=True))
+    if not p.size or not q.size:
+        yield from repeat(FLAT, len(counted))
+    elif one_law:
+        yield from repeat(steps(p.ravel(), q.ravel()), len(counted))
+    else:
+        yield from (steps(p[:, i], q[:, i]) for i in range(len(counted)))
 
 
 def _columns(transcripts: Array, differences: bool) -> Array:

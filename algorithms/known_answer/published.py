@@ -2,10 +2,11 @@
 
 DP-Sniper (Bichsel, Steffen, Bogunovic & Vechev 2021, Table 1) trains a classifier on outputs and
 reports, at 90% confidence and from 2 * 10^8 final samples, the epsilon of the best event it found
-over several pairs of inputs. The parameters are those of `known_answers` at 0.1, but for three: the
-truncated geometric mechanism is GeoSample with k = 3, ``epsilon = log(1 + 1/8)``; the pairs of the
-first report-noisy-max and the fourth sparse vector are those on which the best event shows nearly
-all of the true epsilon and is still frequent enough to be counted.
+over several pairs of inputs. The parameters are those of `known_answers` at 0.1, but for these: the
+truncated geometric mechanism is GeoSample with k = 3, ``epsilon = log(1 + 1/8)``; the second sparse
+vector stops at the first answer above, as DP-Sniper ran it, so that its law is that of the first;
+and the first report-noisy-max and all but two sparse vectors have pairs on which the best event
+shows nearly all of the true epsilon and is still frequent enough to be counted.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ _EPSILON = 0.1
 _OWN_PARAMETERS: dict[str, KnownMechanism] = {
     "truncated-geometric": TruncatedGeometric(epsilon=math.log1p(1 / 8)),
     "noisy-max-1": ReportNoisyMax(variant=1, epsilon=_EPSILON, gap=5.0),
+    "svt-1": SparseVector(variant=1, epsilon=_EPSILON, gap=-2.0),
+    "svt-2": SparseVector(variant=2, epsilon=_EPSILON, gap=-2.0, limit=1),
     "svt-4": SparseVector(variant=4, epsilon=_EPSILON, answers=8, gap=0.0),
+    "svt-6": SparseVector(variant=6, epsilon=_EPSILON, gap=0.0),
 }
 
 

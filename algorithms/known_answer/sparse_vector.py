@@ -44,7 +44,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
@@ -101,9 +101,11 @@ class SparseVector:
     epsilon
         What is claimed.
     answers
-        n; of variant 1 at least 5, of 2 at least 10, of the others at least 4.
+        n; of variant 1 at least 5, of 2 at least 5 c, of the others at least 4.
     gap
         G of the pair (not of 5).
+    limit
+        c, of 2 alone; n must be at least 5 c. At 1 nothing is renewed: 2 has then the law of 1.
 
     Examples
     --------
@@ -117,19 +119,30 @@ class SparseVector:
     epsilon: float = 1.0
     answers: int = 10
     gap: float = 0.0
+    limit: int | None = None
     delta: float = 0.0
 
     def __post_init__(self) -> None:
         if self.variant not in RECIPES:
             raise InvalidArgument("variant", self.variant, "an integer from 1 to 6")
         check.positive("epsilon", self.epsilon)
-        check.integer("answers", self.answers, least={1: 5, 2: 10}.get(self.variant, 4))
+        if self.limit is not None:
+            check.integer("limit", self.limit, least=1)
+            if self.variant != 2:
+                raise InvalidArgument("limit", self.limit, "None: only variant 2 takes another")
+        least = {1: 5, 2: 5 * (self.recipe.limit or 1)}.get(self.variant, 4)
+        check.integer("answers", self.answers, least=least)
         check.real("gap", self.gap)
 
     @property
     def recipe(self) -> Recipe:
         """Rates and rules of the variant."""
-        return RECIPES[self.variant]
+        found = RECIPES[self.variant]
+        if self.limit is None or found.limit is None:
+            return found
+        scale = found.limit / self.limit
+        threshold, answer = scale * found.threshold, scale * found.answer
+        return replace(found, limit=self.limit, threshold=threshold, answer=answer)
 
     @property
     def rates(self) -> tuple[float, float]:

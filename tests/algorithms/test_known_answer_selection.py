@@ -129,6 +129,28 @@ def test_sparse_vector_never_exceeds_the_truth(variant):
     assert worst_of_random_pairs(mechanism) <= mechanism.true_epsilon * (1 + 1e-9)
 
 
+def test_sparse_vector_2_that_stops_at_once_has_the_law_of_1():
+    two, one = SparseVector(variant=2, gap=0.7, limit=1), SparseVector(variant=1, gap=0.7)
+    assert two.true_epsilon == one.true_epsilon == 1
+    for data in (one.pair().dataset, one.pair().neighbour):
+        of_two, of_one = two.law(data), one.law(data)
+        np.testing.assert_array_equal(of_two.outcomes, of_one.outcomes)
+        np.testing.assert_allclose(of_two.probabilities, of_one.probabilities, rtol=1e-12)
+    drawn = two.sample(one.pair().dataset, 20_000, np.random.default_rng(0))
+    assert ((drawn == 1).sum(axis=1) <= 1).all()
+    first_above = one.law(one.pair().dataset).probabilities[(drawn[0] == of_one.outcomes).all(1)]
+    assert (drawn == drawn[0]).all(axis=1).mean() == pytest.approx(float(first_above[0]), abs=0.02)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_sparse_vector_2_never_exceeds_the_truth_whenever_it_stops(limit):
+    mechanism = SparseVector(variant=2, answers=5 * limit, limit=limit)
+    assert mechanism.true_epsilon == pytest.approx(1)
+    assert best_event(mechanism) < 1
+    far = SparseVector(variant=2, answers=5 * limit, limit=limit, gap=60.0)
+    assert 0.99 < best_event(far) <= 1 + 1e-9
+
+
 def test_sparse_vector_3_attains_its_epsilon():
     mechanism = SparseVector(variant=3, answers=4, gap=1.0)
     transcripts = np.zeros((3, 4, 2))

@@ -166,3 +166,21 @@ def test_what_cannot_be_counted_is_refused(bad):
 def test_the_card_loads_this_code():
     assert HISTOGRAM.load() is not None
     assert not HISTOGRAM.needs_law
+
+
+def test_entries_of_one_law_are_counted_together():
+    """Thirty entries that each tell next to nothing: their one law is known thirty times better."""
+    rng = default_rng(4)
+    p, q = (rng.laplace(answer, 60, (20_000, 30)) for answer in (0.0, 1.0))
+    score = fit(None, None, p, q, rng)
+    assert len(set(map(id, score.tables[0]))) == 1
+    fresh = rng.laplace(0, 60, (20_000, 30))
+    exact = (np.abs(fresh - 1) - np.abs(fresh)).sum(axis=1) / 60
+    assert np.corrcoef(score(fresh), exact)[0, 1] > 0.9
+
+
+def test_entries_of_different_laws_are_counted_apart():
+    rng = default_rng(5)
+    centres = np.array([0.0, 40.0, -40.0])
+    p, q = (rng.laplace(centres + shift, 3, (20_000, 3)) for shift in (0.0, 1.0))
+    assert len(set(map(id, fit(None, None, p, q, rng).tables[0]))) == 3
