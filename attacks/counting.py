@@ -172,7 +172,8 @@ def _edges(pooled: Array) -> Array:
     """Return edges between few values, or of bins: as many in each, ever fewer at both ends."""
     values = _distinct(pooled)
     if len(values) > _FEW_VALUES:
-        return np.unique(pooled[_ranks(len(pooled))])
+        ranks = _ranks(len(pooled))
+        return np.unique(pooled[ranks] / 2 + pooled[np.maximum(ranks - 1, 0)] / 2)
     apart = np.diff(values) > _GRAIN * np.abs(values).max(initial=1e-290)
     return np.asarray((values[1:] + values[:-1])[apart] / 2)
 

@@ -39,6 +39,7 @@ HISTOGRAM = Attack(
     needs_law=False,
     fit="attacks.histogram:fit",
     unasked=False,
+    for_few_values=True,
 )
 
 _FEW_LEVELS = 16

@@ -76,6 +76,7 @@ CANDIDATES: Candidates = {
 }
 
 _FOLDS = 3
+_LARGEST = 1e150  # up to where squares are numbers
 _CHOOSING = 4_000  # transcripts per dataset that the choice is made on
 _LEARNED = 100_000  # that the chosen one is fitted on: more change it little, and take minutes
 _NEAR = 0.95  # of the best promise: by chance alone, one of many is a little better
@@ -197,8 +198,9 @@ def _require(on_dataset: Array, on_neighbour: Array) -> None:
     for name, sample in (("on_dataset", on_dataset), ("on_neighbour", on_neighbour)):
         if len(sample) < 20:
             raise InvalidArgument(name, Shown(f"{len(sample)} transcripts"), "at least 20")
-        if not np.isfinite(sample).all():
-            raise InvalidArgument(name, Shown("NaN or infinity"), "finite transcripts")
+        if not np.isfinite(sample).all() or np.abs(sample).max(initial=0.0) > _LARGEST:
+            given = Shown("NaN, infinity or numbers beyond 1e150")
+            raise InvalidArgument(name, given, "finite transcripts whose squares are numbers")
 
 
 def _score(candidate: _Candidate, transcripts: Array, labels: Labels, seed: int) -> LearnedScore:

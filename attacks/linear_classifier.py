@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 
@@ -18,12 +19,16 @@ Array = NDArray[np.float64]
 _FEW_ENTRIES = 200
 # Up to where the variance of squares is a number.
 _LARGE = 1e70
+# Interquartile ranges beyond the quartiles that an entry counts: a rare huge one hides all others.
+_BEYOND = 100.0
 
 
 @dataclass(frozen=True)
 class LinearScore:
-    """A fitted score: standardise, then project."""
+    """A fitted score: standardise what is not far out, then project."""
 
+    low: Array
+    high: Array
     centre: Array
     spread: Array
     coefficients: Array
@@ -32,7 +37,8 @@ class LinearScore:
 
     def __call__(self, transcripts: Array) -> Array:
         """Return the projections, shape ``(R,)``; higher means rather from the dataset."""
-        entries = _entries(transcripts / self.unit, self.squares)
+        flat = _flat(transcripts, self.unit)
+        entries = _entries(np.clip(flat, self.low, self.high), self.squares)
         score: Array = ((entries - self.centre) / self.spread) @ self.coefficients
         return score
 
@@ -44,21 +50,42 @@ def fit(
     on_neighbour: Array,
     rng: Generator,
 ) -> LinearScore:
-    """Fit on transcripts of both datasets, shape ``(R, ...)`` each; uses outputs alone."""
+    """Fit on transcripts of both datasets, shape ``(R, ...)`` each; uses outputs alone.
+
+    Raises
+    ------
+    InvalidArgument
+        A transcript holds NaN or infinity, or there is none.
+    """
     from sklearn.linear_model import LogisticRegression
 
+    for name, sample in (("on_dataset", on_dataset), ("on_neighbour", on_neighbour)):
+        if not len(sample) or not np.isfinite(sample).all():
+            raise InvalidArgument(name, Shown("none, NaN or infinity"), "finite transcripts")
     squares = int(np.prod(on_dataset.shape[1:])) <= _FEW_ENTRIES
     transcripts = np.concatenate([on_dataset, on_neighbour])
     unit = max(1.0, float(np.abs(transcripts).max()) / _LARGE)
-    entries = _entries(transcripts / unit, squares)
+    flat = _flat(transcripts, unit)
+    low, high = _range(flat)
+    entries = _entries(np.clip(flat, low, high), squares)
     labels = np.repeat([1, 0], [len(on_dataset), len(on_neighbour)])
     centre, spread = entries.mean(axis=0), entries.std(axis=0)
     spread[spread == 0] = 1.0
     model = LogisticRegression(C=0.1, max_iter=1000)
     model.fit((entries - centre) / spread, labels)
-    return LinearScore(centre, spread, np.asarray(model.coef_[0]), squares, unit)
+    return LinearScore(low, high, centre, spread, np.asarray(model.coef_[0]), squares, unit)
 
 
-def _entries(transcripts: Array, squares: bool) -> Array:
-    flat = transcripts.reshape(len(transcripts), -1)
+def _flat(transcripts: Array, unit: float) -> Array:
+    return transcripts.reshape(len(transcripts), -1) / unit
+
+
+def _range(flat: Array) -> tuple[Array, Array]:
+    """Return from where to where each entry counts."""
+    quarter, most = np.quantile(flat, [0.25, 0.75], axis=0)
+    reach = np.where(most > quarter, _BEYOND * (most - quarter), _LARGE)
+    return np.maximum(quarter - reach, -_LARGE), np.minimum(most + reach, _LARGE)
+
+
+def _entries(flat: Array, squares: bool) -> Array:
     return np.hstack([flat, flat * flat]) if squares else flat

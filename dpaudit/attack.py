@@ -53,6 +53,8 @@ class Attack:
     unasked
         Whether an audit that names no attack tries it: what is slow, or made for few mechanisms, is
         run when it is named.
+    for_few_values
+        Whether it is tried unasked all the same where outputs take few values.
     fit
         ``"module:function"`` of a `Fit`.
     """
@@ -63,6 +65,7 @@ class Attack:
     needs_law: bool
     fit: str
     unasked: bool = True
+    for_few_values: bool = False
 
     def load(self) -> Fit:
         """Import and return the code that fits the attack."""

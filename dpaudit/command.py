@@ -54,7 +54,10 @@ def run(targets: list[str], overrides: dict[str, Any], workers: int | None, outp
     for audit in audits:
         try:
             found.append(_watched(audit, workers, output))
-        except (DpauditError, KeyboardInterrupt) as error:
+        except DpauditError as error:
+            failure = error if len(audits) == 1 else _named(error, audits[len(found) :])
+            break
+        except KeyboardInterrupt as error:
             failure = error
             break
         if found[-1].interrupted:
@@ -72,6 +75,8 @@ def run(targets: list[str], overrides: dict[str, Any], workers: int | None, outp
 def run_all(overrides: dict[str, Any], workers: int | None, output: Output) -> int:
     """Audit every installed claim, write a report each and an index; return the exit status.
 
+    An interrupt ends it early; what was found by then is written all the same.
+
     Raises
     ------
     DpauditError
@@ -82,11 +87,20 @@ def run_all(overrides: dict[str, Any], workers: int | None, output: Output) -> i
     publish.refuse_other_settings(overrides)
     workers, directory = _workers(workers), output.directory or PUBLISHED
     prepare_directory(directory)
+    found, failure = list[publish.Published](), None
     with progress_bar("every claim", shown=not output.quiet) as progress:
-        found = publish.audit_all(overrides, workers, progress)
+        try:
+            for one in publish.audit_all(overrides, workers, progress):
+                found.append(one)  # an interrupt keeps those before it
+        except KeyboardInterrupt as interrupt:
+            failure = interrupt
+    if failure is not None and not found:
+        raise failure
     page = publish.write_all(found, directory, workers)
     results = [one.outcome.result for one in found if isinstance(one.outcome, Audited)]
     _show_all(results, page, output)
+    if failure is not None:
+        raise failure
     if failed := publish.failures(found):
         raise DpauditError("; ".join(failed))
     return _status(results)
@@ -142,6 +156,13 @@ def _sharing(audits: list[tuple[Prepared, bool]]) -> list[Prepared]:
         replace(audit, settings=settings)
         for (audit, _), settings in zip(audits, shared(spenders), strict=True)
     ]
+
+
+def _named(error: DpauditError, left: list[Prepared]) -> DpauditError:
+    """Return the error of the first of these audits with its name and those that did not run."""
+    failed, *missing = [one.claim.name for one in left]
+    after = f"; not run: {', '.join(missing)}" if missing else ""
+    return DpauditError(f"{failed}: {error}{after}")
 
 
 def _watched(audit: Prepared, workers: int, output: Output) -> Audited:

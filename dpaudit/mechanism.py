@@ -19,6 +19,7 @@ from dpaudit.errors import DpauditError, MechanismError, shorten
 from dpaudit.neighbours import Pair
 
 Array = NDArray[np.float64]
+DIGITS = 50
 DatasetT = TypeVar("DatasetT")
 DatasetT_contra = TypeVar("DatasetT_contra", contravariant=True)
 
@@ -83,6 +84,23 @@ class HasLaw(Protocol[DatasetT]):
         """Return the probability-integral transform of the noise, shape ``(R, k)``.
 
         On transcripts drawn from ``dataset`` the entries are independent and uniform on (0, 1).
+        Where there are as many as a transcript has numbers they should stand in its order: then
+        every step, node and coordinate is also tested by itself.
+        """
+        ...
+
+
+@runtime_checkable
+class HasLossInDigits(HasLaw[DatasetT], Protocol[DatasetT]):
+    """A mechanism that can compute a loss once more, in any precision, with code for that alone."""
+
+    def loss_in_digits(self, transcript: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
+        """Return ``log p / q`` of one transcript as an mpmath number.
+
+        Raises
+        ------
+        InvalidArgument
+            There is no such code for these parameters.
         """
         ...
 
@@ -119,9 +137,10 @@ def checked_sample(
     try:
         with redirect_stdout(sys.stderr):  # standard output is for results
             returned = np.asarray(mechanism.sample(dataset, trials, rng))
-        if np.iscomplexobj(returned):
-            raise TypeError("complex numbers")
-        transcripts = np.asarray(returned, dtype=np.float64)
+        if returned.dtype.kind in "cmM":
+            raise TypeError({"c": "complex numbers"}.get(returned.dtype.kind, "dates or times"))
+        # A copy: the mechanism may fill the same array again.
+        transcripts = np.array(returned, dtype=np.float64)
     except DpauditError:
         raise
     except (Exception, SystemExit) as error:  # the mechanism is other people's code

@@ -58,8 +58,10 @@ def published_settings(
         yield variant, Settings(**{**changes, **overrides})
 
 
-def audit_all(overrides: Mapping[str, Any], workers: int, progress: Progress) -> list[Published]:
-    """Run the published audits of every installed claim, in the claims' order.
+def audit_all(
+    overrides: Mapping[str, Any], workers: int, progress: Progress
+) -> Iterator[Published]:
+    """Run the published audits of every installed claim; yield them in the claims' order.
 
     Parameters
     ----------
@@ -78,13 +80,11 @@ def audit_all(overrides: Mapping[str, Any], workers: int, progress: Progress) ->
         ]
     )
     progress.start("auditing", len(asked))
-    found = []
     for published in Parallel(n_jobs=workers, return_as="generator")(
         delayed(_audited)(*one) for one in asked
     ):
         progress.advance(1)
-        found.append(published)
-    return found
+        yield published
 
 
 def sharing(asked: list[Asked]) -> list[Asked]:

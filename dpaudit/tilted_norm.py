@@ -104,32 +104,37 @@ def draw_tilted(shifts: Array, tilt: float, rng: Generator) -> Array:
 def _tilted(units: Array, sizes: Array, tilt: float, rng: Generator) -> Array:
     d = units.shape[1]
     kept = _kept_share(d, sizes, tilt)
-    xi, side = np.empty(len(sizes)), np.empty_like(units)
+    excess, side = np.empty(len(sizes)), np.empty_like(units)
     second = np.zeros(len(sizes), dtype=np.bool_)
     left = np.arange(len(sizes))
     while len(left):
         noise = norm_noise.draw((len(left), d), np.ones(()), rng)
-        sums, label = _labelled(noise, units[left], sizes[left], rng)
+        beyond, label = _labelled(noise, units[left], sizes[left], rng)
         keep = ~label | (rng.random(len(left)) < kept[left])
         done = left[keep]
-        xi[done], second[done] = sums[keep], label[keep]
+        excess[done], second[done] = beyond[keep], label[keep]
         side[done] = _aside(noise[keep], units[done])
         left = left[~keep]
-    eta = _cosines(np.where(second, d + 2.0, d), (0.5 + tilt) * sizes, rng)
-    along = sizes / 2 * (xi * eta - 1)
-    across = sizes / 2 * np.sqrt(np.maximum((xi - 1) * (xi + 1) * (1 - eta) * (1 + eta), 0.0))
+    short = _short_of_one(np.where(second, d + 2.0, d), (0.5 + tilt) * sizes, rng)
+    along = sizes / 2 * (excess - (1 + excess) * short)
+    across = sizes / 2 * np.sqrt(excess * (2 + excess) * short * (2 - short))
     return np.asarray(along[:, None] * units + across[:, None] * side)
 
 
 def _labelled(
     noise: Array, units: Array, sizes: Array, rng: Generator
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Return xi of draws without a tilt, and whether each has the label B."""
+    """Return ``xi - 1`` of draws without a tilt, and whether each has the label B.
+
+    No difference of nearly equal numbers is taken, however large the shift.
+    """
     near = np.linalg.norm(noise, axis=1)
     far = np.linalg.norm(noise + sizes[:, None] * units, axis=1)
-    xi = np.maximum((near + far) / sizes, 1.0)
-    eta = norm_noise.norm_gain(noise, sizes[:, None] * units) / sizes
-    return xi, rng.random(len(xi)) * (xi - eta) * (xi + eta) >= (xi - 1) * (xi + 1)
+    along = np.sum(noise * units, axis=1)
+    beyond = near + (near * near + 2 * sizes * along) / (far + sizes)
+    excess = np.maximum(beyond / sizes, 0.0)
+    chance = excess * (2 + excess)  # xi^2 - 1; and xi - eta, xi + eta are norms over s/2
+    return excess, rng.random(len(near)) * 4 * (near / sizes) * (far / sizes) >= chance
 
 
 def _aside(noise: Array, units: Array) -> Array:
@@ -143,20 +148,22 @@ def _kept_share(dimension: int, sizes: Array, tilt: float) -> Array:
     return _share(dimension, (1 + 2 * tilt) * z) / _share(dimension, z)
 
 
-def _cosines(dimensions: Array, concentrations: Array, rng: Generator) -> Array:
-    """Return draws of density ``exp(y c) (1 - c^2)^((m-3)/2)`` on [-1, 1] (Wood 1994)."""
+def _short_of_one(dimensions: Array, concentrations: Array, rng: Generator) -> Array:
+    """Return ``1 - c`` for c of density ``exp(y c) (1 - c^2)^((m-3)/2)`` on [-1, 1] (Wood 1994).
+
+    Large concentrations leave c next to 1: what it falls short by is drawn, and nowhere rounded.
+    """
     spare = dimensions - 1
     b = spare / (2 * concentrations + np.hypot(2 * concentrations, spare))
-    centre = (1 - b) / (1 + b)
-    log_top = concentrations * centre + spare * np.log((1 - centre) * (1 + centre))
     out, left = np.empty(len(spare)), np.arange(len(spare))
     while len(left):
-        m, c = spare[left], concentrations[left]
+        m, c, narrow = spare[left], concentrations[left], b[left]
         beta = rng.beta(m / 2, m / 2)
-        cosine = (1 - (1 + b[left]) * beta) / (1 - (1 - b[left]) * beta)
-        height = c * cosine + m * np.log1p(-centre[left] * cosine) - log_top[left]
+        scale = 1 - (1 - narrow) * beta
+        short = 2 * narrow * beta / scale
+        height = c * (2 * narrow / (1 + narrow) - short) + m * np.log((1 + narrow) / (2 * scale))
         keep = height >= np.log(rng.random(len(left)))
-        out[left[keep]] = cosine[keep]
+        out[left[keep]] = short[keep]
         left = left[~keep]
     return out
 
@@ -192,10 +199,11 @@ def _log_0f1(b: float, y: Array) -> Array:
 
 
 def _far_bessel(order: float, y: Array) -> Array:
-    """Return ``exp(-y) I_order(y)`` by the first terms of its expansion: the library ends."""
-    first = (4 * order * order - 1) / (8 * y)
-    second = first * (4 * order * order - 9) / (16 * y)
-    return np.asarray((1 - first + second) / np.sqrt(2 * np.pi * y))
+    """Return ``exp(-y) I_order(y)`` by Debye's expansion: the library ends; any order."""
+    radius = np.hypot(order, y)
+    exponent = order**2 / (radius + y) - order * np.arcsinh(order / y)
+    correction = 1 + (3 - 5 * (order / radius) ** 2) / (24 * radius)
+    return np.asarray(np.exp(exponent) * correction / np.sqrt(2 * np.pi * radius))
 
 
 def _log_series(b: float, y: Array) -> Array:

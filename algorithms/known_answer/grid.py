@@ -29,7 +29,9 @@ class OnGrid:
 
     Rounding is post-processing: no epsilon grows. "Below 0" is the same event before and after,
     and any other threshold moves by less than the grid's step: what the best event shows is the
-    same, for Gaussian noise up to a millionth.
+    same, for Gaussian noise up to a millionth. Where it is infinite at a point, as with the wrong
+    radius of `algorithms.known_answer.norm`, it is so in real numbers only: in d dimensions a cell
+    of the grid around that point shows an epsilon of some ``(d - 1) 20 log 2``.
 
     Parameters
     ----------

@@ -5,8 +5,9 @@ reports, at 90% confidence and from 2 * 10^8 final samples, the epsilon of the b
 over several pairs of inputs. The parameters are those of `known_answers` at 0.1, but for these: the
 truncated geometric mechanism is GeoSample with k = 3, ``epsilon = log(1 + 1/8)``; the second sparse
 vector stops at the first answer above, as DP-Sniper ran it, so that its law is that of the first;
-and the first report-noisy-max and all but two sparse vectors have pairs on which the best event
-shows nearly all of the true epsilon and is still frequent enough to be counted.
+the third has ten answers, as there; and the first report-noisy-max and the sparse vectors, but for
+the fifth, have pairs on which much is shown by events that are frequent enough to be counted. The
+fourth has eight answers here and ten there; its epsilon does not depend on them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import replace
 
 from algorithms.known_answer.answer import KnownAnswer, KnownMechanism
 from algorithms.known_answer.discrete import TruncatedGeometric
+from algorithms.known_answer.grid import OnGrid
 from algorithms.known_answer.noisy_max import ReportNoisyMax
 from algorithms.known_answer.registry import KNOWN_ANSWERS, known_answers
 from algorithms.known_answer.sparse_vector import SparseVector
@@ -47,6 +49,7 @@ _OWN_PARAMETERS: dict[str, KnownMechanism] = {
     "noisy-max-1": ReportNoisyMax(variant=1, epsilon=_EPSILON, gap=5.0),
     "svt-1": SparseVector(variant=1, epsilon=_EPSILON, gap=-2.0),
     "svt-2": SparseVector(variant=2, epsilon=_EPSILON, gap=-2.0, limit=1),
+    "svt-3": OnGrid(SparseVector(variant=3, epsilon=_EPSILON, gap=0.0)),
     "svt-4": SparseVector(variant=4, epsilon=_EPSILON, answers=8, gap=0.0),
     "svt-6": SparseVector(variant=6, epsilon=_EPSILON, gap=0.0),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,8 @@ from dpaudit.neighbours import Pair
 
 Array = NDArray[np.float64]
 _ROUNDING = 1e-9
+# Rows that tell whether randomness comes from the generator, and how rarely chance may look so.
+_ROWS, _COLLISION = (3, 64, 2048), 1e-9
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class Drawer:
         return np.concatenate(list(self._map(task, trials, purpose, swapped)))
 
     def residuals(self, swapped: bool, trials: int, purpose: str) -> Array:
-        """Return the probability-integral transforms of untilted transcripts, flat."""
+        """Return the probability-integral transforms of untilted transcripts."""
         dataset = self.pair.neighbour if swapped else self.pair.dataset
         task = partial(residual_block, self.mechanism, dataset)
         return np.concatenate(list(self._map(task, trials, purpose, swapped)))
@@ -117,16 +120,28 @@ class Drawer:
 
 
 def _require_rng(mechanism: Mechanism[Any], dataset: Any, seed: int) -> None:
-    """Refuse a mechanism whose transcripts differ, but not with the generator it is given."""
-    first, second = (
-        checked_sample(mechanism, dataset, 3, np.random.default_rng(stream(seed, name)))
-        for name in ("one generator", "another generator")
-    )
-    if np.array_equal(first, second) and not np.array_equal(first[0], first[1]):
-        raise MechanismError(
-            f"mechanism {type(mechanism).__name__}: the same transcripts came from two different "
-            "generators, expected all randomness to come from the rng argument"
+    """Refuse a mechanism whose transcripts differ, but not with the generator it is given.
+
+    Outputs that take few values may be the same by chance: then more are drawn.
+    """
+    for rows in _ROWS:
+        first, second = (
+            checked_sample(mechanism, dataset, rows, np.random.default_rng(stream(seed, name)))
+            for name in ("one generator", "another generator")
         )
+        if not np.array_equal(first, second):
+            return
+        if _log_collision(first) < math.log(_COLLISION):
+            raise MechanismError(
+                f"mechanism {type(mechanism).__name__}: the same transcripts came from two "
+                "different generators, expected all randomness to come from the rng argument"
+            )
+
+
+def _log_collision(rows: Array) -> float:
+    """Return the logarithm of how probable it is that as many rows of that law are the same."""
+    _, counts = np.unique(rows.reshape(len(rows), -1), axis=0, return_counts=True)
+    return len(rows) * math.log(float(np.sum((counts / len(rows)) ** 2)))
 
 
 def tilted_block(
@@ -149,10 +164,23 @@ def loss_block(mechanism: HasLaw[Any], pair: Pair[Any], swapped: bool, block: Bl
 
 
 def residual_block(mechanism: HasLaw[Any], dataset: Any, block: Block) -> Array:
-    """Return the flat residuals of a block of untilted trials."""
+    """Return the residuals of a block of untilted trials, in the transcripts' places if known."""
     transcripts = checked_sample(mechanism, dataset, block.trials, block.generator())
     residuals = np.asarray(mechanism.uniform_residuals(transcripts, dataset), dtype=np.float64)
-    return residuals.ravel()
+    if not residuals.size or residuals.size % block.trials:
+        raise MechanismError(
+            f"mechanism {type(mechanism).__name__}: uniform_residuals returned shape "
+            f"{residuals.shape}, expected as many numbers for each of {block.trials} trials"
+        )
+    if residuals.size == transcripts.size:
+        return residuals.reshape(transcripts.shape)
+    return residuals.reshape(block.trials, -1, _whole_rows(residuals, transcripts))
+
+
+def _whole_rows(residuals: Array, transcripts: Array) -> int:
+    """Return the length of the transcripts' last axis if residuals are rows of it, else of all."""
+    each, last = residuals.size // len(transcripts), transcripts.shape[-1]
+    return last if transcripts.ndim > 1 and each % last == 0 else each
 
 
 def consistency_block(

@@ -15,17 +15,17 @@ from dpaudit.audit.draws import Drawer
 from dpaudit.audit.evidence import Evidence
 from dpaudit.audit.law_checks import plain_losses, residual_trials, side_checks
 from dpaudit.case import PrivacyCase
+from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import error_rates
 from dpaudit.estimation.maximum_loss import Peak, climb
 from dpaudit.estimation.self_check import SelfCheck, likelihood_ratio_checks
 from dpaudit.execution import one_thread, stream
 from dpaudit.gaussian_steps import GaussianSteps
-from dpaudit.mechanism import Tiltable
+from dpaudit.mechanism import DIGITS, HasLossInDigits, Tiltable
 from dpaudit.neighbours import Pair
 
 Array = NDArray[np.float64]
 
-DIGITS = 50
 # Tilts that are tried, one after the other: each four times the last.
 _RUNGS = 16
 _FACTOR = 4.0
@@ -33,15 +33,6 @@ _MISMATCH = 1e-7
 # Outputs that climb: those with the largest losses.
 _CLIMBERS = 24
 _GRID = 41
-
-
-@runtime_checkable
-class HasLossInDigits(Protocol):
-    """A mechanism that can compute a loss once more, in any precision, with code for that alone."""
-
-    def loss_in_digits(self, transcript: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
-        """Return ``log p / q`` of one transcript as an mpmath number."""
-        ...
 
 
 @runtime_checkable
@@ -125,7 +116,10 @@ def certified_loss(
         return loss, (), ()
     if not isinstance(mechanism, HasLossInDigits):
         return claimed, (), (_NO_DIGITS,)
-    digits = float(mechanism.loss_in_digits(winner.peak.output, winner.pair))
+    try:
+        digits = float(mechanism.loss_in_digits(winner.peak.output, winner.pair))
+    except InvalidArgument:  # no such code for this loss function
+        return claimed, (), (_NO_DIGITS,)
     gap = abs(digits - loss) / (1 + abs(loss))
     check = SelfCheck(
         name="largest loss",
@@ -157,6 +151,9 @@ def largest_over_outputs(
     best = int(np.argmax([losses.max() for _, losses in found]))
     (starts, losses), (pair, side) = found[best], pairs[best]
     drawn = sum(len(each) for _, each in found)
+    if _unbounded(mechanism) and losses.max() > claimed:  # an ascent would end where rounding does
+        top = int(np.argmax(losses))
+        return Winner(Peak(float(losses[top]), starts[top], drawn), pair, side)
     first = starts[np.argsort(-losses, kind="stable")[:_CLIMBERS]]
     budget = max(len(first), trials - drawn)
     peak = climb(

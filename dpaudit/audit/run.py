@@ -18,13 +18,12 @@ from dpaudit.audit.assemble import privacy_result
 from dpaudit.audit.assemble_search import search_result
 from dpaudit.audit.draws import Drawer
 from dpaudit.audit.evidence import Evidence
-from dpaudit.audit.pure import HasLossInDigits
 from dpaudit.audit.rerun import rerun_command, statistical_certificate
 from dpaudit.case import Case, PrivacyCase, SearchCase
 from dpaudit.claims import Claim
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import Executor, one_thread, stream
-from dpaudit.mechanism import Tiltable
+from dpaudit.mechanism import HasLossInDigits, Tiltable
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import Result
 from dpaudit.settings import Settings
@@ -194,6 +193,8 @@ def _run_privacy(
             counts=evidence.counts | ranked,
             notes=(worst_pair.words(chosen.search), *evidence.notes),
         )
+    if evidence.interrupted:
+        rerun = f"{rerun} --trials {evidence.trials}"
     result = privacy_result(claim, case, evidence, settings, rerun, chosen.search)
     certificate = None
     if result.verdict == "refuted" and case.certify is not None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.errors import MechanismError
+from dpaudit.estimation.rounding import grain, rounded
 from dpaudit.estimation.sequential_game import Game, Target, boundaries
 
 Array = NDArray[np.float64]
@@ -21,7 +22,6 @@ FitAll = Callable[[Array, Array], Sequence[Score]]
 
 _ROOM = 64 * 2**20  # bytes of transcripts that are kept to learn from
 _REFIT = 3  # attacks learn again when so many times as many transcripts have been seen
-_GRAIN = 1e-9
 
 
 class Bettor:
@@ -61,7 +61,7 @@ class Bettor:
         self._path: list[tuple[int, float]] = []
         self._point: tuple[int, float] | None = None
         self._fit, self._scores, self._fitted_at = fit, list[Score](), 0
-        self._grains: Array = np.zeros(0)
+        self._steps: list[float] = []
         self._boundaries = boundaries()
         self._due = next(self._boundaries)
         self._kept: list[tuple[Array, Array]] = []
@@ -175,19 +175,17 @@ class Bettor:
         on_p, on_q = (np.concatenate(side) for side in zip(*self._kept, strict=True))
         first = self._fitted_at or self.pairs // 2
         self._scores = list(self._fit(on_p[:first], on_q[:first]))
-        self._grains = np.zeros(len(self._scores))
-        raw = self._scored(on_p[first:]), self._scored(on_q[first:])
-        self._grains = np.array([_grain(np.concatenate(one)) for one in zip(*raw, strict=True)])
+        raw = [[_checked(score, side[first:]) for score in self._scores] for side in (on_p, on_q)]
+        self._steps = [grain(np.concatenate(one)) for one in zip(*raw, strict=True)]
         self._fitted_at = self.pairs
-        rounded = tuple(
-            np.stack([_rounded(s, g) for s, g in zip(r, self._grains, strict=True)]) for r in raw
-        )
-        return rounded[0], rounded[1]
+        return self._rounded(raw[0]), self._rounded(raw[1])
 
     def _scored(self, transcripts: Array) -> Array:
         """Return the scores of every attack, shape ``(J, n)``."""
-        pairs = zip(self._scores, self._grains, strict=True)
-        return np.stack([_rounded(_checked(s, transcripts), grain) for s, grain in pairs])
+        return self._rounded([_checked(score, transcripts) for score in self._scores])
+
+    def _rounded(self, scores: Sequence[Array]) -> Array:
+        return np.stack([rounded(one, step) for one, step in zip(scores, self._steps, strict=True)])
 
 
 def _checked(score: Score, transcripts: Array) -> Array:
@@ -199,13 +197,3 @@ def _checked(score: Score, transcripts: Array) -> Array:
             "one a transcript"
         )
     return np.asarray(values)
-
-
-def _grain(scores: Array) -> float:
-    """Return the step scores are rounded to, so that equal ones are not told apart by last bits."""
-    finite = np.abs(scores[np.isfinite(scores)])
-    return _GRAIN * max(1e-290, float(finite.max(initial=0.0)))
-
-
-def _rounded(scores: Array, grain: float) -> Array:
-    return scores if grain == 0 else np.round(scores / grain) * grain

@@ -11,7 +11,7 @@ from numpy.random import default_rng
 from numpy.typing import NDArray
 
 from dpaudit.attack import Attack
-from dpaudit.audit.black_box import applicable
+from dpaudit.audit.choosing import applicable
 from dpaudit.audit.draws import Drawer
 from dpaudit.audit.evidence import Evidence, WealthPath
 from dpaudit.audit.sequential import Bettor, Score
@@ -57,7 +57,7 @@ def until_refuted(
     claimed = case.claimed.epsilon(case.at_delta)
     if not math.isfinite(claimed):
         raise InvalidArgument("claimed epsilon", claimed, "a finite number to bet against")
-    attacks = applicable(case, attack)
+    attacks = applicable(case, drawer, attack)
     bettor = Bettor(Target(claimed, case.at_delta, alpha), _Fit(case, drawer.seed, attacks))
     interrupted = not _drawn(bettor, drawer, most)
     evidence = evidence_of(bettor, [one.name for one in attacks], most)

@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 
 from dpaudit.audit.draws import Drawer
 from dpaudit.audit.evidence import Band, Evidence
-from dpaudit.audit.law_checks import CONSISTENCY, plain_losses, residual_trials, side_checks
+from dpaudit.audit.law_checks import (
+    CONSISTENCY,
+    digits_checks,
+    plain_losses,
+    residual_trials,
+    side_checks,
+)
 from dpaudit.audit.pure import largest_loss
 from dpaudit.case import PrivacyCase
 from dpaudit.estimation.event import error_rates
@@ -29,6 +35,9 @@ Array = NDArray[np.float64]
 # Shares of the error probability.
 _LOWER, _UPPER, _BAND = 0.4, 0.4, 0.2
 _GRID = 41
+# Pilots with ever larger tilts, where too few losses are beyond what the first two estimate.
+_FURTHER = ("third pilot", "fourth pilot", "fifth pilot", "sixth pilot")
+_ENOUGH = 10
 
 
 def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evidence:
@@ -58,13 +67,12 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
     enough = residual_trials(drawer, trials)
     lower = lower_end(directions, log_delta, _LOWER * alpha)
     upper = upper_end(directions, log_delta, _UPPER * alpha)
-    estimate = max(d.losses.estimate(log_delta) for d in directions)
     epsilons = _epsilons(case, directions, log_delta)
     return Evidence(
         lower=lower,
         upper=None if upper is None else max(upper, lower),
         upper_note=None if upper is not None else _why_no_upper_end(directions),
-        estimate=estimate,
+        estimate=_estimate(directions, log_delta),
         estimator="exact privacy loss, tilted sampling, betting",
         trials=trials,
         budget={
@@ -74,7 +82,7 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
         },
         counts={
             "certifying, per dataset": trials,
-            "pilots, at most, per dataset": 2 * pilot,
+            "pilots, at most, per dataset": (2 + len(_FURTHER)) * pilot,
             "checking the law, per dataset": pilot + enough + CONSISTENCY + _mild_trials(trials),
         },
         self_checks=_self_checks(drawer, plain, directions, enough),
@@ -89,7 +97,7 @@ def _self_checks(
     drawer: Drawer, plain: tuple[Array, ...], directions: list[Direction], enough: int
 ) -> tuple[SelfCheck, ...]:
     """Return the checks of the losses, the noise, the weights and both ways to sum a loss."""
-    checks = likelihood_ratio_checks(*plain)
+    checks = [*likelihood_ratio_checks(*plain), *digits_checks(drawer)]
     count = _mild_trials(len(directions[0].losses.privacy_loss))
     for name, swapped in (("dataset", False), ("neighbour", True)):
         direction = directions[swapped]
@@ -133,12 +141,35 @@ def _direction(
     # A Gaussian loss N(s/2, s) has second moment s + s^2/4: solve for s.
     square = 2 * (math.sqrt(1 + float(np.mean(losses**2))) - 1)
     tilt = best_tilt(math.sqrt(square), log_delta)
-    first = drawer.tilted(swapped, tilt, pilot, "pilot")
-    refined = _refined_tilt(first, log_delta)
+    pilots = [drawer.tilted(swapped, tilt, pilot, "pilot")]
+    refined = _refined_tilt(pilots[0], log_delta)
     if abs(refined - tilt) > 0.05 * tilt:
-        tilt = refined
-        first = drawer.tilted(swapped, tilt, pilot, "second pilot")
-    return Direction(drawer.tilted(swapped, tilt, trials, "certifying"), first)
+        pilots.append(drawer.tilted(swapped, refined, pilot, "second pilot"))
+    for name in _FURTHER:
+        if _seen(pilots[-1], log_delta):
+            break
+        pilots.append(drawer.tilted(swapped, 2 * pilots[-1].tilt, pilot, name))
+    if not _seen(pilots[-1], log_delta) or pilots[-1].tilt > refined:
+        pilots.sort(key=lambda one: _shown(one, log_delta))
+    best = pilots[-1]
+    return Direction(drawer.tilted(swapped, best.tilt, trials, "certifying"), best)
+
+
+def _shown(pilot: TiltedLosses, log_delta: float) -> float:
+    """Return what a pilot would certify: a guide to its tilt and nothing else, as it is its own."""
+    return lower_end([Direction(pilot, pilot)], log_delta, 0.1)
+
+
+def _seen(losses: TiltedLosses, log_delta: float) -> bool:
+    """Return whether the point estimate is more than the few largest losses that were drawn."""
+    estimate = losses.estimate(log_delta)
+    return estimate == 0 or int((losses.privacy_loss > estimate).sum()) >= _ENOUGH
+
+
+def _estimate(directions: list[Direction], log_delta: float) -> float | None:
+    """Return the larger point estimate of both directions; None if too few losses are beyond it."""
+    losses = max((d.losses for d in directions), key=lambda one: one.estimate(log_delta))
+    return losses.estimate(log_delta) if _seen(losses, log_delta) else None
 
 
 def _refined_tilt(pilot: TiltedLosses, log_delta: float) -> float:

@@ -16,7 +16,7 @@ from numpy.random import default_rng
 from numpy.typing import NDArray
 
 from dpaudit.accounting import gaussian
-from dpaudit.audit.black_box import applicable
+from dpaudit.audit.choosing import applicable
 from dpaudit.audit.draws import Drawer
 from dpaudit.case import PrivacyCase
 from dpaudit.errors import InvalidArgument
@@ -132,7 +132,7 @@ def _from_events(
     rng = default_rng(stream(drawer.seed, purpose, "attack"))
     fitted = [
         attack.load()(case.mechanism, case.pair, on_p[:half], on_q[:half], rng)
-        for attack in applicable(case, settings.attack)
+        for attack in applicable(case, drawer, settings.attack, f"{purpose}: ")
     ]
     scores = [np.stack([score(on[half:]) for score in fitted]) for on in (on_p, on_q)]
     epsilons = Target(case.claimed.epsilon(case.at_delta), case.at_delta, 0.5).epsilons

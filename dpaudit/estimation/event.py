@@ -88,16 +88,27 @@ def choose_event(scores_p: Array, scores_q: Array, delta: float) -> Event:
 
 def _best_threshold(favoured: Array, other: Array, delta: float) -> tuple[float, float]:
     """Return the threshold whose event ``score >= threshold`` promises most, and how much."""
-    candidates = np.unique(np.concatenate([favoured, other]))
-    candidates = candidates[_kept(len(candidates))]
+    pooled = np.unique(np.concatenate([favoured, other]))
+    kept = _kept(len(pooled))
+    candidates = pooled[kept]
     rates = _share_above(favoured, candidates), _share_above(other, candidates)
     sizes = len(favoured), len(other)
     promised = likelihood_bound(*rates, *sizes, delta, exponent(_SELECTION))
     if not promised.any():  # nothing stands out: take what differs most
         best = int(np.argmax(distance(*rates, *sizes, 0.0, delta)))
-        return float(candidates[best]), 0.0
+        return _between(pooled, int(kept[best])), 0.0
     best = int(np.argmax(promised))
-    return float(candidates[best]), float(promised[best])
+    return _between(pooled, int(kept[best])), float(promised[best])
+
+
+def _between(ordered: Array, at: int) -> float:
+    """Return the middle between a score and the next one below, if there is any.
+
+    No score that was seen is there; of fresh ones, those a little below belong to the event.
+    """
+    here, below = float(ordered[at]), float(ordered[max(at - 1, 0)])
+    middle = here / 2 + below / 2
+    return middle if math.isfinite(middle) and below < middle else here
 
 
 def _kept(size: int) -> NDArray[np.int64]:

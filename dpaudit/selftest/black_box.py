@@ -64,11 +64,13 @@ class Budget:
 class Found:
     """What outputs alone certified about a known answer, and what that took.
 
-    ``lower`` is at most the pair's true epsilon with the probability that was asked for; ``hits``
-    and ``other_hits`` are of the event, on the side it favours and on the other one.
+    ``lower`` is at most the pair's true epsilon with the probability that was asked for, and
+    ``nearly_certain``, from the same counts, but for the smaller one; ``hits`` and ``other_hits``
+    are of the event, on the side it favours and on the other one.
     """
 
     lower: float
+    nearly_certain: float
     attack: str
     hits: int
     other_hits: int
@@ -90,7 +92,11 @@ class _Rule:
 
 
 def audit(
-    answer: KnownAnswer, learners: Sequence[Learner], budget: Budget, alpha: float, seed: int
+    answer: KnownAnswer,
+    learners: Sequence[Learner],
+    budget: Budget,
+    alphas: tuple[float, float],
+    seed: int,
 ) -> Found:
     """Return what the most promising of the attacks certifies from outputs alone.
 
@@ -102,8 +108,8 @@ def audit(
         Attacks; one that refuses the transcripts is left out.
     budget
         How much is drawn.
-    alpha
-        Error probability of the bound.
+    alphas
+        Error probabilities of the bound, and of the one that errs by no bad luck.
     seed
         The only source of randomness.
 
@@ -121,9 +127,13 @@ def audit(
     size = _planned(rates, answer.delta, budget.least, most)
     counts = draws.below([(score, np.array([rule.threshold]))], size, "certifying")[0]
     hits, other = rule.hits(counts, size)
-    lower = joint_lower_bound(hits, other, size, size, delta=answer.delta, alpha=alpha)
+    lower, nearly_certain = (
+        joint_lower_bound(hits, other, size, size, delta=answer.delta, alpha=alpha)
+        for alpha in alphas
+    )
     return Found(
         lower=lower,
+        nearly_certain=nearly_certain,
         attack=name,
         hits=hits,
         other_hits=other,

@@ -16,12 +16,14 @@ from dpaudit.execution import available_cores
 from dpaudit.report.document import prepare_directory
 from dpaudit.selftest.run import FULL, QUICK, SelfTest, run
 from dpaudit.selftest.write import (
-    ANSWER_COLUMNS,
     ESTIMATOR_COLUMNS,
+    PUBLISHED,
     Rows,
+    answer_columns,
     answer_rows,
     document,
     estimator_rows,
+    sentences,
     write,
 )
 from dpaudit.tables import console
@@ -60,14 +62,18 @@ def _show(result: SelfTest) -> None:
     """Show what decides; the rest is in the files, which a terminal has no room for."""
     shown = console()
     estimators = ("estimator", "law", "audits", "nominal", "observed", "verdict")
-    known = ("mechanism", "claimed", "true", "certified", "DP-Sniper", "verdict")
+    columns = answer_columns(result)
+    most = ("mechanism", "claimed", "true", "best event", "certified", PUBLISHED, "verdict")
+    known = tuple(name for name in most if name in columns)
     tables = (
         ("Estimators: how often they err", ESTIMATOR_COLUMNS, estimators, estimator_rows(result)),
-        ("Known answers, from outputs alone", ANSWER_COLUMNS, known, answer_rows(result)),
+        ("Known answers, from outputs alone", columns, known, answer_rows(result)),
     )
     for title, columns, kept, rows in tables:
         places = [columns.index(name) for name in kept]
         shown.print(_table(title, kept, [[row[i] for i in places] for row in rows]))
+    for sentence in sentences(result)[1:]:
+        shown.print(sentence, markup=False)
     for failure in result.failures:
         shown.print(failure, markup=False, soft_wrap=True)
     shown.print("Passed." if not result.failures else "Failed.")

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dpaudit.selftest.run import SelfTest
+    from dpaudit.selftest.run import Measured, SelfTest
 
-_OURS, _OTHERS, _WRONG = "#0072B2", "#E69F00", "#D55E00"  # Okabe and Ito
+_OURS, _OTHERS, _WRONG, _ENDLESS = "#0072B2", "#E69F00", "#D55E00", "#999999"  # Okabe and Ito
 _LARGEST = 1.3
 
 
@@ -31,24 +31,40 @@ def draw(result: SelfTest, kind: Literal["png", "svg"]) -> bytes:
 
 
 def _shares(axes: Axes, result: SelfTest) -> None:
-    """Draw certified over the best event's epsilon; over the claimed one where it is infinite."""
-    names = []
+    """Draw certified over the best event's epsilon; a hatched bar where that is infinite."""
     for place, one in enumerate(result.measured):
-        base = one.event if one.closeness is not None else one.found.lower
-        unbounded = f"{one.name} (true: ∞, certified: {one.found.lower:.2g})"
-        names.append(one.name if one.closeness is not None else unbounded)
-        colour = _WRONG if one.wrong else _OURS
-        axes.barh(place, one.found.lower / base, height=0.6, color=colour)
-        if one.published is not None:
-            mark = min(one.published / base, _LARGEST)
-            axes.plot(mark, place, "D", color=_OTHERS, markeredgecolor="black", markersize=5)
-    axes.plot([], [], "D", color=_OTHERS, markeredgecolor="black", label="DP-Sniper, published")
+        if one.closeness is None:
+            _endless(axes, place, one)
+        else:
+            axes.barh(place, one.closeness, height=0.6, color=_WRONG if one.wrong else _OURS)
+            _published(axes, place, one)
     axes.axvline(1.0, color="black", linewidth=1)
     axes.axvline(0.97, color="black", linewidth=0.7, linestyle=":", label="97%")
+    if any(one.published is not None for one in result.measured):
+        label = "DP-Sniper, another tool: published, at 90% confidence"
+        axes.plot([], [], "D", color=_OTHERS, markeredgecolor="black", label=label)
     axes.set_xlim(0, _LARGEST)
-    axes.set_xlabel("certified over the best event's exact epsilon (∞: over itself)")
-    axes.legend(loc="lower right", fontsize=8)
-    _named(axes, names, "Known answers, from outputs alone")
+    axes.set_xlabel("certified over the best event's exact epsilon")
+    axes.figure.legend(loc="outside lower left", ncols=2, fontsize=8, frameon=False)
+    _named(axes, [one.name for one in result.measured], "Known answers, from outputs alone")
+
+
+def _endless(axes: Axes, place: int, one: Measured) -> None:
+    """Draw what has no share of the truth: the certified number is written."""
+    axes.barh(
+        place, _LARGEST, height=0.6, color="white", edgecolor=_ENDLESS, hatch="////", linewidth=0.5
+    )
+    said = f"best event: ∞; certified: {one.found.lower:.3g}"
+    if one.published is not None:
+        said += f"; DP-Sniper: {one.published:.3g}"
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+    axes.text(0.03, place, said, va="center", fontsize=8, bbox=box)
+
+
+def _published(axes: Axes, place: int, one: Measured) -> None:
+    if one.published is not None:
+        mark = min(one.published / one.event, _LARGEST)
+        axes.plot(mark, place, "D", color=_OTHERS, markeredgecolor="black", markersize=5)
 
 
 def _rates(axes: Axes, result: SelfTest) -> None:

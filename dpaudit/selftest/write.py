@@ -15,7 +15,7 @@ from dpaudit.report.formatting import count, number, percent, printable
 from dpaudit.report.render import markdown_text
 from dpaudit.selftest.picture import draw
 from dpaudit.selftest.rates import CONFIDENCE
-from dpaudit.selftest.run import Measured, SelfTest, Tested
+from dpaudit.selftest.run import CERTAIN, Measured, SelfTest, Tested
 
 VERSION = "1"
 Rows = Sequence[Sequence[str]]
@@ -30,14 +30,15 @@ ESTIMATOR_COLUMNS = (
     "closeness",
     "verdict",
 )
-ANSWER_COLUMNS = (
+PUBLISHED = "DP-Sniper"
+_ANSWER_COLUMNS = (
     "mechanism",
     "claimed",
     "true",
     "best event",
     "certified",
     "share",
-    "DP-Sniper",
+    PUBLISHED,
     "transcripts",
     "attack",
     "CPU s",
@@ -100,8 +101,25 @@ def estimator_rows(result: SelfTest) -> list[tuple[str, ...]]:
     ]
 
 
+def has_published(result: SelfTest) -> bool:
+    """Return whether another tool has a number for any of the answers."""
+    return any(one.published is not None for one in result.measured)
+
+
+def answer_columns(result: SelfTest) -> tuple[str, ...]:
+    """Return what known answers are told in; another tool's column only if it has a number."""
+    kept = has_published(result)
+    return tuple(name for name in _ANSWER_COLUMNS if kept or name != PUBLISHED)
+
+
 def answer_rows(result: SelfTest) -> list[tuple[str, ...]]:
-    """Return the rows under `ANSWER_COLUMNS`, as people read them."""
+    """Return the rows under `answer_columns`, as people read them."""
+    columns = answer_columns(result)
+    rows = (dict(zip(_ANSWER_COLUMNS, row, strict=True)) for row in _all_answers(result))
+    return [tuple(row[name] for name in columns) for row in rows]
+
+
+def _all_answers(result: SelfTest) -> list[tuple[str, ...]]:
     return [
         (
             one.name,
@@ -129,9 +147,9 @@ def _verdict(one: Tested, sound: bool) -> str:
 def _judged(one: Measured) -> str:
     if one.wrong:
         return "WRONG: above the truth"
-    if one.broken:
-        return "broken, refuted" if one.refuted else "broken, not refuted"
-    return "correct, not refuted"
+    said = "broken" if one.broken else "correct"
+    said += ", refuted" if one.refuted else ", not refuted"
+    return f"{said}; a miss, of which 5% may occur" if one.missed else said
 
 
 def _epsilon(value: float) -> str:
@@ -168,9 +186,12 @@ def _measured(one: Measured) -> dict[str, Any]:
         "best_event_epsilon": _finite(one.event),
         "delta": one.delta,
         "certified_epsilon": one.found.lower,
+        "nearly_certain_epsilon": one.found.nearly_certain,
         "published_epsilon": one.published,
         "broken": one.broken,
         "refuted": one.refuted,
+        "missed": one.missed,
+        "wrong": one.wrong,
         "attack": one.found.attack,
         "hits": one.found.hits,
         "other_hits": one.found.other_hits,
@@ -183,23 +204,36 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _sentences(result: SelfTest) -> tuple[str, ...]:
+def sentences(result: SelfTest) -> tuple[str, ...]:
+    """Return what happened, how it was judged, and what the columns mean."""
     outcome = "Passed." if not result.failures else f"Failed: {'; '.join(result.failures)}."
+    misses = result.misses
+    seen = f" Here {misses.misses} of {misses.audits} are." if misses else ""
+    published = (
+        "DP-Sniper is another tool; its numbers are published ones, at 90% confidence from 2·10^8 "
+        "final samples.",
+    )
     return (
         outcome,
         "An estimator may miss the truth as often as its nominal error probability says. The "
         f"interval is Clopper and Pearson's, at {percent(CONFIDENCE)}; a row is sound if its lower "
-        "end is at most the nominal one. Rows made unsound on purpose must be caught.",
+        "end is at most the nominal one. Rows made unsound on purpose must be caught. Closeness is "
+        "the median certified epsilon over the true one.",
         "Known answers are audited from outputs alone, at 95% confidence: attacks learn on some "
-        "transcripts, the event is set on others, fresh ones certify. The share is of the best "
-        "event's exact epsilon, which no audit of the pair exceeds.",
+        "transcripts, the event is set on others, fresh ones certify. The best event is the "
+        "epsilon that the most telling set of outputs of this pair shows, exactly. The share "
+        "is the certified epsilon over it; where it is infinite there is none.",
+        "One in twenty 95% bounds may be above the best event: that is a miss, and misses are "
+        f"judged together, as an estimator's are.{seen} A bound is wrong if the same counts put it "
+        f"above the best event even at an error probability of {CERTAIN:g} for all together.",
+        *(published if has_published(result) else ()),
     )
 
 
 def _markdown(result: SelfTest) -> str:
-    parts = ["# Self-test", *_sentences(result), "![certified over true](selftest.png)"]
+    parts = ["# Self-test", *sentences(result), "![certified over true](selftest.png)"]
     parts += ["## Estimators", _markdown_table(ESTIMATOR_COLUMNS, estimator_rows(result))]
-    parts += ["## Known answers", _markdown_table(ANSWER_COLUMNS, answer_rows(result))]
+    parts += ["## Known answers", _markdown_table(answer_columns(result), answer_rows(result))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -215,13 +249,13 @@ def _html(result: SelfTest) -> str:
         "td,th{border-bottom:1px solid #ccc;padding:.3rem .6rem;text-align:left}"
         "svg{max-width:100%;height:auto}"
     )
-    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in _sentences(result))
+    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences(result))
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<title>Self-test</title><style>{style}</style></head>\n<body><h1>Self-test</h1>{said}\n"
         f"{draw(result, 'svg').decode('utf-8')}\n"
         f"<h2>Estimators</h2>{_html_table(ESTIMATOR_COLUMNS, estimator_rows(result))}\n"
-        f"<h2>Known answers</h2>{_html_table(ANSWER_COLUMNS, answer_rows(result))}\n"
+        f"<h2>Known answers</h2>{_html_table(answer_columns(result), answer_rows(result))}\n"
         "</body></html>\n"
     )
 

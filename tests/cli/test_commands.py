@@ -232,6 +232,27 @@ def test_a_file_with_several_audits_is_repeated_by_its_command(dpaudit, tmp_path
         assert json.loads(again.out)["results"] == results
 
 
+def test_one_of_several_audits_that_fails_is_named_with_those_that_did_not_run(dpaudit, tmp_path):
+    (tmp_path / "failing_sums.py").write_text(
+        "import numpy as np\n"
+        "class Good:\n"
+        "    def sample(self, dataset, trials, rng):\n"
+        "        return np.sum(dataset) + rng.laplace(scale=1.0, size=trials)\n"
+        "class Bad:\n"
+        "    def sample(self, dataset, trials, rng):\n"
+        "        return ['a'] * trials\n"
+    )
+    entry = "[[audit]]\nmechanism = 'failing_sums:{0}'\nname = '{1}'\ndataset = [0]\n"
+    entries = [("Good", "first"), ("Bad", "second"), ("Good", "third"), ("Good", "fourth")]
+    path = tmp_path / "four.toml"
+    path.write_text("".join(entry.format(*e) + "neighbour = [1]\ntrials = 200\n" for e in entries))
+    ran = dpaudit("audit", str(path))
+    assert ran.status == 2
+    assert "first" in ran.out
+    assert ran.err.startswith("error: second: ")
+    assert ran.err.rstrip().endswith("; not run: third, fourth")
+
+
 def test_an_audit_that_stops_is_repeated_by_its_command(dpaudit, tmp_path):
     import shlex
 

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from dpaudit import publish
+from dpaudit import command, publish
 from dpaudit.audit.run import Audited
 from dpaudit.case import Attained, SearchCase
 from dpaudit.claims import Claim
@@ -75,7 +75,7 @@ def cards(monkeypatch):
 
 @pytest.fixture
 def published(cards, tmp_path):
-    found = publish.audit_all({}, 1, Silent())
+    found = list(publish.audit_all({}, 1, Silent()))
     return found, publish.write_all(found, str(tmp_path / "reports"), 1).parent
 
 
@@ -135,8 +135,23 @@ def test_a_stale_certificate_is_removed(cards, tmp_path):
     stale = tmp_path / "a-holds" / "certificate.json"
     stale.parent.mkdir(parents=True)
     stale.write_text("{}")
-    publish.write_all(publish.audit_all({}, 1, Silent()), str(tmp_path), 1)
+    publish.write_all(list(publish.audit_all({}, 1, Silent())), str(tmp_path), 1)
     assert not stale.exists()
+
+
+def test_an_interrupt_keeps_the_reports_of_what_was_audited(dpaudit, cards, tmp_path, monkeypatch):
+    whole = publish.audit_all
+
+    def interrupted(*arguments):
+        yield from list(whole(*arguments))[:2]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(publish, "audit_all", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        command.run_all({}, 1, command.Output(directory=str(tmp_path), as_json=False, quiet=True))
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "a-holds", "index.html", "index.json", "index.md",
+    }  # fmt: skip
 
 
 def test_settings_that_mean_something_else_for_each_claim_are_refused():

@@ -164,7 +164,16 @@ def test_a_threshold_separates_what_can_be_separated(size):
     favoured, other = (p, q) if event.above else (q, p)
     assert event.hits(other) + size - event.hits(favoured) <= 4  # some candidates are skipped
     constant = choose_event(np.full(size, 2.0), np.full(size, 1.0), 0.0)
-    assert constant.threshold == (2.0 if constant.above else 1.0)
+    assert constant.threshold == 1.5  # a fresh score a little off still counts
+
+
+def test_fresh_scores_in_the_gap_belong_to_the_side_they_are_nearer_to():
+    rng = np.random.default_rng(3)
+    (p, fresh_p), (q, fresh_q) = rng.random((2, 500)) + 10, rng.random((2, 500))
+    event = choose_event(p, q, 0.0)
+    favoured, other = (fresh_p, fresh_q) if event.above else (fresh_q, fresh_p)
+    assert (event.hits(favoured), event.hits(other)) == (500, 0)
+    assert event_bound(fresh_p, fresh_q, event, 0.0, ALPHA).lower > math.log(1000 / 3.2)
 
 
 def test_infinite_scores_are_scores():

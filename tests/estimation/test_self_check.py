@@ -102,6 +102,33 @@ def test_noise_off_by_five_percent_is_noticed(noise):
     assert "200000 residuals" in check.evidence
 
 
+@pytest.mark.parametrize("axis", [1, 2])
+def test_noise_that_is_off_in_one_place_only_is_noticed(axis):
+    """One of a hundred coordinates, as the norm of a vector beside its angles; or one step."""
+    normal = np.random.default_rng(8).standard_normal((200, 20, 104))
+    place = [slice(None)] * 3
+    place[axis] = slice(1)
+    normal[tuple(place)] += 0.5 if axis == 2 else 0.1
+    assert not uniformity_check("dataset", ndtr(normal)).passed
+
+
+def test_many_places_raise_no_false_alarm():
+    least = []
+    for seed in range(300):
+        uniform = np.random.default_rng(seed).random((50, 8, 10))
+        check = uniformity_check("dataset", uniform)
+        assert check.passed
+        least.append(float(check.evidence.rpartition(" ")[2]))
+    assert np.mean(np.array(least) <= 0.05) < 0.1  # of 18 places together
+
+
+def test_one_number_a_trial_has_no_places():
+    assert (
+        "least of 1 places, p = 1"
+        in uniformity_check("dataset", np.linspace(0.01, 0.99, 99)).evidence
+    )
+
+
 def test_a_biased_or_discrete_noise_is_noticed():
     rng = np.random.default_rng(7)
     for outputs in (rng.normal(0.05, 1, 100_000), np.round(rng.normal(size=100_000), 1)):

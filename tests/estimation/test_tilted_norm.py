@@ -10,7 +10,7 @@ from scipy import stats
 from dpaudit.accounting.exponential_norm import ExponentialNormPair
 from dpaudit.errors import InvalidArgument
 from dpaudit.norm_noise import norm_gain
-from dpaudit.tilted_norm import draw_tilted, log_mgf
+from dpaudit.tilted_norm import _far_bessel, _short_of_one, draw_tilted, log_mgf
 
 DIMENSIONS = [2, 3, 4, 20, 104, 1000]
 
@@ -123,7 +123,7 @@ def test_each_draw_has_its_own_shift_and_some_may_have_none():
     assert stats.kstest(np.linalg.norm(noise[0], axis=1), stats.gamma(5).cdf).pvalue > 1e-5
 
 
-@pytest.mark.parametrize("size", [1e-200, 1e-30, 1e-8, 1e4])
+@pytest.mark.parametrize("size", [1e-200, 1e-30, 1e-8, 1e4, 1e8, 1e30])
 @pytest.mark.parametrize("tilt", [1.0, 1e9])
 def test_extreme_shifts_and_tilts_give_numbers(size, tilt):
     shifts = np.tile([size, 0.0, 0.0], (200, 1))
@@ -131,6 +131,23 @@ def test_extreme_shifts_and_tilts_give_numbers(size, tilt):
     assert np.isfinite(noise).all()
     assert np.isfinite(log_mgf(np.array(size), 3, tilt))
     assert (norm_gain(noise, shifts) <= size * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("concentration", [1e6, 1e12, 1e100])
+@pytest.mark.parametrize("dimension", [2.0, 20.0])
+def test_what_a_concentrated_cosine_is_short_of_one_has_its_limit(dimension, concentration):
+    """The limit of ``y (1 - c)`` is a gamma variable of shape (d - 1)/2."""
+    many = np.full(20_000, dimension), np.full(20_000, concentration)
+    short = concentration * _short_of_one(*many, np.random.default_rng(9))
+    assert stats.kstest(short, stats.gamma((dimension - 1) / 2).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("order", [0.0, 0.5, 9.0, 500.0, 1e4])
+@pytest.mark.parametrize("y", [1e8, 3e9])
+def test_bessel_functions_beyond_the_library(order, y):
+    with mpmath.workdps(60):
+        exact = mpmath.besseli(order, y) * mpmath.exp(-y)
+    assert float(_far_bessel(order, np.array(y))) == pytest.approx(float(exact), rel=1e-13)
 
 
 def test_a_large_tilt_comes_close_to_the_largest_loss():

@@ -20,7 +20,7 @@ COUNTING = SUITE.learners[:2]
 @pytest.mark.parametrize("name", ["laplace", "randomised-response"])
 def test_a_correct_mechanism_is_not_accused_and_nearly_exhausted(name):
     answer = KNOWN_ANSWERS[name]
-    found = audit(answer, COUNTING, SMALL, 0.05, 0)
+    found = audit(answer, COUNTING, SMALL, (0.05, 1e-8), 0)
     assert 0.9 * answer.event < found.lower <= answer.event
 
 
@@ -29,20 +29,21 @@ def test_a_correct_mechanism_is_not_accused_and_nearly_exhausted(name):
     [("laplace-floating-point", 4.0), ("noisy-histogram-inverted", 1.8), ("svt-5", 4.0)],
 )
 def test_a_broken_one_is_found_out(name, least):
-    assert audit(KNOWN_ANSWERS[name], COUNTING, SMALL, 1e-6, 0).lower > least
+    assert audit(KNOWN_ANSWERS[name], COUNTING, SMALL, (1e-6, 1e-8), 0).lower > least
 
 
 def test_one_seed_gives_one_result():
     answer = KNOWN_ANSWERS["svt-5"]
-    first, again, other = (audit(answer, COUNTING, SMALL, 0.05, seed) for seed in (0, 0, 1))
+    first, again, other = (audit(answer, COUNTING, SMALL, (0.05, 1e-8), seed) for seed in (0, 0, 1))
     assert (first.hits, first.other_hits) == (again.hits, again.other_hits)
     assert (first.hits, first.other_hits) != (other.hits, other.other_hits)
 
 
 def test_what_is_certified_are_the_counts():
-    found = audit(KNOWN_ANSWERS["laplace"], COUNTING, SMALL, 0.05, 0)
+    found = audit(KNOWN_ANSWERS["laplace"], COUNTING, SMALL, (0.05, 1e-8), 0)
     sizes = found.hits, found.other_hits, found.trials, found.trials
     assert found.lower == joint_lower_bound(*sizes, delta=0.0, alpha=0.05)
+    assert found.nearly_certain == joint_lower_bound(*sizes, delta=0.0, alpha=1e-8) < found.lower
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Remembering:
 
 def test_samples_are_used_once():
     """Learned, judged, chosen or certified on the same outputs, memory would look perfect."""
-    found = audit(KNOWN_ANSWERS["laplace"], [Learner(Remembering())], SMALL, 1e-6, 0)
+    found = audit(KNOWN_ANSWERS["laplace"], [Learner(Remembering())], SMALL, (1e-6, 1e-8), 0)
     assert found.lower <= 1.0
 
 
@@ -83,9 +84,9 @@ class Refusing:
 
 def test_an_attack_that_refuses_is_left_out():
     answer, refusing = KNOWN_ANSWERS["laplace"], Learner(Refusing())
-    assert audit(answer, [refusing, *COUNTING], SMALL, 0.05, 0).attack != "refusing"
+    assert audit(answer, [refusing, *COUNTING], SMALL, (0.05, 1e-8), 0).attack != "refusing"
     with pytest.raises(InvalidArgument, match=r"^attacks: got \['refusing'\]"):
-        audit(answer, [refusing], SMALL, 0.05, 0)
+        audit(answer, [refusing], SMALL, (0.05, 1e-8), 0)
 
 
 def test_an_attack_learns_on_no_more_than_it_asks_for():
@@ -103,7 +104,7 @@ def test_an_attack_learns_on_no_more_than_it_asks_for():
             return fit
 
     for most in (100, None):
-        audit(KNOWN_ANSWERS["laplace"], [Learner(Counting(), most)], SMALL, 0.05, 0)
+        audit(KNOWN_ANSWERS["laplace"], [Learner(Counting(), most)], SMALL, (0.05, 1e-8), 0)
     assert sizes == [(100, 100), (20_000, 20_000)]
 
 

@@ -1,6 +1,7 @@
 """``dpaudit selftest``: what it shows, writes and returns."""
 
 import json
+import threading
 from dataclasses import replace
 
 import pytest
@@ -13,10 +14,12 @@ from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.selftest.black_box import Budget
 from dpaudit.selftest.estimators import CASES, CONTROLS
 from dpaudit.selftest.run import QUICK, SelfTest, run
-from dpaudit.selftest.write import document
+from dpaudit.selftest.write import answer_columns, answer_rows, document, sentences
 
 BUDGET = Budget(learning=2000, judging=1000, choosing=2000, certifying=2000, least=2000)
 CHEAP = [case for case in CASES if case.estimator == "one run"]
+CAUGHT = [case for case in CONTROLS if case.estimator == "exact loss, lower end 5% too large"]
+CAUGHT = [replace(case, share=2.0) for case in CAUGHT]
 
 
 class Entry:
@@ -30,7 +33,7 @@ def small(monkeypatch):
     """Make a self-test that takes a second or two, on what is installed or not."""
     monkeypatch.setattr(answers, "entry_points", lambda group: [Entry])
     monkeypatch.setattr(selftest_run, "CASES", CHEAP)
-    monkeypatch.setattr(selftest_run, "CONTROLS", CONTROLS[1:])
+    monkeypatch.setattr(selftest_run, "CONTROLS", CAUGHT)
     quick = replace(QUICK, audits=50, budget=BUDGET)
     monkeypatch.setattr("dpaudit.selftest.command.QUICK", quick)
     chosen = {"laplace", "svt-5"}
@@ -87,7 +90,7 @@ def test_no_number_depends_on_workers(small):
 
 
 def test_an_unsound_estimator_fails_it(small, monkeypatch, capsys):
-    monkeypatch.setattr(selftest_run, "CASES", [*CHEAP, CONTROLS[1]])
+    monkeypatch.setattr(selftest_run, "CASES", [*CHEAP, *CAUGHT])
     monkeypatch.setattr(selftest_run, "CONTROLS", ())
     assert status() == 1
     assert "errs too often" in capsys.readouterr().out
@@ -110,6 +113,7 @@ def measured(small):
     ("name", "lower", "full", "said"),
     [
         ("laplace", 1.1, False, "more was certified than is true"),
+        ("laplace", 1.001, True, None),  # a miss, as one in twenty may be
         ("svt-5", 0.5, True, "broken and was not refuted"),
         ("svt-5", 0.5, False, None),  # too few transcripts to ask for it
         ("laplace", 0.9, True, None),
@@ -117,7 +121,7 @@ def measured(small):
 )
 def test_what_fails_a_known_answer(measured: SelfTest, name, lower, full, said):
     one = next(one for one in measured.measured if one.name == name)
-    changed = replace(one, found=replace(one.found, lower=lower))
+    changed = replace(one, found=replace(one.found, lower=lower, nearly_certain=lower - 0.02))
     result = replace(measured, full=full, measured=(changed,))
     assert (said is None) == (result.failures == ())
     assert said is None or said in result.failures[0]
@@ -142,3 +146,52 @@ def test_bad_numbers_are_one_line(option, name, capsys):
         main(["selftest", option, "-1"])
     assert left.value.code == 2
     assert capsys.readouterr().err.startswith(f"error: {name}: ")
+
+
+def test_a_correct_answer_that_is_missed_is_shown_as_a_miss(measured: SelfTest):
+    one = next(one for one in measured.measured if one.name == "laplace")
+    changed = replace(one, found=replace(one.found, lower=1.01, nearly_certain=0.9))
+    (row,) = answer_rows(replace(measured, measured=(changed,)))
+    assert row[-1] == "correct, refuted; a miss, of which 5% may occur"
+
+
+def test_many_misses_are_too_many(measured: SelfTest):
+    one = next(one for one in measured.measured if one.name == "laplace")
+    changed = replace(one, found=replace(one.found, lower=1.01, nearly_certain=0.9))
+    failed = replace(measured, measured=(changed,) * 10).failures
+    assert failed == ("10 of 10 bounds on known answers are above the truth: too many",)
+
+
+def test_another_tool_is_named_only_where_it_has_a_number(measured: SelfTest):
+    told = replace(measured, measured=tuple(replace(o, published=0.5) for o in measured.measured))
+    for result, said in ((measured, False), (told, True)):
+        assert ("DP-Sniper" in answer_columns(result)) == said
+        assert ("DP-Sniper" in " ".join(sentences(result))) == said
+        assert len(answer_rows(result)[0]) == len(answer_columns(result))
+
+
+def failed_thread(name, error):
+    thread = threading.Thread(name=name)
+    return threading.ExceptHookArgs((type(error), error, None, thread))
+
+
+def test_an_interrupt_shows_no_traceback_of_the_pool(monkeypatch):
+    shown = []
+    monkeypatch.setattr(threading, "excepthook", shown.append)
+    with pytest.raises(KeyboardInterrupt), selftest_run._quiet_when_interrupted():
+        raise KeyboardInterrupt
+    threading.excepthook(failed_thread("ExecutorManagerThread", KeyError(5)))
+    assert not shown
+    threading.excepthook(failed_thread("ExecutorManagerThread", OSError()))
+    threading.excepthook(failed_thread("another", KeyError(5)))
+    assert len(shown) == 2
+
+
+def test_without_an_interrupt_threads_fail_as_before(monkeypatch):
+    monkeypatch.setattr(threading, "excepthook", before := [].append)
+    with selftest_run._quiet_when_interrupted():
+        assert threading.excepthook is not before
+    assert threading.excepthook is before
+    with pytest.raises(OSError, match="full"), selftest_run._quiet_when_interrupted():
+        raise OSError("full")
+    assert threading.excepthook is before

@@ -9,15 +9,14 @@ from scipy import stats
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.estimation.one_run import p_value
 from dpaudit.selftest.estimators import (
     CASES,
     CONTROLS,
-    Canaries,
     Case,
-    Coins,
-    Games,
-    GaussianLosses,
 )
+from dpaudit.selftest.losses import CoinPair, ExactLoss, GaussianPair, NormPair
+from dpaudit.selftest.outputs import Canaries, Coins, Games, Learned
 from dpaudit.selftest.rates import CONFIDENCE, Rate
 
 
@@ -63,7 +62,8 @@ def test_a_batch_of_event_audits_is_the_same_audits_one_by_one():
     "law",
     [
         Coins(epsilon=1.0, other=0.1, trials=9),
-        Canaries(epsilon=1.0, guesses=20, canaries=30, delta=0.01),
+        Canaries(epsilon=1.0, guesses=20, canaries=30, at=18, delta=0.01),
+        Learned(epsilon=2.0, trials=20, each=5),
         Games(epsilon=1.0, pairs=50, pilot=30),
     ],
 )
@@ -74,13 +74,36 @@ def test_two_error_probabilities_are_tried_on_the_same_audits(law):
     assert (strict <= loose).all()
 
 
-@pytest.mark.parametrize("upper", [False, True])
-def test_exact_loss_audits_of_any_number(upper):
-    law = GaussianLosses(mu=1.0, delta=1e-5, trials=60)
-    found = law.run(53, 0.05, default_rng(0), upper=upper)
-    assert found.shape == (53,)
+def test_exact_loss_audits_have_ends_on_both_sides():
+    law = ExactLoss(GaussianPair(1.0), 1e-5, trials=60)
+    low, high = law.lower(13, 0.05, default_rng(0)), law.upper(13, 0.05, default_rng(0))
+    assert low.shape == high.shape == (13,)
     assert law.epsilon == pytest.approx(4.3772, abs=1e-4)
-    assert (np.median(found) > law.epsilon) == upper
+    assert np.median(low) < law.epsilon < np.median(high)
+
+
+@pytest.mark.parametrize("pair", [GaussianPair(0.7), NormPair(1.0, 3, 2), CoinPair(0.5, 0.3, 9)])
+def test_weighted_losses_have_the_profile_that_is_said_to_be_true(pair):
+    """Two computations of one number: the exact profile, and losses drawn tilted."""
+    delta = 0.02
+    found = [
+        pair.losses(way, 1.5, 100_000, default_rng(2)).estimate(math.log(delta))
+        for way in pair.ways
+    ]
+    assert max(found) == pytest.approx(pair.epsilon(delta), rel=0.02)
+
+
+def test_the_directions_of_unlike_coins_differ():
+    pair = CoinPair(0.5, 0.3, 20)
+    one, other = (pair._epsilon(way, 1e-3) for way in pair.ways)
+    assert abs(one - other) > 0.5
+
+
+def test_the_worst_mechanism_of_one_run_attains_the_p_value():
+    law = Canaries(epsilon=1.99, guesses=200, canaries=400, at=184, delta=1e-3)
+    told = p_value(184, 200, 400, 1.99, 1e-3)
+    assert law.law()[184:].sum() == pytest.approx(told, rel=1e-6)
+    assert 0.049 < told < 0.05
 
 
 def test_a_miss_is_on_the_wrong_side():
@@ -90,8 +113,8 @@ def test_a_miss_is_on_the_wrong_side():
     assert (lower.missed(numbers), upper.missed(numbers)) == (2, 1)
 
 
-def rate_of(case, audits, alpha=0.05):
-    audits = round(audits * case.share)
+def rate_of(case, asked, alpha=0.05, share=1.0):
+    audits = max(1, round(case.audits(asked) * share))
     certified = case.run(audits, alpha, default_rng(11))
     return Rate(case.missed(certified), audits, alpha)
 
@@ -105,12 +128,21 @@ def test_every_estimator_is_sound(case, audits):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.estimator}, {case.law}")
 def test_no_true_claim_is_refuted_at_one_in_ten_million(case):
-    assert rate_of(case, 10_000, 1e-7).misses == 0
+    assert rate_of(case, 10_000, 1e-7, case.strict).misses == 0
 
 
-@pytest.mark.parametrize("case", CONTROLS, ids=lambda case: case.estimator)
+NAMED = [pytest.param(case, id=f"{case.estimator}, {case.law}") for case in CONTROLS]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", NAMED)
 def test_every_estimator_made_unsound_is_caught(case):
-    assert not rate_of(case, 60).sound
+    assert not rate_of(case, 10_000).sound
+
+
+@pytest.mark.parametrize("case", [case for case in CONTROLS if case.quick])
+def test_a_quick_self_test_catches_what_it_tries(case):
+    assert not rate_of(case, 500).sound
 
 
 def test_every_estimator_has_a_case():
@@ -119,4 +151,5 @@ def test_every_estimator_has_a_case():
         "exact loss",
         "one run",
         "betting",
+        "event",
     }

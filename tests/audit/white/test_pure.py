@@ -56,6 +56,9 @@ def test_one_far_output_of_gaussian_noise_refutes_any_epsilon():
         assert one.trusted
         assert one.lower > claimed
         assert any("has no bound" in note for note in one.notes)
+    many = found(gaussian(1.0), unit_pair(2), 5.0, trials=3000)
+    assert many.trusted
+    assert 5 < many.lower < 1e6
 
 
 def test_the_same_seed_finds_the_same_output():

@@ -1,0 +1,172 @@
+"""Laws for estimators that see outputs only: events, learned events, coins of canaries, games.
+
+A law draws many audits at a time and returns what each certifies. What was drawn depends on the
+generator alone, never on the error probability.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from dpaudit.estimation import one_run
+from dpaudit.estimation.event import Event, choose_event, event_bound
+from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.estimation.sequential_game import Game
+
+Array = NDArray[np.float64]
+
+_SIDE_BY_SIDE = 500  # games
+_GRID = np.array([0.25, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95])
+_BEYOND = np.array([1.05, 1.1, 1.2, 1.5, 2.0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coins:
+    """An event of probability q on one dataset and ``e^epsilon q + delta`` on the other."""
+
+    epsilon: float
+    other: float
+    trials: int
+    delta: float = 0.0
+
+    def run(
+        self, audits: int, alpha: float, rng: Generator, *, used_delta: float | None = None
+    ) -> Array:
+        """Return event bounds; ``used_delta`` is what the bound is told, if not the truth."""
+        rate = math.exp(self.epsilon) * self.other + self.delta
+        counts = rng.binomial(self.trials, [[rate], [self.other]], (2, audits))
+        pairs, of = np.unique(counts, axis=1, return_inverse=True)
+        delta = self.delta if used_delta is None else used_delta
+        bounds = [
+            joint_lower_bound(x, y, self.trials, self.trials, delta=delta, alpha=alpha)
+            for x, y in pairs.T.tolist()
+        ]
+        return np.array(bounds)[of.ravel()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned:
+    """Laplace noise of scale 1, moved by epsilon: an event is chosen, and certified by others.
+
+    Every choice certifies ``each`` times, on transcripts of its own. Whichever event was chosen,
+    each of them may err with probability alpha, so that they count as so many audits.
+    """
+
+    epsilon: float
+    trials: int
+    each: int = 10
+
+    def run(self, audits: int, alpha: float, rng: Generator) -> Array:
+        """Return bounds of events that were chosen on other transcripts."""
+        found, known = list[float](), dict[tuple[int, int], float]()
+        while len(found) < audits:
+            on_p, on_q = self._drawn(1, rng)[:, 0]
+            event = choose_event(on_p, on_q, 0.0)
+            fresh = self._drawn(self.each, rng)
+            found += [_certified(event, p, q, alpha, known) for p, q in zip(*fresh, strict=True)]
+        return np.array(found[:audits])
+
+    def run_reusing(self, audits: int, alpha: float, rng: Generator) -> Array:
+        """Return bounds of events that were chosen on the transcripts that certify them."""
+        scores, known = self._drawn(audits, rng), dict[tuple[int, int], float]()
+        pairs = list(zip(*scores, strict=True))
+        return np.array([_certified(choose_event(p, q, 0.0), p, q, alpha, known) for p, q in pairs])
+
+    def _drawn(self, audits: int, rng: Generator) -> Array:
+        """Return scores on the dataset and on the neighbour, shape ``(2, audits, trials)``."""
+        noise = rng.laplace(size=(2, audits, self.trials))
+        noise[0] += self.epsilon
+        return noise
+
+
+def _certified(
+    event: Event, on_p: Array, on_q: Array, alpha: float, known: dict[tuple[int, int], float]
+) -> float:
+    """Return the event bound, computed once for each pair of counts."""
+    favoured, other = (on_p, on_q) if event.above else (on_q, on_p)
+    counts = event.hits(favoured), event.hits(other)
+    if counts not in known:
+        known[counts] = event_bound(on_p, on_q, event, 0.0, alpha).lower
+    return known[counts]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Canaries:
+    """The mechanism that lets most guesses be right: it attains the bound at ``at`` guesses.
+
+    Without delta it is randomised response to every coin. With it the count C of right guesses is
+    as for randomised response given ``C >= at``, and given ``C < at``, but the first has the
+    greatest probability that epsilon and delta allow (`dpaudit.estimation.one_run`).
+    """
+
+    epsilon: float
+    guesses: int
+    canaries: int
+    at: int
+    delta: float = 0.0
+
+    def run(self, audits: int, alpha: float, rng: Generator) -> Array:
+        """Return one-run bounds."""
+        counts, of = np.unique(
+            rng.choice(self.guesses + 1, audits, p=self.law()), return_inverse=True
+        )
+        bounds = [
+            one_run.lower_bound(count, self.guesses, self.canaries, delta=self.delta, alpha=alpha)
+            for count in counts.tolist()
+        ]
+        return np.array(bounds)[of]
+
+    def law(self) -> Array:
+        """Return the probabilities of 0, 1, ... right guesses."""
+        right = 1 / (1 + math.exp(-self.epsilon))
+        counts = np.arange(self.guesses + 1)
+        plain = binom.pmf(counts, self.guesses, right)
+        tail = binom.sf(self.at - 1, self.guesses, right)
+        more = self.canaries * self.delta * tail * (1 - tail) / (self.at * plain[self.at])
+        reached = counts >= self.at
+        probabilities = plain * np.where(reached, 1 + more / tail, 1 - more / (1 - tail))
+        return np.asarray(probabilities / probabilities.sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Games:
+    """Randomised response of one bit, bet on until a fixed number of pairs.
+
+    Bounds are looked for on a coarse grid of multiples of the truth, which is one of them.
+    """
+
+    epsilon: float
+    pairs: int = 400
+    pilot: int = 100
+
+    def run(self, audits: int, alpha: float, rng: Generator) -> Array:
+        """Return the bounds when the game ends; the wealth was looked at all the time."""
+        sizes = [_SIDE_BY_SIDE] * (audits // _SIDE_BY_SIDE)
+        sizes += [audits % _SIDE_BY_SIDE] if audits % _SIDE_BY_SIDE else []
+        return np.concatenate([self._played(size, alpha, rng) for size in sizes])
+
+    def _played(self, audits: int, alpha: float, rng: Generator) -> Array:
+        truth = 1 / (1 + math.exp(-self.epsilon))
+        draws = rng.random((2, audits, 1, self.pilot + self.pairs)) < truth
+        on_p, on_q = draws[0].astype(np.float64), 1.0 - draws[1]
+        just_above = np.array([1 + 1e-6])  # it is a miss to exclude this one
+        start = self.pilot
+        game = Game.open(
+            on_p[..., :start],
+            on_q[..., :start],
+            epsilons=self.epsilon * np.concatenate([_GRID, just_above, _BEYOND]),
+            claim=len(_GRID),
+            delta=0.0,
+            alpha=alpha,
+        )
+        while start < self.pilot + self.pairs:  # the next bets learn from all before them
+            fresh = slice(start, 2 * start)
+            game, _ = game.play(on_p[..., fresh], on_q[..., fresh])
+            game, start = game.learn(on_p[..., fresh], on_q[..., fresh]), 2 * start
+        return np.asarray(game.lower)
