@@ -46,6 +46,7 @@ _FEW_LEVELS = 16
 _MOST_PATTERNS = 64
 _PER_PATTERN = 1000
 _MOST_COLUMNS = 500
+_MOST_COMPARED = 300_000  # transcripts of a side on which kinds of counting are compared
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def fit(
         return of_outcomes
     if p[0].size > _MOST_COLUMNS:
         return Indifferent()
-    return _added(p, q, _best_kind(p, q))
+    return _added(p, q, _best_kind(p[:_MOST_COMPARED], q[:_MOST_COMPARED]))
 
 
 def _frequencies(p: Array, q: Array, most: float) -> Frequencies | None:
