@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from algorithms import consensus_law, consensus_process, consensus_views
+from dpaudit.audit.draws import Drawer
+from dpaudit.audit.law_checks import digits_checks
+from dpaudit.execution import Executor
 from dpaudit.norm_noise import draw, uniforms
 
 from .law import (
@@ -51,6 +54,14 @@ def test_a_broken_loss_is_caught(variant, name, broken, pair, monkeypatch):
     assert max(map(abs, scores)) > 5
     few = make().penalty_perturbation().sample(pair.dataset, 2, rng())
     assert oracle_error(make(), pair, few) > 1e-3
+
+
+@pytest.mark.parametrize(("factor", "right"), [(1, True), (0, False), (-1, False)])
+def test_an_audit_sees_a_determinant_that_its_law_forgets(factor, right, pair, monkeypatch):
+    monkeypatch.setattr(consensus_law, "log_determinant_drop", wrong_determinant(factor))
+    drawer = Drawer.probing(make().penalty_perturbation(), pair, Executor(workers=1), 0)
+    (check,) = digits_checks(drawer)
+    assert check.passed is right
 
 
 @pytest.mark.parametrize("factor", [0.5, -1.0])
