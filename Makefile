@@ -13,7 +13,7 @@ AUDIT_ARGS ?= huang2020-lemma5 huang2020-theorem6 --data breast-cancer --out aud
 # What was installed is written down inside .venv, so that it is forgotten together with it.
 RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
-LISTS := pyproject.toml constraints.txt
+LISTS := pyproject.toml setup.py constraints.txt
 
 .DEFAULT_GOAL := help
 .PHONY: help audit test lint types bench constraints clean
@@ -39,8 +39,12 @@ lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+# mypy follows no mapping of packages to folders, so it reads a tree of links that looks installed.
+LINKED := build/types/dpaudit
 types: $(DEV)
-	$(BIN)/python -m mypy
+	@rm -rf $(LINKED) && mkdir -p $(LINKED)
+	@ln -s $(CURDIR)/dpaudit/* $(CURDIR)/algorithms $(CURDIR)/attacks $(LINKED)
+	cd build/types && MYPYPATH=. ../../$(BIN)/python -m mypy --config-file ../../pyproject.toml --package dpaudit
 
 bench: $(DEV)
 	@set -e; for script in benchmarks/[!_]*.py; do \

@@ -1,1 +1,1 @@
-"""Reference implementations of private distributed learning, batched over trials."""
+"""The papers' algorithms, a family a folder: what runs, its law, what is claimed and proved."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from algorithms.graphs import Graph
-from algorithms.joined_tables import JoinedTables
-from algorithms.schedules import Given
+from dpaudit.algorithms.problems.graphs import Graph
+from dpaudit.algorithms.problems.schedules import Given
+from dpaudit.algorithms.tables.joined import JoinedTables
+
 from dpaudit.neighbours import REPLACE_TUPLE, Pair
 from dpaudit.testing import Records, connected_graphs, joined, pairs, penalties
 from dpaudit.testing.records import Joined

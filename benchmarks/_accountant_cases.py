@@ -7,11 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpaudit.accounting.composition import approximate_parts, optimal_heterogeneous
-from dpaudit.accounting.contour import contour_epsilon
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.accounting.numerical import CELLS, numerical_epsilon
-from dpaudit.errors import ConvergenceError
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
     GaussianRelease,
@@ -19,6 +15,10 @@ from dpaudit.events import (
     PoissonSubsampledGaussian,
     Sequence,
 )
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.grid.numerical import CELLS, numerical_epsilon
+from dpaudit.accounting.series.contour import contour_epsilon
+from dpaudit.errors import ConvergenceError
 
 DELTA = 1e-5
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpaudit.accounting.dp_accounting_adapter import loss_distribution
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
     GaussianRelease,

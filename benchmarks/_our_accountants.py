@@ -14,13 +14,7 @@ from dpaudit.accounting.composition import (
     basic,
     optimal_heterogeneous,
 )
-from dpaudit.accounting.contour import contour_epsilon
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.accounting.inversion import inverted_epsilon
-from dpaudit.accounting.numerical import numerical_epsilon
-from dpaudit.accounting.renyi import RenyiDP, zcdp
-from dpaudit.errors import ConvergenceError, UnsupportedEvent
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
     ExponentialNormRelease,
@@ -30,6 +24,12 @@ from dpaudit.events import (
     PoissonSubsampledGaussian,
     repeated,
 )
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.grid.numerical import numerical_epsilon
+from dpaudit.accounting.renyi import RenyiDP, zcdp
+from dpaudit.accounting.series.contour import contour_epsilon
+from dpaudit.accounting.series.inversion import inverted_epsilon
+from dpaudit.errors import ConvergenceError, UnsupportedEvent
 
 COUNTS = (1, 10, 100, 1000, 10_000)
 

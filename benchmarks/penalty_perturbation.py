@@ -24,6 +24,10 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.consensus.views import PenaltyPerturbation
+from dpaudit.algorithms.problems.graphs import complete
+from dpaudit.algorithms.problems.schedules import Constant
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from rich.console import Console
@@ -31,13 +35,9 @@ from rich.table import Table
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from algorithms.consensus import ConsensusADMM
-from algorithms.consensus_views import PenaltyPerturbation
-from algorithms.graphs import complete
-from algorithms.schedules import Constant
 from dpaudit.datasets import Dataset, adult, split_evenly, subset
 from dpaudit.execution import Block, Executor, block_size, plan_blocks
-from dpaudit.norm_noise import draw
+from dpaudit.laws.norm_noise import draw
 
 Array = NDArray[np.float64]
 

@@ -9,15 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-    from dpaudit.accounting.proved import proved_guarantee
-    from dpaudit.attack import Attack
-    from dpaudit.audit.run import audit_case, audit_claim
-    from dpaudit.case import AssumptionOutcome, PrivacyCase, Proof, SearchCase
-    from dpaudit.claims import Claim
-    from dpaudit.datasets.dataset import Dataset
-    from dpaudit.errors import DpauditError
-    from dpaudit.events import (
+    from dpaudit.accounting.events import (
         ApproximateRelease,
         ExponentialNormRelease,
         GaussianRelease,
@@ -27,53 +19,61 @@ if TYPE_CHECKING:
         Sequence,
         ZeroConcentratedRelease,
     )
+    from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+    from dpaudit.accounting.proved import proved_guarantee
+    from dpaudit.auditing.run import audit_case, audit_claim
+    from dpaudit.datasets.dataset import Dataset
+    from dpaudit.errors import DpauditError
     from dpaudit.execution import Executor
-    from dpaudit.gaussian_steps import GaussianProcess, GaussianSteps, Step
-    from dpaudit.guarantees import (
+    from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof, SearchCase
+    from dpaudit.extension.claim import Claim
+    from dpaudit.extension.distinguisher import Attack
+    from dpaudit.extension.settings import Settings
+    from dpaudit.guarantees.kinds import (
         ApproximateDP,
         GaussianDP,
         Guarantee,
         PureDP,
         ZeroConcentratedDP,
     )
-    from dpaudit.mechanism import HasLaw, Mechanism, Tiltable, TiltedSample
+    from dpaudit.laws.gaussian_steps import GaussianProcess, GaussianSteps, Step
+    from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable, TiltedSample
     from dpaudit.neighbours import Pair, relation
-    from dpaudit.settings import Settings
 
 _HOME = {
-    "ApproximateDP": "guarantees",
-    "ApproximateRelease": "events",
-    "AssumptionOutcome": "case",
-    "Attack": "attack",
-    "Claim": "claims",
+    "ApproximateDP": "guarantees.kinds",
+    "ApproximateRelease": "accounting.events",
+    "AssumptionOutcome": "extension.case",
+    "Attack": "extension.distinguisher",
+    "Claim": "extension.claim",
     "Dataset": "datasets.dataset",
     "DpauditError": "errors",
     "Executor": "execution",
-    "ExponentialNormRelease": "events",
-    "GaussianDP": "guarantees",
-    "GaussianProcess": "gaussian_steps",
-    "GaussianRelease": "events",
-    "GaussianSteps": "gaussian_steps",
-    "Guarantee": "guarantees",
-    "HasLaw": "mechanism",
-    "LaplaceRelease": "events",
-    "Mechanism": "mechanism",
-    "ObjectivePerturbation": "events",
+    "ExponentialNormRelease": "accounting.events",
+    "GaussianDP": "guarantees.kinds",
+    "GaussianProcess": "laws.gaussian_steps",
+    "GaussianRelease": "accounting.events",
+    "GaussianSteps": "laws.gaussian_steps",
+    "Guarantee": "guarantees.kinds",
+    "HasLaw": "laws.mechanism",
+    "LaplaceRelease": "accounting.events",
+    "Mechanism": "laws.mechanism",
+    "ObjectivePerturbation": "accounting.events",
     "Pair": "neighbours",
-    "PoissonSubsampledGaussian": "events",
-    "PrivacyCase": "case",
-    "Proof": "case",
-    "PureDP": "guarantees",
-    "SearchCase": "case",
-    "Sequence": "events",
-    "Settings": "settings",
-    "Step": "gaussian_steps",
-    "Tiltable": "mechanism",
-    "TiltedSample": "mechanism",
-    "ZeroConcentratedDP": "guarantees",
-    "ZeroConcentratedRelease": "events",
-    "audit_case": "audit.run",
-    "audit_claim": "audit.run",
+    "PoissonSubsampledGaussian": "accounting.events",
+    "PrivacyCase": "extension.case",
+    "Proof": "extension.case",
+    "PureDP": "guarantees.kinds",
+    "SearchCase": "extension.case",
+    "Sequence": "accounting.events",
+    "Settings": "extension.settings",
+    "Step": "laws.gaussian_steps",
+    "Tiltable": "laws.mechanism",
+    "TiltedSample": "laws.mechanism",
+    "ZeroConcentratedDP": "guarantees.kinds",
+    "ZeroConcentratedRelease": "accounting.events",
+    "audit_case": "auditing.run",
+    "audit_claim": "auditing.run",
     "gaussian_guarantee": "accounting.gaussian_dp",
     "proved_guarantee": "accounting.proved",
     "relation": "neighbours",

@@ -23,8 +23,13 @@ import pytest
 from dpaudit import errors
 
 ROOT = Path(__file__).resolve().parents[1]
-LAYERS = ("dpaudit", "algorithms", "attacks")  # each may import itself and those before it
-LONGEST = 300
+# Folder and package of each layer; a layer may import itself and those before it.
+LAYERS = {
+    "dpaudit": "dpaudit",
+    "algorithms": "dpaudit.algorithms",
+    "attacks": "dpaudit.attacks",
+}
+LONGEST = 500
 RANDOM_OBJECTS = frozenset(
     "Generator BitGenerator SeedSequence default_rng PCG64 PCG64DXSM Philox SFC64 MT19937".split()
 )
@@ -34,7 +39,7 @@ REGISTERED = sorted(
     name
     for group in PYPROJECT["project"]["entry-points"].values()
     for name, home in group.items()
-    if not home.startswith("dpaudit.")
+    if home.startswith(("dpaudit.algorithms.", "dpaudit.attacks."))
 )
 
 
@@ -53,16 +58,27 @@ class Source:
         return self.name if self.is_package else self.name.rpartition(".")[0]
 
     @property
+    def layer(self) -> str:
+        return layer_of(self.name)
+
+    @property
     def above(self) -> tuple[str, ...]:
-        return LAYERS[LAYERS.index(self.name.split(".")[0]) + 1 :]
+        packages = tuple(LAYERS.values())
+        return packages[packages.index(self.layer) + 1 :]
+
+
+def layer_of(module: str) -> str:
+    """Return the layer's package, or nothing for a module of somebody else."""
+    around = [p for p in LAYERS.values() if module == p or module.startswith(f"{p}.")]
+    return max(around, key=len, default="")
 
 
 def sources() -> Iterator[Source]:
-    for layer in LAYERS:
-        for path in sorted((ROOT / layer).rglob("*.py")):
-            parts = path.relative_to(ROOT).with_suffix("").parts
+    for folder, package in LAYERS.items():
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            parts = path.relative_to(ROOT / folder).with_suffix("").parts
             is_package = parts[-1] == "__init__"
-            name = ".".join(parts[:-1] if is_package else parts)
+            name = ".".join((package, *(parts[:-1] if is_package else parts)))
             yield Source(name, path.read_text(encoding="utf-8"), is_package)
 
 
@@ -96,8 +112,9 @@ def run_on_import(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def upward_imports(source: Source) -> list[str]:
-    modules = {module for module, _ in imported(ast.walk(source.tree), source.package)}
-    return sorted(module for module in modules if module.split(".")[0] in source.above)
+    found = imported(ast.walk(source.tree), source.package)
+    modules = {name for module, attribute in found for name in (module, f"{module}.{attribute}")}
+    return sorted(module for module in modules if layer_of(module) in source.above)
 
 
 def cycle(modules: Iterable[Source]) -> list[str]:
@@ -129,7 +146,7 @@ def strings(tree: ast.AST) -> Iterator[str]:
 
 
 def upward_references(source: Source) -> list[str]:
-    above = "|".join(source.above) or "(?!)"
+    above = "|".join(map(re.escape, source.above)) or "(?!)"
     path = re.compile(rf"(?<![\w.-])(?:{above})[.:]\w|^(?:{above})\.$")
     return [text for text in strings(source.tree) if path.search(text)]
 
@@ -139,11 +156,11 @@ def upward_dynamic_imports(source: Source) -> list[str]:
     calls = (node for node in ast.walk(source.tree) if isinstance(node, ast.Call))
     named = (call for call in calls if ast.unparse(call.func).split(".")[-1] in importers)
     texts = {text for call in named for text in strings(call)}
-    return sorted(texts & set(source.above))
+    return sorted(text for text in texts if layer_of(text) in source.above)
 
 
 def registered_names(source: Source) -> list[str]:
-    if source.name.split(".")[0] != "dpaudit":
+    if source.layer != "dpaudit":
         return []
     name = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, REGISTERED))})(?![\w-])")
     return [text for text in strings(source.tree) if name.search(text)]
@@ -203,16 +220,18 @@ RULES = (
 )
 
 CAUGHT = (
-    (upward_imports, "dpaudit.a", "import algorithms"),
-    (upward_imports, "dpaudit.a", "def f():\n    from algorithms.losses import Logistic"),
-    (upward_imports, "dpaudit.a", "if TYPE_CHECKING:\n    import attacks.linear"),
-    (upward_imports, "algorithms.claims.a", "from attacks import LINEAR_CLASSIFIER"),
-    (upward_references, "dpaudit.a", "CLAIM = 'algorithms.claims.huang2020'"),
-    (upward_references, "dpaudit.a", "ATTACK = 'attacks:LIKELIHOOD_RATIO'"),
-    (upward_references, "dpaudit.a", "load(f'algorithms.{name}')"),
-    (upward_references, "algorithms.a", "load('attacks.linear')"),
-    (upward_dynamic_imports, "dpaudit.a", "importlib.import_module('algorithms')"),
-    (upward_dynamic_imports, "algorithms.a", "__import__('attacks')"),
+    (upward_imports, "dpaudit.a", "import dpaudit.algorithms"),
+    (upward_imports, "dpaudit.a", "from dpaudit import attacks"),
+    (upward_imports, "dpaudit.a", "from . import algorithms"),
+    (upward_imports, "dpaudit.a", "def f():\n    from dpaudit.algorithms.problems import losses"),
+    (upward_imports, "dpaudit.a", "if TYPE_CHECKING:\n    import dpaudit.attacks.linear"),
+    (upward_imports, "dpaudit.algorithms.a", "from dpaudit.attacks.cards import STATIONARITY"),
+    (upward_references, "dpaudit.a", "CLAIM = 'dpaudit.algorithms.multistep.claims'"),
+    (upward_references, "dpaudit.a", "ATTACK = 'dpaudit.attacks:LIKELIHOOD_RATIO'"),
+    (upward_references, "dpaudit.a", "load(f'dpaudit.algorithms.{name}')"),
+    (upward_references, "dpaudit.algorithms.a", "load('dpaudit.attacks.linear')"),
+    (upward_dynamic_imports, "dpaudit.a", "importlib.import_module('dpaudit.algorithms')"),
+    (upward_dynamic_imports, "dpaudit.algorithms.a", "__import__('dpaudit.attacks')"),
     (registered_names, "dpaudit.a", f"default = {REGISTERED[0]!r}"),
     (registered_names, "dpaudit.a", f"help = 'such as {REGISTERED[-1]}.'"),
     (undocumented, "dpaudit.a", "x = 1"),
@@ -231,11 +250,11 @@ CAUGHT = (
 )
 
 ALLOWED = (
-    (upward_imports, "attacks.a", "from algorithms import losses\nimport dpaudit.audit"),
-    (upward_imports, "dpaudit.a", "from . import algorithms"),
+    (upward_imports, "dpaudit.attacks.a", "from dpaudit.algorithms import losses"),
+    (upward_imports, "dpaudit.algorithms.a", "from . import losses\nimport dpaudit.auditing"),
     (upward_references, "dpaudit.a", "GROUP = 'dpaudit.attacks'\nHELP = 'The attacks. All.'"),
-    (upward_references, "attacks.a", "x = 'algorithms.losses'"),
-    (registered_names, "algorithms.a", f"ID = {REGISTERED[0]!r}"),
+    (upward_references, "dpaudit.attacks.a", "x = 'dpaudit.algorithms.problems.losses'"),
+    (registered_names, "dpaudit.algorithms.a", f"ID = {REGISTERED[0]!r}"),
     (registered_names, "dpaudit.a", f"'''Such as {REGISTERED[0]}.'''"),
     (global_randomness, "dpaudit.a", "rng = np.random.default_rng(1)\nrng.random()"),
     (global_randomness, "dpaudit.a", "from numpy.random import Generator, SeedSequence"),
@@ -244,9 +263,9 @@ ALLOWED = (
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
-def test_every_module_keeps_every_rule(rule, source):
-    assert rule(source) == []
+def test_every_module_keeps_the_rule(rule):
+    complaints = {source.name: rule(source) for source in SOURCES}
+    assert {name: found for name, found in complaints.items() if found} == {}
 
 
 @pytest.mark.parametrize(("rule", "name", "text"), CAUGHT)
@@ -264,7 +283,7 @@ def test_every_rule_has_a_negative_control():
 
 
 def test_all_three_packages_are_read():
-    assert {source.name.split(".")[0] for source in SOURCES} == set(LAYERS)
+    assert {source.layer for source in SOURCES} == set(LAYERS.values())
 
 
 def test_no_import_cycle():

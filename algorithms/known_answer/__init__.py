@@ -8,7 +8,7 @@ Formal guarantee: a mechanism is (true epsilon, delta)-differentially private, a
 epsilon.
 """
 
-from algorithms.known_answer.answer import KnownAnswer, KnownMechanism
-from algorithms.known_answer.registry import KNOWN_ANSWERS, known_answers
+from dpaudit.algorithms.known_answer.answer import KnownAnswer, KnownMechanism
+from dpaudit.algorithms.known_answer.registry import KNOWN_ANSWERS, known_answers
 
 __all__ = ["KNOWN_ANSWERS", "KnownAnswer", "KnownMechanism", "known_answers"]

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from dpaudit._typing import Array
 from dpaudit.neighbours import Pair
-
-Array = NDArray[np.float64]
 
 _QUICK = (
     "laplace",

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from dpaudit.algorithms.known_answer.laws import FiniteLaw, log_ratio
+from dpaudit.algorithms.known_answer.relations import ONE_ANSWER
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 import dpaudit._validate as check
-from algorithms.known_answer.laws import FiniteLaw, log_ratio
-from algorithms.known_answer.relations import ONE_ANSWER
+from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,15 +20,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from dpaudit.algorithms.known_answer.relations import ONE_ANSWER
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 import dpaudit._validate as check
-from algorithms.known_answer.relations import ONE_ANSWER
-from dpaudit.accounting import gaussian
+from dpaudit._typing import Array
+from dpaudit.guarantees import gaussian
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,9 @@
 
 The laws of this package are those of real numbers. Noise added in double precision has another
 one: which doubles can occur depends on the answer, so that the true epsilon of the sum is infinite
-(`algorithms.known_answer.floating_point`), whatever the noise. Rounded down to a multiple of 2^-20,
-an output no longer tells: 20 to 30 bits below what is published decide about a tiny part of the
-outputs only.
+(`dpaudit.algorithms.known_answer.floating_point`), whatever the noise. Rounded down to a multiple
+of 2^-20, an output no longer tells: 20 to 30 bits below what is published decide about a tiny part
+of the outputs only.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from dpaudit.algorithms.known_answer.answer import KnownMechanism
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from algorithms.known_answer.answer import KnownMechanism
+from dpaudit._typing import Array
 from dpaudit.neighbours import Pair
-
-Array = NDArray[np.float64]
 
 STEP = 2.0**-20
 
@@ -30,8 +28,8 @@ class OnGrid:
     Rounding is post-processing: no epsilon grows. "Below 0" is the same event before and after,
     and any other threshold moves by less than the grid's step: what the best event shows is the
     same, for Gaussian noise up to a millionth. Where it is infinite at a point, as with the wrong
-    radius of `algorithms.known_answer.norm`, it is so in real numbers only: in d dimensions a cell
-    of the grid around that point shows an epsilon of some ``(d - 1) 20 log 2``.
+    radius of `dpaudit.algorithms.known_answer.norm`, it is so in real numbers only: in d dimensions
+    a cell of the grid around that point shows an epsilon of some ``(d - 1) 20 log 2``.
 
     Parameters
     ----------
@@ -40,7 +38,7 @@ class OnGrid:
 
     Examples
     --------
-    >>> from algorithms.known_answer.laplace import Laplace
+    >>> from dpaudit.algorithms.known_answer.laplace import Laplace
     >>> mechanism = OnGrid(Laplace())
     >>> outputs = mechanism.sample(np.array([0.0]), 4, np.random.default_rng(0)) * 2**20
     >>> bool((outputs == np.round(outputs)).all()), mechanism.true_epsilon

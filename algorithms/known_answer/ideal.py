@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from dpaudit.algorithms.known_answer.answer import KnownMechanism
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from algorithms.known_answer.answer import KnownMechanism
-from dpaudit.attack import Attack
-
-Array = NDArray[np.float64]
+from dpaudit._typing import Array
+from dpaudit.extension.distinguisher import Attack
 
 IDEAL = Attack(
     name="ideal",
     statement="scores a transcript of a mechanism with a known answer by its exact log-ratio",
     threat_model="knows the mechanism, its law and both inputs; sees one transcript",
     needs_law=False,
-    fit="algorithms.known_answer.ideal:fit",
+    fit="dpaudit.algorithms.known_answer.ideal:fit",
 )
 
 

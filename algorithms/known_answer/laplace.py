@@ -11,15 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from dpaudit.algorithms.known_answer.laws import laplace_loss
+from dpaudit.algorithms.known_answer.relations import ONE_ANSWER
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 import dpaudit._validate as check
-from algorithms.known_answer.laws import laplace_loss
-from algorithms.known_answer.relations import ONE_ANSWER
+from dpaudit._typing import Array
 from dpaudit.neighbours import Pair
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,11 +27,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
-
-import dpaudit._validate as check
-from algorithms.known_answer.laws import (
+from dpaudit.algorithms.known_answer.laws import (
     FiniteLaw,
     best_event,
     laplace_cdf,
@@ -39,11 +35,13 @@ from algorithms.known_answer.laws import (
     log_ratio,
     quadrature,
 )
-from algorithms.known_answer.relations import EVERY_ANSWER
+from dpaudit.algorithms.known_answer.relations import EVERY_ANSWER
+from numpy.random import Generator
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,22 +19,20 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from dpaudit.algorithms.known_answer.relations import EUCLIDEAN
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 import dpaudit._validate as check
-from algorithms.known_answer.relations import EUCLIDEAN
-from dpaudit import norm_noise
+from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
-from dpaudit.exponential_norm_steps import ExponentialNormSteps, NormStep
+from dpaudit.laws import norm_noise
+from dpaudit.laws.exponential_norm_steps import ExponentialNormSteps, NormStep
 from dpaudit.neighbours import Pair
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class OneRelease:
-    """One release of a vector with this noise, as a `dpaudit.exponential_norm_steps.NormProcess`.
+    """One release of a vector with this noise, as a process of exponential-norm steps.
 
     The state is the number of trials.
     """

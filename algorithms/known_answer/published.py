@@ -15,12 +15,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from algorithms.known_answer.answer import KnownAnswer, KnownMechanism
-from algorithms.known_answer.discrete import TruncatedGeometric
-from algorithms.known_answer.grid import OnGrid
-from algorithms.known_answer.noisy_max import ReportNoisyMax
-from algorithms.known_answer.registry import KNOWN_ANSWERS, known_answers
-from algorithms.known_answer.sparse_vector import SparseVector
+from dpaudit.algorithms.known_answer.answer import KnownAnswer, KnownMechanism
+from dpaudit.algorithms.known_answer.discrete import TruncatedGeometric
+from dpaudit.algorithms.known_answer.grid import OnGrid
+from dpaudit.algorithms.known_answer.noisy_max import ReportNoisyMax
+from dpaudit.algorithms.known_answer.registry import KNOWN_ANSWERS, known_answers
+from dpaudit.algorithms.known_answer.sparse_vector import SparseVector
 
 DP_SNIPER = {
     "laplace": 0.0968,

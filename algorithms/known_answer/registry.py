@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dpaudit.algorithms.known_answer.answer import KnownAnswer, KnownMechanism
+from dpaudit.algorithms.known_answer.discrete import RandomisedResponse, Rappor, TruncatedGeometric
+from dpaudit.algorithms.known_answer.floating_point import FloatingPointLaplace
+from dpaudit.algorithms.known_answer.gaussian import Gaussian, SubsampledGaussian
+from dpaudit.algorithms.known_answer.grid import OnGrid
+from dpaudit.algorithms.known_answer.laplace import Laplace, NoisyHistogram
+from dpaudit.algorithms.known_answer.noisy_max import ReportNoisyMax
+from dpaudit.algorithms.known_answer.norm import ExponentialNorm
+from dpaudit.algorithms.known_answer.repeated import ParallelLaplace, PrefixSum
+from dpaudit.algorithms.known_answer.sparse_vector import SparseVector
+
 import dpaudit._validate as check
-from algorithms.known_answer.answer import KnownAnswer, KnownMechanism
-from algorithms.known_answer.discrete import RandomisedResponse, Rappor, TruncatedGeometric
-from algorithms.known_answer.floating_point import FloatingPointLaplace
-from algorithms.known_answer.gaussian import Gaussian, SubsampledGaussian
-from algorithms.known_answer.grid import OnGrid
-from algorithms.known_answer.laplace import Laplace, NoisyHistogram
-from algorithms.known_answer.noisy_max import ReportNoisyMax
-from algorithms.known_answer.norm import ExponentialNorm
-from algorithms.known_answer.repeated import ParallelLaplace, PrefixSum
-from algorithms.known_answer.sparse_vector import SparseVector
 
 _THRESHOLD = "a threshold on the output"
 _ONE_BIN = "a threshold on one entry, the others being noise"

@@ -47,11 +47,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
-
-import dpaudit._validate as check
-from algorithms.known_answer.laws import (
+from dpaudit.algorithms.known_answer.laws import (
     FiniteLaw,
     best_event,
     edges,
@@ -60,11 +56,14 @@ from algorithms.known_answer.laws import (
     log_ratio,
     quadrature,
 )
-from algorithms.known_answer.relations import EVERY_ANSWER
+from dpaudit.algorithms.known_answer.relations import EVERY_ANSWER
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
-
-Array = NDArray[np.float64]
 
 STOPPED, BELOW, ABOVE = -1.0, 0.0, 1.0
 

@@ -18,13 +18,13 @@ from dpaudit.accounting.composition import (
     kairouz_heterogeneous,
     optimal_heterogeneous,
 )
-from dpaudit.accounting.contour import contour_epsilon
+from dpaudit.accounting.events import Event
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.accounting.inversion import inverted_epsilon
-from dpaudit.accounting.numerical import numerical_epsilon
+from dpaudit.accounting.grid.numerical import numerical_epsilon
 from dpaudit.accounting.renyi import RenyiDP, zcdp
+from dpaudit.accounting.series.contour import contour_epsilon
+from dpaudit.accounting.series.inversion import inverted_epsilon
 from dpaudit.errors import DpauditError, UnsupportedEvent
-from dpaudit.events import Event
 
 Kind = Literal["exact", "bracket", "upper bound", "estimate"]
 
@@ -99,7 +99,7 @@ def ask_all(event: Event, delta: float) -> tuple[Answer, ...]:
 
     Examples
     --------
-    >>> from dpaudit.events import ApproximateRelease
+    >>> from dpaudit.accounting.events import ApproximateRelease
     >>> answers = ask_all(ApproximateRelease(epsilon=0.1, count=1000), 1e-5)
     >>> {a.accountant: round(a.upper, 2) for a in answers if a.upper is not None}
     {'basic': 100.0, 'advanced': 25.69, 'Kairouz': 20.17, 'optimal': 17.79, 'zCDP': 19.05, \

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from scipy.optimize import brentq
 
 import dpaudit._validate as check
+from dpaudit.accounting.events import Event
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.events import Event
 
 _FARTHEST = 1e12
 _TOLERANCE = 1e-9
@@ -66,7 +66,7 @@ def calibrate(
 
     Examples
     --------
-    >>> from dpaudit.events import GaussianRelease
+    >>> from dpaudit.accounting.events import GaussianRelease
     >>> found = calibrate(lambda s: GaussianRelease(sensitivity=1.0, noise_scale=s), 1.0, 1e-5)
     >>> round(found.value, 5)  # the analytic Gaussian mechanism
     3.73063

@@ -19,9 +19,7 @@ import math
 from collections.abc import Iterable
 
 import dpaudit._validate as check
-from dpaudit.accounting.optimal import OptimalComposition, checked_parts, log_kept
-from dpaudit.errors import UnsupportedEvent
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
     ExponentialNormRelease,
@@ -30,6 +28,8 @@ from dpaudit.events import (
     Release,
     releases,
 )
+from dpaudit.accounting.optimal import OptimalComposition, checked_parts, log_kept
+from dpaudit.errors import UnsupportedEvent
 
 Parts = Iterable[ApproximateRelease]
 

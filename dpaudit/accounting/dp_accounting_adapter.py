@@ -1,9 +1,9 @@
 r"""Privacy-loss distributions of the dp-accounting library (optional extra ``dpaudit[pld]``).
 
-A second opinion from code that is not ours, next to `dpaudit.accounting.numerical`. Each release
-becomes the library's distribution of its loss, rounded up (connect-the-dots) for the upper end and
-down (privacy buckets) for the lower one, and the library convolves them. Around what version 0.6.0
-gets wrong:
+A second opinion from code that is not ours, next to `dpaudit.accounting.grid.numerical`. Each
+release becomes the library's distribution of its loss, rounded up (connect-the-dots) for the upper
+end and down (privacy buckets) for the lower one, and the library convolves them. Around what
+version 0.6.0 gets wrong:
 
 * its accountant ignores ``count`` for randomised response: here each distribution is composed with
   itself as often as the event says;
@@ -29,9 +29,7 @@ import numpy as np
 
 import dpaudit._validate as check
 from dpaudit.accounting.bracket import Bracket
-from dpaudit.accounting.dominating import dominating_pairs
-from dpaudit.errors import DpauditError, InvalidArgument, UnsupportedEvent
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
     GaussianRelease,
@@ -40,6 +38,8 @@ from dpaudit.events import (
     Release,
     releases,
 )
+from dpaudit.accounting.pairs.dominating import dominating_pairs
+from dpaudit.errors import DpauditError, InvalidArgument, UnsupportedEvent
 
 INTERVAL = 1e-4
 SLACK = 1e-15

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from dpaudit.accounting.events import Event, GaussianRelease, releases
 from dpaudit.errors import UnsupportedEvent
-from dpaudit.events import Event, GaussianRelease, releases
-from dpaudit.guarantees import GaussianDP
+from dpaudit.guarantees.kinds import GaussianDP
 
 
 def gaussian_guarantee(event: Event) -> GaussianDP:

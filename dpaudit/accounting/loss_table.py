@@ -16,10 +16,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, gammaln
 
-Array = NDArray[np.float64]
+from dpaudit._typing import Array
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import dpaudit._validate as check
+from dpaudit.accounting.events import ApproximateRelease
 from dpaudit.accounting.loss_table import Array, LossTable, log_binomial
 from dpaudit.errors import InvalidArgument
-from dpaudit.events import ApproximateRelease
-from dpaudit.guarantees import Guarantee
+from dpaudit.guarantees.kinds import Guarantee
 
 MOST_STATES = 1_000_000
 

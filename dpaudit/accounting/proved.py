@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import dpaudit._validate as check
 from dpaudit.accounting.bracket import Bracket
 from dpaudit.accounting.composition import optimal
-from dpaudit.accounting.dominating import dominating_pairs
+from dpaudit.accounting.events import ApproximateRelease, Event, GaussianRelease, releases
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.accounting.inversion import inverted_delta, inverted_epsilon
-from dpaudit.accounting.numerical import LEAST_CELLS, numerical_delta, numerical_epsilon
+from dpaudit.accounting.grid.numerical import LEAST_CELLS, numerical_delta, numerical_epsilon
+from dpaudit.accounting.pairs.dominating import dominating_pairs
 from dpaudit.accounting.renyi import RenyiDP
+from dpaudit.accounting.series.inversion import inverted_delta, inverted_epsilon
 from dpaudit.accounting.tabulated import TabulatedDP
 from dpaudit.errors import ConvergenceError, UnsupportedEvent
-from dpaudit.events import ApproximateRelease, Event, GaussianRelease, releases
-from dpaudit.guarantees import GroupOf, Guarantee
+from dpaudit.guarantees.kinds import GroupOf, Guarantee
 
 # Equal releases whose composition is summed exactly.
 _MOST = 100_000
@@ -44,7 +44,7 @@ class NumericalDP(Guarantee):
 
     Examples
     --------
-    >>> from dpaudit.events import LaplaceRelease
+    >>> from dpaudit.accounting.events import LaplaceRelease
     >>> proved = NumericalDP(LaplaceRelease(sensitivity=0.1, noise_scale=1.0, count=100))
     >>> round(proved.epsilon(1e-5), 4), round(proved.epsilon(0.0), 4)
     (4.2203, 10.0)

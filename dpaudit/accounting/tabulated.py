@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 import dpaudit._validate as check
-from dpaudit.accounting.algebra import Guarantee
-
-Array = NDArray[np.float64]
+from dpaudit._typing import Array
+from dpaudit.guarantees.algebra import Guarantee
 
 _POINTS, _LEAST_DELTA = 256, 1e-14
 
@@ -31,7 +29,7 @@ class TabulatedDP(Guarantee):
 
     Examples
     --------
-    >>> from dpaudit.guarantees import GaussianDP
+    >>> from dpaudit.guarantees.kinds import GaussianDP
     >>> table = TabulatedDP(GaussianDP(1.0))
     >>> bool(GaussianDP(1.0).epsilon(1e-5) <= table.epsilon(1e-5) < 4.39)
     True

@@ -7,11 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, InvalidArgument
-
-Array = NDArray[np.float64]
 
 
 def called(call: Callable[[int], Any], trials: int) -> Array:

@@ -14,13 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from dpaudit._typing import Array
 from dpaudit.adapters._calls import called, installed, one_value
-
-Array = NDArray[np.float64]
 
 _SEEDS = 2**31
 

@@ -15,12 +15,10 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from dpaudit._typing import Array
 from dpaudit.adapters._calls import called, installed
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
-
-Array = NDArray[np.float64]
 
 _INTEGERS = re.compile(r"\bT=(?:[iu]\d+|usize)\b")
 

@@ -24,6 +24,6 @@ def attack_command(
     quiet: Quiet = False,
 ) -> None:
     """Run an attack and say how close it comes to what the attacker wants, next to chance."""
-    from dpaudit import study_command
+    from dpaudit.cli import attack as study_command
 
     study_command.run(name, pairs("--set", set_), seed, out, as_json=as_json, quiet=quiet)

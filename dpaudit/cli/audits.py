@@ -73,7 +73,7 @@ def audit_command(
     quiet: Quiet = False,
 ) -> None:
     """Audit claims, or mechanisms of your own, and say which claims are refuted."""
-    import dpaudit.command as command
+    import dpaudit.cli.audit as command
     from dpaudit.errors import InvalidArgument
 
     given = {
@@ -94,7 +94,7 @@ def audit_command(
     overrides = {name: value for name, value in given.items() if value not in (None, {})}
     output = command.Output(directory=out, as_json=as_json, quiet=quiet)
     if watch is not None:
-        from dpaudit import watch_command
+        from dpaudit.cli import watch as watch_command
 
         if every or targets:
             raise InvalidArgument("watch", watch, "no targets and no --all: the stream is audited")
@@ -114,6 +114,6 @@ def verify_command(
     as_json: Json = False,
 ) -> None:
     """Re-check certificates in 50-digit arithmetic: exit status 0 if all stand, 1 if one fails."""
-    from dpaudit.verify import command
+    from dpaudit.cli import verify as command
 
     raise typer.Exit(command.run(files, as_json=as_json))

@@ -13,7 +13,7 @@ from dpaudit.cli.options import Json, app
 @app.command("list")
 def list_command(as_json: Json = False) -> None:
     """List the claims, attacks and figures that are installed."""
-    import dpaudit.registry as registry
+    import dpaudit.extension.registry as registry
 
     claims, attacks = registry.claims(), registry.attacks()
     figures, releases = registry.figures(), registry.releases()
@@ -27,7 +27,7 @@ def list_command(as_json: Json = False) -> None:
         }
         typer.echo(json.dumps(document, indent=2))
         return
-    from dpaudit.tables import (
+    from dpaudit.cli.console import (
         attack_table,
         claim_table,
         console,
@@ -48,9 +48,9 @@ def show_command(
     name: Annotated[str, typer.Argument(help="Name of a claim, an attack or a release.")],
 ) -> None:
     """Show a claim's statement and assumptions, an attack or a release, and the parameters."""
-    import dpaudit.registry as registry
-    from dpaudit.study_command import card
-    from dpaudit.tables import claim_page, console, release_page, study_page
+    import dpaudit.extension.registry as registry
+    from dpaudit.cli.attack import card
+    from dpaudit.cli.console import claim_page, console, release_page, study_page
 
     releases = registry.releases()
     if name in registry.studies() or name in registry.attacks():

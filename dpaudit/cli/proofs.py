@@ -28,7 +28,7 @@ def reproduce_command(
     quiet: Quiet = False,
 ) -> None:
     """Draw figures of the papers again and judge what the papers say of them."""
-    from dpaudit.reproduction import command
+    from dpaudit.cli import reproduce as command
 
     options = {"data_path": data, "runs": runs, "full": full, "seed": seed}
     command.run(figures, options, out, as_json=as_json, quiet=quiet)
@@ -53,7 +53,7 @@ def account_command(
     quiet: Quiet = False,
 ) -> None:
     """Say what can be proved about a sequence of releases: every accountant, side by side."""
-    import dpaudit.account.command as command
+    import dpaudit.cli.account as command
 
     changes = pairs("--set", set_)
     command.account(release, changes, delta, out, group=group, as_json=as_json, quiet=quiet)
@@ -71,6 +71,6 @@ def calibrate_command(
     as_json: Json = False,
 ) -> None:
     """Find the least noise with which a release is provably (epsilon, delta)-DP."""
-    import dpaudit.account.command as command
+    import dpaudit.cli.account as command
 
     command.find_noise(release, pairs("--set", set_), epsilon, delta, as_json=as_json)

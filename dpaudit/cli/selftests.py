@@ -30,7 +30,7 @@ def selftest_command(
     quiet: Quiet = False,
 ) -> None:
     """Run every estimator on known answers: exit status 0 if all are sound, 1 if one is not."""
-    from dpaudit.selftest import command
+    from dpaudit.cli import selftest as command
 
     status = command.test(
         full=full, seed=seed, workers=workers, out=out, as_json=as_json, quiet=quiet

@@ -2,8 +2,7 @@
 
 from dpaudit.datasets.bundled import breast_cancer
 from dpaudit.datasets.catalogue import CATALOGUE, load
-from dpaudit.datasets.census import adult
-from dpaudit.datasets.census_columns import ADULT_FEATURES
+from dpaudit.datasets.census import ADULT_FEATURES, adult
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.datasets.preprocess import clip_rows, preprocess, scale_columns
 from dpaudit.datasets.real_pair import most_distant_records, replacement_pair

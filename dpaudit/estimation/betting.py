@@ -18,11 +18,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpaudit._typing import Array
 from dpaudit.estimation.log_sum import log_sum
-
-Array = NDArray[np.float64]
 
 # Stakes around the best guess, so that a poor guess costs little.
 _SPREAD = (0.4, 1.0, 2.0)

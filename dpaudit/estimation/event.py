@@ -14,11 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.estimation.joint import exponent, joint_lower_bound
 from dpaudit.estimation.likelihood import distance, likelihood_bound
-
-Array = NDArray[np.float64]
 
 _SELECTION = 1e-4
 _CANDIDATES = 400

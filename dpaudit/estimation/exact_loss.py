@@ -25,21 +25,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 import dpaudit._validate as check
-from dpaudit.accounting import gaussian
+from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.estimation.betting import (
-    Stakes,
-    last_true,
-    log_wealth_falling,
-    log_wealth_rising,
-)
+from dpaudit.estimation.betting import Stakes, last_true, log_wealth_falling, log_wealth_rising
 from dpaudit.estimation.log_sum import log_sum
-
-Array = NDArray[np.float64]
+from dpaudit.guarantees import gaussian
 
 
 @dataclass(frozen=True)
@@ -49,8 +42,8 @@ class TiltedLosses:
     Parameters
     ----------
     privacy_loss, log_mgf
-        As in `dpaudit.mechanism.TiltedSample`, shape ``(R,)``: ``log_mgf`` is ``log w + theta L``,
-        whichever law was drawn from.
+        As in `dpaudit.laws.mechanism.TiltedSample`, shape ``(R,)``: ``log_mgf`` is ``log w + theta
+        L``, whichever law was drawn from.
     tilt
         ``theta``.
     log_mgf_bound

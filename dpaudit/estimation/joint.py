@@ -1,4 +1,4 @@
-r"""One exact test for both counts of an event: sharper than an interval for each.
+"""One exact test for both counts of an event: sharper than an interval for each.
 
 | symbol   | name                       | meaning                                                |
 |----------|----------------------------|--------------------------------------------------------|
@@ -23,6 +23,8 @@ The supremum is bounded by cells: on ``q_1 <= q <= q_2`` no tail exceeds that of
 
 With all 2n outputs right the p-value is ``(1 + e^-epsilon)^(-2n)``, but for beta: epsilon is at
 least ``-ln(alpha^(-1/(2n)) - 1)``, about ``ln(2n / 3)`` at 95%, which no test on outputs can beat.
+
+Binomial probabilities and tails at many counts at once, by the incomplete beta function.
 """
 
 from __future__ import annotations
@@ -34,16 +36,54 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import ndtri
+from scipy.special import betainc, gammaln, ndtri, xlog1py, xlogy
 from statsmodels.stats.proportion import proportion_confint
 
 import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.binomial import binomial, lower_tails, upper_tails
 from dpaudit.estimation.likelihood import boundary, distance, likelihood_bound
 
-Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
+
+
+def binomial(k: Counts, n: int, p: float) -> Array:
+    """Return ``P(Bin(n, p) = k)`` for each k in 0, ..., n.
+
+    Examples
+    --------
+    >>> binomial(np.array([0, 1, 2]), 2, 0.5).round(9)
+    array([0.25, 0.5 , 0.25])
+    """
+    log_count = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return np.asarray(np.exp(log_count + xlogy(k, p) + xlog1py(n - k, -p)))
+
+
+def upper_tails(least: Array, n: int, p: float) -> Array:
+    """Return ``P(Bin(n, p) >= k)`` for each k.
+
+    Examples
+    --------
+    >>> upper_tails(np.array([0.0, 1.0, 3.0]), 2, 0.5)
+    array([1.  , 0.75, 0.  ])
+    """
+    inside = np.clip(least, 1, n)
+    tails = betainc(inside, n - inside + 1, p)
+    return np.where(least <= 0, 1.0, np.where(least > n, 0.0, tails))
+
+
+def lower_tails(most: Array, n: int, p: float) -> Array:
+    """Return ``P(Bin(n, p) <= k)`` for each k.
+
+    Examples
+    --------
+    >>> lower_tails(np.array([-1.0, 0.0, 2.0]), 2, 0.5)
+    array([0.  , 0.25, 1.  ])
+    """
+    inside = np.clip(most, 0, n - 1)
+    tails = betainc(n - inside, inside + 1, 1 - p)
+    return np.where(most < 0, 0.0, np.where(most >= n, 1.0, tails))
+
 
 _CELLS = 24
 _STRIDE = 4  # of the cells' edges, where the peak is looked for first

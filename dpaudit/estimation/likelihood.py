@@ -17,10 +17,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 
-Array = NDArray[np.float64]
+from dpaudit._typing import Array
 
 _NARROWINGS = 36
 _HALVINGS = 25

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,15 +24,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, ndtri
 
 import dpaudit._validate as check
-from dpaudit.accounting import gaussian
 from dpaudit.errors import InvalidArgument
-
-Array = NDArray[np.float64]
+from dpaudit.guarantees import gaussian
 
 _PRIOR = 0.5  # Jeffreys
 _CELLS = 4000

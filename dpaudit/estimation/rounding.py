@@ -7,9 +7,8 @@ bound would be about the floats of a score and not about the mechanism.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dpaudit._typing import Array
 
 _RELATIVE = 1e-9
 _COMMON = 0.9

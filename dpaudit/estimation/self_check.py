@@ -22,13 +22,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtr, chdtrc, ndtr, ndtri
 from scipy.stats import kstest
 
+from dpaudit._typing import Array
 from dpaudit.estimation.betting import log_wealth_rising
-
-Array = NDArray[np.float64]
 
 # A check fires on a correct law with at most this probability.
 FALSE_ALARM = 1e-7

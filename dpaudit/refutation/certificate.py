@@ -1,8 +1,8 @@
 """A refutation as a small JSON file that a stranger can re-check.
 
-``dpaudit verify`` reads the file with code of its own (`dpaudit.verify`); nothing here is used for
-that. Numbers are written with 17 significant digits or fewer, so that every double is read back
-as it was.
+``dpaudit verify`` reads the file with code of its own (`dpaudit.verification`); nothing here is
+used for that. Numbers are written with 17 significant digits or fewer, so that every double is read
+back as it was.
 """
 
 from __future__ import annotations

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 
-Array = NDArray[np.float64]
 Batch = Mapping[str, Array]
 
 CHAINS = 32

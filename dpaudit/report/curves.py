@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.errors import InvalidArgument
-from dpaudit.report._drawing import (
+from dpaudit.drawing.charts import (
     CLAIMED,
     CLAIMED_MARK,
     FAINT,
@@ -18,6 +17,7 @@ from dpaudit.report._drawing import (
     picture,
     plain_ticks,
 )
+from dpaudit.errors import InvalidArgument
 from dpaudit.report.formatting import number, percent
 from dpaudit.report.schema import DeltaCurves, Result, TradeOffCurves, WealthPath
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.report._drawing import (
+from dpaudit.drawing.charts import (
     CLAIMED,
     CLAIMED_MARK,
     INK,

@@ -10,15 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpaudit.report.document import write_files
-from dpaudit.report.formatting import (
-    Numbers,
-    label,
-    number,
-    numbers,
-    percent,
-    printable,
-    value_of,
-)
+from dpaudit.report.formatting import Numbers, label, number, numbers, percent, printable, value_of
 from dpaudit.report.render import templates
 from dpaudit.report.schema import Report, Result
 

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.errors import InvalidArgument
-from dpaudit.report._drawing import (
+from dpaudit.drawing.charts import (
     CLAIMED,
     FAINT,
     INK,
@@ -17,6 +16,7 @@ from dpaudit.report._drawing import (
     picture,
     plain_ticks,
 )
+from dpaudit.errors import InvalidArgument
 from dpaudit.report.figures import MARK, WIDTH, draw_interval, limits
 from dpaudit.report.formatting import label, number, one_line, value_of
 from dpaudit.report.schema import Result

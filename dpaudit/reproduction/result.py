@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import dpaudit._validate as check
+from dpaudit.drawing.panels import Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, Silent
-from dpaudit.panels import Panel
 from dpaudit.reproduction.judgement import Judgement
 
 MOST_RUNS = 1000  # a hundred times the papers'
@@ -65,7 +65,7 @@ class Reproduction:
     notes
         What a reader must know, such as a stand-in for data that cannot be had.
     solvers
-        How exact every solver was (`dpaudit.residuals`).
+        How exact every solver was (`dpaudit.laws.residuals`).
     """
 
     figure: str

@@ -10,13 +10,11 @@ from typing import Protocol
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.execution import one_thread
 from dpaudit.reproduction.judgement import Finding
-
-Array = NDArray[np.float64]
 
 CLEAR = 3.0  # standard errors from which a difference counts
 _AT_ONCE = 10  # runs whose transcripts are in memory together

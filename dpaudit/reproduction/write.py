@@ -8,7 +8,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from dpaudit.drawing import picture, table
+from dpaudit.drawing.figures import picture, table
 from dpaudit.report.document import write_files
 from dpaudit.reproduction.judgement import OUTCOMES, Judgement, Tried, in_words
 from dpaudit.reproduction.result import Reproduction

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, Protocol, runtime_checkable
 
-from dpaudit.attack import Attack
+from dpaudit._references import load_reference
 from dpaudit.errors import DpauditError, InvalidArgument
+from dpaudit.extension.distinguisher import Attack
 from dpaudit.neighbours import Pair
-from dpaudit.references import load_reference
 
 GROUP = "dpaudit.known_answers"
 

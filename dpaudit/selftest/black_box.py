@@ -16,16 +16,16 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-from dpaudit.attack import Score
+from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import exponent, joint_lower_bound
 from dpaudit.estimation.likelihood import likelihood_bound
 from dpaudit.execution import plan_blocks, stream
-from dpaudit.mechanism import checked_sample
+from dpaudit.extension.distinguisher import Score
+from dpaudit.laws.mechanism import checked_sample
 from dpaudit.selftest.answers import KnownAnswer, Learner
 
-Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _BLOCK = 2**16

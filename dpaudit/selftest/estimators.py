@@ -16,14 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from dpaudit._typing import Array
 from dpaudit.selftest.losses import CoinPair, ExactLoss, GaussianPair, NormPair
 from dpaudit.selftest.outputs import Canaries, Coins, Games, Learned
 
-Array = NDArray[np.float64]
 Run = Callable[[int, float, Generator], Array]
 """``run(audits, alpha, rng)`` returns what is certified, shape ``(audits,)``."""
 

@@ -1,6 +1,6 @@
 """Laws for the exact-loss estimator: tilted losses of pairs whose profile is known.
 
-Every audit has a pilot of its own, which chooses the tilt as `dpaudit.audit.white_box` does: from
+Every audit has a pilot of its own, which chooses the tilt as `dpaudit.auditing.exact` does: from
 the second moment of plain losses, and once more from losses drawn tilted.
 """
 
@@ -12,23 +12,15 @@ from typing import Protocol
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy.stats import binom
 
-from dpaudit import norm_noise, tilted_norm
-from dpaudit.accounting import gaussian
-from dpaudit.accounting.numerical import numerical_epsilon
+from dpaudit._typing import Array
+from dpaudit.accounting.events import ExponentialNormRelease
+from dpaudit.accounting.grid.numerical import numerical_epsilon
 from dpaudit.estimation.betting import last_true
-from dpaudit.estimation.exact_loss import (
-    Direction,
-    TiltedLosses,
-    best_tilt,
-    lower_end,
-    upper_end,
-)
-from dpaudit.events import ExponentialNormRelease
-
-Array = NDArray[np.float64]
+from dpaudit.estimation.exact_loss import Direction, TiltedLosses, best_tilt, lower_end, upper_end
+from dpaudit.guarantees import gaussian
+from dpaudit.laws import norm_noise, tilted_norm
 
 
 class Pair(Protocol):

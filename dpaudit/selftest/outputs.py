@@ -11,15 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy.stats import binom
 
+from dpaudit._typing import Array
 from dpaudit.estimation import one_run
 from dpaudit.estimation.event import Event, choose_event, event_bound
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.estimation.sequential_game import Game
-
-Array = NDArray[np.float64]
+from dpaudit.estimation.sequential.game import Game
 
 _SIDE_BY_SIDE = 500  # games
 _GRID = np.array([0.25, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95])

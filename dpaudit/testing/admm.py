@@ -9,15 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
-from numpy.typing import NDArray
 
 import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.testing._bounds import Bounds, bounds, interval, size
 from dpaudit.testing.data import vectors
 from dpaudit.testing.draws import draw_between
-
-Array = NDArray[np.float64]
 
 _STEPS = 8  # a penalty is one of 9 between the least and the most
 

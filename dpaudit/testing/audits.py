@@ -6,24 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 import dpaudit._validate as check
-from dpaudit.audit.run import audit_case
-from dpaudit.case import PrivacyCase
-from dpaudit.claims import Claim
+from dpaudit.auditing.run import audit_case
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.guarantees import ApproximateDP
-from dpaudit.mechanism import Mechanism
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.extension.claim import Claim
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import ApproximateDP
+from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import Result
-from dpaudit.settings import Settings
 
-Array = NDArray[np.float64]
 Sample = Callable[[Any, int, Generator], Any]
 
 # A suite of a thousand such assertions on correct mechanisms fails once in a thousand runs.

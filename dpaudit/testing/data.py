@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
-from numpy.typing import NDArray
 
 import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.testing._bounds import bounds, size
 from dpaudit.testing.draws import as_data, bounded, draw_between, draw_rows, fractions
 from dpaudit.testing.records import Joined, Records, as_records
-
-Array = NDArray[np.float64]
 
 
 def vectors(

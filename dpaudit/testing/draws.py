@@ -10,13 +10,11 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
-from numpy.typing import NDArray
 
+from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.testing._bounds import Bounds, bounds
 from dpaudit.testing.records import Records
-
-Array = NDArray[np.float64]
 
 _GRIDS = (1, 16, 2**20)
 # A shortened vector is no longer than asked in whatever order its squares are summed.

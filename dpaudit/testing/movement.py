@@ -18,14 +18,13 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, settings, target
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
-from numpy.typing import NDArray
 
 import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.auditing.verdict import judge
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.neighbours import Pair, Table, compare
-from dpaudit.verdict import judge
 
-Array = NDArray[np.float64]
 Query = Callable[[Any], Any]
 Norm = Callable[[Array], float]
 Bound = float | Callable[[Pair[Any]], float]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
-from numpy.typing import NDArray
 
+from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import (
@@ -40,7 +40,6 @@ from dpaudit.testing.draws import (
 )
 from dpaudit.testing.records import Joined, Records, as_records
 
-Array = NDArray[np.float64]
 Data = Dataset | Array
 # Takes records and a number of columns.
 Drawn = Callable[[DrawFn, Records, int], tuple[Data, Data]]

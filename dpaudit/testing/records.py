@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Table
 from dpaudit.testing._bounds import Bounds, bounds, size
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-import dpaudit.account.account as account
+import dpaudit.accounts.account as account
 from dpaudit.accounting.accountants import Answer
 from dpaudit.errors import ConvergenceError
 
@@ -47,7 +47,7 @@ def test_without_a_proof_nothing_is_contradicted():
 
 
 def test_an_account_asks_whether_its_answers_agree(monkeypatch):
-    from dpaudit.account.target import read_target
+    from dpaudit.accounts.target import read_target
 
     monkeypatch.setattr(account, "ask_all", lambda *_: (PROVED, answer("other", 2.0, 3.0)))
     with pytest.raises(ConvergenceError, match="contradict each other"):

@@ -7,10 +7,7 @@ import math
 import pytest
 
 from dpaudit.accounting.accountants import ask_all, strongest
-from dpaudit.accounting.proved import NumericalDP, proved_guarantee
-from dpaudit.accounting.renyi import RenyiDP
-from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     ExponentialNormRelease,
     GaussianRelease,
@@ -21,6 +18,9 @@ from dpaudit.events import (
     ZeroConcentratedRelease,
     repeated,
 )
+from dpaudit.accounting.proved import NumericalDP, proved_guarantee
+from dpaudit.accounting.renyi import RenyiDP
+from dpaudit.errors import InvalidArgument, UnsupportedEvent
 
 ONE = {
     "gaussian": GaussianRelease(sensitivity=1.0, noise_scale=20.0),

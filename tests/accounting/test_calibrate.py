@@ -9,10 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaudit.accounting.calibrate import calibrate
-from dpaudit.accounting.gaussian import mu_at
-from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.errors import InvalidArgument
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     ExponentialNormRelease,
     GaussianRelease,
@@ -21,6 +18,9 @@ from dpaudit.events import (
     PoissonSubsampledGaussian,
     ZeroConcentratedRelease,
 )
+from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.errors import InvalidArgument
+from dpaudit.guarantees.gaussian import mu_at
 
 KINDS = {
     "gaussian": (lambda v: GaussianRelease(sensitivity=2.0, noise_scale=v, count=20), 1),

@@ -20,11 +20,7 @@ from dpaudit.accounting.composition import (
     optimal,
     optimal_heterogeneous,
 )
-from dpaudit.accounting.loss_table import log_binomial
-from dpaudit.accounting.optimal import OptimalComposition
-from dpaudit.accounting.renyi import RenyiDP, zcdp
-from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     ExponentialNormRelease,
     GaussianRelease,
@@ -35,7 +31,11 @@ from dpaudit.events import (
     ZeroConcentratedRelease,
     repeated,
 )
-from dpaudit.guarantees import ApproximateDP
+from dpaudit.accounting.loss_table import log_binomial
+from dpaudit.accounting.optimal import OptimalComposition
+from dpaudit.accounting.renyi import RenyiDP, zcdp
+from dpaudit.errors import InvalidArgument, UnsupportedEvent
+from dpaudit.guarantees.kinds import ApproximateDP
 
 SMALL = (
     *([(epsilon, 0.0)] * count for epsilon in (1e-6, 0.1, 1.0, 5.0) for count in (1, 2, 3, 7, 10)),

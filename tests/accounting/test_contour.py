@@ -6,12 +6,7 @@ import math
 
 import pytest
 
-from dpaudit.accounting.contour import contour_epsilon, contour_log_delta
-from dpaudit.accounting.gaussian import log_delta
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.accounting.numerical import numerical_delta, numerical_epsilon
-from dpaudit.errors import ConvergenceError, InvalidArgument, UnsupportedEvent
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     ExponentialNormRelease,
     GaussianRelease,
@@ -21,6 +16,11 @@ from dpaudit.events import (
     Sequence,
     ZeroConcentratedRelease,
 )
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.series.contour import contour_epsilon, contour_log_delta
+from dpaudit.errors import ConvergenceError, InvalidArgument, UnsupportedEvent
+from dpaudit.guarantees.gaussian import log_delta
 
 
 def gaussian(mu, count=1):

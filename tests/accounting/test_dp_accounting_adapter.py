@@ -17,10 +17,7 @@ from dpaudit.accounting.dp_accounting_adapter import (
     dp_accounting_epsilon,
     loss_distribution,
 )
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.accounting.numerical import numerical_delta, numerical_epsilon
-from dpaudit.errors import DpauditError, InvalidArgument, UnsupportedEvent
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     ExponentialNormRelease,
     GaussianRelease,
@@ -30,6 +27,9 @@ from dpaudit.events import (
     Sequence,
     ZeroConcentratedRelease,
 )
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
+from dpaudit.errors import DpauditError, InvalidArgument, UnsupportedEvent
 
 needs_library = pytest.mark.skipif(
     importlib.util.find_spec("dp_accounting") is None,

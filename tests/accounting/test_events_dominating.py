@@ -11,15 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpaudit.accounting.bracket import Bracket
-from dpaudit.accounting.dominating import dominating_pairs
-from dpaudit.accounting.exponential_norm import ExponentialNormPair
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.accounting.known_pairs import GaussianPair, LaplacePair, RandomizedResponsePair
-from dpaudit.accounting.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.objective import ObjectivePerturbationPair
-from dpaudit.accounting.subsampled import SubsampledGaussianPair
-from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     ExponentialNormRelease,
     GaussianRelease,
@@ -31,6 +23,14 @@ from dpaudit.events import (
     releases,
     repeated,
 )
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.pairs.dominating import dominating_pairs
+from dpaudit.accounting.pairs.exponential_norm import ExponentialNormPair
+from dpaudit.accounting.pairs.known import GaussianPair, LaplacePair, RandomizedResponsePair
+from dpaudit.accounting.pairs.objective import ObjectivePerturbationPair
+from dpaudit.accounting.pairs.subsampled import SubsampledGaussianPair
+from dpaudit.errors import InvalidArgument, UnsupportedEvent
 
 CELLS = 2**13
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaudit.accounting.exponential_norm import ExponentialNormPair, bessel_ratio, pair_of
-from dpaudit.accounting.known_pairs import LaplacePair
-from dpaudit.accounting.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.pairs import characteristic_of, log_mgf_of
+from dpaudit.accounting.events import ExponentialNormRelease, LaplaceRelease
+from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.pairs.exponential_norm import ExponentialNormPair, bessel_ratio, pair_of
+from dpaudit.accounting.pairs.known import LaplacePair
+from dpaudit.accounting.pairs.pair import characteristic_of, log_mgf_of
 from dpaudit.errors import InvalidArgument
-from dpaudit.events import ExponentialNormRelease, LaplaceRelease
 
 CASES = [(2, 0.5), (3, 0.5), (4, 3.0), (10, 0.5), (10, 20.0), (105, 0.5), (105, 30.0)]
 

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from dpaudit.accounting.accountants import ask_all
-from dpaudit.accounting.dominating import dominating_pairs
-from dpaudit.accounting.inversion import inverted_epsilon
-from dpaudit.accounting.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.proved import NumericalDP, proved_bracket
-from dpaudit.accounting.renyi import RenyiDP
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ExponentialNormRelease,
     GaussianRelease,
     LaplaceRelease,
@@ -21,6 +16,11 @@ from dpaudit.events import (
     PoissonSubsampledGaussian,
     Sequence,
 )
+from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.pairs.dominating import dominating_pairs
+from dpaudit.accounting.proved import NumericalDP, proved_bracket
+from dpaudit.accounting.renyi import RenyiDP
+from dpaudit.accounting.series.inversion import inverted_epsilon
 
 
 def minimiser(shift, dimension, count=1, determinant=0.0):

@@ -10,15 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaudit.accounting.gaussian import log_delta
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.accounting.inversion import inverted_delta, inverted_epsilon
-from dpaudit.accounting.known_pairs import GaussianPair, LaplacePair
-from dpaudit.accounting.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.proved import NumericalDP
-from dpaudit.accounting.subsampled import SubsampledGaussianPair
-from dpaudit.errors import ConvergenceError, InvalidArgument
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     ExponentialNormRelease,
     GaussianRelease,
@@ -27,6 +19,14 @@ from dpaudit.events import (
     PoissonSubsampledGaussian,
     Sequence,
 )
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.pairs.known import GaussianPair, LaplacePair
+from dpaudit.accounting.pairs.subsampled import SubsampledGaussianPair
+from dpaudit.accounting.proved import NumericalDP
+from dpaudit.accounting.series.inversion import inverted_delta, inverted_epsilon
+from dpaudit.errors import ConvergenceError, InvalidArgument
+from dpaudit.guarantees.gaussian import log_delta
 
 
 def gaussian(mu, count=1):
@@ -144,10 +144,10 @@ def test_a_variation_that_is_too_small_is_caught(monkeypatch):
 def test_copies_that_are_forgotten_are_caught(monkeypatch):
     """Negative control: a short period without its copies gives a wrong lower end."""
     exact = math.exp(log_delta(1.0, 1.0))
-    monkeypatch.setattr("dpaudit.accounting.inversion._period", lambda *_: 4.0)
+    monkeypatch.setattr("dpaudit.accounting.series.inversion._period", lambda *_: 4.0)
     honest = inverted_delta(gaussian(1.0), 1.0)
     assert honest.lower <= exact <= honest.upper
-    monkeypatch.setattr("dpaudit.accounting.inversion._Series._copies", lambda *_: 0.0)
+    monkeypatch.setattr("dpaudit.accounting.series.inversion._Series._copies", lambda *_: 0.0)
     assert inverted_delta(gaussian(1.0), 1.0).lower > exact
 
 

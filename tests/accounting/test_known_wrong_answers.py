@@ -13,10 +13,7 @@ import pytest
 
 from dpaudit.accounting.bracket import Bracket
 from dpaudit.accounting.composition import advanced, optimal
-from dpaudit.accounting.contour import contour_epsilon
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.accounting.numerical import numerical_delta, numerical_epsilon
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
     GaussianRelease,
@@ -24,7 +21,10 @@ from dpaudit.events import (
     PoissonSubsampledGaussian,
     Sequence,
 )
-from dpaudit.guarantees import GaussianDP
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.series.contour import contour_epsilon
+from dpaudit.guarantees.kinds import GaussianDP
 
 
 def response(epsilon: float, count: int) -> ApproximateRelease:

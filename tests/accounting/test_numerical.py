@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dpaudit.accounting.dominating as dominating
-import dpaudit.accounting.grid as grid
-import dpaudit.accounting.numerical as numerical
+import dpaudit.accounting.grid.convolution as grid
+import dpaudit.accounting.grid.numerical as numerical
+import dpaudit.accounting.pairs.dominating as dominating
 from dpaudit.accounting.bracket import Bracket
-from dpaudit.accounting.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.subsampled import SubsampledGaussianPair
-from dpaudit.errors import ConvergenceError
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     GaussianRelease,
     LaplaceRelease,
     PoissonSubsampledGaussian,
     Sequence,
 )
+from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.pairs.subsampled import SubsampledGaussianPair
+from dpaudit.errors import ConvergenceError
 
 # Sums of parameters are rounded: brackets may be off by that much.
 ULPS = 1e-15
@@ -278,7 +278,7 @@ def test_cells_that_count_too_little_are_caught(monkeypatch, count):
         return grid.Rounded(law.above, law.cells_p, moved, law.drift)
 
     assert numerical_delta(laplace(1.0, count), 0.4).width > 0
-    monkeypatch.setattr("dpaudit.accounting.numerical.rounded", wrong)
+    monkeypatch.setattr("dpaudit.accounting.grid.numerical.rounded", wrong)
     with pytest.raises(ConvergenceError, match="expected them in order"):
         numerical_delta(laplace(1.0, count), 0.4)
 
@@ -296,7 +296,7 @@ def test_the_wrong_direction_of_a_sampled_release_is_caught(monkeypatch, forget_
         exact = sampled_profile(0.1, 1.0, 0.5, removal=True)
         assert_contains(numerical_delta(sampled(0.1, 1.0), 0.5), exact, width=1e-4)
         monkeypatch.setattr(
-            "dpaudit.accounting.dominating.SubsampledGaussianPair",
+            "dpaudit.accounting.pairs.dominating.SubsampledGaussianPair",
             lambda ratio, noise: SubsampledGaussianPair(ratio, noise, removal=False),
         )
         monkeypatch.setattr(SubsampledGaussianPair, "reversed", lambda self: self)
@@ -345,7 +345,7 @@ def test_no_sum_of_leaks_passes_one():
 @pytest.mark.parametrize("order", [0.0, 5e-324, 1e-310, 1e-9, 0.3, 1.0, 7.0, 1e7])
 def test_the_saddle_factor_has_its_limit_at_small_orders(order):
     """``max_x e^(-order x) (1 - e^-x)`` is near 1 for orders near 0, not 0 and not an error."""
-    from dpaudit.accounting.numerical import _saddle
+    from dpaudit.accounting.grid.numerical import _saddle
 
     with mpmath.workdps(400):
         exact = mpmath.mpf(0)

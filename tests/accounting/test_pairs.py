@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from dpaudit.accounting.exponential_norm import ExponentialNormPair
-from dpaudit.accounting.known_pairs import GaussianPair, LaplacePair, RandomizedResponsePair
-from dpaudit.accounting.objective import ObjectivePerturbationPair
-from dpaudit.accounting.pairs import log_mgf_of
-from dpaudit.accounting.subsampled import SubsampledGaussianPair
+from dpaudit.accounting.pairs.exponential_norm import ExponentialNormPair
+from dpaudit.accounting.pairs.known import GaussianPair, LaplacePair, RandomizedResponsePair
+from dpaudit.accounting.pairs.objective import ObjectivePerturbationPair
+from dpaudit.accounting.pairs.pair import log_mgf_of
+from dpaudit.accounting.pairs.subsampled import SubsampledGaussianPair
 
 PAIRS = [
     GaussianPair(0.01),

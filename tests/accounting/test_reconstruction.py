@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from dpaudit.accounting.reconstruction import candidates_success, reconstruction_success
 from dpaudit.errors import InvalidArgument
-from dpaudit.guarantees import ApproximateDP, GaussianDP, PureDP, ZeroConcentratedDP
+from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP, ZeroConcentratedDP
 
 GUARANTEES = (
     PureDP(0.0),

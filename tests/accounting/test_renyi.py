@@ -10,14 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaudit.accounting import renyi_curves
+from dpaudit.accounting import renyi as renyi_curves
 from dpaudit.accounting.composition import basic, optimal
-from dpaudit.accounting.dominating import dominating_pairs
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.accounting.numerical import numerical_epsilon
-from dpaudit.accounting.renyi import RenyiDP, renyi_divergence, zcdp
-from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.events import (
+from dpaudit.accounting.events import (
     ApproximateRelease,
     ExponentialNormRelease,
     GaussianRelease,
@@ -28,7 +23,12 @@ from dpaudit.events import (
     ZeroConcentratedRelease,
     repeated,
 )
-from dpaudit.guarantees import ZeroConcentratedDP
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.grid.numerical import numerical_epsilon
+from dpaudit.accounting.pairs.dominating import dominating_pairs
+from dpaudit.accounting.renyi import RenyiDP, renyi_divergence, zcdp
+from dpaudit.errors import InvalidArgument, UnsupportedEvent
+from dpaudit.guarantees.kinds import ZeroConcentratedDP
 
 GAUSSIAN = GaussianRelease(sensitivity=2.0, noise_scale=3.0)
 LAPLACE = LaplaceRelease(sensitivity=1.0, noise_scale=2.0)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpaudit.accounting.events import GaussianRelease, LaplaceRelease
 from dpaudit.accounting.proved import NumericalDP
 from dpaudit.accounting.tabulated import TabulatedDP
-from dpaudit.events import GaussianRelease, LaplaceRelease
-from dpaudit.guarantees import ApproximateDP, GaussianDP, PureDP
+from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP
 
 TABLES = {
     "gaussian": TabulatedDP(GaussianDP(0.7)),

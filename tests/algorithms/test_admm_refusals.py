@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.problems.graphs import ring
+from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given
+from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.fdml import FDML
+from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise
+from dpaudit.algorithms.sharing.vertical import Risk
 
-from algorithms.consensus import ConsensusADMM
-from algorithms.fdml import FDML
-from algorithms.graphs import ring
-from algorithms.schedules import Constant, Geometric, Given
-from algorithms.sharing import SharingADMM
-from algorithms.sharing_noise import MessageNoise, ParameterNoise
-from algorithms.vertical import Risk
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 

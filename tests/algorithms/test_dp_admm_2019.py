@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus.dp_admm_2019 import ServerADMM
+from dpaudit.algorithms.problems.losses import LINEAR, LOSSES
+from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
 from scipy import optimize, stats
 
-from algorithms.dp_admm_2019 import ServerADMM
-from algorithms.losses import LINEAR, LOSSES
-from algorithms.step_sizes import ConstantStepSize, DecayingStepSize
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.datasets import Dataset, breast_cancer, split_unevenly
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.mechanism import Tiltable
+from dpaudit.laws.mechanism import Tiltable
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 TRIALS = 20_000

@@ -5,12 +5,17 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from dpaudit.algorithms.problems.sample_losses import (
+    LOGISTIC,
+    SAMPLE_LOSSES,
+    SIGMOID,
+    sample_loss_called,
+)
+from dpaudit.algorithms.sharing.entrywise import ScalarProblem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from algorithms.entrywise import ScalarProblem
-from algorithms.sample_losses import LOGISTIC, SAMPLE_LOSSES, SIGMOID, sample_loss_called
 from dpaudit.errors import ConvergenceError, InvalidArgument, UnknownName
 
 UNTIMED = settings(deadline=None)

@@ -4,19 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus.figures import cards as zhang2018
+from dpaudit.algorithms.consensus.figures import noise as zhang2018_bound
+from dpaudit.algorithms.consensus.figures import noise as zhang2018_noise
+from dpaudit.algorithms.consensus.figures import runs as zhang2018_runs
+from dpaudit.algorithms.consensus.figures.noise import OUTSIDE
+from dpaudit.algorithms.consensus.figures.runs import Losses
+from dpaudit.algorithms.consensus.guarantees import node_updates
+from dpaudit.algorithms.multistep.figures import baselines as huang2020_baselines
+from dpaudit.algorithms.multistep.figures import cards as huang2020
+from dpaudit.algorithms.multistep.figures import runs as huang2020_runs
 
-from algorithms.figures import (
-    huang2020,
-    huang2020_baselines,
-    huang2020_runs,
-    zhang2018,
-    zhang2018_bound,
-    zhang2018_noise,
-    zhang2018_runs,
-)
-from algorithms.figures.zhang2018_bound import OUTSIDE
-from algorithms.figures.zhang2018_runs import Losses
-from algorithms.guarantees.consensus import node_updates
 from dpaudit.datasets import Dataset, split_unevenly
 from dpaudit.reproduction.result import Request
 

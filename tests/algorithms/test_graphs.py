@@ -2,10 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from algorithms.graphs import (
+from dpaudit.algorithms.problems.graphs import (
     Graph,
     complete,
     from_edges,
@@ -14,6 +11,9 @@ from algorithms.graphs import (
     ring,
     star,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from dpaudit.errors import InvalidArgument, UnknownName
 
 UNTIMED = settings(deadline=None)

@@ -7,16 +7,16 @@ no attack does, and what it finds and the linear classifier does not is left to 
 from functools import partial
 
 import pytest
+from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
+from dpaudit.algorithms.known_answer.ideal import IDEAL
 
-import dpaudit.registry as registry
-from algorithms.known_answer import KNOWN_ANSWERS
-from algorithms.known_answer.ideal import IDEAL
-from dpaudit.audit import audit_case
-from dpaudit.case import PrivacyCase
-from dpaudit.claims import Claim
+import dpaudit.extension.registry as registry
+from dpaudit.auditing import audit_case
 from dpaudit.execution import Executor
-from dpaudit.guarantees import ApproximateDP
-from dpaudit.settings import Settings
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.extension.claim import Claim
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import ApproximateDP
 
 CONFIDENCE = 1 - 1e-6
 BROKEN = [name for name, answer in KNOWN_ANSWERS.items() if answer.broken]

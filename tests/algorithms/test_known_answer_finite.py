@@ -5,10 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-
-from algorithms.known_answer import KNOWN_ANSWERS
-from algorithms.known_answer.discrete import RandomisedResponse, TruncatedGeometric
-from algorithms.known_answer.laws import best_event
+from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
+from dpaudit.algorithms.known_answer.discrete import RandomisedResponse, TruncatedGeometric
+from dpaudit.algorithms.known_answer.laws import best_event
 
 # Finitely many outputs: enumeration
 

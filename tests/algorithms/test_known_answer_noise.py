@@ -5,14 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
+from dpaudit.algorithms.known_answer.floating_point import FloatingPointLaplace
+from dpaudit.algorithms.known_answer.gaussian import Gaussian, SubsampledGaussian
+from dpaudit.algorithms.known_answer.laplace import NoisyHistogram
+from dpaudit.algorithms.known_answer.norm import ExponentialNorm
+from dpaudit.algorithms.known_answer.repeated import ParallelLaplace, PrefixSum
 from scipy import integrate, stats
-
-from algorithms.known_answer import KNOWN_ANSWERS
-from algorithms.known_answer.floating_point import FloatingPointLaplace
-from algorithms.known_answer.gaussian import Gaussian, SubsampledGaussian
-from algorithms.known_answer.laplace import NoisyHistogram
-from algorithms.known_answer.norm import ExponentialNorm
-from algorithms.known_answer.repeated import ParallelLaplace, PrefixSum
 
 # Laplace noise: densities and distribution functions of another library
 

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.known_answer.norm import ExponentialNorm
 
-from algorithms.known_answer.norm import ExponentialNorm
+from dpaudit.accounting.events import ExponentialNormRelease
 from dpaudit.accounting.proved import proved_bracket
-from dpaudit.audit import white_box
-from dpaudit.audit.draws import Drawer
-from dpaudit.case import PrivacyCase
+from dpaudit.auditing import exact as white_box
+from dpaudit.auditing.draws import Drawer
 from dpaudit.errors import InvalidArgument
-from dpaudit.events import ExponentialNormRelease
 from dpaudit.execution import Executor
-from dpaudit.guarantees import PureDP
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.guarantees.kinds import PureDP
 
 
 def found(known, delta, trials=500):

@@ -6,11 +6,10 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 import pytest
+from dpaudit.algorithms.known_answer.laws import best_event, losses
+from dpaudit.algorithms.known_answer.noisy_max import ReportNoisyMax
+from dpaudit.algorithms.known_answer.sparse_vector import SparseVector
 from scipy import integrate, stats
-
-from algorithms.known_answer.laws import best_event, losses
-from algorithms.known_answer.noisy_max import ReportNoisyMax
-from algorithms.known_answer.sparse_vector import SparseVector
 
 
 def worst_of_random_pairs(mechanism, count=15):

@@ -4,15 +4,19 @@ import itertools
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.multistep.algorithm import (
+    MultiStepADMM,
+    final_model,
+    published_noise_multiplier,
+)
+from dpaudit.algorithms.problems.graphs import complete, ring
+from dpaudit.algorithms.problems.losses import LINEAR, LOGISTIC, LOSSES
+from dpaudit.algorithms.problems.step_sizes import DecayingStepSize
 
-from algorithms.graphs import complete, ring
-from algorithms.losses import LINEAR, LOGISTIC, LOSSES
-from algorithms.multistep import MultiStepADMM, final_model, published_noise_multiplier
-from algorithms.step_sizes import DecayingStepSize
+from dpaudit.accounting.events import GaussianRelease
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.events import GaussianRelease
-from dpaudit.mechanism import HasLaw, Mechanism
+from dpaudit.laws.mechanism import HasLaw, Mechanism
 
 UNEVEN = (5, 1, 9, 3)
 EXACT = {"rtol": 0, "atol": 1e-10}

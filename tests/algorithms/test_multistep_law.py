@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
+from dpaudit.algorithms.problems.graphs import ring
+from dpaudit.algorithms.problems.losses import LINEAR, LOGISTIC, LOSSES, SMOOTHED_HINGE
 from scipy import stats
 
-from algorithms.graphs import ring
-from algorithms.losses import LINEAR, LOGISTIC, LOSSES, SMOOTHED_HINGE
-from algorithms.multistep import MultiStepADMM
 from dpaudit.errors import InvalidArgument
-from dpaudit.gaussian_steps import Step
+from dpaudit.laws.gaussian_steps import Step
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_LABEL, Pair
 
 TRIALS = 20_000

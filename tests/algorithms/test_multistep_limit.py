@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.problems.graphs import complete, random_connected, ring, star
+from dpaudit.algorithms.problems.losses import SMOOTHED_HINGE
+from dpaudit.algorithms.problems.step_sizes import ConstantStepSize
 from scipy.optimize import minimize
-
-from algorithms.graphs import complete, random_connected, ring, star
-from algorithms.losses import SMOOTHED_HINGE
-from algorithms.step_sizes import ConstantStepSize
 
 GRAPHS = {
     "complete": complete(4),

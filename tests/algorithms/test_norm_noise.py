@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given
 from scipy import integrate, stats
 
-from algorithms.schedules import Constant, Geometric, Given
 from dpaudit.errors import InvalidArgument
-from dpaudit.norm_noise import draw, uniforms
+from dpaudit.laws.norm_noise import draw, uniforms
 
 
 def rng(seed=0):

@@ -10,17 +10,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.consensus.dp_admm_2019 import ServerADMM
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, final_model
+from dpaudit.algorithms.problems.graphs import ring, star
+from dpaudit.algorithms.problems.schedules import Geometric
+from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
+from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.fdml import FDML
+from dpaudit.algorithms.sharing.vertical import Risk
 from sklearn.linear_model import LogisticRegression
 
-from algorithms.consensus import ConsensusADMM
-from algorithms.dp_admm_2019 import ServerADMM
-from algorithms.fdml import FDML
-from algorithms.graphs import ring, star
-from algorithms.multistep import MultiStepADMM, final_model
-from algorithms.schedules import Geometric
-from algorithms.sharing import SharingADMM
-from algorithms.step_sizes import ConstantStepSize, DecayingStepSize
-from algorithms.vertical import Risk
 from dpaudit.datasets import a9a, adult, breast_cancer, split_unevenly, subset
 from dpaudit.datasets.sources import DATA_VARIABLE
 

@@ -2,12 +2,19 @@
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.problems.regularisers import (
+    L1,
+    L2,
+    Regulariser,
+    elastic_net,
+    project,
+    shrink,
+)
+from dpaudit.algorithms.sharing.proximal import Quadratic, minimise, ridge_in_ball
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from algorithms.proximal import Quadratic, minimise, ridge_in_ball
-from algorithms.regularisers import L1, L2, Regulariser, elastic_net, project, shrink
 from dpaudit.errors import ConvergenceError, InvalidArgument
 
 

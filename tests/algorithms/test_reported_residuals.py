@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus import views as consensus_views
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.problems.graphs import ring
+from dpaudit.algorithms.problems.regularisers import elastic_net
+from dpaudit.algorithms.problems.schedules import Constant
+from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.noise import MessageNoise
+from dpaudit.algorithms.sharing.vertical import Risk
 
-from algorithms import consensus_views
-from algorithms.consensus import ConsensusADMM
-from algorithms.graphs import ring
-from algorithms.regularisers import elastic_net
-from algorithms.schedules import Constant
-from algorithms.sharing import SharingADMM
-from algorithms.sharing_noise import MessageNoise
-from algorithms.vertical import Risk
 from dpaudit.datasets import Dataset
 from dpaudit.errors import ConvergenceError
+from dpaudit.laws.residuals import recorded
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.residuals import recorded
 
 TRIALS, ITERATIONS = 4, 3
 
@@ -77,7 +77,7 @@ def test_sharing_reports_its_solvers(make_data, options, solver):
 
 def test_distances_of_the_z_update_are_true(make_data, monkeypatch):
     """With a last step that is far too long the measured distance passes the tolerance."""
-    monkeypatch.setattr("algorithms.entrywise.ScalarProblem.last_step", 0.5)
+    monkeypatch.setattr("dpaudit.algorithms.sharing.entrywise.ScalarProblem.last_step", 0.5)
     data = make_data((9,))
     expected = (
         r"^step 1: z-update: trial 0 has a distance beyond rounding of .*, expected at most 1"
@@ -109,13 +109,13 @@ def test_nearly_dependent_columns_without_a_ridge_are_refused(eps):
 
 
 def test_an_argmin_that_fails_is_placed(make_data, monkeypatch):
-    monkeypatch.setattr("algorithms.solvers._MOST_PASSES", 0)
+    monkeypatch.setattr("dpaudit.algorithms.consensus.solvers._MOST_PASSES", 0)
     with pytest.raises(ConvergenceError, match=r"^iteration 1, node 0: argmin: trial 0 "):
         consensus().penalty_perturbation().sample(make_data((5, 4)), TRIALS, rng())
 
 
 def test_a_z_update_that_fails_is_placed(make_data, monkeypatch):
-    monkeypatch.setattr("algorithms.entrywise._MOST_PASSES", 0)
+    monkeypatch.setattr("dpaudit.algorithms.sharing.entrywise._MOST_PASSES", 0)
     with pytest.raises(ConvergenceError, match=r"^step 1: z-update: trial 0 "):
         sharing().messages().sample(make_data((9,)), TRIALS, rng())
 
@@ -128,13 +128,13 @@ def test_a_party_that_fails_is_placed(make_data):
 
 @pytest.mark.parametrize("view", ["models", "network"])
 def test_a_z_update_that_fails_outside_a_law_is_placed(make_data, monkeypatch, view):
-    monkeypatch.setattr("algorithms.entrywise._MOST_PASSES", 0)
+    monkeypatch.setattr("dpaudit.algorithms.sharing.entrywise._MOST_PASSES", 0)
     with pytest.raises(ConvergenceError, match=r"^iteration 1: z-update: trial 0 "):
         getattr(sharing(), view)().sample(make_data((9,)), TRIALS, rng())
 
 
 def test_a_ball_that_fails_is_placed(make_data, monkeypatch):
-    monkeypatch.setattr("algorithms.proximal._MOST_SECULAR_STEPS", 1)
+    monkeypatch.setattr("dpaudit.algorithms.sharing.proximal._MOST_SECULAR_STEPS", 1)
     algorithm = sharing(radius=1e-3)
     with pytest.raises(
         ConvergenceError, match=r"^iteration 2: party 0: x-update: trial \d is at n"

@@ -9,16 +9,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.problems.regularisers import L1
+from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES
+from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise
+from dpaudit.algorithms.sharing.vertical import Risk, party_of
 from scipy import stats
 
-from algorithms.regularisers import L1
-from algorithms.sample_losses import SAMPLE_LOSSES
-from algorithms.sharing import SharingADMM
-from algorithms.sharing_noise import MessageNoise, ParameterNoise
-from algorithms.vertical import Risk, party_of
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
-from dpaudit.gaussian_steps import Step
+from dpaudit.laws.gaussian_steps import Step
 from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_LABEL, Pair
 
 BLOCKS, SIGMA, TRIALS = (2, 1), (0.6, 0.9), 20_000

@@ -4,13 +4,18 @@ import re
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus import solvers
+from dpaudit.algorithms.consensus.margin_problem import MarginProblem
+from dpaudit.algorithms.consensus.solvers import minimise
+from dpaudit.algorithms.problems.smooth_losses import (
+    LOGISTIC,
+    SMOOTH_LOSSES,
+    SMOOTHED_HINGE,
+    smooth_loss_called,
+)
 from scipy import optimize
 from scipy.special import expit
 
-from algorithms import solvers
-from algorithms.margin_problem import MarginProblem
-from algorithms.smooth_losses import LOGISTIC, SMOOTH_LOSSES, SMOOTHED_HINGE, smooth_loss_called
-from algorithms.solvers import minimise
 from dpaudit.datasets import breast_cancer
 from dpaudit.errors import ConvergenceError, InvalidArgument, UnknownName
 

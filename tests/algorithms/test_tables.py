@@ -7,18 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.tables.algorithm import TablesADMM
+from dpaudit.algorithms.tables.clients import ExactSolve, LocalSGD
+from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joining import KeyedTable, join
+from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from sklearn.linear_model import LogisticRegression
 
-from algorithms.joined_tables import JoinedTables
-from algorithms.joining import KeyedTable, join
-from algorithms.tables import TablesADMM
-from algorithms.tables_clients import ExactSolve, LocalSGD
-from algorithms.tables_loss import LOGISTIC, CrossEntropy
+from dpaudit.accounting.events import PoissonSubsampledGaussian
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.datasets import breast_cancer
 from dpaudit.errors import ConvergenceError, InvalidArgument, UnsupportedEvent
-from dpaudit.events import PoissonSubsampledGaussian
-from dpaudit.mechanism import HasLaw, Mechanism, checked_sample
+from dpaudit.laws.mechanism import HasLaw, Mechanism, checked_sample
 
 SGD = {"steps": 2, "learning_rate": 0.2}
 SOLVERS = {

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.tables.clients import Client, LocalSGD
 from scipy import stats
-
-from algorithms.tables_clients import Client, LocalSGD
 
 TRIALS = 40_000
 

@@ -3,14 +3,14 @@
 import mpmath
 import numpy as np
 import pytest
+from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.labels import LabelRelease
+from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from scipy import stats
 
-from algorithms.joined_tables import JoinedTables
-from algorithms.tables_labels import LabelRelease
-from algorithms.tables_loss import LOGISTIC, CrossEntropy
 from dpaudit.errors import InvalidArgument
-from dpaudit.guarantees import PureDP
-from dpaudit.mechanism import HasLaw
+from dpaudit.guarantees.kinds import PureDP
+from dpaudit.laws.mechanism import HasLaw
 from dpaudit.neighbours import REPLACE_LABEL, REPLACE_TUPLE, Pair
 
 EPSILONS = [0.1, 1.0, 5.0]

@@ -4,16 +4,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.tables.algorithm import LocalSteps, TablesADMM, touched
+from dpaudit.algorithms.tables.clients import ExactSolve, LocalSGD
+from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from scipy import stats
 
-from algorithms.joined_tables import JoinedTables
-from algorithms.tables import TablesADMM
-from algorithms.tables_clients import ExactSolve, LocalSGD
-from algorithms.tables_loss import LOGISTIC, CrossEntropy
-from algorithms.tables_steps import LocalSteps, touched
 from dpaudit.errors import InvalidArgument
-from dpaudit.gaussian_steps import GaussianSteps
-from dpaudit.mechanism import Tiltable
+from dpaudit.laws.gaussian_steps import GaussianSteps
+from dpaudit.laws.mechanism import Tiltable
 from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_LABEL, REPLACE_TUPLE, Pair
 
 SOLVER = LocalSGD(steps=2, learning_rate=0.4, clip_norm=0.5, noise_multiplier=2.0)

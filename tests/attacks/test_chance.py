@@ -2,20 +2,20 @@
 
 import numpy as np
 import pytest
-from numpy.random import default_rng
-from scipy.stats import binomtest
-
-import dpaudit.registry as registry
-from algorithms.sharing import SharingADMM
-from algorithms.sharing_noise import MessageNoise
-from attacks.candidates import right_guesses
-from attacks.prediction_inversion import (
+from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.noise import MessageNoise
+from dpaudit.attacks.prediction_inversion.inversion import (
     column_space,
     complete,
     invert,
     principal_angle,
     relative_error,
 )
+from dpaudit.attacks.reconstruction.candidates import right_guesses
+from numpy.random import default_rng
+from scipy.stats import binomtest
+
+import dpaudit.extension.registry as registry
 from dpaudit.datasets import Dataset
 from dpaudit.estimation.event import choose_event, event_bound
 from dpaudit.neighbours import REPLACE_COLUMN, Pair

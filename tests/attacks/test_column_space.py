@@ -5,17 +5,24 @@ import pickle
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.claims.hu2020.message import OneMessage
+from dpaudit.algorithms.sharing.claims.hu2020.update import Setting
+from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise, WhitenedNoise
+from dpaudit.attacks.distinguishers.column_space import (
+    INSIDE,
+    OUTSIDE,
+    column_basis,
+    fit,
+    messages_of,
+    residuals,
+)
+from dpaudit.attacks.distinguishers.message_support import one_entry_flipped
 from numpy.random import default_rng
 
-from algorithms.claims.hu2020_message import OneMessage
-from algorithms.sensitivity.hu2020 import Setting
-from algorithms.sharing import SharingADMM
-from algorithms.sharing_noise import MessageNoise, ParameterNoise, WhitenedNoise
-from attacks.column_space import INSIDE, OUTSIDE, column_basis, fit, messages_of, residuals
-from attacks.studies.column_space import one_entry_flipped
 from dpaudit.datasets import Dataset, breast_cancer
 from dpaudit.errors import InvalidArgument
-from dpaudit.gaussian_steps import GaussianSteps
+from dpaudit.laws.gaussian_steps import GaussianSteps
 from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_RECORD, Pair
 
 CERTAIN = math.log(OUTSIDE / INSIDE)

@@ -4,14 +4,20 @@ import pickle
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
+from dpaudit.attacks.distinguishers.learned.classifiers import LEARNED, fit, with_classifier
+from dpaudit.attacks.distinguishers.learned.features import (
+    Scaling,
+    clipped,
+    drift,
+    radial,
+    series,
+    summaries,
+)
+from dpaudit.attacks.distinguishers.linear_classifier import fit as fit_linear
 from numpy.random import default_rng
 from sklearn.ensemble import RandomForestClassifier
 
-from algorithms.known_answer import KNOWN_ANSWERS
-from attacks.learned import LEARNED, fit, with_classifier
-from attacks.learned_drift import drift
-from attacks.learned_features import Scaling, clipped, radial, series, summaries
-from attacks.linear_classifier import fit as fit_linear
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import choose_event, event_bound
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpaudit.audit import audit_claim
-from dpaudit.settings import Settings
+from dpaudit.auditing import audit_claim
+from dpaudit.extension.settings import Settings
 
 
 def certified(claim, attack, epsilon, trials, seed):

@@ -4,16 +4,16 @@ import math
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.multistep.algorithm import final_model
+from dpaudit.attacks.canaries.audit import calibrated, claim_of
+from dpaudit.attacks.membership.inference import MeanMarginLoss, infer_membership
 from numpy.random import default_rng
 from scipy.stats import norm
 
-from algorithms.multistep import final_model
-from attacks.canaries import calibrated, claim_of
-from attacks.membership import MeanMarginLoss, infer_membership
 from dpaudit.datasets import breast_cancer, split_evenly
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.guarantees import GaussianDP
+from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_LABEL, REPLACE_RECORD, Pair
 
 

@@ -5,13 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.random import default_rng
-
-from algorithms.fdml import FDML
-from algorithms.tables import TablesADMM
-from algorithms.tables_steps import LocalSteps, touched
-from attacks.membership import infer_membership
-from attacks.membership_targets import (
+from dpaudit.algorithms.sharing.fdml import FDML
+from dpaudit.algorithms.tables.algorithm import LocalSteps, TablesADMM, touched
+from dpaudit.attacks.membership import study as membership
+from dpaudit.attacks.membership.inference import infer_membership
+from dpaudit.attacks.membership.targets import (
     PartLoss,
     calibrated_tables,
     dealt,
@@ -22,11 +20,12 @@ from attacks.membership_targets import (
     tables_claim,
     tables_target,
 )
-from attacks.studies import membership
+from numpy.random import default_rng
+
 from dpaudit.datasets import breast_cancer, subset
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent, one_thread
-from dpaudit.guarantees import PureDP
+from dpaudit.guarantees.kinds import PureDP
 
 ALGORITHMS = ("multi-step", "fdml", "tables")
 QUICK = {"iterations": 2, "inner_steps": 2, "shadow_runs": 60, "runs": 300}

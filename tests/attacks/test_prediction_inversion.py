@@ -6,16 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.random import default_rng
-from scipy.linalg import subspace_angles
-
-from algorithms.claims.tables_noise import published_multiplier
-from algorithms.claims.tables_parameters import FeatureParameters
-from algorithms.joining import KeyedTable, join
-from algorithms.tables import TablesADMM
-from algorithms.tables_clients import LocalSGD
-from algorithms.tables_loss import CrossEntropy
-from attacks.prediction_inversion import (
+from dpaudit.algorithms.tables.algorithm import TablesADMM
+from dpaudit.algorithms.tables.claims.noise import published_multiplier
+from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
+from dpaudit.algorithms.tables.clients import LocalSGD
+from dpaudit.algorithms.tables.joining import KeyedTable, join
+from dpaudit.algorithms.tables.loss import CrossEntropy
+from dpaudit.attacks.prediction_inversion.inversion import (
     attack_known_models,
     attack_unknown_models,
     attack_with_known_tuples,
@@ -26,9 +23,12 @@ from attacks.prediction_inversion import (
     principal_angle,
     relative_error,
 )
+from numpy.random import default_rng
+from scipy.linalg import subspace_angles
+
 from dpaudit.datasets import load
 from dpaudit.errors import InvalidArgument
-from dpaudit.settings import Settings
+from dpaudit.extension.settings import Settings
 
 WIDTHS = (5, 3)
 

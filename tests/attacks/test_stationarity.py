@@ -5,29 +5,29 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.random import default_rng
-
-from algorithms.consensus import ConsensusADMM
-from algorithms.consensus_law import noise_behind
-from algorithms.consensus_process import replay
-from algorithms.graphs import complete, ring
-from algorithms.schedules import Geometric
-from algorithms.smooth_losses import SMOOTHED_HINGE
-from attacks.stationarity import averaged, observe
-from attacks.stationarity_density import Determinant
-from attacks.stationarity_likelihood import (
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.consensus.law import noise_behind
+from dpaudit.algorithms.consensus.process import replay
+from dpaudit.algorithms.problems.graphs import complete, ring
+from dpaudit.algorithms.problems.schedules import Geometric
+from dpaudit.algorithms.problems.smooth_losses import SMOOTHED_HINGE
+from dpaudit.attacks.stationarity.inversion import averaged, observe
+from dpaudit.attacks.stationarity.likelihood import (
     INTEGRATED,
     KNOWN,
     METHODS,
     PROFILE,
+    Determinant,
     cost_of,
     into_ball,
     likeliest,
     objective_of,
     out_of_ball,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import REPLACE_RECORD, Pair

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.problems.graphs import complete
+from dpaudit.algorithms.problems.schedules import Geometric
+from dpaudit.algorithms.problems.smooth_losses import LINEAR
+from dpaudit.attacks.stationarity.exact import recovered
+from dpaudit.attacks.stationarity.inversion import observe
+from dpaudit.attacks.stationarity.measures import label_of
 from numpy.random import default_rng
 
-from algorithms.consensus import ConsensusADMM
-from algorithms.graphs import complete
-from algorithms.schedules import Geometric
-from algorithms.smooth_losses import LINEAR
-from attacks.stationarity import observe
-from attacks.stationarity_exact import recovered
-from attacks.stationarity_measures import label_of
 from dpaudit.datasets.census import adult
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.datasets.split import split_evenly

@@ -5,11 +5,8 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
-from numpy.random import default_rng
-from scipy.stats import binom, kstest
-
-from attacks.stationarity_likelihood import INTEGRATED, KNOWN, PROFILE, likeliest
-from attacks.stationarity_measures import (
+from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN, PROFILE, likeliest
+from dpaudit.attacks.stationarity.measures import (
     Closeness,
     angle_by_chance,
     chance_above,
@@ -18,7 +15,7 @@ from attacks.stationarity_measures import (
     middle_angle,
     most_by_chance,
 )
-from attacks.stationarity_study import (
+from dpaudit.attacks.stationarity.runs import (
     AVERAGED,
     ESTIMATORS,
     EXACT,
@@ -26,12 +23,16 @@ from attacks.stationarity_study import (
     UNIFORM,
     Study,
     directions,
+    draw,
     estimate_of,
     measured,
     run_of,
     runs_of,
+    table,
 )
-from attacks.stationarity_tables import draw, table
+from numpy.random import default_rng
+from scipy.stats import binom, kstest
+
 from dpaudit.errors import DataError, InvalidArgument
 
 BLIND = (AVERAGED, KNOWN, INTEGRATED)

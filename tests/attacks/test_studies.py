@@ -4,18 +4,20 @@ import math
 
 import numpy as np
 import pytest
+from dpaudit.attacks.distinguishers import message_support as column_space
+from dpaudit.attacks.membership import study as membership
+from dpaudit.attacks.reconstruction import study as reconstruction
+from dpaudit.attacks.reconstruction.candidates import right_guesses, signed_directions
 from numpy.random import SeedSequence, default_rng
 from pydantic import ValidationError
 from scipy.stats import binomtest
 
-from attacks.candidates import right_guesses, signed_directions
-from attacks.studies import column_space, membership, reconstruction
 from dpaudit.accounting.reconstruction import candidates_success
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent
-from dpaudit.gaussian_steps import GaussianSteps, Step
-from dpaudit.guarantees import GaussianDP
+from dpaudit.guarantees.kinds import GaussianDP
+from dpaudit.laws.gaussian_steps import GaussianSteps, Step
 
 SMALL = {
     column_space: {"records": 80, "messages": 100, "noise_scales": [10.0]},

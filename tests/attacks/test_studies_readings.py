@@ -5,17 +5,20 @@ import os
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.tables.claims.noise import published_multiplier
+from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
+from dpaudit.attacks.canaries import study as canaries
+from dpaudit.attacks.distinguishers import message_support as column_space
+from dpaudit.attacks.prediction_inversion import study as prediction_inversion
+from dpaudit.attacks.prediction_inversion.inversion import Report
+from dpaudit.attacks.stationarity import study as stationarity
+from dpaudit.attacks.stationarity.study import EXACT_TO
 from numpy.random import default_rng
 
-from algorithms.claims.tables_noise import published_multiplier
-from algorithms.claims.tables_parameters import FeatureParameters
-from attacks.prediction_inversion import Report
-from attacks.studies import canaries, column_space, prediction_inversion, stationarity
-from attacks.studies.stationarity_noiseless import EXACT_TO
 from dpaudit.datasets.sources import DATA_VARIABLE
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent
-from dpaudit.settings import Settings
+from dpaudit.extension.settings import Settings
 
 TINY = {
     "iterations": [6, 12],

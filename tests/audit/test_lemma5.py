@@ -4,17 +4,17 @@ import json
 from dataclasses import replace
 
 import pytest
+from dpaudit.algorithms.multistep.claims.cases import lemma5
+from dpaudit.algorithms.multistep.claims.parameters import Parameters
 
-from algorithms.claims.huang2020_cases import lemma5
-from algorithms.claims.huang2020_parameters import Parameters
-from dpaudit.audit import audit_case, audit_claim, run_claim
-from dpaudit.case import Attained
+from dpaudit.auditing import audit_case, audit_claim, run_claim
 from dpaudit.errors import DataError
 from dpaudit.execution import Executor
+from dpaudit.extension.case import Attained
+from dpaudit.extension.registry import claim
+from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
-from dpaudit.registry import claim
-from dpaudit.settings import Settings
-from dpaudit.verify import read, verify
+from dpaudit.verification import read, verify
 
 LEMMA_5 = "huang2020-lemma5"
 

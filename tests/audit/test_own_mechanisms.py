@@ -4,18 +4,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.multistep.claims.cases import theorem6
+from dpaudit.algorithms.multistep.claims.parameters import Parameters
 
-from algorithms.claims.huang2020_cases import theorem6
-from algorithms.claims.huang2020_parameters import Parameters
-from dpaudit.audit import audit_case
-from dpaudit.case import PrivacyCase
-from dpaudit.claims import Claim
+from dpaudit.auditing import audit_case
 from dpaudit.errors import MechanismError
 from dpaudit.execution import Executor
-from dpaudit.gaussian_steps import GaussianSteps
-from dpaudit.guarantees import ApproximateDP
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.extension.claim import Claim
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import ApproximateDP
+from dpaudit.laws.gaussian_steps import GaussianSteps
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.settings import Settings
 
 CARD = Claim(
     name="own",

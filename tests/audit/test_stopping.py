@@ -7,20 +7,20 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-import dpaudit.audit.sequential as sequential
-from dpaudit.audit import audit_case, audit_claim
-from dpaudit.audit.budget import Spender, shared, whole_report
-from dpaudit.audit.run import run_case
-from dpaudit.audit.sequential import Bettor
-from dpaudit.case import PrivacyCase
-from dpaudit.claims import Claim
+import dpaudit.auditing.betting as sequential
+from dpaudit.auditing import audit_case, audit_claim
+from dpaudit.auditing.betting import Bettor
+from dpaudit.auditing.budget import Spender, shared, whole_report
+from dpaudit.auditing.run import run_case
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.estimation.sequential_game import Target
+from dpaudit.estimation.sequential.game import Target
 from dpaudit.execution import Executor
-from dpaudit.guarantees import ApproximateDP
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.extension.claim import Claim
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.report.environment import environment
-from dpaudit.settings import Settings
 
 CARD = Claim(
     name="own",

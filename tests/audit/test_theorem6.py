@@ -5,24 +5,24 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
+from dpaudit.algorithms.multistep.claims.cases import make_instance, theorem6
+from dpaudit.algorithms.multistep.claims.parameters import Parameters
 
-from algorithms.claims.huang2020_cases import make_instance, theorem6
-from algorithms.claims.huang2020_parameters import Parameters
-from algorithms.multistep import MultiStepADMM
-from dpaudit.audit import audit_case, audit_claim
-from dpaudit.audit.draws import Drawer
+from dpaudit.auditing import audit_case, audit_claim
+from dpaudit.auditing.draws import Drawer
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor
-from dpaudit.gaussian_steps import GaussianSteps
-from dpaudit.guarantees import ApproximateDP
-from dpaudit.registry import claim
-from dpaudit.settings import Settings
+from dpaudit.extension.registry import claim
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import ApproximateDP
+from dpaudit.laws.gaussian_steps import GaussianSteps
 
 THEOREM_6 = "huang2020-theorem6"
 
 
 def exact(epsilon, delta):
-    from dpaudit.guarantees import GaussianDP
+    from dpaudit.guarantees.kinds import GaussianDP
 
     return GaussianDP(epsilon / math.sqrt(2 * math.log(1.25 / delta))).epsilon(delta)
 

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from dpaudit.audit.run import parsed_parameters, run_case
+from dpaudit.auditing.run import parsed_parameters, run_case
 from dpaudit.execution import Executor, one_thread
+from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
-from dpaudit.settings import Settings
 
 
 @pytest.fixture(scope="session")
@@ -26,8 +26,8 @@ def audited():
 @pytest.fixture
 def judged(tmp_path, monkeypatch):
     """Return a verdict on a certificate, with the verifier given and not an installed one."""
-    from dpaudit.verify import judge
-    from dpaudit.verify.document import read
+    from dpaudit.verification import judge
+    from dpaudit.verification.document import read
 
     def verdict(document, recompute):
         path = tmp_path / "c.json"

@@ -9,11 +9,11 @@ import json
 from fractions import Fraction
 
 import pytest
+from dpaudit.algorithms.tables.verify.theorem2 import share_outside
 from mpmath import mp, mpf
 
-from algorithms.verifiers.rational_span import share_outside
 from dpaudit.errors import DataError
-from dpaudit.verify import Outcome, judge, read, verify
+from dpaudit.verification import Outcome, judge, read, verify
 
 PAIR = {"adjacency": [[0, 1], [1, 0]]}
 NODE = {"nodes": 2, "edges": 1, "node": 0, "node_size": 2, "dimension": 1, "penalty": 1.0}

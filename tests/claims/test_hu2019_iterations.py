@@ -2,18 +2,24 @@
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES, sample_loss_called
+from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    Problems,
+    Setting,
+    conditions,
+    iterate,
+    starting_point,
+)
+from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import dual_step
+from dpaudit.algorithms.sharing.claims.hu2019.lemma4 import decrease, lagrangian
+from dpaudit.algorithms.sharing.claims.hu2019.search import Window, space
+from dpaudit.algorithms.sharing.verify.hu2019.iterations import LOSSES, Problem, State, advanced
+from dpaudit.algorithms.sharing.verify.hu2019.iterations import lagrangian as exact_lagrangian
+from dpaudit.algorithms.sharing.vertical import Risk
 from mpmath import mp, mpf
 from numpy.random import default_rng
 
-from algorithms.properties.hu2019 import Problems, Setting, conditions, iterate, starting_point
-from algorithms.properties.hu2019_lemma2 import dual_step
-from algorithms.properties.hu2019_lemma4 import decrease, lagrangian
-from algorithms.properties.hu2019_search import Window, space
-from algorithms.sample_losses import SAMPLE_LOSSES, sample_loss_called
-from algorithms.sharing import SharingADMM
-from algorithms.verifiers.hu2019_iterations import LOSSES, Problem, State, advanced
-from algorithms.verifiers.hu2019_iterations import lagrangian as exact_lagrangian
-from algorithms.vertical import Risk
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
 

@@ -4,24 +4,30 @@ import dataclasses
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES
+from dpaudit.algorithms.sharing.claims.hu2019.cards import LEMMA_2
+from dpaudit.algorithms.sharing.claims.hu2019.cases import lemma2_case
+from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    Problems,
+    Setting,
+    iterate,
+    slopes,
+    starting_point,
+)
+from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import dual_step, identity
+from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma2Parameters
+from dpaudit.algorithms.sharing.verify.hu2019.lemma2 import recompute
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
 from numpy.random import default_rng
 
-from algorithms.claims.hu2019 import LEMMA_2
-from algorithms.claims.hu2019_cases import lemma2_case
-from algorithms.claims.hu2019_parameters import Lemma2Parameters
-from algorithms.properties.hu2019 import Problems, Setting, iterate, slopes, starting_point
-from algorithms.properties.hu2019_lemma2 import dual_step, identity
-from algorithms.sample_losses import SAMPLE_LOSSES
-from algorithms.verifiers.hu2019_lemma2 import recompute
-from dpaudit.audit.run import parsed_parameters, run_case
+from dpaudit.auditing.run import parsed_parameters, run_case
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.extension.settings import Settings
 from dpaudit.refutation import exceeds
-from dpaudit.settings import Settings
-from dpaudit.verify import Document
+from dpaudit.verification import Document
 
 FIRST = LEMMA_2.published["first-iteration"]["parameters"]
 

@@ -4,22 +4,27 @@ import dataclasses
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.sharing.claims.hu2019.cards import LEMMA_4
+from dpaudit.algorithms.sharing.claims.hu2019.cases import lemma4_case
+from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    Problems,
+    Setting,
+    iterate,
+    starting_point,
+)
+from dpaudit.algorithms.sharing.claims.hu2019.lemma4 import allowance, decrease, terms_of
+from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma4Parameters
+from dpaudit.algorithms.sharing.verify.hu2019.lemma4 import recompute
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
 from numpy.random import default_rng
 
-from algorithms.claims.hu2019 import LEMMA_4
-from algorithms.claims.hu2019_cases import lemma4_case
-from algorithms.claims.hu2019_parameters import Lemma4Parameters
-from algorithms.properties.hu2019 import Problems, Setting, iterate, starting_point
-from algorithms.properties.hu2019_lemma4 import allowance, decrease, terms_of
-from algorithms.verifiers.hu2019_lemma4 import recompute
-from dpaudit.audit.run import parsed_parameters, run_case
+from dpaudit.auditing.run import parsed_parameters, run_case
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.settings import Settings
-from dpaudit.verify import Document
+from dpaudit.extension.settings import Settings
+from dpaudit.verification import Document
 
 VARIANTS = {"default": {}} | {n: o["parameters"] for n, o in LEMMA_4.published.items()}
 
@@ -361,13 +366,15 @@ def test_the_verifiers_share_nothing_with_the_search():
     import sys
 
     code = (
-        "import sys, algorithms.verifiers.hu2019_lemma2, algorithms.verifiers.hu2019_lemma4;"
+        "import sys; from dpaudit.algorithms.sharing.verify.hu2019 import lemma2, lemma4;"
         "print(*sys.modules, sep='\\n')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "numpy" not in loaded
-    assert not any(name.startswith(("algorithms.prop", "algorithms.claims")) for name in loaded)
+    assert not any(
+        name.startswith(("dpaudit.algorithms.prop", "dpaudit.algorithms.claims")) for name in loaded
+    )
 
 
 def test_one_seed_gives_one_result():

@@ -6,19 +6,19 @@ import os
 import mpmath
 import numpy as np
 import pytest
+from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.claims.hu2020.assumption1 import assumption1_case, sharing
+from dpaudit.algorithms.sharing.claims.hu2020.cards import ASSUMPTION_1
+from dpaudit.algorithms.sharing.claims.hu2020.norms import log_exceeding, measured_norms
+from dpaudit.algorithms.sharing.claims.hu2020.parameters import Assumption1Parameters
+from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise, WhitenedNoise
+from dpaudit.algorithms.sharing.verify.hu2020.assumption1 import recompute
+from dpaudit.algorithms.sharing.vertical import Risk
 from numpy.random import default_rng
 
-from algorithms.claims.hu2020 import ASSUMPTION_1
-from algorithms.claims.hu2020_assumption1 import assumption1_case, sharing
-from algorithms.claims.hu2020_norms import log_exceeding, measured_norms
-from algorithms.claims.hu2020_parameters import Assumption1Parameters
-from algorithms.sharing import SharingADMM
-from algorithms.sharing_noise import MessageNoise, ParameterNoise, WhitenedNoise
-from algorithms.verifiers.hu2020_assumption1 import recompute
-from algorithms.vertical import Risk
 from dpaudit.datasets import Dataset, breast_cancer
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.settings import Settings
+from dpaudit.extension.settings import Settings
 
 FEW = {"iterations": 3, "records": 60}
 

@@ -5,15 +5,15 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from dpaudit.algorithms.sharing.claims.hu2020.cards import COROLLARY_1
+from dpaudit.algorithms.sharing.claims.hu2020.compositions import claimed_epsilon, optimal_epsilon
+from dpaudit.algorithms.sharing.claims.hu2020.corollary1 import Composition
+from dpaudit.algorithms.sharing.verify.hu2020.corollary1 import recompute
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.claims.hu2020 import COROLLARY_1
-from algorithms.claims.hu2020_compositions import claimed_epsilon, optimal_epsilon
-from algorithms.claims.hu2020_corollary1 import Composition
-from algorithms.verifiers.hu2020_corollary1 import recompute
-from dpaudit.accounting.gaussian import epsilon_at
 from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.guarantees.gaussian import epsilon_at
 
 FEW = {"iterations": 200, "budget": 1_000}
 

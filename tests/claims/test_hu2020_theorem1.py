@@ -5,14 +5,12 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from numpy.random import default_rng
-
-from algorithms.claims.hu2020 import THEOREM_1
-from algorithms.claims.hu2020_message import OneMessage
-from algorithms.claims.hu2020_parameters import Theorem1Parameters
-from algorithms.claims.hu2020_theorem1 import noise_scale, theorem1_case
-from algorithms.sensitivity.hu2020 import Setting, lemma1
-from algorithms.sensitivity.hu2020_support import (
+from dpaudit.algorithms.sharing.claims.hu2020.cards import THEOREM_1
+from dpaudit.algorithms.sharing.claims.hu2020.message import OneMessage
+from dpaudit.algorithms.sharing.claims.hu2020.parameters import Theorem1Parameters
+from dpaudit.algorithms.sharing.claims.hu2020.theorem1 import noise_scale, theorem1_case
+from dpaudit.algorithms.sharing.claims.hu2020.update import Setting, lemma1
+from dpaudit.algorithms.sharing.claims.hu2020.update_support import (
     Message,
     distance,
     message_of,
@@ -20,15 +18,17 @@ from algorithms.sensitivity.hu2020_support import (
     support_conditions,
     support_space,
 )
-from algorithms.sharing_noise import ParameterNoise, WhitenedNoise, model_noise
-from algorithms.verifiers.hu2020_theorem1 import recompute
-from algorithms.vertical import Party
-from dpaudit.audit import audit_claim
+from dpaudit.algorithms.sharing.noise import ParameterNoise, WhitenedNoise, model_noise
+from dpaudit.algorithms.sharing.verify.hu2020.theorem1 import recompute
+from dpaudit.algorithms.sharing.vertical import Party
+from numpy.random import default_rng
+
+from dpaudit.auditing import audit_claim
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.extension.settings import Settings
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
 from dpaudit.refutation import maximise
-from dpaudit.settings import Settings
 
 SMALL = {"features": 8, "budget": 2_000}
 

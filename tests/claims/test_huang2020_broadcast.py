@@ -4,17 +4,17 @@ import math
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.multistep.claims.averages import Averages, ExactBroadcast, broadcast_mu
+from dpaudit.algorithms.multistep.claims.broadcast import broadcast
+from dpaudit.algorithms.multistep.claims.cases import make_instance
+from dpaudit.algorithms.multistep.claims.parameters import Broadcast
 from numpy.random import default_rng
 
-from algorithms.claims.huang2020_broadcast import broadcast
-from algorithms.claims.huang2020_cases import make_instance
-from algorithms.claims.huang2020_parameters import Broadcast
-from algorithms.properties.huang2020_averages import Averages, ExactBroadcast, broadcast_mu
-from dpaudit.audit import audit_claim
+from dpaudit.auditing import audit_claim
 from dpaudit.errors import InvalidArgument
-from dpaudit.gaussian_steps import GaussianSteps
-from dpaudit.guarantees import GaussianDP
-from dpaudit.settings import Settings
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import GaussianDP
+from dpaudit.laws.gaussian_steps import GaussianSteps
 
 BROADCAST = "huang2020-broadcast"
 SMALL = {"nodes": 2, "iterations": 2, "inner_steps": 3}

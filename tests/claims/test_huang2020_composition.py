@@ -6,13 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.random import default_rng
-
-from algorithms.claims.huang2020_composition import theorem4
-from algorithms.claims.huang2020_parameters import Composition
-from algorithms.properties.huang2020_composition import (
+from dpaudit.algorithms.multistep.claims.composed import (
     Composed,
     composed_delta,
     conditions,
@@ -21,16 +15,22 @@ from algorithms.properties.huang2020_composition import (
     randomised_response,
     space,
 )
+from dpaudit.algorithms.multistep.claims.composition import theorem4
+from dpaudit.algorithms.multistep.claims.parameters import Composition
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+
+from dpaudit.accounting.events import ApproximateRelease
 from dpaudit.accounting.optimal import OptimalComposition
-from dpaudit.audit import audit_claim, run_claim
+from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.events import ApproximateRelease
 from dpaudit.execution import Executor
-from dpaudit.guarantees import GaussianDP
+from dpaudit.extension.registry import claim
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.refutation import certificates_text, exceeds, maximise
-from dpaudit.registry import claim
-from dpaudit.settings import Settings
-from dpaudit.verify import read, verify
+from dpaudit.verification import read, verify
 
 THEOREM_4 = "huang2020-theorem4"
 

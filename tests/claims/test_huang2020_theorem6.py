@@ -4,17 +4,17 @@ import json
 import math
 
 import pytest
+from dpaudit.algorithms.multistep.claims.limits import constant, valid_up_to
+from dpaudit.algorithms.multistep.claims.parameters import Parameters
 
-from algorithms.claims.huang2020_limits import constant, valid_up_to
-from algorithms.claims.huang2020_parameters import Parameters
-from dpaudit.audit import audit_claim, run_claim
+from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.guarantees import GaussianDP
+from dpaudit.extension.registry import claim
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.refutation import certificates_text
-from dpaudit.registry import claim
-from dpaudit.settings import Settings
-from dpaudit.verify import read, verify
+from dpaudit.verification import read, verify
 
 THEOREM_6 = "huang2020-theorem6"
 SMALL = {"nodes": 2, "iterations": 2, "inner_steps": 2}

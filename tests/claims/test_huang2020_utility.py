@@ -5,19 +5,19 @@ import math
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.multistep.claims.parameters import Utility
+from dpaudit.algorithms.multistep.claims.spread import certain_value, spread
+from dpaudit.algorithms.multistep.claims.suboptimality import Star, pieces, run, sides, space
+from dpaudit.algorithms.multistep.claims.utility import theorem7
 from numpy.random import default_rng
 
-from algorithms.claims.huang2020_parameters import Utility
-from algorithms.claims.huang2020_utility import theorem7
-from algorithms.properties.huang2020_spread import certain_value, spread
-from algorithms.properties.huang2020_utility import Star, pieces, run, sides, space
-from dpaudit.audit import audit_claim, run_claim
+from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.extension.registry import claim
+from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
-from dpaudit.registry import claim
-from dpaudit.settings import Settings
-from dpaudit.verify import read, verify
+from dpaudit.verification import read, verify
 
 THEOREM_7 = "huang2020-theorem7"
 ODD = Star(nodes=5, iterations=6, inner_steps=3, records=10**4, epsilon=1.0, delta=1e-5)

@@ -10,11 +10,11 @@ from urllib.parse import unquote
 
 import pytest
 
-import dpaudit.registry as registry
-from dpaudit.publish import published_settings
+import dpaudit.extension.registry as registry
+from dpaudit.auditing.publish import published_settings
 from dpaudit.report import read_report
 from dpaudit.report.formatting import label, value_of
-from dpaudit.verify import read, verify
+from dpaudit.verification import read, verify
 
 REPORTS = Path(__file__).parents[2] / "reports"
 AGAIN = "run: dpaudit audit --all --out reports"

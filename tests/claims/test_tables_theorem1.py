@@ -7,17 +7,17 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from dpaudit.algorithms.tables.claims.cases import theorem1
+from dpaudit.algorithms.tables.claims.label_search import Labels, exact_loss, inequality, searched
+from dpaudit.algorithms.tables.claims.parameters import LabelParameters
 from numpy.random import default_rng
 
-from algorithms.claims.tables_cases import theorem1
-from algorithms.claims.tables_label_search import Labels, exact_loss, inequality, searched
-from algorithms.claims.tables_parameters import LabelParameters
-from dpaudit.audit import audit_claim, run_claim
+from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
-from dpaudit.settings import Settings
-from dpaudit.verify import read, verify
+from dpaudit.verification import read, verify
 
 CLAIM = "tables-theorem1"
 ENCODINGS = ("one-hot", "sign", "unit-l1")

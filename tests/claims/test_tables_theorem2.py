@@ -6,11 +6,8 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
-from numpy.random import default_rng
-from scipy import stats
-
-from algorithms.claims.tables_batches import BatchSteps
-from algorithms.claims.tables_model import (
+from dpaudit.algorithms.tables.claims.batches import BatchSteps
+from dpaudit.algorithms.tables.claims.model import (
     certificate,
     clipped_from,
     learning_rate,
@@ -18,17 +15,20 @@ from algorithms.claims.tables_model import (
     pair_of,
     proof,
 )
-from algorithms.claims.tables_noise import algorithm_of, published_multiplier
-from algorithms.claims.tables_parameters import FeatureParameters
-from algorithms.claims.tables_server import seen_on_a_run
-from algorithms.claims.tables_server_search import inequality, outside, searched
-from algorithms.guarantees.tables import theorem2_epsilon
+from dpaudit.algorithms.tables.claims.noise import algorithm_of, published_multiplier
+from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
+from dpaudit.algorithms.tables.claims.server import seen_on_a_run
+from dpaudit.algorithms.tables.claims.server_search import inequality, outside, searched
+from dpaudit.algorithms.tables.guarantees import theorem2_epsilon
+from numpy.random import default_rng
+from scipy import stats
+
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.audit import audit_claim, run_claim
+from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.registry import claim
-from dpaudit.settings import Settings
+from dpaudit.extension.registry import claim
+from dpaudit.extension.settings import Settings
 
 CLAIM = "tables-theorem2"
 

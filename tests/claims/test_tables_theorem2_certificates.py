@@ -7,17 +7,15 @@ import sys
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.tables.claims.model import certificate
+from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
 
-from algorithms.claims.tables_model import (
-    certificate,
-)
-from algorithms.claims.tables_parameters import FeatureParameters
-from dpaudit.audit import run_claim
+from dpaudit.auditing import run_claim
 from dpaudit.errors import DataError
 from dpaudit.execution import Executor
+from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
-from dpaudit.settings import Settings
-from dpaudit.verify import read, verify
+from dpaudit.verification import read, verify
 
 CLAIM = "tables-theorem2"
 
@@ -152,8 +150,8 @@ def test_malformed_certificates_are_refused(judged, support, across, kind, field
 
 @pytest.mark.parametrize("module", ["tables_theorem1", "tables_theorem2"])
 def test_a_verifier_shares_nothing_with_the_search(module):
-    code = f"import sys, algorithms.verifiers.{module}; print(*sys.modules, sep='\\n')"
+    code = f"import sys, dpaudit.algorithms.verifiers.{module}; print(*sys.modules, sep='\\n')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
     assert "numpy" not in loaded
-    assert not [name for name in loaded if name.startswith("algorithms.claims")]
+    assert not [name for name in loaded if name.startswith("dpaudit.algorithms.claims")]

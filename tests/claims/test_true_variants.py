@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-import dpaudit.registry as registry
-from dpaudit.audit import audit_claim
-from dpaudit.settings import Settings
+import dpaudit.extension.registry as registry
+from dpaudit.auditing import audit_claim
+from dpaudit.extension.settings import Settings
 
 SEEDS, SLOW_SEEDS = (0, 1), (2, 3, 4)
 Asked = dict[str, Any]

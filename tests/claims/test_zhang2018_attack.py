@@ -4,17 +4,17 @@ import json
 
 import numpy as np
 import pytest
+from dpaudit.attacks.stationarity.claims.cards import APPENDIX_E, SECTION_6_2
+from dpaudit.attacks.stationarity.measures import most_by_chance
 
-from attacks.claims.zhang2018 import APPENDIX_E, SECTION_6_2
-from attacks.stationarity_measures import most_by_chance
-from dpaudit import registry
-from dpaudit.audit.rerun import statistical_certificate
-from dpaudit.audit.run import run_claim
+from dpaudit.auditing.rerun import statistical_certificate
+from dpaudit.auditing.run import run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.extension import registry
+from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
-from dpaudit.settings import Settings
-from dpaudit.verify import read, verify
+from dpaudit.verification import read, verify
 
 # d = 4 and T = 30 instead of 10 and 200; less noise makes up for it.
 SMALL = {

@@ -3,14 +3,14 @@
 import os
 
 import pytest
+from dpaudit.algorithms.consensus.claims.broadcasts import broadcasts_case, run_of
+from dpaudit.algorithms.consensus.claims.cards import BROADCASTS
+from dpaudit.algorithms.consensus.claims.parameters import BroadcastsParameters
+from dpaudit.algorithms.consensus.guarantees import node_events
 
-from algorithms.claims.zhang2018 import BROADCASTS
-from algorithms.claims.zhang2018_broadcasts import broadcasts_case, run_of
-from algorithms.claims.zhang2018_parameters import BroadcastsParameters
-from algorithms.guarantees.consensus import node_events
 from dpaudit.accounting.proved import proved_worst
 from dpaudit.errors import InvalidArgument
-from dpaudit.settings import Settings
+from dpaudit.extension.settings import Settings
 
 SMALL = {"iterations": 8, "records": 20, "noise_rate": 12.0, "dimension": 6}
 

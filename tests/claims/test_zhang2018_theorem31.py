@@ -5,27 +5,27 @@ import json
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.consensus.claims.cards import THEOREM_31
+from dpaudit.algorithms.consensus.claims.cases import theorem31_case
+from dpaudit.algorithms.consensus.claims.iterations import iteration_map, spectral_radius
+from dpaudit.algorithms.consensus.claims.parameters import Theorem31Parameters
+from dpaudit.algorithms.consensus.claims.search import Family, space
+from dpaudit.algorithms.consensus.claims.stall import Run, optimum, stalled
+from dpaudit.algorithms.consensus.claims.stall import space as stall_space
+from dpaudit.algorithms.consensus.verify.theorem31 import recompute
+from dpaudit.algorithms.problems.graphs import from_edges, random_connected
+from dpaudit.algorithms.problems.schedules import Geometric, Given
+from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC
 from numpy.random import default_rng
 
-from algorithms.claims.zhang2018 import THEOREM_31
-from algorithms.claims.zhang2018_cases import theorem31_case
-from algorithms.claims.zhang2018_parameters import Theorem31Parameters
-from algorithms.consensus import ConsensusADMM
-from algorithms.graphs import from_edges, random_connected
-from algorithms.properties.zhang2018_modes import iteration_map, spectral_radius
-from algorithms.properties.zhang2018_search import Family, space
-from algorithms.properties.zhang2018_stall import Run, optimum, stalled
-from algorithms.properties.zhang2018_stall import space as stall_space
-from algorithms.schedules import Geometric, Given
-from algorithms.smooth_losses import LINEAR, LOGISTIC
-from algorithms.verifiers.zhang2018_theorem31 import recompute
-from dpaudit.audit.run import parsed_parameters, run_case, run_claim
+from dpaudit.auditing.run import parsed_parameters, run_case, run_claim
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
-from dpaudit.settings import Settings
-from dpaudit.verify import read, verify
+from dpaudit.verification import read, verify
 
 FIGURE_1A = THEOREM_31.published["penalties-of-figure-1a"]["parameters"]
 
@@ -40,7 +40,7 @@ def audited(trials=300, seed=0, **parameters):
 @pytest.fixture
 def verified(monkeypatch, tmp_path):
     """Verify a document without the entry point."""
-    monkeypatch.setattr("dpaudit.verify.judge._verifier", lambda claim: recompute)
+    monkeypatch.setattr("dpaudit.verification.judge._verifier", lambda claim: recompute)
 
     def check(document):
         path = tmp_path / "c.json"

@@ -5,25 +5,25 @@ import json
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.consensus.claims.cards import THEOREM_32
+from dpaudit.algorithms.consensus.claims.cases import theorem32_case
+from dpaudit.algorithms.consensus.claims.iterations import first_step, rate
+from dpaudit.algorithms.consensus.claims.parameters import Theorem32Parameters
+from dpaudit.algorithms.consensus.claims.search import Family, space
+from dpaudit.algorithms.consensus.verify.theorem32 import recompute
+from dpaudit.algorithms.problems.graphs import from_edges
+from dpaudit.algorithms.problems.schedules import Given
+from dpaudit.algorithms.problems.smooth_losses import LINEAR
 from numpy.random import default_rng
 
-from algorithms.claims.zhang2018 import THEOREM_32
-from algorithms.claims.zhang2018_cases import theorem32_case
-from algorithms.claims.zhang2018_parameters import Theorem32Parameters
-from algorithms.consensus import ConsensusADMM
-from algorithms.graphs import from_edges
-from algorithms.properties.zhang2018 import first_step, rate
-from algorithms.properties.zhang2018_search import Family, space
-from algorithms.schedules import Given
-from algorithms.smooth_losses import LINEAR
-from algorithms.verifiers.zhang2018_theorem32 import recompute
-from dpaudit.audit.run import parsed_parameters, run_case, run_claim
+from dpaudit.auditing.run import parsed_parameters, run_case, run_claim
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
-from dpaudit.settings import Settings
-from dpaudit.verify import read, verify
+from dpaudit.verification import read, verify
 
 
 def audited(trials=2_000, seed=0, **parameters):
@@ -36,7 +36,7 @@ def audited(trials=2_000, seed=0, **parameters):
 @pytest.fixture
 def verified(monkeypatch, tmp_path):
     """Verify a document without the entry point."""
-    monkeypatch.setattr("dpaudit.verify.judge._verifier", lambda claim: recompute)
+    monkeypatch.setattr("dpaudit.verification.judge._verifier", lambda claim: recompute)
 
     def check(document):
         path = tmp_path / "c.json"

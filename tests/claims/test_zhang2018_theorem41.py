@@ -5,20 +5,20 @@ import json
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus.claims.cards import THEOREM_41
+from dpaudit.algorithms.consensus.claims.parameters import Theorem41Parameters
+from dpaudit.algorithms.consensus.claims.theorem41 import outputs_of, theorem41_case
+from dpaudit.algorithms.consensus.verify.theorem41 import recompute
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from algorithms.claims.zhang2018 import THEOREM_41
-from algorithms.claims.zhang2018_parameters import Theorem41Parameters
-from algorithms.claims.zhang2018_theorem41 import outputs_of, theorem41_case
-from algorithms.verifiers.zhang2018_theorem41 import recompute
-from dpaudit.audit.run import parsed_parameters, run_case, run_claim
+from dpaudit.auditing.run import parsed_parameters, run_case, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text, maximise
-from dpaudit.settings import Settings
-from dpaudit.verify import read, verify
+from dpaudit.verification import read, verify
 
 
 def audited(trials=3_000, seed=0, **parameters):
@@ -30,7 +30,7 @@ def audited(trials=3_000, seed=0, **parameters):
 @pytest.fixture
 def verified(monkeypatch, tmp_path):
     """Verify a document without the entry point."""
-    monkeypatch.setattr("dpaudit.verify.judge._verifier", lambda claim: recompute)
+    monkeypatch.setattr("dpaudit.verification.judge._verifier", lambda claim: recompute)
 
     def check(document):
         path = tmp_path / "c.json"

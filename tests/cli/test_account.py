@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from dpaudit.accounting.gaussian import epsilon_at
+from dpaudit.guarantees.gaussian import epsilon_at
 
 SPECIFICATION = """
 [[release]]

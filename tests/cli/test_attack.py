@@ -6,7 +6,7 @@ import json
 import pytest
 
 from dpaudit.cli import main
-from dpaudit.registry import studies
+from dpaudit.extension.registry import studies
 
 SMALL = {
     "canary-audit": ["epsilons=[4]", "canaries=100"],

@@ -30,7 +30,7 @@ def test_list_for_machines(dpaudit):
 
 
 def test_show_gives_statement_assumptions_and_every_parameter(dpaudit):
-    from algorithms.claims.huang2020_parameters import Parameters
+    from dpaudit.algorithms.multistep.claims.parameters import Parameters
 
     ran = dpaudit("show", THEOREM_6)
     assert ran.status == 0
@@ -119,7 +119,7 @@ def test_schema_and_version(dpaudit):
 
 
 THIRD_PARTY = """
-from dpaudit.claims import Claim
+from dpaudit.extension.claim import Claim
 CLAIM = Claim(
     name="other2027-theorem1", title="Somebody's theorem", statement="s", source="Other 2027",
     kind="privacy", relation="replace-record", assumptions={}, prepare="other_claims:prepare",
@@ -168,7 +168,7 @@ def test_progress_goes_to_a_terminal_only_and_never_into_the_results(dpaudit):
 def test_a_terminal_sees_the_stage_and_what_remains(monkeypatch, capsys):
     import io
 
-    from dpaudit import progress
+    from dpaudit.cli import progress
 
     screen = io.StringIO()
     console = progress.Console

@@ -5,14 +5,15 @@ import math
 
 import pytest
 
-from dpaudit import command, publish
-from dpaudit.audit.run import Audited
-from dpaudit.case import Attained, SearchCase
-from dpaudit.claims import Claim
+from dpaudit.auditing import publish
+from dpaudit.auditing.run import Audited
+from dpaudit.cli import audit as command
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Silent
+from dpaudit.extension.case import Attained, SearchCase
+from dpaudit.extension.claim import Claim
+from dpaudit.extension.settings import Settings
 from dpaudit.report import read_report
-from dpaudit.settings import Settings
 
 CARDS = {
     "a-holds": {"kind": "sensitivity", "published": {"again": {"seed": 5}}},
@@ -64,7 +65,7 @@ def cards(monkeypatch):
             relation="any",
             assumptions={},
             prepare="",
-            parameters="algorithms.claims.hu2020_parameters:Parameters",
+            parameters="dpaudit.algorithms.sharing.claims.hu2020.parameters:Parameters",
             **options,
         )
         for name, options in CARDS.items()

@@ -6,16 +6,16 @@ import json
 from dataclasses import replace
 
 import pytest
+from dpaudit.algorithms.multistep.figures import runs as huang2020_runs
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from rich.console import Console
 
-from algorithms.figures import huang2020_runs
-from dpaudit import drawing
+from dpaudit.cli.reproduce import lines
 from dpaudit.datasets import breast_cancer
-from dpaudit.panels import Curve, Panel
+from dpaudit.drawing import figures as drawing
+from dpaudit.drawing.panels import Curve, Panel
 from dpaudit.reproduction.judgement import Judgement, Tried
 from dpaudit.reproduction.result import Reproduction
-from dpaudit.reproduction.terminal import lines
 from dpaudit.reproduction.write import write
 
 

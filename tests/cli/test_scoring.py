@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-import dpaudit.registry as registry
-from dpaudit.audit import audit_claim
-from dpaudit.settings import Settings
+import dpaudit.extension.registry as registry
+from dpaudit.auditing import audit_claim
+from dpaudit.extension.settings import Settings
 
 CLAIM = "huang2020-theorem6"
 ASKED = ("--set", f"claim={CLAIM}", "--set", "trials=300", "--set", "epsilon=8")

@@ -5,13 +5,13 @@ import json
 
 import pytest
 
-from dpaudit.audit import audit_claim, run_claim
-from dpaudit.audit.rerun import statistical_certificate
+from dpaudit.auditing import audit_claim, run_claim
+from dpaudit.auditing.rerun import statistical_certificate
 from dpaudit.errors import DataError
 from dpaudit.execution import Executor
+from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
-from dpaudit.settings import Settings
-from dpaudit.verify import read, verify
+from dpaudit.verification import read, verify
 
 STRICTER = "factor 0.5 makes it stricter"
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.watch as watch
+import dpaudit.auditing.watch as watch
 from dpaudit.errors import DataError
 from dpaudit.report import read_report
 

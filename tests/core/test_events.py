@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpaudit.accounting.events import GaussianRelease, Sequence
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.events import GaussianRelease, Sequence
 
 POSITIVE = st.floats(1e-3, 1e3)
 

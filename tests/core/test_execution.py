@@ -15,13 +15,7 @@ from numpy.random import SeedSequence
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.execution import (
-    Executor,
-    available_cores,
-    block_size,
-    plan_blocks,
-    stream,
-)
+from dpaudit.execution import Executor, available_cores, block_size, plan_blocks, stream
 
 
 def draw(block):

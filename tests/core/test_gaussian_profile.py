@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaudit.accounting import gaussian
+from dpaudit.guarantees import gaussian
 
 MUS = tuple(np.geomspace(1e-4, 1e2, 25).tolist())
 # Where the formula changes hands, and around it.

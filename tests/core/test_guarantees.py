@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaudit.accounting import gaussian
 from dpaudit.errors import InvalidArgument
-from dpaudit.guarantees import ApproximateDP, GaussianDP, PureDP, ZeroConcentratedDP
+from dpaudit.guarantees import gaussian
+from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP, ZeroConcentratedDP
 
 GUARANTEES = (
     *(PureDP(e) for e in (0.0, 1e-6, 0.5, 3.0, 50.0)),

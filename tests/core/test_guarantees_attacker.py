@@ -15,7 +15,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.guarantees import (
+from dpaudit.guarantees.kinds import (
     ApproximateDP,
     GaussianDP,
     GroupOf,

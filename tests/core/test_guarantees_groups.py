@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from scipy.stats import norm
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.guarantees import (
+from dpaudit.guarantees.kinds import (
     ApproximateDP,
     GaussianDP,
     GroupOf,

@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaudit.guarantees import (
-    ApproximateDP,
-    GaussianDP,
-    GroupOf,
-    PureDP,
-    ZeroConcentratedDP,
-)
+from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, GroupOf, PureDP, ZeroConcentratedDP
 
 KINDS = (
     PureDP(0.0),

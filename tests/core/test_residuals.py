@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import ConvergenceError, InvalidArgument
-from dpaudit.residuals import located, recorded, report, wanted
+from dpaudit.laws.residuals import located, recorded, report, wanted
 
 
 def test_nothing_is_kept_outside_a_block() -> None:

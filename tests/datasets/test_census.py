@@ -4,8 +4,7 @@ import pytest
 from sklearn.utils import Bunch
 
 from dpaudit.datasets import ADULT_FEATURES, adult, census, clip_rows, scale_columns
-from dpaudit.datasets.census import encode, merged_parts, read_records
-from dpaudit.datasets.census_columns import CATEGORIES, COLUMNS, NUMERIC
+from dpaudit.datasets.census import CATEGORIES, COLUMNS, NUMERIC, encode, merged_parts, read_records
 from dpaudit.errors import DataError
 
 POOR = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, \

@@ -9,17 +9,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpaudit.accounting import gaussian
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.event import (
-    Event,
-    choose_event,
-    error_rates,
-    event_bound,
-)
+from dpaudit.estimation.event import Event, choose_event, error_rates, event_bound
 from dpaudit.estimation.exact_loss import best_tilt, upper_end
 from dpaudit.estimation.joint import exponent
 from dpaudit.estimation.likelihood import likelihood_bound
+from dpaudit.guarantees import gaussian
 
 ALPHA, DELTA = 0.05, 1e-5
 

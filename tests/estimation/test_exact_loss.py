@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from dpaudit.accounting import gaussian
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.exact_loss import (
     Direction,
@@ -22,6 +21,7 @@ from dpaudit.estimation.exact_loss import (
     lower_end,
     upper_end,
 )
+from dpaudit.guarantees import gaussian
 
 LOG_DELTA = math.log(1e-5)
 

@@ -13,18 +13,16 @@ from scipy.stats import binom
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.one_run import (
+    claim_p_value,
+    claim_refuted,
     draw_coins,
+    gaussian_lower_bound,
     guess,
     lower_bound,
     one_run_bound,
     p_value,
 )
-from dpaudit.estimation.one_run_claim import (
-    claim_p_value,
-    claim_refuted,
-    gaussian_lower_bound,
-)
-from dpaudit.guarantees import ApproximateDP, GaussianDP, PureDP
+from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP
 
 
 def published_p_value(correct, guesses, canaries, epsilon, delta):

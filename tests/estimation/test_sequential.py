@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.likelihood import boundary, distance
-from dpaudit.estimation.sequential import Wealth, confirmed, lower_bound
-from dpaudit.estimation.sequential_bets import fair_bets, growth, nearest_allowed
-from dpaudit.estimation.sequential_events import Tallies, both_directions, first_shares
-from dpaudit.estimation.sequential_game import STAKES, Game, Target
+from dpaudit.estimation.sequential.bets import fair_bets, growth, nearest_allowed
+from dpaudit.estimation.sequential.events import Tallies, both_directions, first_shares
+from dpaudit.estimation.sequential.game import STAKES, Game, Target, Wealth, confirmed, lower_bound
 
 RATES = st.floats(0, 1)
 EPSILONS = st.floats(0, 8)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpaudit.accounting.gaussian import log_delta
-from dpaudit.estimation.sequential_game import PILOT, Game, boundaries
+from dpaudit.estimation.sequential.game import PILOT, Game, boundaries
+from dpaudit.guarantees.gaussian import log_delta
 
 ALPHA = 0.05
 FEW, TINY = 1e-7, 1e-6

@@ -8,7 +8,7 @@ import pytest
 
 from dpaudit.errors import DataError, InvalidArgument, MechanismError
 from dpaudit.refutation import Certificate, Condition, Space, certificates_text, maximise
-from dpaudit.sensitivity import Lemma
+from dpaudit.refutation.sensitivity import Lemma
 
 
 def cosine_space(limit=1.0):

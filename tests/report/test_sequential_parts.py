@@ -5,7 +5,7 @@ import math
 import pytest
 from pydantic import ValidationError
 
-from dpaudit.audit.budget import whole_report
+from dpaudit.auditing.budget import whole_report
 from dpaudit.errors import InvalidArgument
 from dpaudit.report import budget_line, read_report, render_html, render_markdown, write_report
 from dpaudit.report.curves import wealth

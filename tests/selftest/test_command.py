@@ -5,10 +5,10 @@ import threading
 from dataclasses import replace
 
 import pytest
+from dpaudit.attacks.distinguishers.known_answers import SUITE
 
 import dpaudit.selftest.answers as answers
 import dpaudit.selftest.run as selftest_run
-from attacks.known_answers import SUITE
 from dpaudit.cli import main
 from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.selftest.black_box import Budget
@@ -25,7 +25,11 @@ CAUGHT = [replace(case, share=2.0) for case in CAUGHT]
 class Entry:
     """An installed entry point."""
 
-    name, group, value = "known", answers.GROUP, "attacks.known_answers:SUITE"
+    name, group, value = (
+        "known",
+        answers.GROUP,
+        "dpaudit.attacks.distinguishers.known_answers:SUITE",
+    )
 
 
 @pytest.fixture
@@ -35,7 +39,7 @@ def small(monkeypatch):
     monkeypatch.setattr(selftest_run, "CASES", CHEAP)
     monkeypatch.setattr(selftest_run, "CONTROLS", CAUGHT)
     quick = replace(QUICK, audits=50, budget=BUDGET)
-    monkeypatch.setattr("dpaudit.selftest.command.QUICK", quick)
+    monkeypatch.setattr("dpaudit.cli.selftest.QUICK", quick)
     chosen = {"laplace", "svt-5"}
     few = lambda published: {  # noqa: E731
         name: one for name, one in SUITE.answers(published=published).items() if name in chosen

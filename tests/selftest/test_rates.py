@@ -10,11 +10,7 @@ from scipy import stats
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.one_run import p_value
-from dpaudit.selftest.estimators import (
-    CASES,
-    CONTROLS,
-    Case,
-)
+from dpaudit.selftest.estimators import CASES, CONTROLS, Case
 from dpaudit.selftest.losses import CoinPair, ExactLoss, GaussianPair, NormPair
 from dpaudit.selftest.outputs import Canaries, Coins, Games, Learned
 from dpaudit.selftest.rates import CONFIDENCE, Rate

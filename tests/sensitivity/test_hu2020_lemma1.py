@@ -4,13 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.random import default_rng
-
-from algorithms.claims.hu2020_cases import lemma1_case
-from algorithms.claims.hu2020_parameters import Parameters
-from algorithms.sensitivity.hu2020 import (
+from dpaudit.algorithms.sharing.claims.hu2020.lemma1 import lemma1_case
+from dpaudit.algorithms.sharing.claims.hu2020.parameters import Parameters
+from dpaudit.algorithms.sharing.claims.hu2020.update import (
     Setting,
     corrected_bound,
     direction,
@@ -19,15 +15,19 @@ from algorithms.sensitivity.hu2020 import (
     movement,
     published_bound,
 )
-from algorithms.sensitivity.hu2020_search import instance_of, space
-from algorithms.sensitivity.hu2020_small import Small, small_claim, smalls
-from dpaudit.audit import audit_case, audit_claim, run_claim
-from dpaudit.case import Attained
+from dpaudit.algorithms.sharing.claims.hu2020.update_search import instance_of, space
+from dpaudit.algorithms.sharing.claims.hu2020.update_small import Small, small_claim, smalls
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+
+from dpaudit.auditing import audit_case, audit_claim, run_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.extension.case import Attained
+from dpaudit.extension.registry import claim
+from dpaudit.extension.settings import Settings
 from dpaudit.refutation import exceeds, maximise, minimal
-from dpaudit.registry import claim
-from dpaudit.settings import Settings
 
 LEMMA_1 = "hu2020-lemma1"
 BUDGET = 2_000

@@ -15,7 +15,6 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from dpaudit.accounting import gaussian
 from dpaudit.estimation.event import choose_event, event_bound
 from dpaudit.estimation.exact_loss import (
     Direction,
@@ -26,7 +25,8 @@ from dpaudit.estimation.exact_loss import (
     lower_end,
     upper_end,
 )
-from dpaudit.guarantees import PureDP
+from dpaudit.guarantees import gaussian
+from dpaudit.guarantees.kinds import PureDP
 
 ALPHA, TRIALS, PILOTS = 0.05, 300, 25
 full_size = pytest.mark.slow

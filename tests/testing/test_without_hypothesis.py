@@ -6,7 +6,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("module", ["dpaudit.testing", "algorithms.testing"])
+@pytest.mark.parametrize("module", ["dpaudit.testing", "dpaudit.algorithms.testing"])
 def test_a_missing_hypothesis_is_named(module):
     code = f"import sys; sys.modules['hypothesis'] = None; import {module}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

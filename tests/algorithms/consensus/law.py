@@ -7,11 +7,10 @@ fail it.
 import mpmath
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.problems.graphs import complete
+from dpaudit.algorithms.problems.schedules import Geometric
 from scipy import stats
-
-from algorithms.consensus import ConsensusADMM
-from algorithms.graphs import complete
-from algorithms.schedules import Geometric
 
 TRIALS = 20_000
 

@@ -4,12 +4,12 @@ Also the setting in which the two are compared.
 """
 
 import numpy as np
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.problems.graphs import random_connected
+from dpaudit.algorithms.problems.schedules import Geometric
 from scipy import optimize
 
-from algorithms.consensus import ConsensusADMM
-from algorithms.graphs import random_connected
-from algorithms.schedules import Geometric
-from dpaudit.norm_noise import draw
+from dpaudit.laws.norm_noise import draw
 
 VALUES = {
     "logistic": (lambda m: np.logaddexp(0, -m), lambda m: -1 / (1 + np.exp(m))),

@@ -2,22 +2,16 @@
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus import law as consensus_law
+from dpaudit.algorithms.consensus import process as consensus_process
+from dpaudit.algorithms.consensus import views as consensus_views
 
-from algorithms import consensus_law, consensus_process, consensus_views
-from dpaudit.audit.draws import Drawer
-from dpaudit.audit.law_checks import digits_checks
+from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.law_checks import digits_checks
 from dpaudit.execution import Executor
-from dpaudit.norm_noise import draw, uniforms
+from dpaudit.laws.norm_noise import draw, uniforms
 
-from .law import (
-    MECHANISMS,
-    TRIALS,
-    everywhere,
-    likelihood_z,
-    make,
-    oracle_error,
-    residual_p_values,
-)
+from .law import MECHANISMS, TRIALS, everywhere, likelihood_z, make, oracle_error, residual_p_values
 from .loop import rng
 
 

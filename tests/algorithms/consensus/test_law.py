@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.problems.graphs import Graph
+from dpaudit.algorithms.problems.schedules import Constant
+from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SMOOTHED_HINGE
 from scipy import stats
 
-from algorithms.graphs import Graph
-from algorithms.schedules import Constant
-from algorithms.smooth_losses import LOGISTIC, SMOOTHED_HINGE
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.self_check import likelihood_ratio_checks
-from dpaudit.mechanism import HasLaw
+from dpaudit.laws.mechanism import HasLaw
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair
 
 from .law import MECHANISMS, TRIALS, everywhere, likelihood_z, make, residual_p_values

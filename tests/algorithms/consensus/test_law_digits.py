@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus import law as consensus_law
+from dpaudit.algorithms.consensus.margin_problem import MarginProblem
+from dpaudit.algorithms.problems.graphs import star
+from dpaudit.algorithms.problems.schedules import Geometric
+from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SMOOTHED_HINGE
 
-from algorithms import consensus_law
-from algorithms.graphs import star
-from algorithms.margin_problem import MarginProblem
-from algorithms.schedules import Geometric
-from algorithms.smooth_losses import LOGISTIC, SMOOTHED_HINGE
 from dpaudit.datasets import Dataset
 from dpaudit.neighbours import REPLACE_LABEL, REPLACE_RECORD, Pair
 
@@ -75,6 +75,6 @@ def test_a_flipped_label_is_a_neighbour_too(pair):
 def test_blocks_of_trials_do_not_matter(pair, monkeypatch):
     transcripts = make().penalty_perturbation().sample(pair.dataset, 50, rng())
     loss = make().penalty_perturbation().privacy_loss(transcripts, pair)
-    monkeypatch.setattr("algorithms.margin_problem._BLOCK", 1)
+    monkeypatch.setattr("dpaudit.algorithms.consensus.margin_problem._BLOCK", 1)
     again = make().penalty_perturbation().privacy_loss(transcripts, pair)
     np.testing.assert_allclose(again, loss, atol=1e-13)

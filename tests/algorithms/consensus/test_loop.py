@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-
-from algorithms.schedules import Constant, Geometric
-from algorithms.smooth_losses import SMOOTH_LOSSES
+from dpaudit.algorithms.problems.schedules import Constant, Geometric
+from dpaudit.algorithms.problems.smooth_losses import SMOOTH_LOSSES
 
 from .loop import VARIANTS, Loop, make, noise_of, rng
 

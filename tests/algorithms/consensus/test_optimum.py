@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.problems.graphs import complete, random_connected, ring, star
+from dpaudit.algorithms.problems.schedules import Constant, Geometric
+from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SMOOTHED_HINGE
 from scipy import optimize
 
-from algorithms.consensus import ConsensusADMM
-from algorithms.graphs import complete, random_connected, ring, star
-from algorithms.schedules import Constant, Geometric
-from algorithms.smooth_losses import LOGISTIC, SMOOTHED_HINGE
 from dpaudit.datasets import Dataset
 from dpaudit.errors import ConvergenceError
-from dpaudit.residuals import recorded
+from dpaudit.laws.residuals import recorded
 
 from .loop import VALUES, Loop, make, noise_of, rng
 

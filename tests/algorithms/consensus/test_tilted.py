@@ -6,24 +6,24 @@ from dataclasses import dataclass, replace
 import mpmath
 import numpy as np
 import pytest
+from dpaudit.algorithms.consensus import law as consensus_law
+from dpaudit.algorithms.consensus.digits import Node
+from dpaudit.algorithms.consensus.process import Differing
+from dpaudit.algorithms.consensus.tilted import Aimed
+from dpaudit.algorithms.consensus.views import PenaltyPerturbation
+from dpaudit.algorithms.problems.schedules import Constant
+from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE
 
-from algorithms import consensus_law
-from algorithms.consensus_digits import Node
-from algorithms.consensus_process import Differing
-from algorithms.consensus_tilted import Aimed
-from algorithms.consensus_views import PenaltyPerturbation
-from algorithms.schedules import Constant
-from algorithms.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE
+from dpaudit.accounting.events import ExponentialNormRelease, Sequence
 from dpaudit.accounting.proved import proved_bracket
-from dpaudit.audit import white_box
-from dpaudit.audit.draws import Drawer
-from dpaudit.case import PrivacyCase
+from dpaudit.auditing import exact as white_box
+from dpaudit.auditing.draws import Drawer
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.self_check import likelihood_ratio_checks
-from dpaudit.events import ExponentialNormRelease, Sequence
 from dpaudit.execution import Executor
-from dpaudit.guarantees import PureDP
-from dpaudit.mechanism import Tiltable
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.guarantees.kinds import PureDP
+from dpaudit.laws.mechanism import Tiltable
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 from .law import likelihood_z, make

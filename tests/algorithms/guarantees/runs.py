@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.consensus.guarantees import node_events
+from dpaudit.algorithms.problems.graphs import ring
+from dpaudit.algorithms.problems.schedules import Constant
 
-from algorithms.consensus import ConsensusADMM
-from algorithms.graphs import ring
-from algorithms.guarantees.consensus import node_events
-from algorithms.schedules import Constant
-from dpaudit.accounting.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.datasets import Dataset
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 

@@ -5,14 +5,16 @@ import subprocess
 import sys
 
 import pytest
+from dpaudit.algorithms import card_parameters as parameters
+from dpaudit.algorithms import card_releases as releases
+from dpaudit.algorithms import cards
 from pydantic import ValidationError
 
-from algorithms.guarantees import cards, parameters, releases
 from dpaudit.accounting.calibrate import calibrate
-from dpaudit.accounting.card import ReleaseCard
 from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.extension.registry import release
+from dpaudit.extension.release import ReleaseCard
 from dpaudit.neighbours import RELATIONS
-from dpaudit.registry import release
 
 CARDS = [value for value in vars(cards).values() if isinstance(value, ReleaseCard)]
 SMALL = {"iterations": 2}
@@ -99,7 +101,7 @@ def test_labels_attain_theorem_1():
 
 
 def test_cards_are_light():
-    code = "import sys, algorithms.guarantees.cards; print(*sys.modules)"
+    code = "import sys, dpaudit.algorithms.cards; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"numpy", "pydantic"}.isdisjoint(done.stdout.split())
 

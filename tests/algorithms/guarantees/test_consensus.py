@@ -5,32 +5,32 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from algorithms.consensus import ConsensusADMM
-from algorithms.consensus_law import log_determinant_drop, noise_behind
-from algorithms.consensus_process import Differing
-from algorithms.graphs import complete, ring, star
-from algorithms.guarantees import parameters
-from algorithms.guarantees.consensus import (
+from dpaudit.algorithms import card_parameters as parameters
+from dpaudit.algorithms.card_releases import node_updates as updates_of
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.consensus.guarantees import (
     NodeUpdate,
     node_events,
     node_updates,
     run_event,
     slope_bound,
 )
-from algorithms.guarantees.releases import node_updates as updates_of
-from algorithms.losses import ABSOLUTE
-from algorithms.schedules import Constant, Geometric
-from algorithms.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE, SmoothLoss
-from dpaudit.accounting.numerical import numerical_epsilon
+from dpaudit.algorithms.consensus.law import log_determinant_drop, noise_behind
+from dpaudit.algorithms.consensus.process import Differing
+from dpaudit.algorithms.problems.graphs import complete, ring, star
+from dpaudit.algorithms.problems.losses import ABSOLUTE
+from dpaudit.algorithms.problems.schedules import Constant, Geometric
+from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE, SmoothLoss
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpaudit.accounting.events import ExponentialNormRelease, releases
+from dpaudit.accounting.grid.numerical import numerical_epsilon
 from dpaudit.accounting.proved import proved_guarantee, proved_worst
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.events import ExponentialNormRelease, releases
+from dpaudit.laws.norm_noise import norm_gain
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.norm_noise import norm_gain
 
 from .runs import algorithm, neighbours, unit
 

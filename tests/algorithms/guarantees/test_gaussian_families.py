@@ -5,17 +5,19 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from dpaudit.algorithms.multistep import guarantees as multistep
+from dpaudit.algorithms.sharing import guarantees as sharing
+from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.noise import MessageNoise
+from dpaudit.algorithms.tables import guarantees as tables
+from dpaudit.algorithms.tables.algorithm import TablesADMM
+from dpaudit.algorithms.tables.clients import LocalSGD
+from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.labels import LabelRelease
+from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 
-from algorithms.guarantees import multistep, sharing, tables
-from algorithms.joined_tables import JoinedTables
-from algorithms.sharing import SharingADMM
-from algorithms.sharing_noise import MessageNoise
-from algorithms.tables import TablesADMM
-from algorithms.tables_clients import LocalSGD
-from algorithms.tables_labels import LabelRelease
-from algorithms.tables_loss import LOGISTIC, CrossEntropy
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.accounting.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_LABEL, REPLACE_TUPLE, Pair

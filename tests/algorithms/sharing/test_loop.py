@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-
-from algorithms.sample_losses import LOGISTIC, SAMPLE_LOSSES, SQUARED
-from algorithms.sharing_noise import MessageNoise, NoNoise, ParameterNoise, WhitenedNoise
-from algorithms.vertical import Risk, column_slices, parties
+from dpaudit.algorithms.problems.sample_losses import LOGISTIC, SAMPLE_LOSSES, SQUARED
+from dpaudit.algorithms.sharing.noise import MessageNoise, NoNoise, ParameterNoise, WhitenedNoise
+from dpaudit.algorithms.sharing.vertical import Risk, column_slices, parties
 
 from .setting import NOISES, make, make_data, rng
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from algorithms.sharing_noise import (
+from dpaudit.algorithms.sharing.noise import (
     MessageNoise,
     NoNoise,
     ParameterNoise,
@@ -13,8 +12,9 @@ from algorithms.sharing_noise import (
     published_noise_scale,
     published_sensitivity,
 )
-from algorithms.vertical import column_slices, parties
-from dpaudit.mechanism import HasLaw, Mechanism, Tiltable
+from dpaudit.algorithms.sharing.vertical import column_slices, parties
+
+from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable
 
 from .setting import BLOCKS, NOISES, dependent_data, make, make_data, rng
 

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit.audit import white_box
-from dpaudit.audit.draws import Drawer
-from dpaudit.case import PrivacyCase
+from dpaudit.auditing import exact as white_box
+from dpaudit.auditing.draws import Drawer
 from dpaudit.execution import Executor
-from dpaudit.exponential_norm_steps import ExponentialNormSteps, NormStep
-from dpaudit.gaussian_steps import GaussianSteps, Step
-from dpaudit.guarantees import ApproximateDP
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.guarantees.kinds import ApproximateDP
+from dpaudit.laws.exponential_norm_steps import ExponentialNormSteps, NormStep
+from dpaudit.laws.gaussian_steps import GaussianSteps, Step
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 

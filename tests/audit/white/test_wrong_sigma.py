@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpaudit.accounting import gaussian as closed_form
+from dpaudit.guarantees import gaussian as closed_form
 
 from .steps import evidence, gaussian, unit_pair
 

@@ -1,1 +1,0 @@
-"""Published claims about the algorithms: light cards here, the code behind them beside it."""

@@ -1,0 +1,1 @@
+"""What zhang2018 claims about the algorithm; attacks have its claims on attackers."""

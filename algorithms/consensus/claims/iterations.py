@@ -1,0 +1,192 @@
+"""One step of M-ADMM on quadratics: zhang2018's inequality (19), and Theorem 3.2.
+
+| paper         | name               | meaning                                      | shape   |
+|---------------|--------------------|----------------------------------------------|---------|
+| D -+ A        | ``adjacency``      | Laplacian L and signless Laplacian S         | (R,N,N) |
+| eta_i(1)      | ``penalty``        | at least theta; kept from there on           | (R,N)   |
+| theta         | ``dual_step``      |                                              | scalar  |
+| m_i = M_i     | ``curvature``      | ``O_i(f) = m_i f^2 / 2 - b_i f``             | (R,N)   |
+| b_i           | ``slope``          |                                              | (R,N)   |
+| f_i(0)        | ``start``          | ``Lambda(0) = 0``                            | (R,N)   |
+| mu            | ``mu``             | any number above 1                           | (R,)    |
+| f, 2 Lambda   | ``models, duals``  |                                              | (R,N)   |
+| Z, J          |                    | ``(Y, f)``, ``diag(I / theta, W S)``         |         |
+
+As ``2 Lambda = sqrt(L) Y`` with Y in the range of L, inner products of Y are those of ``2 Lambda``
+in the pseudo-inverse of L. The slopes are free, and with them Y* and f*: so the first step from
+``Lambda(0) = 0`` stands for a step from any state.
+
+**What holds.** Let all nodes share one penalty, ``W = w I``, ``w >= theta``. Then ``(W - theta I)
+L`` and ``W S`` are symmetric and positive semi-definite, and the paper's proof of (19), (21) and
+(22) is sound. Consensus is in the null space of L, so the right side of (22) is at least
+``2 m_o I`` and no more. As ``J``'s lower block is at most ``sigma~``, (22) holds for
+
+    delta = min{ theta s / (mu^2 sigma~),  2 m_o / ((mu^2 M_o^2 + mu sigma-^2) / (theta s (mu - 1))
+                                                     + sigma~) },      s = sigma_min(L)
+
+with the largest singular values sigma~ of ``W S`` and sigma- of ``(W - theta I) L``: that is eq.
+(23) with ``2 m_o`` for ``2 m_o + 2 sigma-_min``, and the contraction holds with it (``proved``).
+
+**What does not.** Eq. (23) adds the smallest *nonzero* singular value of ``(W - theta I) L``, which
+says nothing on consensus: with two nodes at the same distance from f* and small m_o, hardly
+anything contracts, and delta stays away from 0. With penalties of the nodes' own, the symmetric
+parts of ``(W - theta I) L`` and ``W S`` need not be semi-definite, so that (38) does not give (39),
+and what is written as a squared norm can be negative.
+
+M-ADMM with bounded penalties: modes of its iteration on quadratics (zhang2018, Theorem 3.1).
+
+Penalties that do not fall and are bounded settle, and the recursion (13), (14) tends to one with
+``W = W(infinity)``. On ``O_i(f) = m_i f^2/2 - b_i f`` it is linear; with M = diag(m_i) and
+``K = M + 2 W D``, the deviations from the fixed point follow
+
+    f+ = K^-1 (W (D + A) f - p),    p+ = p + theta (D - A) f+,     p = 2 Lambda,  sum_i p_i = 0.
+
+M-ADMM converges to the optimum from every start if all modes are inside the unit circle, and
+diverges from almost every start if one is outside. The spectral radius is therefore what the
+theorem, read with bounded penalties, says to be below 1 when the m_i are above 0.
+
+**What is known.** If all nodes share a penalty, the paper's proof is sound (see
+`dpaudit.algorithms.consensus.claims.iterations`). For penalties of their own, regular graphs and M
+= 0: with ``z f`` for ``f+`` one gets ``(z L + (z - 1) S) f = -W^-1 p`` and ``p = theta z/(z-1) L
+f``. The inner product with ``L f`` gives ``(a + b) z^2 - (a + 2b - c) z + b = 0``, where ``a = |L
+f|^2``, ``b = f* L S f >= 0`` as L and S commute, and ``0 < c = theta f* L W^-1 L f <= a`` unless f
+is a consensus: both roots are inside the unit circle. For other graphs and M nothing is proved
+here; the search finds no mode outside either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpaudit._typing import Array
+from dpaudit.refutation.search import Batch
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Step:
+    """Distances of the first two states to the optimum; shapes in the module docstring.
+
+    ``before`` and ``after`` are ``||Z(t) - Z*||_J^2`` for t = 0 and 1, ``product`` is the left side
+    of (19), ``size`` is ``||Y(0) - Y*||^2 / theta + ||f(0) - f*||^2`` in ``2 W D``: above 0, and
+    ``before`` is at most that for a shared penalty.
+    """
+
+    before: Array
+    after: Array
+    product: Array
+    size: Array
+
+
+def laplacians(adjacency: Array) -> tuple[Array, Array]:
+    """Return ``D - A`` and ``D + A``, shape ``(R, N, N)``.
+
+    Examples
+    --------
+    >>> [matrix[0].tolist() for matrix in laplacians(np.array([[[0.0, 1.0], [1.0, 0.0]]]))]
+    [[[1.0, -1.0], [-1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]
+    """
+    degrees = adjacency.sum(axis=2)[:, :, None] * np.eye(adjacency.shape[1])
+    return degrees - adjacency, degrees + adjacency
+
+
+def first_step(batch: Batch, dual_step: float) -> Step:
+    """Return the distances before and after eq. (10) and (11).
+
+    Examples
+    --------
+    >>> pair = np.array([[[0.0, 1.0], [1.0, 0.0]]])
+    >>> one, zero = np.ones((1, 2)), np.zeros((1, 2))
+    >>> batch = {"adjacency": pair, "penalty": one, "curvature": one, "slope": zero, "start": one}
+    >>> step = first_step(batch, 1.0)
+    >>> step.before, step.after.round(4)
+    (array([4.]), array([1.7778]))
+    """
+    laplacian, signless = laplacians(batch["adjacency"])
+    penalty, curvature, slope, start = (
+        batch[name] for name in ("penalty", "curvature", "slope", "start")
+    )
+    degrees = batch["adjacency"].sum(axis=2)
+    best = slope.sum(axis=1, keepdims=True) / curvature.sum(axis=1, keepdims=True)
+    best_duals = slope - curvature * best
+    models = (slope + penalty * _times(signless, start)) / (curvature + 2 * penalty * degrees)
+    duals = dual_step * _times(laplacian, models)
+    far, near = start - best, models - best
+    weighted = penalty[:, :, None] * signless
+    left, gap = _inverse(laplacian, best_duals), _inverse(laplacian, duals - best_duals)
+    old, new = _dot(best_duals, left) / dual_step, _dot(duals - best_duals, gap) / dual_step
+    return Step(
+        before=old + _dot(far, _times(weighted, far)),
+        after=new + _dot(near, _times(weighted, near)),
+        product=_dot(duals, gap) / dual_step + _dot(near, _times(weighted, models - start)),
+        size=old + _dot(2 * penalty * degrees, far**2),
+    )
+
+
+def rate(batch: Batch, dual_step: float, *, proved: bool) -> Array:
+    """Return delta of eq. (23), or the one that is proved for a shared penalty, shape ``(R,)``.
+
+    Examples
+    --------
+    >>> pair, one = np.array([[[0.0, 1.0], [1.0, 0.0]]]), np.ones((1, 2))
+    >>> batch = {"adjacency": pair, "penalty": 1.25 * one, "curvature": one / 8}
+    >>> batch["mu"] = np.array([1.5])
+    >>> [rate(batch, 1.0, proved=proved).round(4).tolist() for proved in (False, True)]
+    [[0.3556], [0.0859]]
+    """
+    laplacian, signless = laplacians(batch["adjacency"])
+    penalty, curvature, mu = batch["penalty"][:, :, None], batch["curvature"], batch["mu"]
+    above = _singular((penalty - dual_step) * laplacian)
+    tilde = _singular(penalty * signless)[:, 0]
+    reach = dual_step * _singular(laplacian)[:, -2]
+    numerator = 2 * curvature.min(axis=1) + (0.0 if proved else 2 * above[:, -2])
+    squares = mu**2 * curvature.max(axis=1) ** 2 + mu * above[:, 0] ** 2
+    second = numerator / (squares / (reach * (mu - 1)) + tilde)
+    return np.asarray(np.minimum(reach / (mu**2 * tilde), second))
+
+
+def _times(matrix: Array, vector: Array) -> Array:
+    return np.asarray((matrix @ vector[:, :, None])[:, :, 0])
+
+
+def _dot(one: Array, other: Array) -> Array:
+    return np.asarray(np.sum(one * other, axis=1))
+
+
+def _inverse(laplacian: Array, balanced: Array) -> Array:
+    """Return the pseudo-inverse times a vector that sums to 0."""
+    nodes = laplacian.shape[1]
+    return np.asarray(np.linalg.solve(laplacian + 1 / nodes, balanced[:, :, None])[:, :, 0])
+
+
+def _singular(matrix: Array) -> Array:
+    return np.asarray(np.linalg.svd(matrix, compute_uv=False))
+
+
+def iteration_map(batch: Batch, dual_step: float) -> Array:
+    """Return the matrix of ``(f, p) -> (f+, p+)`` where p sums to 0, shape ``(R, 2N, 2N)``."""
+    laplacian, signless = laplacians(batch["adjacency"])
+    penalty, count = batch["penalty"], len(batch["penalty"])
+    nodes = penalty.shape[1]
+    diagonal = batch["curvature"] + 2 * penalty * batch["adjacency"].sum(axis=2)
+    eye = np.eye(nodes)
+    models = np.concatenate([penalty[:, :, None] * signless, -eye + np.zeros((count, 1, 1))], 2)
+    models = models / diagonal[:, :, None]
+    keeps = np.concatenate([np.zeros((nodes, nodes)), eye], axis=1)
+    duals = keeps + dual_step * (laplacian @ models)
+    balanced = np.block([[eye, 0 * eye], [0 * eye, eye - 1 / nodes]])
+    return np.asarray(np.concatenate([models, duals], axis=1) @ balanced)
+
+
+def spectral_radius(batch: Batch, dual_step: float) -> Array:
+    """Return the largest modulus of an eigenvalue, shape ``(R,)``.
+
+    Examples
+    --------
+    >>> pair, one = np.array([[[0.0, 1.0], [1.0, 0.0]]]), np.ones((1, 2))
+    >>> spectral_radius({"adjacency": pair, "penalty": one, "curvature": one}, 1.0).round(6)
+    array([0.666667])
+    """
+    values = np.linalg.eigvals(iteration_map(batch, dual_step))
+    return np.asarray(np.abs(values).max(axis=1))

@@ -1,0 +1,223 @@
+r"""The space in which Theorem 4.1 of zhang2018 is searched: datasets, neighbours and outputs.
+
+| paper          | name             | meaning                                          | shape     |
+|----------------|------------------|--------------------------------------------------|-----------|
+| y_1^n x_1^n    | ``others``       | node 1's records that both datasets hold, signed | (R,B-1,d) |
+| y x, y^ x^     | ``old``, ``new`` | the record that differs                          | (R,d)     |
+| f_1(t)         | ``models``       | what node 1 broadcasts, t >= 1; f_1(0) = 0       | (R,T,d)   |
+| e_1(t)         | ``noise``        | the noise behind it on the dataset               | (R,T,d)   |
+| f_j(t), j != 1 | ``neighbours``   | what all others broadcast, from t = 0 on         | (R,T,d)   |
+
+The graph is complete. Every output is possible, so outputs are searched, not noise: ``f_1(t)`` is
+free for all t, and so is the pull ``c(t) = eta(t) sum_j (f_1 + f_j) - 2 lambda_1``, as the others'
+last broadcasts enter it with the factor ``(eta(t) + theta) (N - 1)``, or ``eta(1) (N - 1)`` for
+t = 1. The search moves ``e_1(t)`` instead, from which ``f_j(t-1)`` follows. Algorithm 1 draws f(0)
+at random, and Definition 4.1 counts it as an output; with ``start = "zero"`` it is 0, as in
+`dpaudit.algorithms.consensus.algorithm`, and so is ``c(1)``. The largest loss of an iteration has
+``e = 0``, both records on one side of the model, and opposite features otherwise.
+
+The search computes the loss for many datasets at once; `Outputs.exact_loss` is that of
+`dpaudit.algorithms.consensus.views` on one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.consensus.process import Differing
+from numpy.random import Generator
+
+from dpaudit._typing import Array
+from dpaudit.datasets.dataset import Dataset
+from dpaudit.laws.norm_noise import norm_gain
+from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.refutation import Space
+from dpaudit.refutation.search import Batch
+
+_INSIDE = 1 - 1e-12  # keeps norms of records at most 1 whatever rounding does
+_LONGEST = 1e3  # of a model, which keeps numbers moderate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outputs:
+    """Instances of one algorithm, on B records of d features a node."""
+
+    algorithm: ConsensusADMM
+    records: int
+    dimension: int
+    any_start: bool = True
+
+    def space(self, claimed: float) -> Space:
+        """Return the search space; ratios are of the exact privacy loss to ``claimed``.
+
+        Examples
+        --------
+        >>> from dpaudit.algorithms.problems.graphs import complete
+        >>> from dpaudit.refutation import maximise
+        >>> algorithm = ConsensusADMM(graph=complete(2), iterations=2, noise_rate=3.0)
+        >>> outputs = Outputs(algorithm=algorithm, records=1, dimension=2)
+        >>> 0.8 < maximise(outputs.space(13.4), 4_000, np.random.default_rng(0)).ratio < 1
+        True
+        """
+        return Space(
+            start=self._start,
+            move=self._move,
+            evaluate=lambda batch: self._evaluate(claimed, batch),
+        )
+
+    # --- the space ---------------------------------------------------------------------------
+
+    def _start(self, count: int, rng: Generator) -> Batch:
+        t, d = self.algorithm.iterations, self.dimension
+        old = _ball(rng.standard_normal((count, d)) * 10)
+        tilt = 10 ** rng.uniform(-3, 0, (count, 1)) * rng.standard_normal((count, d))
+        long = 10 ** rng.uniform(-1, 2.5, (count, t, 1))
+        new = _ball(10 * (tilt - old))
+        return {
+            "others": _ball(rng.standard_normal((count, self.records - 1, d)) * 2),
+            "old": old,
+            "new": new,
+            "models": -long * _unit(old + new)[:, None, :],
+            "noise": 0.1 * rng.standard_normal((count, t, d)) * rng.choice([0, 1], (count, t, 1)),
+        }
+
+    def _move(self, batch: Batch, step: Array, rng: Generator) -> Batch:
+        moved = dict(batch)
+        for name, values in batch.items():
+            shape = (len(values), *[1] * (values.ndim - 1))
+            size = step.reshape(shape) * (rng.random(shape) < 0.5)
+            if name in ("models", "noise"):
+                touched = rng.random((*values.shape[:2], 1)) < 0.5
+                size = size * touched * np.maximum(1, np.linalg.norm(values, axis=2, keepdims=True))
+            if name in _INSTANCE:
+                moved[name] = values + size * rng.standard_normal(values.shape)
+        return moved
+
+    def _evaluate(self, claimed: float, batch: Batch) -> tuple[Batch, Array]:
+        inside = dict(batch)
+        for name in ("others", "old", "new"):
+            inside[name] = _ball(batch[name])
+        inside["models"] = _shorter(batch["models"], _LONGEST)
+        loss, inside["neighbours"] = self._loss(inside)
+        return inside, loss / claimed
+
+    # --- the exact loss ------------------------------------------------------------------------
+
+    def _loss(self, batch: Batch) -> tuple[Array, Array]:
+        """Return the privacy loss, shape ``(R,)``, and what the other nodes broadcast."""
+        algorithm, (count, last, d) = self.algorithm, batch["models"].shape
+        others = algorithm.graph.nodes - 1
+        stretch, theta = algorithm.stretch[:, 0], algorithm.dual_steps[:, 0]
+        records = np.concatenate([batch["others"], batch["old"][:, None]], axis=1)
+        total, duals = np.zeros(count), np.zeros((count, d))
+        neighbours = np.zeros_like(batch["models"])
+        pull = np.zeros((count, d))
+        if self.any_start:
+            pull = self._gradient(records, batch["models"][:, 0], 0)
+            pull = pull + stretch[0] * batch["noise"][:, 0]
+            neighbours[:, 0] = 2 * pull / stretch[0]
+        for t in range(last):
+            models = batch["models"][:, t]
+            behind = pull - self._gradient(records, models, t)
+            total += self._update_loss(records, batch, models, behind, t)
+            if t + 1 < last:
+                wanted = self._gradient(records, batch["models"][:, t + 1], t + 1)
+                pull = wanted + stretch[t + 1] * batch["noise"][:, t + 1]
+                half, penalty = theta[t], stretch[t + 1] / (2 * others)
+                missing = pull + 2 * duals - (penalty - half) * others * models
+                there = missing / ((penalty + half) * others)
+                duals = duals + half / 2 * others * (models - there)
+                neighbours[:, t + 1] = there
+        return total, neighbours
+
+    def _weight(self) -> float:
+        return self.algorithm.loss_weight / self.records
+
+    def _curvature(self, t: int) -> float:
+        ridge = self.algorithm.regulariser_weight / self.algorithm.graph.nodes
+        return ridge + float(self.algorithm.stretch[t, 0])
+
+    def _gradient(self, records: Array, models: Array, t: int) -> Array:
+        slopes = self.algorithm.loss.margin.slope(np.einsum("rnd,rd->rn", records, models))
+        summed = np.einsum("rn,rnd->rd", slopes, records)
+        return np.asarray(self._weight() * summed + self._curvature(t) * models)
+
+    def _update_loss(
+        self, records: Array, batch: Batch, models: Array, behind: Array, t: int
+    ) -> Array:
+        """Return ``log p / p^`` of an iteration, eq. (61), shape ``(R,)``."""
+        algorithm, slope = self.algorithm, self.algorithm.loss.margin.slope
+        rates = algorithm.rates
+        assert rates is not None  # Outputs are those of a private algorithm
+        pushes = [
+            slope(np.sum(batch[name] * models, axis=1))[:, None] * batch[name]
+            for name in ("old", "new")
+        ]
+        gain = norm_gain(behind, self._weight() * (pushes[0] - pushes[1]))
+        swapped = np.concatenate([records[:, :-1], batch["new"][:, None]], axis=1)
+        drop = self._log_determinant(records, models, t)
+        drop = drop - self._log_determinant(swapped, models, t)
+        return np.asarray(rates[t, 0] / algorithm.stretch[t, 0] * gain + drop)
+
+    def _log_determinant(self, records: Array, models: Array, t: int) -> Array:
+        curvatures = self.algorithm.loss.curvature(np.einsum("rnd,rd->rn", records, models))
+        hessians = self._weight() * np.einsum("rn,rni,rnj->rij", curvatures, records, records)
+        hessians = hessians + self._curvature(t) * np.eye(self.dimension)
+        return np.asarray(np.linalg.slogdet(hessians)[1])
+
+    # --- an instance for the audited code --------------------------------------------------------
+
+    def pair(self, instance: Batch) -> Pair[Dataset]:
+        """Return the two datasets of an instance; other nodes hold records of zeros."""
+        nodes = self.algorithm.graph.nodes
+        rest = np.zeros(((nodes - 1) * self.records, self.dimension))
+        sizes = (self.records,) * nodes
+        sides = [
+            Dataset(
+                np.concatenate([instance["others"], instance[name][None], rest]),
+                np.ones(nodes * self.records),
+                node_sizes=sizes,
+            )
+            for name in ("old", "new")
+        ]
+        return Pair(sides[0], sides[1], REPLACE_RECORD)
+
+    def broadcasts(self, instance: Batch) -> Array:
+        """Return all broadcasts of an instance, from f(0) on, shape ``(T + 1, N, d)``.
+
+        The last ones of the other nodes do not matter; they are 0.
+        """
+        others, d = self.algorithm.graph.nodes - 1, self.dimension
+        own = np.concatenate([np.zeros((1, d)), instance["models"]])
+        rest = np.concatenate([instance["neighbours"], np.zeros((1, d))])
+        return np.stack([own, *[rest] * others], axis=1)
+
+    def exact_loss(self, instance: Batch) -> float:
+        """Return the privacy loss by the audited code, eq. (61)."""
+        algorithm, pair = self.algorithm, self.pair(instance)
+        process, record = algorithm.penalty_perturbation(), Differing.of(pair)
+        first, *later = self.broadcasts(instance)[:, None]
+        state, loss = replace(algorithm.start(pair.dataset, 1), models=first), 0.0
+        for broadcast in later:
+            loss += float(process.update_loss(state, broadcast, record)[0])
+            state = algorithm.advance(state, broadcast)
+        return loss
+
+
+_INSTANCE = ("others", "old", "new", "models", "noise")
+
+
+def _unit(rows: Array) -> Array:
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
+
+
+def _ball(rows: Array) -> Array:
+    return _shorter(rows, _INSIDE)
+
+
+def _shorter(rows: Array, limit: float) -> Array:
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows * (limit / np.maximum(lengths, limit)))

@@ -1,0 +1,163 @@
+"""Random graphs and quadratics on which the theorems of zhang2018, section 3, are searched.
+
+A graph is a random tree (``parents``) with further edges (``extra``), so that it is connected
+whatever a move does. Numbers above 0 are moved in proportion. Penalties are at least theta; where
+nodes share one, it is node 0's. Scales are free: theta and the largest distance are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from hypothesis.strategies import (
+    SearchStrategy,
+    fixed_dictionaries,
+    integers,
+    just,
+    lists,
+    sampled_from,
+)
+from numpy.random import Generator
+
+from dpaudit._typing import Array
+from dpaudit.refutation import Space
+from dpaudit.refutation.search import Batch
+
+Ratios = Callable[[Batch], Array]
+
+# Limits, relative to theta: of the penalty's excess over theta, and of the curvature.
+EXCESS = (1e-3, 1e2)
+CURVATURE = (1e-3, 1e2)
+MU = (1e-3, 1e2)  # of mu - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """What all instances of a search share: node count, theta, and one penalty for all or not."""
+
+    nodes: int
+    dual_step: float = 1.0
+    shared: bool = True
+
+
+def space(family: Family, ratios: Ratios) -> Space:
+    """Return the search space; ``ratios`` gets batches that are inside the assumptions.
+
+    Examples
+    --------
+    >>> from dpaudit.refutation import maximise
+    >>> found = maximise(
+    ...     space(Family(nodes=3), lambda batch: batch["penalty"][:, 0] / 101.0),
+    ...     400,
+    ...     np.random.default_rng(0),
+    ... )
+    >>> round(found.ratio, 6)
+    1.0
+    """
+
+    def evaluate(batch: Batch) -> tuple[Batch, Array]:
+        found = inside(family, batch)
+        return found, ratios(found)
+
+    return Space(
+        start=lambda count, rng: _start(family, count, rng),
+        move=_move,
+        evaluate=evaluate,
+    )
+
+
+def _start(family: Family, count: int, rng: Generator) -> Batch:
+    n, theta = family.nodes, family.dual_step
+    below = rng.random((count, n)) * np.arange(n)
+    same = rng.random((count, 1)) < 0.5  # structured: all nodes start at one place
+    start = rng.standard_normal((count, n))
+    return {
+        "parents": np.floor(below),
+        "extra": (rng.random((count, n, n)) < rng.random((count, 1, 1))).astype(np.float64),
+        "excess": theta * 10 ** rng.uniform(-2, 2, (count, n)),
+        "curvature": theta * 10 ** rng.uniform(-3, 1, (count, n)),
+        "slope": theta * rng.standard_normal((count, n)) * rng.choice([0.0, 1.0], (count, 1)),
+        "start": np.where(same, 1.0, start),
+        "over": 10 ** rng.uniform(-2, 1, count),
+    }
+
+
+def _move(batch: Batch, step: Array, rng: Generator) -> Batch:
+    """Change some of the numbers of every instance, now and then an edge."""
+    moved = dict(batch)
+    for name in ("excess", "curvature", "over", "slope", "start"):
+        values = batch[name]
+        size = step.reshape(-1, *[1] * (values.ndim - 1))
+        touched = rng.random(values.shape) < rng.random((len(values), *[1] * (values.ndim - 1)))
+        change = touched * size * rng.standard_normal(values.shape)
+        additive = name in ("slope", "start")
+        moved[name] = values + change if additive else values * np.exp(3 * change)
+    flip = rng.random(batch["extra"].shape) < step[:, None, None] / batch["extra"][0].size
+    moved["extra"] = np.where(flip, 1 - batch["extra"], batch["extra"])
+    return moved
+
+
+def inside(family: Family, batch: Batch) -> Batch:
+    """Return the instances within the limits, with penalty, mu and adjacency spelled out."""
+    theta, found = family.dual_step, dict(batch)
+    excess = batch["excess"][:, :1] if family.shared else batch["excess"]
+    found["excess"] = np.clip(excess, *(theta * np.array(EXCESS))) * np.ones(family.nodes)
+    found["penalty"] = theta + found["excess"]
+    found["curvature"] = np.clip(batch["curvature"], *(theta * np.array(CURVATURE)))
+    found["over"] = np.clip(batch["over"], *MU)
+    found["mu"] = 1 + found["over"]
+    found["adjacency"] = adjacency_of(batch["parents"], batch["extra"])
+    return found
+
+
+def small(family: Family) -> SearchStrategy[Batch]:
+    """Return batches of one instance with few nodes and round numbers, smallest first.
+
+    Penalties of the nodes' own are not all the same.
+    """
+    theta, most = family.dual_step, min(family.nodes, 3)
+
+    def sized(nodes: int) -> SearchStrategy[Batch]:
+        def row(*values: float) -> SearchStrategy[Array]:
+            return lists(sampled_from(values), min_size=nodes, max_size=nodes).map(
+                lambda numbers: np.array([numbers])
+            )
+
+        return (
+            fixed_dictionaries(
+                {
+                    "parents": just(np.zeros((1, nodes))),
+                    "extra": just(np.zeros((1, nodes, nodes))),
+                    "excess": row(*(theta * x for x in (1.0, 0.5, 0.25, 4.0, 16.0, 0.01))),
+                    "curvature": row(*(theta * x for x in (1.0, 0.1, 0.01))),
+                    "slope": row(0.0, 1.0, -1.0).map(lambda slopes: theta * slopes),
+                    "start": row(0.0, 1.0, -1.0),
+                    "over": sampled_from((1.0, 0.5, 0.25, 0.1)).map(lambda x: np.array([x])),
+                }
+            )
+            .map(lambda batch: inside(replace(family, nodes=nodes), batch))
+            .filter(meant)
+        )
+
+    def meant(batch: Batch) -> bool:
+        return family.shared or bool(np.ptp(batch["penalty"]) > 0)
+
+    return integers(2, most).flatmap(sized)
+
+
+def adjacency_of(parents: Array, extra: Array) -> Array:
+    """Return the graphs: node i > 0 and its parent are neighbours, and so are ``extra``'s pairs.
+
+    Examples
+    --------
+    >>> adjacency_of(np.zeros((1, 3)), np.zeros((1, 3, 3)))[0].tolist()
+    [[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+    nodes = parents.shape[1]
+    tree = (parents[:, :, None] == np.arange(nodes)).astype(np.float64)
+    tree[:, 0] = 0.0
+    upper = np.triu(extra, 1)
+    edges = tree + upper
+    return np.asarray(np.minimum(edges + edges.transpose(0, 2, 1), 1.0))

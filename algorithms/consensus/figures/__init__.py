@@ -1,0 +1,1 @@
+"""The figures of zhang2018, drawn again."""

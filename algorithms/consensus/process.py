@@ -1,0 +1,162 @@
+"""What the private variants of consensus ADMM share: the process they run and how it is replayed.
+
+A `ConsensusProcess` is zhang2018's Algorithm 1 cut into its lines: `pull` and `minimise` are eq.
+(25) without its noise, `next_noise` is that of eq. (24), `advance` is eq. (11). `replay` goes along
+Definition 4.1's output, all that is exchanged in T iterations. Notation as in
+`dpaudit.algorithms.consensus.algorithm`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from dpaudit.algorithms.consensus.margin_problem import MarginProblem
+from dpaudit.algorithms.problems.graphs import Graph
+from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
+from numpy.random import Generator
+
+from dpaudit._typing import Array
+from dpaudit.datasets.dataset import Dataset
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.laws.norm_noise import draw
+from dpaudit.neighbours import REPLACE_LABEL, REPLACE_RECORD, Pair
+
+
+@dataclass(frozen=True)
+class State:
+    """What every node knows: a function of past broadcasts.
+
+    ``revealed`` is what the last stationarity condition reveals of the gradient at `models`:
+    ``grad O_i(f_i) + 2 eta V e_i``, shape ``(R, N, d)``.
+    """
+
+    models: Array
+    dual: Array
+    revealed: Array
+    iteration: int
+
+
+class ConsensusProcess(Protocol):
+    """Consensus ADMM as state, pull, minimise and advance; R trials go side by side."""
+
+    @property
+    def iterations(self) -> int:
+        """How many times every node broadcasts."""
+        ...
+
+    @property
+    def graph(self) -> Graph:
+        """Who is whose neighbour."""
+        ...
+
+    @property
+    def loss(self) -> SmoothLoss:
+        """Of the margin of a record."""
+        ...
+
+    @property
+    def loss_weight(self) -> float:
+        """``C``."""
+        ...
+
+    @property
+    def regulariser_weight(self) -> float:
+        """``rho``."""
+        ...
+
+    @property
+    def stretch(self) -> Array:
+        """``2 eta_i(t) V_i``, shape ``(T, N)``."""
+        ...
+
+    @property
+    def dual_steps(self) -> Array:
+        """``theta_i(t)``, shape ``(T, N)``."""
+        ...
+
+    @property
+    def rates(self) -> Array | None:
+        """``alpha_i(t)``, shape ``(T, N)``; None without noise."""
+        ...
+
+    def check(self, dataset: Dataset) -> None:
+        """Raise `InvalidArgument` for a dataset the algorithm cannot run on."""
+        ...
+
+    def start(self, dataset: Dataset, trials: int) -> State:
+        """Return the state before the first iteration."""
+        ...
+
+    def problem(self, dataset: Dataset, iteration: int, node: int) -> MarginProblem:
+        """Return what the node minimises, besides the pull."""
+        ...
+
+    def pull(self, state: State) -> Array:
+        """Return ``eta sum_j (f_i + f_j) - 2 lambda``, shape ``(R, N, d)``."""
+        ...
+
+    def minimise(self, linear: Array, dataset: Dataset, iteration: int) -> Array:
+        """Return every node's ``argmin O_i(f) + eta V ||f||^2 - linear'f``, shape ``(R, N, d)``."""
+        ...
+
+    def advance(self, state: State, broadcast: Array) -> State:
+        """Return the state after a broadcast; a function of broadcasts alone."""
+        ...
+
+
+@dataclass(frozen=True)
+class Differing:
+    """The record in which a pair differs, signed, and the node that holds it."""
+
+    dataset: Dataset
+    node: int
+    old: Array
+    new: Array
+
+    @classmethod
+    def of(cls, pair: Pair[Dataset]) -> Differing:
+        """Read a pair under replace-record or replace-label; refuse any other."""
+        if pair.relation not in (REPLACE_RECORD, REPLACE_LABEL):
+            expected = f"{REPLACE_RECORD.name} or {REPLACE_LABEL.name}"
+            raise InvalidArgument("relation", Shown(pair.relation.name), expected)
+        old = pair.dataset.signed_records[pair.index]
+        new = pair.neighbour.signed_records[pair.index]
+        return cls(pair.dataset, pair.dataset.node_of(pair.index), old, new)
+
+
+def replay(
+    algorithm: ConsensusProcess, transcripts: Array, *datasets: Dataset
+) -> Iterator[tuple[State, Array]]:
+    """Yield every iteration's state and broadcast."""
+    for dataset in datasets:
+        algorithm.check(dataset)
+    expected = (algorithm.iterations, datasets[0].nodes, datasets[0].dimension)
+    if transcripts.shape[1:] != expected:
+        given = Shown(f"shape {transcripts.shape}")
+        raise InvalidArgument("transcripts", given, f"shape (R, {', '.join(map(str, expected))})")
+    finite = np.isfinite(transcripts).all(axis=(1, 2, 3))
+    if not finite.all():
+        name = f"transcripts[{int(np.argmin(finite))}]"
+        raise InvalidArgument(name, Shown("a number that is not finite"), "finite numbers")
+    state = algorithm.start(datasets[0], len(transcripts))
+    for broadcast in np.moveaxis(transcripts, 1, 0):
+        yield state, broadcast
+        state = algorithm.advance(state, broadcast)
+
+
+def next_noise(algorithm: ConsensusProcess, state: State, rng: Generator) -> Array:
+    """Return the noise of the coming iteration, 0 without any, shape ``(R, N, d)``."""
+    if algorithm.rates is None:
+        return np.zeros_like(state.models)
+    return draw(state.models.shape, algorithm.rates[state.iteration - 1], rng)
+
+
+def noise_rates(algorithm: ConsensusProcess) -> Array:
+    """Return ``alpha_i(t)``, shape ``(T, N)``; refuse where there is no noise."""
+    if algorithm.rates is None:
+        expected = "noise: without it the transcript has no density"
+        raise InvalidArgument("noise_rate", None, expected)
+    return algorithm.rates

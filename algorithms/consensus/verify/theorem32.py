@@ -1,0 +1,112 @@
+"""Re-checks a violation of zhang2018's Theorem 3.2 from the certificate alone.
+
+One step of M-ADMM from ``Lambda(0) = 0`` on ``O_i(f) = m_i f^2/2 - b_i f``: the claim is
+``(1 + delta) ||Z(1) - Z*||_J^2 <= ||Z(0) - Z*||_J^2`` with the delta of eq. (23), everything
+computed in 50 digits. Both sides are divided by the right one if all nodes share a penalty, and
+otherwise, as that can be negative, by the size of the start. Notation in
+`dpaudit.algorithms.consensus.verify.theorem_steps`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpaudit.algorithms.consensus.verify.theorem_steps import (
+    choice,
+    first_step,
+    laplacian,
+    network,
+    node_count,
+    positive,
+    refuse,
+    row,
+    singular_values,
+)
+from mpmath import diag, mpf
+
+from dpaudit.verification import Document, Outcome
+
+
+def recompute(document: Document) -> Outcome:
+    """Return every assumption and quantity of the claim, recomputed from the instance.
+
+    Raises
+    ------
+    DataError
+        A parameter is outside its domain, or an array does not have the shape they say.
+
+    Examples
+    --------
+    >>> document = Document(
+    ...     path="c.json", claim="zhang2018-theorem32", kind="property", quantities={},
+    ...     assumptions={},
+    ...     parameters={
+    ...         "nodes": 2, "dual_step": 1.0, "factor": 1.0, "penalties": "shared",
+    ...         "rate": "printed",
+    ...     },
+    ...     instance={
+    ...         "adjacency": [[0, 1], [1, 0]], "penalty": [1.25, 1.25], "curvature": [0.1, 0.1],
+    ...         "slope": [0.0, 0.0], "start": [1.0, 1.0], "mu": 1.25,
+    ...     },
+    ... )
+    >>> round(float(recompute(document).quantities["ratio"]), 4)
+    1.2761
+    """
+    if document.kind != "property":
+        raise refuse(document, "kind", document.kind, "property")
+    nodes, theta, factor = (
+        node_count(document),
+        positive(document, "dual_step"),
+        positive(document, "factor"),
+    )
+    shared = choice(document, "penalties", ("shared", "own")) == "shared"
+    printed = choice(document, "rate", ("printed", "proved")) == "printed"
+    adjacency, _, connected = network(document, nodes)
+    penalty, curvature = (row(document, name, nodes, above=0) for name in ("penalty", "curvature"))
+    mu = mpf(document.array("mu", ()))
+    if mu <= 1:
+        raise refuse(document, "instance.mu", float(mu), "a number above 1")
+    slope, start = (row(document, name, nodes) for name in ("slope", "start"))
+    step = first_step(adjacency, theta, penalty, curvature, slope, start)
+    delta = _rate(adjacency, theta, penalty, curvature, mu, printed)
+    unit = step.before if shared else step.size
+    if unit <= 0:
+        raise refuse(document, "instance", "a start at the optimum", "a distance above 0")
+    value, bound = (1 + delta) * step.after / unit, factor * step.before / unit
+    assumptions = connected | {
+        "penalties at least theta": (theta, min(penalty)),
+        "strongly convex": (mpf(0), min(curvature)),
+        "mu above 1": (mpf(1), mu),
+    }
+    if shared:
+        assumptions["one penalty"] = (max(penalty) - min(penalty), mpf(0))
+    ratio = value / bound if shared else 1 + value - bound
+    return Outcome(
+        assumptions=assumptions,
+        quantities={
+            "before": step.before,
+            "after": step.after,
+            "size": step.size,
+            "rate": delta,
+            "value": value,
+            "bound": bound,
+            "ratio": ratio,
+        },
+        summary=(
+            f"(1 + delta) ||Z(1) - Z*||^2 is {float(value):.6g} where at most {float(bound):.6g} "
+            f"is claimed (delta = {float(delta):.6g}; in units of "
+            f"{'||Z(0) - Z*||^2' if shared else 'the size of the start'})"
+        ),
+        reservations=() if printed else ("a rate that is not that of eq. (23)",),
+    )
+
+
+def _rate(adjacency: Any, theta: Any, penalty: Any, curvature: Any, mu: Any, printed: bool) -> Any:
+    """Return delta of eq. (23), or the one that is proved for a shared penalty."""
+    lap, signless = laplacian(adjacency, -1), laplacian(adjacency, 1)
+    above = singular_values(diag([one - theta for one in penalty]) * lap)
+    tilde = singular_values(diag(list(penalty)) * signless)[0]
+    reach = theta * singular_values(lap)[-2]
+    numerator = 2 * min(curvature) + (2 * above[-2] if printed else 0)
+    squares = mu**2 * max(curvature) ** 2 + mu * above[0] ** 2
+    return min(reach / (mu**2 * tilde), numerator / (squares / (reach * (mu - 1)) + tilde))

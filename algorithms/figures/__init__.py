@@ -1,1 +1,0 @@
-"""The figures of the papers: light cards here, the code that draws them beside it."""

@@ -1,1 +1,0 @@
-"""What is proved about each algorithm: events with their derivations, beside published formulas."""

@@ -1,0 +1,1 @@
+"""Multi-step DP-ADMM (Huang & Gong)."""

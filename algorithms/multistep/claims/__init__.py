@@ -1,0 +1,1 @@
+"""What Huang & Gong claim."""

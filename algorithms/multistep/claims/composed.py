@@ -1,0 +1,248 @@
+r"""Pairs of distributions on a few outcomes, and what t draws of them reveal: Huang & Gong, Th. 4.
+
+| paper            | code               | meaning                                             |
+|------------------|--------------------|-----------------------------------------------------|
+| epsilon, delta   | ``epsilon, delta`` | of one algorithm                                    |
+| t                | ``count``          | algorithms that are composed                        |
+| c_0              | ``c0``             | constant of the theorem                             |
+| epsilon'         | ``claimed_epsilon``| ``c_0 sqrt(t) epsilon``, claimed of the composition |
+| P, Q             | ``one``, ``other`` | laws of an output on two neighbouring datasets      |
+
+An algorithm with these two laws is (epsilon, delta)-DP if
+``sum_k max(0, P_k - e^epsilon Q_k) <= delta``, and the same with P and Q exchanged. After t
+independent runs (a composition that is not even adaptive) the same sum goes over counts of the
+outcomes, with multinomial weights. Randomised response with four outcomes, of which two give the
+dataset away with probability delta, dominates every (epsilon, delta)-DP pair (Kairouz, Oh &
+Viswanath 2015): it is the worst case, and the search may find it.
+
+No constant rescues the theorem. For 0 < delta < 1 and t >= 2 an output that gives the dataset
+away occurs with probability ``1 - (1 - delta)^t > delta``, which no epsilon' accounts for;
+epsilon = 0 is the simplest case. With delta = 0, randomised response loses ``t epsilon``, more than
+``c_0 sqrt(t) epsilon`` for t > c_0^2. For Gaussian mechanisms whose noise is that of eq. (20) the
+shifts add up to ``sqrt(t) epsilon / sqrt(2 ln(1.25/delta))``, and something like it holds as long
+as ``sqrt(t) epsilon`` is not too large.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.guarantees.kinds import GaussianDP
+from dpaudit.refutation import Condition, Space
+from dpaudit.refutation.search import Batch
+
+OUTCOMES = 4
+# Keep an algorithm's delta and epsilon within their limits whatever rounding does.
+_INSIDE, _STRICT = 1 - 1e-9, 1 - 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Composed:
+    """The public parameters of a composition.
+
+    Examples
+    --------
+    >>> Composed(epsilon=0.5, delta=1e-5, count=4).claimed_epsilon
+    1.0
+    """
+
+    epsilon: float
+    delta: float
+    count: int
+    c0: float = 1.0
+
+    def __post_init__(self) -> None:
+        check.non_negative("epsilon", self.epsilon)
+        check.delta("delta", self.delta)
+        check.integer("count", self.count, least=1)
+        check.positive("c0", self.c0)
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """``c_0 sqrt(t) epsilon``."""
+        return self.c0 * math.sqrt(self.count) * self.epsilon
+
+    @cached_property
+    def types(self) -> tuple[Array, Array]:
+        """Counts of the outcomes in t draws, shape ``(k, 4)``, and how many draws have them."""
+        t = self.count
+        counts = [
+            (i, j, k, t - i - j - k)
+            for i in range(t + 1)
+            for j in range(t + 1 - i)
+            for k in range(t + 1 - i - j)
+        ]
+        ways = [math.factorial(t) / math.prod(math.factorial(c) for c in one) for one in counts]
+        return np.array(counts, dtype=np.float64), np.array(ways)
+
+
+def hockey_stick(one: Array, other: Array, epsilon: float) -> Array:
+    """Return ``sum_k max(0, P_k - e^epsilon Q_k)`` over the last axis.
+
+    Examples
+    --------
+    >>> float(hockey_stick(np.array([0.5, 0.5]), np.array([0.25, 0.75]), 0.0))
+    0.25
+    """
+    with np.errstate(over="ignore"):
+        scaled = np.where(other > 0, np.exp(np.minimum(epsilon, 700.0)) * other, 0.0)
+    return np.asarray(np.maximum(one - scaled, 0.0).sum(axis=-1))
+
+
+def randomised_response(epsilon: float, delta: float) -> tuple[Array, Array]:
+    """Return the pair that dominates every (epsilon, delta)-DP pair, each of shape ``(4,)``.
+
+    Examples
+    --------
+    >>> randomised_response(0.0, 0.5)
+    (array([0.5 , 0.25, 0.25, 0.  ]), array([0.  , 0.25, 0.25, 0.5 ]))
+    """
+    high = (1 - delta) / (1 + math.exp(-epsilon))
+    one = np.array([delta, high, 1 - delta - high, 0.0])
+    return one, one[::-1].copy()
+
+
+def composed_delta(setting: Composed, one: Array, other: Array, epsilon: float) -> Array:
+    """Return the exact delta at ``epsilon`` after t draws of pairs of shape ``(..., 4)``.
+
+    Examples
+    --------
+    >>> setting = Composed(epsilon=0.0, delta=0.5, count=2)
+    >>> float(composed_delta(setting, *randomised_response(0.0, 0.5), 0.0))
+    0.75
+    """
+    counts, ways = setting.types
+    p, q = (np.prod(law[..., None, :] ** counts, axis=-1) * ways for law in (one, other))
+    return hockey_stick(p, q, epsilon)
+
+
+def gaussian_delta(setting: Composed, epsilon: float) -> float:
+    """Return the exact delta of t Gaussian mechanisms with the noise of eq. (20) for one step.
+
+    Examples
+    --------
+    >>> setting = Composed(epsilon=0.1, delta=1e-5, count=100)
+    >>> gaussian_delta(setting, setting.claimed_epsilon) < 1e-5
+    True
+    """
+    return GaussianDP(gaussian_mu(setting)).delta(epsilon)
+
+
+def gaussian_mu(setting: Composed) -> float:
+    """Return ``sqrt(t) epsilon / sqrt(2 ln(1.25 / delta))``."""
+    check.probability("delta", setting.delta)
+    unit = math.sqrt(2 * math.log(1.25 / setting.delta))
+    return math.sqrt(setting.count) * setting.epsilon / unit
+
+
+def conditions(setting: Composed, one: Array, other: Array) -> tuple[Condition, ...]:
+    """Return that one algorithm is (epsilon, delta)-DP, in both directions.
+
+    Examples
+    --------
+    >>> setting = Composed(epsilon=0.0, delta=0.25, count=2)
+    >>> [c.holds for c in conditions(setting, *randomised_response(0.0, 0.5))]
+    [False, False]
+    """
+    pairs = {"delta of one": (one, other), "delta of one, exchanged": (other, one)}
+    return tuple(
+        Condition(
+            name=name,
+            value=float(hockey_stick(p / p.sum(), q / q.sum(), setting.epsilon)),
+            limit=setting.delta,
+        )
+        for name, (p, q) in pairs.items()
+    )
+
+
+def space(setting: Composed) -> Space:
+    """Return pairs on four outcomes that are (epsilon, delta)-DP; ratios are deltas.
+
+    Starts are random pairs, some with impossible outcomes. A pair that is not private enough is
+    mixed with what its two laws share until it is.
+
+    Examples
+    --------
+    >>> from dpaudit.refutation import maximise
+    >>> found = maximise(space(Composed(epsilon=0.0, delta=0.5, count=2)), 3000,
+    ...     np.random.default_rng(0))
+    >>> 0.74 < found.ratio < 0.75
+    True
+    """
+    return Space(start=_start, move=_move, evaluate=partial(_evaluate, setting))
+
+
+def _start(count: int, rng: Generator) -> Batch:
+    def weights() -> Array:
+        raw = rng.exponential(size=(count, OUTCOMES)) ** rng.choice([1.0, 3.0], size=(count, 1))
+        possible = rng.random(raw.shape) >= 0.25
+        possible[np.arange(count), rng.integers(OUTCOMES, size=count)] = True
+        return np.asarray(np.where(possible, raw + 1e-12, 0.0))
+
+    return {"one": _laws(weights()), "other": _laws(weights())}
+
+
+def _move(batch: Batch, step: Array, rng: Generator) -> Batch:
+    """Change both laws; or exchange probability between two outcomes; or make one impossible."""
+    moved = {}
+    for name in ("one", "other"):
+        law = batch[name]
+        noise = np.exp(3 * step[:, None] * rng.standard_normal(law.shape))
+        gone = (rng.random(law.shape) < 0.1) & (rng.random((len(law), 1)) < 0.3)
+        touched = rng.random(law.shape) < 0.5
+        new = np.where(touched, law * noise + 1e-3 * step[:, None] * rng.random(law.shape), law)
+        gone[np.arange(len(law)), np.argmax(new, axis=1)] = False
+        moved[name] = _laws(np.where(gone, 0.0, new))
+    mirrored = rng.random((len(step), 1)) < 0.1
+    moved["other"] = np.where(mirrored, moved["one"][:, ::-1], moved["other"])
+    return moved
+
+
+def _laws(weights: Array) -> Array:
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def _evaluate(setting: Composed, batch: Batch) -> tuple[Batch, Array]:
+    one, other = _private(setting, batch["one"], batch["other"])
+    epsilon = setting.claimed_epsilon
+    reached = np.maximum(
+        composed_delta(setting, one, other, epsilon), composed_delta(setting, other, one, epsilon)
+    )
+    return {"one": one, "other": other}, reached
+
+
+def _private(setting: Composed, one: Array, other: Array) -> tuple[Array, Array]:
+    """Return the pairs, mixed with what both laws share as far as privacy asks.
+
+    Delta is convex along the way and 0 at its end; what one law cannot give stays impossible.
+    """
+    common = np.minimum(one, other)
+    some = common.sum(axis=1, keepdims=True)
+    shared = np.where(some > 1e-12, common / np.maximum(some, 1e-12), (one + other) / 2)
+
+    def mixed(share: Array) -> tuple[Array, Array]:
+        return shared + share * (one - shared), shared + share * (other - shared)
+
+    def excess(share: Array) -> NDArray[np.bool_]:
+        p, q = mixed(share)
+        worst = np.maximum(
+            hockey_stick(p, q, _STRICT * setting.epsilon),
+            hockey_stick(q, p, _STRICT * setting.epsilon),
+        )
+        return np.asarray(worst[:, None] > _INSIDE * setting.delta, dtype=np.bool_)
+
+    high = np.ones((len(one), 1))
+    low = np.where(excess(high), 0.0, 1.0)
+    for _ in range(50):
+        share = (low + high) / 2
+        over = excess(share)
+        low, high = np.where(over, low, share), np.where(over, share, high)
+    return mixed(low)

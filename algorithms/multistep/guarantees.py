@@ -1,0 +1,108 @@
+r"""What multi-step DP-ADMM and DP-ADMM 2019 release, beside Theorem 6 of Huang & Gong.
+
+Every noisy inner model is Gaussian given those before it, with a mean that one record moves by at
+most Lemma 5's ``s`` and a standard deviation of ``sigma s``. So ``t l`` steps are exactly
+``mu = sqrt(t l) / sigma``-Gaussian DP (Dong, Roth & Su 2022), and T steps of DP-ADMM 2019 are
+``sqrt(T) / sigma``: the algorithms' own ``event``. It is the view of somebody who sees every inner
+model; what only sees the averages is covered by post-processing.
+
+**Theorem 6**, eq. (20), states (epsilon, delta)-DP for ``epsilon = c_0 sqrt(2 t l ln(1.25/delta)) /
+sigma``, for *arbitrary* epsilon. In terms of the exact law that is
+``mu = epsilon / (c_0 sqrt(2 ln(1.25/delta)))``, and at ``c_0 = 1`` the exact epsilon of a mu-GDP
+release is below it only up to some epsilon (8.42 at delta = 1e-5): the proof rests on Dwork & Roth
+2014, Theorem A.1, which asks for epsilon in (0, 1). The proof of its Theorem 4 has
+``c_0 = sqrt(ln(1/delta) / ln(1.25/delta))``, a little below 1, and breaks a little earlier.
+
+DP-ADMM's own article is not among this project's papers: it has no published formula here.
+"""
+
+from __future__ import annotations
+
+import math
+
+from scipy.optimize import brentq
+
+import dpaudit._validate as check
+from dpaudit.guarantees.kinds import GaussianDP
+
+# Where the crossing is looked for: relative to the exact value the formula grows like epsilon^-1.
+_LEAST, _MOST = 1e-6, 1e6
+
+
+def theorem6_epsilon(
+    *, noise_multiplier: float, steps: int, delta: float, constant: float = 1.0
+) -> float:
+    """Return eq. (20) solved for epsilon: ``c_0 sqrt(2 t l ln(1.25/delta)) / sigma``.
+
+    Parameters
+    ----------
+    noise_multiplier
+        ``sigma``.
+    steps
+        ``t l``.
+    delta
+        In [0, 1); at 0 the formula has no answer, which is infinity.
+    constant
+        ``c_0``, which the theorem leaves open.
+
+    Raises
+    ------
+    InvalidArgument
+        An argument is outside its domain.
+
+    Examples
+    --------
+    >>> round(theorem6_epsilon(noise_multiplier=4.8448, steps=1, delta=1e-5), 4)
+    1.0
+    """
+    check.positive("noise_multiplier", noise_multiplier)
+    check.integer("steps", steps, least=0)
+    check.positive("constant", constant)
+    if check.delta("delta", delta) == 0:
+        return math.inf
+    return constant * math.sqrt(2 * steps * math.log(1.25 / delta)) / noise_multiplier
+
+
+def theorem6_holds_up_to(delta: float, constant: float = 1.0) -> float:
+    """Return the largest epsilon for which Theorem 6 is true of a loss that attains Lemma 5.
+
+    Parameters
+    ----------
+    delta
+        In (0, 1).
+    constant
+        ``c_0``.
+
+    Returns
+    -------
+    float
+        Infinite if it is true throughout, 0 if it is false already for small epsilon.
+
+    Examples
+    --------
+    >>> round(theorem6_holds_up_to(1e-5), 2)
+    8.42
+    """
+    check.probability("delta", delta)
+    unit = check.positive("constant", constant) * math.sqrt(2 * math.log(1.25 / delta))
+
+    def excess(epsilon: float) -> float:
+        return GaussianDP(epsilon / unit).epsilon(delta) - epsilon
+
+    if excess(_LEAST) > 0:
+        return 0.0
+    if excess(_MOST) < 0:
+        return math.inf
+    return float(brentq(excess, _LEAST, _MOST, xtol=1e-12, rtol=1e-12))
+
+
+def theorem4_constant(delta: float) -> float:
+    """Return the ``c_0`` of Theorem 4's proof: ``sqrt(ln(1/delta) / ln(1.25/delta))``.
+
+    Examples
+    --------
+    >>> round(theorem4_constant(1e-5), 4)
+    0.9904
+    """
+    check.probability("delta", delta)
+    return math.sqrt(math.log(1 / delta) / math.log(1.25 / delta))

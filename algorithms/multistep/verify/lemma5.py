@@ -1,0 +1,74 @@
+"""Re-checks a movement of one inner update (Huang & Gong, Lemma 5) from the certificate alone.
+
+The update (13a) is ``(-grad L_i(w) + what both datasets share) / (2 rho |V_i| + eta)``, with
+``L_i`` the mean loss of the node's m records, so that the two updates differ by the gradients of
+one record over ``(2 rho |V_i| + eta) m``. The claim is a movement of at most
+``2 c_1 / ((2 rho |V_i| + eta) m)``, times the certificate's factor.
+"""
+
+from __future__ import annotations
+
+from dpaudit.algorithms.multistep.verify.node import (
+    LAST_DIGIT,
+    LIPSCHITZ,
+    gradient,
+    graph,
+    norm,
+    positive,
+    records,
+)
+from mpmath import mpf
+
+from dpaudit.errors import DataError, shorten
+from dpaudit.verification import Document, Outcome
+
+
+def recompute(document: Document) -> Outcome:
+    """Return every assumption and the claim, recomputed from the instance.
+
+    Raises
+    ------
+    DataError
+        A parameter is outside its domain, or an array does not have the shape they say.
+
+    Examples
+    --------
+    >>> from dpaudit.verification import Document
+    >>> outcome = recompute(
+    ...     Document(
+    ...         path="c.json",
+    ...         claim="huang2020-lemma5",
+    ...         parameters={
+    ...             "loss": "linear", "penalty": 1.0, "nodes": 2, "edges": 1, "node": 0,
+    ...             "node_size": 2, "dimension": 1, "eta": 2.0, "factor": 0.5,
+    ...         },
+    ...         quantities={},
+    ...         assumptions={},
+    ...         instance={
+    ...             "record": [1.0], "replacement": [-1.0], "model": [0.0], "edges": [[0, 1]],
+    ...         },
+    ...     )
+    ... )
+    >>> [float(outcome.quantities[name]) for name in ("movement", "bound", "ratio")]
+    [0.25, 0.125, 2.0]
+    """
+    if document.kind != "sensitivity":
+        given = shorten(document.kind)
+        raise DataError(f"{document.path}: kind: got {given}, expected 'sensitivity'")
+    rho, eta, factor = positive(document, "penalty", "eta", "factor")
+    degree, components = graph(document)
+    record, replacement, longest = records(document)
+    model = [mpf(x) for x in document.array("model", (len(record),))]
+    here, there = (gradient(document, one, model) for one in (record, replacement))
+    unit = (2 * rho * degree + eta) * document.count("node_size")
+    moved = norm([one - other for one, other in zip(here, there, strict=True)]) / unit
+    bound = factor * 2 * LIPSCHITZ / unit
+    return Outcome(
+        assumptions={
+            "bounded records": (longest, 1 + LAST_DIGIT),
+            "connected graph": (mpf(components), mpf(1)),
+        },
+        quantities={"bound": bound, "movement": moved, "ratio": moved / bound},
+        summary=f"{float(moved / bound):.6g} times the bound of {float(bound):.6g}, which is "
+        f"{float(factor):g} times that of Lemma 5",
+    )

@@ -1,0 +1,157 @@
+r"""Re-checks a composition that breaks Theorem 4 of Huang & Gong, from the certificate alone.
+
+A pair of laws on a few outcomes is composed t times by counting: outcomes that occur c_1, c_2, ...
+times have probability ``t! / (c_1! c_2! ...) p_1^c_1 p_2^c_2 ...``, and
+
+    delta(epsilon) = sum over counts of max(0, P - e^epsilon Q).
+
+Laws of doubles sum to 1 up to their last digit; they are divided by their sum in 50 digits first.
+For Gaussian mechanisms, ``delta(epsilon) = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu -
+mu/2)``. The claim is delta at ``c_0 sqrt(t) epsilon`` at most the certificate's factor times delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dpaudit.algorithms.multistep.verify.node import unusual_constant
+from mpmath import binomial, exp, log, mpf, ncdf, sqrt
+
+from dpaudit.errors import DataError, shorten
+from dpaudit.verification import Document, Outcome
+
+_OUTCOMES = 4
+_LONGEST = 20
+_LAST_DIGIT = mpf("1e-12")
+
+
+def recompute(document: Document) -> Outcome:
+    """Return that every algorithm is private enough, and the composition's exact delta.
+
+    Raises
+    ------
+    DataError
+        A parameter is outside its domain, or a law is no law.
+
+    Examples
+    --------
+    >>> from dpaudit.verification import Document
+    >>> outcome = recompute(
+    ...     Document(
+    ...         path="c.json",
+    ...         claim="huang2020-theorem4",
+    ...         kind="approximate-dp",
+    ...         parameters={
+    ...             "epsilon": 0.0, "delta": 0.5, "count": 2, "c0": 1.0, "factor": 1.0,
+    ...             "algorithms": "all",
+    ...         },
+    ...         quantities={},
+    ...         assumptions={},
+    ...         instance={"one": [0.5, 0.5, 0.0, 0.0], "other": [0.0, 0.5, 0.0, 0.5]},
+    ...     )
+    ... )
+    >>> float(outcome.quantities["delta"]), float(outcome.quantities["ratio"])
+    (0.75, 1.5)
+    """
+    if document.kind != "approximate-dp":
+        given = shorten(document.kind)
+        raise DataError(f"{document.path}: kind: got {given}, expected 'approximate-dp'")
+    epsilon, delta = _at_least(document, "epsilon", 0), _at_least(document, "delta", 0)
+    if delta >= 1:
+        raise DataError(f"{document.path}: parameters.delta: got {float(delta)}, expected below 1")
+    c0, factor = _above(document, "c0"), _above(document, "factor")
+    count = document.count("count")
+    claimed = c0 * sqrt(count) * epsilon
+    total, assumptions = _composed(document, epsilon, delta, count, claimed)
+    bound = factor * delta
+    ratio = total / bound if bound > 0 else 1 + total
+    return Outcome(
+        assumptions=assumptions,
+        quantities={"claimed epsilon": claimed, "bound": bound, "delta": total, "ratio": ratio},
+        summary=f"{count} algorithms have delta {float(total):.6g} at epsilon = "
+        f"{float(claimed):.6g}, where {float(bound):.6g} is claimed with c_0 = {float(c0):g}",
+        reservations=unusual_constant(c0, delta),
+    )
+
+
+def _composed(
+    document: Document, epsilon: Any, delta: Any, count: int, claimed: Any
+) -> tuple[Any, dict[str, tuple[Any, Any]]]:
+    match document.parameters.get("algorithms"):
+        case "gaussian":
+            if epsilon <= 0 or delta <= 0:
+                raise DataError(
+                    f"{document.path}: parameters.algorithms: got 'gaussian', expected 'all' where "
+                    "epsilon or delta is 0"
+                )
+            mu = epsilon / sqrt(2 * log(mpf("1.25") / delta))
+            alone = _gaussian(mu, epsilon)
+            return _gaussian(sqrt(count) * mu, claimed), {"delta of one": (alone, delta)}
+        case "all":
+            one, other = _law(document, "one"), _law(document, "other")
+            if count > _LONGEST:
+                raise DataError(
+                    f"{document.path}: parameters.count: got {count}, expected at most {_LONGEST}"
+                )
+            assumptions = {
+                "delta of one": (_discrete(one, other, 1, epsilon), delta),
+                "delta of one, exchanged": (_discrete(other, one, 1, epsilon), delta),
+            }
+            return _discrete(one, other, count, claimed), assumptions
+        case name:
+            raise DataError(
+                f"{document.path}: parameters.algorithms: got {shorten(name)}, expected 'all' or "
+                "'gaussian'"
+            )
+
+
+def _discrete(one: list[Any], other: list[Any], count: int, epsilon: Any) -> Any:
+    scale, total = exp(epsilon), mpf(0)
+    for counts in _counts(count, len(one)):
+        p, q, left = mpf(1), mpf(1), count
+        for c, here, there in zip(counts, one, other, strict=True):
+            ways = binomial(left, c)
+            p, q, left = p * ways * here**c, q * ways * there**c, left - c
+        total += max(mpf(0), p - scale * q)
+    return total
+
+
+def _counts(total: int, outcomes: int) -> Iterator[tuple[int, ...]]:
+    if outcomes == 1:
+        yield (total,)
+        return
+    for first in range(total + 1):
+        for rest in _counts(total - first, outcomes - 1):
+            yield (first, *rest)
+
+
+def _gaussian(mu: Any, epsilon: Any) -> Any:
+    return ncdf(-epsilon / mu + mu / 2) - exp(epsilon) * ncdf(-epsilon / mu - mu / 2)
+
+
+def _law(document: Document, name: str) -> list[Any]:
+    law = [mpf(p) for p in document.array(name, (_OUTCOMES,))]
+    total = sum(law, mpf(0))
+    if min(law) < 0 or abs(total - 1) > _LAST_DIGIT:
+        raise DataError(
+            f"{document.path}: instance.{name}: got {shorten(document.instance[name])}, expected "
+            "probabilities that sum to 1"
+        )
+    return [p / total for p in law]
+
+
+def _at_least(document: Document, name: str, least: float) -> Any:
+    value = document.number("parameters", name)
+    if value < least:
+        raise DataError(
+            f"{document.path}: parameters.{name}: got {value}, expected at least {least}"
+        )
+    return mpf(value)
+
+
+def _above(document: Document, name: str) -> Any:
+    value = document.number("parameters", name)
+    if value <= 0:
+        raise DataError(f"{document.path}: parameters.{name}: got {value}, expected above 0")
+    return mpf(value)

@@ -1,0 +1,125 @@
+r"""Re-checks an exact law that breaks Theorem 6 of Huang & Gong, from the certificate alone.
+
+With the linear loss ``-b a'w`` the replaced record moves every mean of its node by
+``||b a - b' a'|| / ((2 rho |V_i| + eta) m)``, whatever came before, and nothing else; the noise is
+``sigma 2 c_1 / ((2 rho |V_i| + eta) m)`` with the sigma of eq. (20). So the privacy loss of a run
+is that of ``N(0, 1)`` against ``N(mu, 1)``, ``mu^2 = sum (shift / scale)^2`` over t l steps, and
+
+    delta(epsilon) = Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpaudit.algorithms.multistep.verify.node import (
+    LAST_DIGIT,
+    LIPSCHITZ,
+    graph,
+    norm,
+    positive,
+    records,
+    unusual_constant,
+)
+from mpmath import exp, log, mpf, ncdf, sqrt
+
+from dpaudit.errors import DataError, shorten
+from dpaudit.verification import Document, Outcome
+
+_AGREEMENT = mpf("1e-9")  # between the steps that the file lists and the recomputed ones
+
+
+def recompute(document: Document) -> Outcome:
+    """Return the claim and the exact law, recomputed from the pair of records.
+
+    Raises
+    ------
+    DataError
+        A parameter is outside its domain, an array does not have the shape they say, or a step
+        does not have the shift or the noise of the algorithm.
+
+    Examples
+    --------
+    >>> from dpaudit.verification import Document
+    >>> document = Document(
+    ...     path="c.json",
+    ...     claim="huang2020-theorem6",
+    ...     kind="approximate-dp",
+    ...     parameters={"loss": "hinge"},
+    ...     quantities={},
+    ...     assumptions={},
+    ...     instance={},
+    ... )
+    >>> recompute(document)
+    Traceback (most recent call last):
+    dpaudit.errors.DataError: c.json: parameters.loss: got 'hinge', expected 'linear'
+    """
+    _named(document)
+    epsilon, delta, c0, rho, factor = positive(
+        document, "epsilon", "delta", "c0", "penalty", "factor"
+    )
+    if delta >= 1:
+        raise DataError(f"{document.path}: parameters.delta: got {float(delta)}, expected below 1")
+    count = document.count("iterations") * document.count("inner_steps")
+    degree, components = graph(document)
+    record, replacement, longest = records(document)
+    sigma = c0 * sqrt(count * 2 * log(mpf("1.25") / delta)) / epsilon
+    moved = norm([one - other for one, other in zip(record, replacement, strict=True)])
+    _check_steps(document, count, 2 * rho * degree, moved, sigma)
+    mu = sqrt(count) * moved / (2 * LIPSCHITZ * sigma)
+    reached = mpf(document.number("quantities", "epsilon"))
+    exact, claimed = _delta(mu, reached), factor * epsilon
+    return Outcome(
+        assumptions={
+            "bounded records": (longest, 1 + LAST_DIGIT),
+            "connected graph": (mpf(components), mpf(1)),
+            "claimed delta exceeded": (delta, exact),
+        },
+        quantities={
+            "bound": claimed,
+            "sigma": sigma,
+            "mu": mu,
+            "epsilon": reached,
+            "delta": exact,
+            "ratio": reached / claimed,
+        },
+        summary=f"a run's exact delta at epsilon = {float(reached):.6g} is {float(exact):.6g}, "
+        f"above the claimed {float(delta):g} at epsilon = {float(claimed):g} with c_0 = "
+        f"{float(c0):g}",
+        reservations=unusual_constant(c0, delta),
+    )
+
+
+def _named(document: Document) -> None:
+    if document.kind != "approximate-dp":
+        given = shorten(document.kind)
+        raise DataError(f"{document.path}: kind: got {given}, expected 'approximate-dp'")
+    loss = document.parameters.get("loss")
+    if loss != "linear":
+        raise DataError(f"{document.path}: parameters.loss: got {shorten(loss)}, expected 'linear'")
+
+
+def _delta(mu: Any, epsilon: Any) -> Any:
+    """Return the exact delta; 0 where mu is: then nothing moves."""
+    if mu == 0:
+        return mpf(0)
+    return ncdf(-epsilon / mu + mu / 2) - exp(epsilon) * ncdf(-epsilon / mu - mu / 2)
+
+
+def _check_steps(document: Document, count: int, pull: Any, moved: Any, sigma: Any) -> None:
+    """Refuse a file whose steps are not those of the algorithm."""
+    size = document.count("node_size")
+    steps = [document.array(name, (count,)) for name in ("eta", "shift", "scale")]
+    for step, (eta, shift, scale) in enumerate(zip(*steps, strict=True)):
+        if eta <= 0:
+            raise DataError(f"{document.path}: instance.eta: got {eta}, expected above 0")
+        unit = (pull + mpf(eta)) * size
+        for name, given, true in (
+            ("shift", shift, moved / unit),
+            ("scale", scale, 2 * LIPSCHITZ * sigma / unit),
+        ):
+            if abs(given - true) > _AGREEMENT * true:
+                raise DataError(
+                    f"{document.path}: instance.{name}: got {given} at step {step + 1}, expected "
+                    f"{float(true):.10g}"
+                )

@@ -1,0 +1,90 @@
+"""What algorithms share that put a node's gradient in place of its loss.
+
+Such an update is ``(... - grad L_i(w)) / curvature`` with ``L_i`` the mean loss of the node's
+records, so that one record moves it by its own slope alone:
+`dpaudit.algorithms.multistep.algorithm` and `dpaudit.algorithms.consensus.dp_admm_2019`, which
+differ in the curvature. In multi-step DP-ADMM (Huang & Gong) the linearised objective is eq. (12),
+the update (13a), how far a record moves it eq. (16)-(19) of Lemma 5, and the proximal weights are
+those of Theorem 7, eq. (23).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+from dpaudit.algorithms.consensus.process import Differing
+from dpaudit.algorithms.problems.losses import MarginLoss
+from dpaudit.algorithms.problems.step_sizes import StepSize
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.datasets.dataset import Dataset
+
+
+class Linearised(Protocol):
+    """The parameters on which the weights and the bounds depend."""
+
+    @property
+    def steps(self) -> int:
+        """How many noisy updates every node makes."""
+        ...
+
+    @property
+    def loss(self) -> MarginLoss:
+        """The loss of one record."""
+        ...
+
+    @property
+    def noise_multiplier(self) -> float:
+        """``sigma``: noise in multiples of the sensitivity."""
+        ...
+
+    @property
+    def regulariser_weight(self) -> float:
+        """``lambda``."""
+        ...
+
+    @property
+    def step_size(self) -> StepSize:
+        """The rule for the proximal weights."""
+        ...
+
+
+def proximal_weights(algorithm: Linearised, dataset: Dataset, count: int) -> Array:
+    """Return the weight of every node at ``count``, as the step-size rule has it, ``(n,)``."""
+    sizes = np.array(dataset.node_sizes, dtype=np.float64)
+    noise = 2 * algorithm.loss.lipschitz * algorithm.noise_multiplier / sizes
+    return algorithm.step_size.weights(
+        count,
+        objective_lipschitz=algorithm.loss.lipschitz * len(sizes),
+        regulariser_weight=algorithm.regulariser_weight,
+        noise=noise * math.sqrt(dataset.dimension),
+    )
+
+
+def mean_shift(loss: MarginLoss, models: Array, record: Differing, curvature: float) -> Array:
+    """Return how far the record moves the next means, given the last models, ``(R, n, d)``."""
+    model = models[:, record.node]
+    moved = loss.slope(model @ record.old)[:, None] * record.old
+    moved -= loss.slope(model @ record.new)[:, None] * record.new
+    shift = np.zeros_like(models)
+    shift[:, record.node] = moved / (curvature * record.dataset.node_sizes[record.node])
+    return shift
+
+
+def squared_shift_bounds(algorithm: Linearised, record: Differing) -> tuple[float, float]:
+    """Return bounds on ``sum ||shift||^2 / scale^2`` over all transcripts.
+
+    The gradient difference is ``p u - q u'`` with slopes p, q in the loss's range; its norm is
+    convex, so largest at a corner. It is bounded below only where the slopes are constant.
+    """
+    check.positive("noise_multiplier", algorithm.noise_multiplier)
+    slopes = algorithm.loss.slope_range
+    corners = [
+        float(np.linalg.norm(p * record.old - q * record.new)) for p in slopes for q in slopes
+    ]
+    unit = algorithm.steps / (2 * algorithm.loss.lipschitz * algorithm.noise_multiplier) ** 2
+    low = max(corners) if slopes[0] == slopes[1] else 0.0
+    return unit * low**2, unit * max(corners) ** 2

@@ -1,1 +1,0 @@
-"""Claims about an algorithm's iterates that are inequalities: both sides, and where to search."""

@@ -1,1 +1,0 @@
-"""Sensitivity lemmas of the papers: published bounds, bounds with a proof, and where they break."""

@@ -1,0 +1,1 @@
+"""What the two papers on ADMM sharing claim, a folder a paper."""

@@ -1,0 +1,238 @@
+r"""Iterations of ADMM sharing on many problems at once, for the lemmas of hu2019's supplement.
+
+| paper        | name                  | meaning                                    | shape        |
+|--------------|-----------------------|--------------------------------------------|--------------|
+| M, d_m, N    | parties, features, .. | every party has the same number of features| scalars      |
+| rho, lambda  | penalty, ..           | R is half the squared norm; X_m is R^d     | scalars      |
+| l            | loss, loss_weight     | ``weight sum_i l_i(z_i)``, labels -1 or +1 |              |
+| L            | ``smoothness``        | Lipschitz constant of grad l               | scalar       |
+| gamma(rho)   | ``modulus``           | of (7): rho + the least curvature of l     | scalar       |
+| gamma_m(rho) | ``moduli``            | of (6): lambda + rho sigma_min(D_m'D_m)    | (B, M)       |
+| sigma_max    | ``largest``           | largest eigenvalue of D_m'D_m              | (B, M)       |
+| D_m          | ``designs``           | problems B, parties M                      | (B, M, N, d) |
+| x_m          | ``models``            |                                            | (B, M, d)    |
+| D_m x_m      | ``parts``             |                                            | (B, M, N)    |
+| z, y         | prediction, dual      |                                            | (B, N)       |
+
+The moduli are the largest for which (6) and (7) are strongly convex, so that every statement with
+them is the strongest that the paper makes. `dpaudit.algorithms.sharing.algorithm` runs one problem
+in many trials; here every problem is another one, which is what a search over problems needs.
+
+Iteration 1 goes from the start to the first iterate. The paper's states with ``t >= 1`` and a dual
+variable that is a slope (Lemma 2) are those before iteration 2 and later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from dpaudit.algorithms.problems.sample_losses import SampleLoss, sample_loss_called
+from dpaudit.algorithms.sharing.entrywise import ScalarProblem
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.errors import InvalidArgument
+from dpaudit.refutation import Condition
+
+STRICT = 1 - 1e-12  # where the paper has "<"
+RANK = 1e-9  # least over largest eigenvalue of a block that counts as of full column rank
+_COUNTS = ("parties", "features", "samples")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Public parameters of the problems, inside Assumption 1 as far as these decide it.
+
+    Raises
+    ------
+    InvalidArgument
+        A parameter is outside its domain, or no problem with these parameters meets Assumption 1.
+
+    Examples
+    --------
+    >>> Setting(penalty=0.5)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: penalty: got 0.5, expected at least L = 1 of the squared loss, \
+with rho gamma > 2 L^2 (Assumption 1.2c)
+    """
+
+    parties: int = 6
+    features: int = 2
+    samples: int = 4
+    penalty: float = 10.0
+    regulariser_weight: float = 0.01
+    loss: str = "squared"
+    loss_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in _COUNTS:
+            check.integer(name, getattr(self, name), least=1)
+        check.positive("penalty", self.penalty)
+        check.positive("loss_weight", self.loss_weight)
+        check.non_negative("regulariser_weight", self.regulariser_weight)
+        if self.samples < self.features:
+            expected = f"at least features = {self.features}: full column rank (Assumption 1.1)"
+            raise InvalidArgument("samples", self.samples, expected)
+        if not all(condition.holds for condition in self.conditions()):
+            raise InvalidArgument(
+                "penalty",
+                self.penalty,
+                f"at least L = {self.smoothness:g} of the {self.loss} loss, with rho gamma > 2 L^2 "
+                "(Assumption 1.2c)",
+            )
+        if self.regulariser_weight == 0 and self.penalty < 2 * (1 + 1e-6 * (self.features > 1)):
+            expected = (
+                "at least 2, and above it for several features, without a regulariser: gamma_m = "
+                "rho sigma_min has to reach 2 sigma_max (Assumption 1.2b)"
+            )
+            raise InvalidArgument("penalty", self.penalty, expected)
+
+    @property
+    def sample_loss(self) -> SampleLoss:
+        """The loss of a sample."""
+        return sample_loss_called(self.loss)
+
+    @property
+    def smoothness(self) -> float:
+        """``L``."""
+        return self.loss_weight * self.sample_loss.smoothness
+
+    @property
+    def modulus(self) -> float:
+        """``gamma(rho)``; not above 0 where (7) may have several minima."""
+        return self.penalty + self.loss_weight * self.sample_loss.curvature_range[0]
+
+    @property
+    def scalar_problem(self) -> ScalarProblem:
+        """Eq. (7), entry by entry."""
+        return ScalarProblem(loss=self.sample_loss, weight=self.loss_weight, penalty=self.penalty)
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return what Assumption 1 says of these parameters alone."""
+        smooth, gamma = self.smoothness, self.modulus
+        dominated = 2 * smooth**2 / (self.penalty * gamma) if gamma > 0 else 2.0
+        return (
+            Condition(name="penalty above smoothness", value=smooth / self.penalty, limit=1.0),
+            Condition(name="penalty against smoothness", value=dominated, limit=STRICT),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Problems:
+    """Problems with the same public parameters; shapes in the module docstring."""
+
+    setting: Setting
+    designs: Array
+    labels: Array
+
+    @property
+    def spectra(self) -> Array:
+        """Eigenvalues of every D_m'D_m, ascending, shape ``(B, M, d)``."""
+        return np.asarray(np.linalg.eigvalsh(np.swapaxes(self.designs, 2, 3) @ self.designs))
+
+    @property
+    def largest(self) -> Array:
+        """``sigma_max(D_m'D_m)``, shape ``(B, M)``."""
+        return np.asarray(self.spectra[..., -1])
+
+    @property
+    def moduli(self) -> Array:
+        """``gamma_m(rho)``, shape ``(B, M)``."""
+        setting = self.setting
+        return np.asarray(setting.regulariser_weight + setting.penalty * self.spectra[..., 0])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Point:
+    """A state of the iterations; shapes in the module docstring."""
+
+    models: Array
+    parts: Array
+    prediction: Array
+    dual: Array
+
+    @property
+    def gap(self) -> Array:
+        """``sum_m D_m x_m - z``, shape ``(B, N)``."""
+        return np.asarray(self.parts.sum(axis=1) - self.prediction)
+
+
+def starting_point(problems: Problems, models: Array, prediction: Array, dual: Array) -> Point:
+    """Return a start as a state."""
+    parts = np.einsum("bmnd,bmd->bmn", problems.designs, models)
+    return Point(models=models, parts=parts, prediction=prediction, dual=dual)
+
+
+def iterate(problems: Problems, point: Point, iterations: int) -> list[Point]:
+    """Return the start and every following state of eq. (6) to (8), ``iterations + 1`` in all.
+
+    Examples
+    --------
+    >>> one = Setting(parties=1, features=1, samples=1, penalty=3.0, regulariser_weight=0.0)
+    >>> problems = Problems(setting=one, designs=np.ones((1, 1, 1, 1)), labels=np.ones((1, 1)))
+    >>> zero = starting_point(problems, *(np.zeros(s) for s in ((1, 1, 1), (1, 1), (1, 1))))
+    >>> [float(point.prediction[0, 0]) for point in iterate(problems, zero, 1)]
+    [0.0, 0.25]
+    """
+    setting, designs = problems.setting, problems.designs
+    transposed = np.swapaxes(designs, 2, 3)
+    ridge = setting.regulariser_weight * np.eye(setting.features)
+    inverse = np.linalg.inv(ridge + setting.penalty * (transposed @ designs))
+    response = -(inverse @ transposed)  # (B, M, d, N)
+    points = [point]
+    for _ in range(iterations):
+        points.append(_advanced(problems, response, points[-1]))
+    return points
+
+
+def _advanced(problems: Problems, response: Array, point: Point) -> Point:
+    rho = problems.setting.penalty
+    pull = point.dual[:, None] + rho * (point.gap[:, None] - point.parts)
+    models = np.einsum("bmdn,bmn->bmd", response, pull)
+    parts = np.einsum("bmnd,bmd->bmn", problems.designs, models)
+    total = parts.sum(axis=1)
+    prediction = _predictions(problems, point.dual + rho * total, point.prediction)
+    dual = point.dual + rho * (total - prediction)
+    return Point(models=models, parts=parts, prediction=prediction, dual=dual)
+
+
+def _predictions(problems: Problems, linear: Array, start: Array) -> Array:
+    """Return the minimisers of eq. (7): every problem has labels of its own, so as one row."""
+    row, labels = linear.reshape(1, -1), problems.labels.reshape(-1)
+    solved = problems.setting.scalar_problem.minimise(row, labels, start.reshape(1, -1))
+    return solved.reshape(linear.shape)
+
+
+def slopes(problems: Problems, prediction: Array) -> Array:
+    """Return ``grad l(z)``, shape ``(B, N)``."""
+    slope, _ = problems.setting.sample_loss.derivatives(prediction, problems.labels)
+    return problems.setting.loss_weight * slope
+
+
+def conditions(problems: Problems) -> tuple[Condition, ...]:
+    """Return Assumption 1 as numbers of the worst of the problems.
+
+    Its 1.3 and 1.4 hold of every problem here: the losses and ``||x||^2/2`` are at least 0, and the
+    latter is convex.
+
+    Examples
+    --------
+    >>> problems = Problems(
+    ...     setting=Setting(parties=1, samples=2, penalty=4.0, regulariser_weight=0.0),
+    ...     designs=np.diag([1.0, 0.5]).reshape(1, 1, 2, 2),
+    ...     labels=np.ones((1, 2)),
+    ... )
+    >>> [(c.name, c.value) for c in conditions(problems) if not c.holds]
+    [('strongly convex parties', 2.0)]
+    """
+    least, largest = problems.spectra[..., 0], problems.largest
+    with np.errstate(divide="ignore", invalid="ignore"):
+        against = np.where(problems.moduli > 0, 2 * largest / problems.moduli, np.inf)
+    found = {
+        "full column rank": (np.count_nonzero(least <= RANK * largest), 0.0),
+        "strongly convex parties": (against.max(), 1.0),
+        "signed labels": (np.abs(np.abs(problems.labels) - 1).max(), 0.0),
+    }
+    own = (Condition(name=n, value=float(v), limit=limit) for n, (v, limit) in found.items())
+    return (*own, *problems.setting.conditions())

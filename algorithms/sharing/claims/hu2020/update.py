@@ -1,0 +1,239 @@
+r"""How far ``D_m x_m`` of ADMM sharing moves between neighbours: hu2020, Lemma 1 and a true bound.
+
+| paper          | name                       | meaning                              | shape    |
+|----------------|----------------------------|--------------------------------------|----------|
+| d_m, N, M      | features, samples, parties |                                      | scalars  |
+| rho, lambda    | penalty, regulariser_weight|                                      | scalars  |
+| b_1            | ``bound``                  | of the norms of all variables        | scalar   |
+| D_m, D_m'      | ``design``, ``neighbour``  | differ in one column; unit rows      | (N, d_m) |
+| y, z           | ``dual``, ``prediction``   | state of the centre                  | (N,)     |
+| D_k, k != m    | ``others``                 | one column of unit entries each      | (M-1, N) |
+| x~_k, k != m   | ``models``                 | the other parties' models            | (M-1,)   |
+| x_m            |                            | minimiser of eq. (6)                 | (d_m,)   |
+
+With ``R = ||x||^2/2`` and no constraint, ``s = sum_k D_k x~_k - z`` and ``v = y + rho s``, eq. (6)
+gives ``x_m = -(lambda I + rho D'D)^-1 D' v``. In Lemma 1 c_1 bounds ``|R''|``, here 1.
+
+Unit rows on both sides leave little room: as all other columns agree, so do the magnitudes in the
+one that differs, and neighbours differ by the signs of some entries of one column.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from dpaudit.algorithms.sharing.noise import published_sensitivity
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.neighbours import REPLACE_COLUMN
+from dpaudit.refutation import Condition
+from dpaudit.refutation.sensitivity import Lemma
+
+ROUNDING = 1e-12  # of equalities between doubles: unit rows
+CURVATURE = 1.0  # c_1 of R = ||x||^2/2
+SOURCE = "Hu et al. (NeurIPS 2020), Lemma 1 under Assumption 1, eq. (6)"
+PROOF = (
+    "D x and D' x' both lie in the ball whose diameter is the segment from 0 to -(y + rho s)/rho; "
+    "also ||D x|| <= ||D|| b_1 with ||D|| <= sqrt(N)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Public parameters of one update.
+
+    Raises
+    ------
+    InvalidArgument
+        A count is below 1, or another parameter is not a finite number above 0.
+
+    Examples
+    --------
+    >>> Setting(features=8, samples=0)
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: samples: got 0, expected an integer, at least 1
+    """
+
+    features: int
+    samples: int
+    penalty: float = 10.0
+    regulariser_weight: float = 1e-3
+    bound: float = 1.0
+    parties: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("features", "samples", "parties"):
+            check.integer(name, getattr(self, name), least=1)
+        for name in ("penalty", "regulariser_weight", "bound"):
+            check.positive(name, getattr(self, name))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Instance:
+    """A pair of designs and a state; shapes in the module docstring."""
+
+    design: Array
+    neighbour: Array
+    dual: Array
+    prediction: Array
+    others: Array
+    models: Array
+
+
+def published_bound(setting: Setting) -> float:
+    """Return Lemma 1's ``3 / (d_m rho) [lambda c_1 + (1 + M rho) b_1]``, which is no bound.
+
+    Source: hu2020, Lemma 1. Its proof takes ``||(D'D)^-1||`` for ``1 / d_m``, which unit rows do
+    not give (they give trace(D'D) = N), and ``||D_k x~_k||`` for at most ``||x~_k||``.
+
+    Examples
+    --------
+    >>> round(published_bound(Setting(features=16, samples=32)), 4)
+    0.2063
+    """
+    return published_sensitivity(
+        features=setting.features,
+        parties=setting.parties,
+        penalty=setting.penalty,
+        regulariser_weight=setting.regulariser_weight,
+        regulariser_curvature=CURVATURE,
+        bound=setting.bound,
+    )
+
+
+def corrected_bound(setting: Setting) -> float:
+    r"""Return a sensitivity of ``D_m x_m`` in L2 norm that holds.
+
+        C* = min{ (1/rho + 1 + (M - 1) sqrt(N)) b_1,  2 sqrt(N) b_1 }
+
+    Formal guarantee: ``||D x - D' x'|| <= C*`` for any two designs, neighbours or not, if
+
+    1. R is convex and least at 0, and the feasible set is convex and holds 0;
+    2. ``||y||, ||z||, ||x~_k|| <= b_1``;
+    3. rows of every D_k, and of D and D', have norm at most 1;
+    4. ``||x||, ||x'|| <= b_1`` (for the second term alone).
+
+    lambda, d_m, the curvature of R, and ``||D - D'||`` do not matter.
+
+    Proof. First term. Let ``u = D x`` and ``w = -v/rho``. Optimality of x in eq. (6) says that
+    ``g = -D'(v + rho u)`` is a subgradient at x of ``lambda R`` plus the indicator of the feasible
+    set. That function is convex and least at 0, so 0 is a subgradient at 0, and monotonicity gives
+    ``<g, x> >= 0``. This is ``<v + rho u, u> <= 0``, that is ``<w - u, u> >= 0``, that is
+    ``||u - w/2|| <= ||w||/2``. The ball does not depend on D, so u' = D' x' lies in it too, and two
+    points of it are at most its diameter apart: ``||u - u'|| <= ||v||/rho``. Finally
+    ``||v|| <= ||y|| + rho ||z|| + rho sum_{k != m} ||D_k|| ||x~_k||``, and
+    ``||D_k|| <= ||D_k||_F <= sqrt(N)``.
+
+    Second term. ``||u|| <= ||D|| ||x|| <= sqrt(N) b_1``, and the same for u'.
+
+    Examples
+    --------
+    >>> corrected_bound(Setting(features=16, samples=32))
+    1.1
+    >>> corrected_bound(Setting(features=16, samples=4, penalty=0.1))
+    4.0
+    """
+    root = math.sqrt(setting.samples)
+    diameter = 1 / setting.penalty + 1 + (setting.parties - 1) * root
+    return min(diameter, 2 * root) * setting.bound
+
+
+def lemma1(setting: Setting, factor: float = 1.0) -> Lemma[Instance]:
+    """Return Lemma 1 on a setting, its bound multiplied by ``factor``.
+
+    Examples
+    --------
+    >>> lemma = lemma1(Setting(features=2, samples=2, penalty=1.0))
+    >>> round(lemma.claimed, 4), lemma.proved
+    (3.0015, 2.0)
+    >>> round(lemma1(Setting(features=2, samples=2, penalty=1.0), 2.0).claimed, 4)
+    6.003
+    """
+    return Lemma(
+        name="hu2020-lemma1",
+        source=SOURCE,
+        norm="L2",
+        relation=REPLACE_COLUMN.name,
+        claimed=factor * published_bound(setting),
+        proved=corrected_bound(setting),
+        proof=PROOF,
+        movement=partial(movement, setting),
+        conditions=partial(conditions, setting),
+    )
+
+
+def direction(setting: Setting, instance: Instance) -> Array:
+    """Return ``v = y + rho (sum_{k != m} D_k x~_k - z)``, shape ``(N,)``."""
+    gap = instance.models @ instance.others - instance.prediction
+    return np.asarray(instance.dual + setting.penalty * gap)
+
+
+def local_model(setting: Setting, design: Array, v: Array) -> Array:
+    """Return the minimiser of eq. (6), shape ``(d_m,)``, by singular values of the design.
+
+    Examples
+    --------
+    >>> local_model(Setting(features=1, samples=1, regulariser_weight=10.0), np.eye(1), np.ones(1))
+    array([-0.05])
+    """
+    left, values, right = np.linalg.svd(design, full_matrices=False)
+    weights = values / (setting.regulariser_weight + setting.penalty * values**2)
+    return np.asarray(-(right.T @ (weights * (left.T @ v))))
+
+
+def movement(setting: Setting, instance: Instance) -> float:
+    """Return ``||D x - D' x'||`` in the instance's state."""
+    v = direction(setting, instance)
+    here = instance.design @ local_model(setting, instance.design, v)
+    there = instance.neighbour @ local_model(setting, instance.neighbour, v)
+    return float(np.linalg.norm(here - there))
+
+
+def conditions(setting: Setting, instance: Instance) -> tuple[Condition, ...]:
+    """Return Assumption 1 and the neighbour relation as numbers of the instance.
+
+    Examples
+    --------
+    >>> zero = np.zeros(1)
+    >>> one = Instance(
+    ...     design=np.ones((1, 1)),
+    ...     neighbour=-np.ones((1, 1)),
+    ...     dual=zero,
+    ...     prediction=zero,
+    ...     others=np.zeros((0, 1)),
+    ...     models=np.zeros(0),
+    ... )
+    >>> setting = Setting(features=1, samples=1)
+    >>> [c.name for c in conditions(setting, one) if not c.holds]
+    ['close neighbours']
+    """
+    v, norm = direction(setting, instance), np.linalg.norm
+    differs = (instance.design != instance.neighbour).any(axis=0)
+    found = {
+        "unit rows": (_off_unit(instance.design), ROUNDING),
+        "unit rows of the neighbour": (_off_unit(instance.neighbour), ROUNDING),
+        "unit rows of the others": (_off_unit(instance.others[..., None]), ROUNDING),
+        "one column differs": (int(differs.sum()), 1),
+        "close neighbours": (norm(instance.design - instance.neighbour), 1.0),
+        "bounded model": (norm(local_model(setting, instance.design, v)), setting.bound),
+        "bounded model of the neighbour": (
+            norm(local_model(setting, instance.neighbour, v)),
+            setting.bound,
+        ),
+        "bounded models of the others": (np.abs(instance.models).max(initial=0.0), setting.bound),
+        "bounded dual": (norm(instance.dual), setting.bound),
+        "bounded prediction": (norm(instance.prediction), setting.bound),
+    }
+    return tuple(
+        Condition(name=name, value=float(value), limit=float(limit))
+        for name, (value, limit) in found.items()
+    )
+
+
+def _off_unit(rows: Array) -> float:
+    """Return how far the norm of the worst row is from 1."""
+    return float(np.abs(np.linalg.norm(rows, axis=-1) - 1).max(initial=0.0))

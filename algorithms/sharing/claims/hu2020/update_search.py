@@ -1,0 +1,182 @@
+r"""The space in which Lemma 1 of hu2020 is searched for a violation.
+
+An instance is a design with unit rows, a score a row that says which signs of the first column to
+flip (those of highest positive score, as long as ``||D - D'||_F <= 1`` allows), and a state. That
+the first column is the one that differs is no restriction. The movement is linear in the state, so
+a state that makes a model too long is scaled down.
+
+Starts are signs, Gaussian rows, or rows with few entries. Moves change entries, signs, scores or
+the state; half of them also turn y and z along the last difference ``D x - D' x'``, one step of the
+power method on the symmetric map from v to that difference.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from dpaudit.algorithms.sharing.claims.hu2020.update import Instance, Setting
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dpaudit._typing import Array
+from dpaudit.refutation import Space
+from dpaudit.refutation.search import Batch
+
+Kind = NDArray[np.int64]
+_ENTRIES, _SIGNS, _SCORES, _STATE = range(4)  # what a move changes
+_INSIDE = 1 - 1e-9  # keeps norms strictly within their limits whatever rounding does
+
+
+def space(setting: Setting, claimed: float) -> Space:
+    """Return the search space; ratios are to ``claimed``.
+
+    Examples
+    --------
+    >>> from dpaudit.refutation import maximise
+    >>> small = space(Setting(features=2, samples=3), 1.1)
+    >>> 0 < maximise(small, 64, np.random.default_rng(0)).ratio <= 1
+    True
+    """
+    return Space(
+        start=partial(_start, setting),
+        move=partial(_move, setting),
+        evaluate=partial(_evaluate, setting, claimed),
+    )
+
+
+def instance_of(batch: Batch) -> Instance:
+    """Return the instance that one row of an evaluated batch describes."""
+    return Instance(
+        design=batch["design"],
+        neighbour=neighbours(batch["design"][None], batch["score"][None])[0],
+        dual=batch["dual"],
+        prediction=batch["prediction"],
+        others=batch["others"],
+        models=batch["models"],
+    )
+
+
+def _start(setting: Setting, count: int, rng: Generator) -> Batch:
+    n, d, k = setting.samples, setting.features, setting.parties - 1
+    gauss = rng.standard_normal((count, n, d))
+    signs = np.sign(gauss)
+    sparse = gauss * (rng.random((count, n, d)) < rng.random((count, 1, 1)))
+    sparse += 1e-3 * signs
+    kind = rng.integers(3, size=(count, 1, 1))
+    return {
+        "design": _unit_rows(np.where(kind == 0, signs, np.where(kind == 1, gauss, sparse))),
+        "score": rng.standard_normal((count, n)),
+        "dual": rng.standard_normal((count, n)),
+        "prediction": rng.standard_normal((count, n)),
+        "others": rng.choice([-1.0, 1.0], size=(count, k, n)),
+        "models": setting.bound * rng.choice([-1.0, 1.0], size=(count, k)),
+        "difference": np.zeros((count, n)),
+    }
+
+
+def _move(setting: Setting, batch: Batch, step: Array, rng: Generator) -> Batch:
+    """Change the entries, some signs, the scores or the state of every instance."""
+    count, n, _ = batch["design"].shape
+    what: Kind = rng.integers(4, size=(count,))
+    size = np.where(what == _SCORES, 3 * step, 0.0)[:, None]
+    moved = {
+        "design": _moved_design(batch["design"], step, what, rng),
+        "score": batch["score"] + size * rng.standard_normal((count, n)),
+    }
+    return {**batch, **moved, **_moved_state(setting, batch, step * (what == _STATE), rng)}
+
+
+def _moved_state(setting: Setting, batch: Batch, step: Array, rng: Generator) -> Batch:
+    """Move states by ``step`` and turn half of them along the last difference."""
+    count, n = batch["dual"].shape
+    difference = batch["difference"]
+    turn = (rng.random((count, 1)) < 0.5) & (np.abs(difference).max(axis=1, keepdims=True) > 0)
+    along = setting.bound * _unit_rows(difference)
+    size = setting.bound * step[:, None] / np.sqrt(n)
+    moved = {
+        name: np.where(turn, sign * along, batch[name]) + size * rng.standard_normal((count, n))
+        for name, sign in (("dual", 1.0), ("prediction", -1.0))
+    }
+    flip = rng.random(batch["others"].shape) < step[:, None, None] / 4
+    moved["others"] = np.where(flip, -batch["others"], batch["others"])
+    reach = np.einsum("bkn,bn->bk", moved["others"], difference)
+    moved["models"] = np.where(turn, setting.bound * np.sign(reach), batch["models"])
+    return moved
+
+
+def _moved_design(design: Array, step: Array, what: Kind, rng: Generator) -> Array:
+    """Return designs with entries moved by ``step``, or with a few new signs."""
+    count, n, d = design.shape
+    size = np.where(what == _ENTRIES, step, 0.0)[:, None, None] / np.sqrt(d)
+    touched = rng.random(design.shape) < rng.random((count, 1, 1))
+    moved = design + size * touched * rng.standard_normal(design.shape)
+    flip = (rng.random(design.shape) < 1.5 / (n * d)) & (what == _SIGNS)[:, None, None]
+    return _unit_rows(np.where(flip, -moved, moved))
+
+
+def _evaluate(setting: Setting, claimed: float, batch: Batch) -> tuple[Batch, Array]:
+    """Return the instances inside the assumptions, and movement over claim."""
+    design, inside = batch["design"], dict(batch)
+    neighbour = neighbours(design, batch["score"])
+    limit = _INSIDE * setting.bound
+    dual, prediction = (_shorter(batch[name], limit) for name in ("dual", "prediction"))
+    models = np.clip(batch["models"], -limit, limit)
+    gap = np.einsum("bk,bkn->bn", models, batch["others"]) - prediction
+    v = dual + setting.penalty * gap
+    here, there = (_local_models(setting, one, v) for one in (design, neighbour))
+    longest = np.maximum(np.linalg.norm(here, axis=1), np.linalg.norm(there, axis=1))
+    factor = limit / np.maximum(longest, limit)
+    moved = np.einsum("bnd,bd->bn", design, here) - np.einsum("bnd,bd->bn", neighbour, there)
+    inside |= {"difference": factor[:, None] * moved, "models": factor[:, None] * models}
+    inside |= {"dual": factor[:, None] * dual, "prediction": factor[:, None] * prediction}
+    return inside, np.linalg.norm(inside["difference"], axis=1) / claimed
+
+
+def _local_models(setting: Setting, design: Array, v: Array) -> Array:
+    """Return the minimisers of eq. (6) from the normal equations, shape ``(B, d_m)``."""
+    transposed = np.swapaxes(design, 1, 2)
+    ridge = setting.regulariser_weight * np.eye(setting.features)
+    curvature = ridge + setting.penalty * (transposed @ design)
+    return np.asarray(-np.linalg.solve(curvature, transposed @ v[..., None])[..., 0])
+
+
+def neighbours(design: Array, score: Array) -> Array:
+    """Return the designs with signs of the first column flipped, ``||D - D'||_F`` below 1.
+
+    Parameters
+    ----------
+    design
+        Shape ``(B, N, d_m)``.
+    score
+        Shape ``(B, N)``: signs of positive score flip, the highest first, as long as they may.
+
+    Examples
+    --------
+    >>> design = np.array([[[0.6, 0.8], [0.4, 0.9]]])
+    >>> neighbours(design, np.array([[2.0, 1.0]]))[0]
+    array([[0.6, 0.8],
+           [0.4, 0.9]])
+    >>> neighbours(design, np.array([[-1.0, 1.0]]))[0]
+    array([[ 0.6,  0.8],
+           [-0.4,  0.9]])
+    """
+    order = np.argsort(-score, axis=1, kind="stable")
+    first = np.take_along_axis(design[:, :, 0], order, axis=1)
+    wanted = np.take_along_axis(score, order, axis=1) > 0
+    flipped = wanted & (np.cumsum(4 * first**2, axis=1) <= _INSIDE)
+    column = np.empty_like(first)
+    np.put_along_axis(column, order, np.where(flipped, -first, first), axis=1)
+    changed = design.copy()
+    changed[:, :, 0] = column
+    return changed
+
+
+def _shorter(rows: Array, limit: float) -> Array:
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows * (limit / np.maximum(lengths, limit)))
+
+
+def _unit_rows(rows: Array) -> Array:
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))

@@ -1,0 +1,1 @@
+"""The figures of hu2020, drawn again."""

@@ -1,0 +1,42 @@
+"""The figures of Hu et al.'s ADMM sharing paper (NeurIPS 2020, section 5).
+
+`dpaudit.algorithms.sharing.figures.data` says which files they read.
+"""
+
+from dpaudit.extension.figure import Figure
+
+_SOURCE = "Hu et al., ADMM sharing over distributed features (NeurIPS 2020), Figure {}"
+
+FIGURE_1 = Figure(
+    name="hu2020-figure1",
+    title="ADMM sharing against FDML on a9a",
+    source=_SOURCE.format(1),
+    statements={
+        "slower on a9a": "ADMM is slower than SGD on a9a",
+        "only slightly": "on a9a ADMM is slower only slightly",
+        "same end": "both end at the same test log loss",
+    },
+    run="dpaudit.algorithms.sharing.figures.runs:figure1",
+)
+
+FIGURE_2 = Figure(
+    name="hu2020-figure2",
+    title="ADMM sharing against FDML on wide data",
+    source=_SOURCE.format(2),
+    statements={
+        "fewer epochs": "on wide data ADMM converges in fewer epochs than SGD",
+        "better end": "on wide data ADMM's test log loss is at most SGD's at the end",
+    },
+    run="dpaudit.algorithms.sharing.figures.runs:figure2",
+)
+
+FIGURE_3 = Figure(
+    name="hu2020-figure3",
+    title="test performance of ADMM sharing under noise",
+    source=_SOURCE.format(3),
+    statements={
+        "moderate noise": "with some level of noise ADMM still converges and beats party 1 alone",
+        "too much noise": "too much noise ruins the model",
+    },
+    run="dpaudit.algorithms.sharing.figures.runs:figure3",
+)

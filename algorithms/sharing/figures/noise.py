@@ -1,0 +1,125 @@
+"""ADMM sharing with noise on the models: hu2020's Figure 3 on one problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dpaudit.algorithms.sharing.figures.data import Problem
+from dpaudit.algorithms.sharing.figures.drawing import panel
+from dpaudit.algorithms.sharing.figures.search import RUNS, Trace, admm, admm_search
+
+from dpaudit.drawing.panels import Panel
+from dpaudit.execution import stream
+from dpaudit.reproduction.judgement import Finding, Findings, Setting
+from dpaudit.reproduction.result import Request
+
+NOISE_LEVELS = (0.1, 0.3, 1.0, 3.0, 10.0)
+_SETTLED = 0.05  # relative change of the test log loss from one fifth of the epochs to the next
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """ADMM sharing without noise, and with each level of it, at one penalty."""
+
+    problem: Problem
+    penalty: float
+    clean: Trace
+    traces: tuple[tuple[float, Trace], ...]
+
+    @property
+    def alone(self) -> float:
+        """The test log loss of party 1 alone."""
+        return float(self.problem.test_loss(self.problem.alone)[0])
+
+    def panel(self) -> Panel:
+        """Return the test log losses by epoch."""
+        runs = [(self.clean.label, self.clean.test_loss)]
+        runs += [(trace.label, trace.test_loss) for _, trace in self.traces]
+        models = (self.problem.central, self.problem.alone)
+        baselines = [self.problem.test_loss(model) for model in models]
+        return panel(self.problem.title, "test log loss", runs, baselines, log_y=True)
+
+    def at(self, trace: Trace) -> Findings:
+        """Judge one level: does it settle below party 1's loss, and is it worse than a model of 0.
+
+        Loss is the mean over the last fifth of the epochs.
+        """
+        before, after = _last_fifths(trace)
+        settled = abs(after / before - 1) <= _SETTLED
+        words = f"{after:.4f} ({after / before - 1:+.1%})"
+        return {
+            "moderate noise": Finding(
+                held=settled and after < self.alone,
+                number=after / self.alone,
+                measure="test log loss, over that of party 1 alone",
+                evidence=words,
+            ),
+            "too much noise": Finding(
+                held=after > math.log(2),
+                number=after / math.log(2),
+                measure="test log loss, over that of a model of 0",
+                evidence=words,
+            ),
+        }
+
+    def by_level(self) -> list[tuple[Setting, Findings]]:
+        """Return what every level says."""
+        return [
+            ({"data": self.problem.title, "noise": level}, self.at(trace))
+            for level, trace in self.traces
+        ]
+
+    def findings(self) -> Findings:
+        """Judge the statements: some level is moderate, and the largest is too much."""
+        levels = [(f"{level:g}", self.at(trace)) for level, trace in self.traces]
+        moderate = [found["moderate noise"] for _, found in levels]
+        best = min(moderate, key=lambda each: (not each.held, each.number or 0.0))
+        words = ", ".join(f"{level}: {found['moderate noise'].evidence}" for level, found in levels)
+        most, ruined = levels[-1][0], levels[-1][1]["too much noise"]
+        return {
+            "moderate noise": replace(
+                best,
+                evidence=f"{self.problem.title}: test log loss by noise level, mean over the last "
+                f"fifth of the epochs (change from the fifth before, settled within "
+                f"{_SETTLED:.0%}): {words}; without noise {self.clean.last_test_loss:.4f}, party 1 "
+                f"alone {self.alone:.4f}",
+            ),
+            "too much noise": replace(
+                ruined,
+                evidence=f"{self.problem.title}: noise {most} ends at {ruined.evidence}; a model "
+                f"of 0 has {math.log(2):.4f}",
+            ),
+        }
+
+
+def together(noisy: Sequence[Noisy]) -> Findings:
+    """Return findings that hold where they hold on every problem."""
+    each = [one.findings() for one in noisy]
+    return {name: _worst([found[name] for found in each]) for name in each[0]}
+
+
+def _worst(findings: Sequence[Finding]) -> Finding:
+    worst = next((found for found in findings if not found.held), findings[0])
+    return replace(worst, evidence="; ".join(found.evidence for found in findings))
+
+
+def noisy_runs(problem: Problem, epochs: int, request: Request) -> Noisy:
+    """Return the runs of every noise level, at the penalty that is best without noise."""
+    clean, penalty = admm_search(problem, epochs, request)[0]
+    request.progress.start(f"noise, {problem.title}", len(NOISE_LEVELS))
+    traces = []
+    for level in NOISE_LEVELS:
+        seed = stream(request.seed, problem.title, "noise", f"{level:g}")
+        trace = admm(problem, penalty, level, epochs, request.runs or RUNS, seed)
+        traces.append((level, trace))
+        request.progress.advance(1)
+    return Noisy(problem, penalty, clean, tuple(traces))
+
+
+def _last_fifths(trace: Trace) -> tuple[float, float]:
+    """Return the mean test log loss over the last fifth of the epochs but one, and the last."""
+    loss = trace.test_loss.mean(axis=0)
+    fifth = max(1, len(loss) // 5)
+    return float(loss[-2 * fifth : -fifth].mean()), float(loss[-fifth:].mean())

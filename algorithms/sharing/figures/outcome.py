@@ -1,0 +1,178 @@
+"""What Figures 1 and 2 of hu2020 are judged by: epochs to a gap, and test log losses at the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from dpaudit.algorithms.sharing.figures.data import Problem
+from dpaudit.algorithms.sharing.figures.search import STEP_SIZES, Rivals, Trace, fastest
+
+from dpaudit.reproduction.judgement import Finding, Findings, Setting
+from dpaudit.reproduction.spread import Mean
+
+_GAPS = (0.1, 0.01, 0.001)  # share of the gap to the minimum at x = 0 that is left
+_JUDGED_GAP = 0.01
+_SLIGHTLY = 2.0  # times the epochs; the paper gives no number
+_SAME = 0.005  # test log losses this close count as the same
+_EARLY = (5, 10, 20)  # epochs after which the ends are compared as well
+
+Ends = Callable[[Trace, Trace], Finding]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The runs of both on one problem, and what the statements about them rest on."""
+
+    problem: Problem
+    rivals: Rivals
+
+    def level(self, gap: float) -> float:
+        """Return the objective that is ``gap`` of the way above the minimum; at x = 0 it is 1."""
+        least = float(self.problem.objective(self.problem.central)[0])
+        return least + gap * (math.log(2) - least)
+
+    @property
+    def admm_epochs(self) -> int | None:
+        """Return the fewest epochs to the judged gap, over all of ADMM's parameters tried."""
+        return fastest(self.rivals.admm_tried, self.level(_JUDGED_GAP))[0]
+
+    @property
+    def fdml_epochs(self) -> int | None:
+        """Return the fewest epochs to the judged gap, over all of FDML's parameters tried."""
+        return fastest(self.rivals.fdml_tried, self.level(_JUDGED_GAP))[0]
+
+    def speed(self) -> str:
+        """Return the fewest epochs to each gap in words."""
+        epochs = self.rivals.admm.objective.shape[1]
+        parts = []
+        for gap in _GAPS:
+            both = []
+            for name, tried in (
+                ("ADMM", self.rivals.admm_tried),
+                ("FDML", self.rivals.fdml_tried),
+            ):
+                fewest, whose = fastest(tried, self.level(gap))
+                both.append(f"{name} never" if fewest is None else f"{whose} {fewest}")
+            parts.append(f"to {gap:.1%}: " + " against ".join(both))
+        ends = ", ".join(
+            f"{trace.label} {trace.last_objective:.4f}"
+            for trace in (self.rivals.admm, self.rivals.fdml)
+        )
+        return (
+            f"{self.problem.title}: fewest epochs, of {epochs} and of all parameters tried, until "
+            f"the objective's gap to the minimum has shrunk from that at x = 0 "
+            f"({_JUDGED_GAP:.0%} is judged): {'; '.join(parts)}; objective after the last epoch, "
+            f"drawn parameters: {ends}; minimum {self.level(0.0):.4f}"
+        )
+
+    def ends(self) -> str:
+        """Return the last test log losses in words, with the objectives they go with."""
+        both = (self.rivals.admm, self.rivals.fdml)
+        ends = ", ".join(f"{trace.label} {Mean.of(trace.test_loss[:, -1])}" for trace in both)
+        objectives = ", ".join(f"{trace.last_objective:.4f}" for trace in both)
+        central, alone = (
+            float(self.problem.test_loss(model)[0])
+            for model in (self.problem.central, self.problem.alone)
+        )
+        return (
+            f"{self.problem.title}: test log loss after the last epoch: {ends}; "
+            f"all features centrally {central:.4f}, party 1 alone {alone:.4f}; "
+            f"training objectives there: {objectives}, minimum {self.level(0.0):.4f}"
+        )
+
+    def tried(self) -> list[dict[str, object]]:
+        """Return a row for everything tried."""
+        return [
+            {
+                "run": trace.label,
+                "objective, last fifth": trace.score,
+                "last objective": trace.last_objective,
+                "last test log loss": trace.last_test_loss,
+                "epochs to judged gap": trace.epochs_to(self.level(_JUDGED_GAP)),
+            }
+            for trace in (*self.rivals.admm_tried, *self.rivals.fdml_tried)
+        ]
+
+    def other_ends(self, name: str, judge: Ends) -> list[tuple[Setting, Findings]]:
+        """Return what ``judge`` says of other parameters, and of fewer epochs, of the same runs."""
+        admm, fdml = self.rivals.admm, self.rivals.fdml
+        found: list[tuple[Setting, Findings]] = []
+        for penalty, trace in sorted(self.rivals.by_penalty.items()):
+            found.append(({"rho": penalty}, {name: judge(trace, fdml)}))
+        for step_size in STEP_SIZES:
+            best = self.rivals.with_step(step_size)
+            found.append(({"FDML step": step_size}, {name: judge(admm, best)}))
+        for epochs in (each for each in _EARLY if each < admm.objective.shape[1]):
+            pair = [
+                _first(tried, epochs) for tried in (self.rivals.admm_tried, self.rivals.fdml_tried)
+            ]
+            found.append(({"epochs": epochs}, {name: judge(*pair)}))
+        return found
+
+
+def _first(tried: tuple[Trace, ...], epochs: int) -> Trace:
+    """Return the best trace, were there only so many epochs."""
+    cut = (
+        replace(each, objective=each.objective[:, :epochs], test_loss=each.test_loss[:, :epochs])
+        for each in tried
+    )
+    return min(cut, key=lambda trace: trace.score)
+
+
+def faster(first: int | None, second: int | None, who: str, evidence: str) -> Finding:
+    """Judge whether the first needs fewer epochs; None is never.
+
+    Examples
+    --------
+    >>> faster(3, 5, "A's, less B's", "").held, faster(3, None, "A's, less B's", "").number
+    (True, None)
+    """
+    if first is None or second is None:
+        held, number = first is not None, None
+    else:
+        held, number = first < second, float(first - second)
+    return Finding(
+        held=held,
+        number=number,
+        measure=f"fewest epochs to a gap of {_JUDGED_GAP:.0%}: {who}",
+        evidence=evidence,
+    )
+
+
+def slightly(slow: int | None, fast: int | None) -> Finding:
+    """Judge whether the slow one needs few more epochs, at most `_SLIGHTLY` times as many.
+
+    Examples
+    --------
+    >>> slightly(3, 2).held, slightly(10, 1).held, slightly(None, 1).held
+    (True, False, False)
+    """
+    ratio = None if slow is None or fast is None else slow / fast
+    return Finding(
+        held=slow is not None if ratio is None else ratio <= _SLIGHTLY,
+        number=ratio,
+        measure=f"fewest epochs to a gap of {_JUDGED_GAP:.0%}: ADMM's, over FDML's",
+        evidence=f"fewest epochs to a gap of {_JUDGED_GAP:.0%}: ADMM {slow or 'never'}, FDML "
+        f"{fast or 'never'}; up to {_SLIGHTLY:g} times as many counts as slightly, for which the "
+        "paper has no number; the epochs to other gaps stand with the statement on who is slower",
+    )
+
+
+def better_end(admm: Trace, fdml: Trace) -> Finding:
+    """Judge whether ADMM's last test log loss is at most FDML's."""
+    difference = admm.last_test_loss - fdml.last_test_loss
+    return Finding(
+        held=difference <= 0, number=difference, measure="last test log loss, ADMM's less FDML's"
+    )
+
+
+def same_end(admm: Trace, fdml: Trace) -> Finding:
+    """Judge whether the last test log losses are the same."""
+    difference = admm.last_test_loss - fdml.last_test_loss
+    return replace(
+        better_end(admm, fdml),
+        held=abs(difference) <= _SAME,
+        evidence=f"the same means within {_SAME:g}",
+    )

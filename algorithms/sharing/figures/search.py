@@ -1,0 +1,197 @@
+"""Runs of ADMM sharing and of FDML with several parameters, so that each shows at its best.
+
+Parameters are scale-free: ``rho`` in units of 1/N, the weight of a sample's loss; step sizes and
+the variance of noise in units of 1 / (mean squared norm of a record). Of the parameters tried, that
+with the least training objective over the last fifth of the epochs is taken, and the speed of
+either algorithm is that of the fastest of all tried. Test records play no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.fdml import FDML
+from dpaudit.algorithms.sharing.figures.data import Problem
+from dpaudit.algorithms.sharing.noise import NoNoise, ParameterNoise
+from numpy.random import SeedSequence, default_rng
+
+from dpaudit._typing import Array
+from dpaudit.execution import one_thread, stream
+from dpaudit.reproduction.result import Request
+
+RUNS = 5
+PENALTIES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+STEP_SIZES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+DECAYS = (0.0, 1.0)  # an epoch: eta = step / sqrt(1 + decay * epochs done)
+_START = 0.1
+
+
+@dataclass(frozen=True)
+class Step:
+    """FDML's parameters."""
+
+    batch_size: int
+    step_size: float
+    decay: float
+
+    def __str__(self) -> str:
+        return f"step {self.step_size:g}, batch {self.batch_size}, decay {self.decay:g}"
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Training objective and test log loss after every epoch, each of shape ``(R, epochs)``."""
+
+    label: str
+    objective: Array
+    test_loss: Array
+
+    @property
+    def score(self) -> float:
+        """What parameters are chosen by: the mean over the last fifth of the epochs."""
+        fifth = max(1, self.objective.shape[1] // 5)
+        return float(self.objective[:, -fifth:].mean())
+
+    @property
+    def last_objective(self) -> float:
+        """The mean over runs at the end."""
+        return float(self.objective[:, -1].mean())
+
+    @property
+    def last_test_loss(self) -> float:
+        """The mean over runs at the end."""
+        return float(self.test_loss[:, -1].mean())
+
+    def epochs_to(self, level: float) -> int | None:
+        """Return the first epoch with a mean objective of at most ``level``.
+
+        Examples
+        --------
+        >>> trace = Trace("run", np.array([[3.0, 1.0]]), np.array([[3.0, 1.0]]))
+        >>> trace.epochs_to(2.0), trace.epochs_to(0.5)
+        (2, None)
+        """
+        below = self.objective.mean(axis=0) <= level
+        return int(np.argmax(below)) + 1 if below.any() else None
+
+
+def fastest(traces: Iterable[Trace], level: float) -> tuple[int | None, str]:
+    """Return the fewest epochs to ``level`` of all traces, None if none gets there, and whose.
+
+    Examples
+    --------
+    >>> slow, fast = (np.array([[3.0, y, 1.0]]) for y in (2.0, 1.0))
+    >>> fastest([Trace("slow", slow, slow), Trace("fast", fast, fast)], 1.5)
+    (2, 'fast')
+    """
+    reached = [(epochs, each.label) for each in traces if (epochs := each.epochs_to(level))]
+    return min(reached, default=(None, "none"))
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """The best of each, and what was tried, best first."""
+
+    admm: Trace
+    fdml: Trace
+    admm_tried: tuple[Trace, ...]
+    fdml_tried: tuple[Trace, ...]
+    penalties: tuple[float, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def by_penalty(self) -> dict[float, Trace]:
+        """ADMM's traces by rho."""
+        return dict(zip(self.penalties, self.admm_tried, strict=True))
+
+    def with_step(self, step_size: float) -> Trace:
+        """Return FDML's best trace with this step size."""
+        pairs = zip(self.steps, self.fdml_tried, strict=True)
+        return next(trace for step, trace in pairs if step.step_size == step_size)
+
+
+def rivals(problem: Problem, epochs: int, runs: int, request: Request) -> Rivals:
+    """Return ADMM sharing and FDML, each with the best parameters of its grid.
+
+    FDML's best is run again, ``runs`` times, from other starts and in other orders than those it
+    was chosen by.
+    """
+    sharing = admm_search(problem, epochs, request)
+    steps = [Step(*each) for each in product(problem.batch_sizes, STEP_SIZES, DECAYS)]
+    request.progress.start(f"FDML, {problem.title}", len(steps) + 1)
+    searched = []
+    for number, step in enumerate(steps):
+        seed = stream(request.seed, problem.title, "FDML", str(number))
+        searched.append((_fdml(problem, step, epochs, 1, seed), step))
+        request.progress.advance(1)
+    searched.sort(key=lambda pair: pair[0].score)
+    best = searched[0][1]
+    again = _fdml(problem, best, epochs, runs, stream(request.seed, problem.title, "FDML again"))
+    request.progress.advance(1)
+    admm_tried, penalties = zip(*sharing, strict=True)
+    fdml_tried, ranked = zip(*searched, strict=True)
+    return Rivals(sharing[0][0], again, admm_tried, fdml_tried, penalties, ranked)
+
+
+def admm_search(problem: Problem, epochs: int, request: Request) -> list[tuple[Trace, float]]:
+    """Return ADMM sharing without noise for every penalty, and the penalty, best first."""
+    request.progress.start(f"ADMM, {problem.title}", len(PENALTIES))
+    searched = []
+    for penalty in PENALTIES:
+        seed = stream(request.seed, problem.title, "ADMM")  # unused: nothing is random
+        searched.append((admm(problem, penalty, 0.0, epochs, 1, seed), penalty))
+        request.progress.advance(1)
+    return sorted(searched, key=lambda pair: pair[0].score)
+
+
+def admm(
+    problem: Problem, penalty: float, level: float, epochs: int, runs: int, seed: SeedSequence
+) -> Trace:
+    """Return ADMM sharing's trace; with noise, that of the perturbed models."""
+    algorithm = SharingADMM(
+        block_sizes=problem.blocks,
+        iterations=epochs,
+        penalty=penalty / problem.samples,
+        noise=ParameterNoise(level / problem.squared_norm**0.5) if level else NoNoise(),
+        risk=problem.risk,
+    )
+    with one_thread():
+        iterates = algorithm.iterates(problem.train, runs, default_rng(seed))
+        label = f"ADMM, rho {penalty:g}" + (f", noise {level:g}" if level else "")
+        return _trace(problem, label, (iterate.perturbed for iterate in iterates))
+
+
+def _fdml(problem: Problem, step: Step, epochs: int, runs: int, seed: SeedSequence) -> Trace:
+    algorithm = FDML(
+        block_sizes=problem.blocks,
+        epochs=epochs,
+        batch_size=step.batch_size,
+        step_size=step.step_size / problem.squared_norm,
+        decay=step.decay / max(1.0, problem.samples / step.batch_size),
+        start_scale=_START / problem.squared_norm**0.5,
+        risk=problem.risk,
+    )
+    with one_thread():
+        models = algorithm.iterates(problem.train, runs, default_rng(seed))
+        return _trace(problem, f"FDML, {step}", models)
+
+
+def _trace(problem: Problem, label: str, models: Iterable[Array]) -> Trace:
+    scored = [(problem.objective(each), problem.test_loss(each)) for each in models]
+    objective, test_loss = (np.stack(part, axis=1) for part in zip(*scored, strict=True))
+    return Trace(label, objective, test_loss)
+
+
+def grids() -> dict[str, object]:
+    """Return what was tried, with its units."""
+    return {
+        "rho tried, times 1/N": list(PENALTIES),
+        "step sizes tried, over the mean squared norm": list(STEP_SIZES),
+        "decays tried, an epoch": list(DECAYS),
+        "start_scale, over the root mean squared norm": _START,
+        "chosen by": "least training objective, mean over the last fifth of the epochs",
+    }

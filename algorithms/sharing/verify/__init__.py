@@ -1,0 +1,1 @@
+"""Verifiers of certificates against the claims; they share nothing with the search."""

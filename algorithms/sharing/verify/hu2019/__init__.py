@@ -1,0 +1,1 @@
+"""Verifiers of certificates against the claims of hu2019."""

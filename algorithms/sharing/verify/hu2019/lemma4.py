@@ -1,0 +1,116 @@
+r"""Re-checks a violation of hu2019's Lemma 4 from the certificate alone.
+
+With ``s_m = sigma_max(D_m'D_m)`` the claim is, as published with c = 1 and factor 1,
+
+    L^{t+1} - L^t <= factor (c sum_m s_m ||dx_m||^2 + L^2/rho ||dz||^2)
+                     - sum_m gamma_m/2 ||dx_m||^2 - gamma/2 ||dz||^2
+
+The ratio is 1 plus the excess over the terms that factor multiplies. Both Lagrangians are computed
+by their definition, from states that iterations from the start have reached.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
+    Problem,
+    State,
+    audited_step,
+    lagrangian,
+    positive,
+    problem_of,
+)
+from mpmath import mpf, norm
+
+from dpaudit.errors import DataError
+from dpaudit.verification import Document, Outcome
+
+_VERSIONS = ("published", "with-penalty", "corrected")
+
+
+def recompute(document: Document) -> Outcome:
+    """Return every assumption and quantity of the claim, recomputed from the instance.
+
+    Raises
+    ------
+    DataError
+        A parameter is outside its domain, or an array does not have the shape they say.
+
+    Examples
+    --------
+    >>> zero = [0.0]
+    >>> document = Document(
+    ...     path="c.json",
+    ...     claim="hu2019-lemma4",
+    ...     kind="property",
+    ...     parameters={
+    ...         "parties": 2, "features": 1, "samples": 1, "penalty": 3.0, "factor": 1.0,
+    ...         "regulariser_weight": 0.0, "loss": "squared", "loss_weight": 1.0, "iteration": 2,
+    ...         "version": "published",
+    ...     },
+    ...     quantities={},
+    ...     assumptions={},
+    ...     instance={
+    ...         "designs": [[[1.0]], [[1.0]]], "labels": [1.0], "models": [zero, zero],
+    ...         "prediction": zero, "dual": zero,
+    ...     },
+    ... )
+    >>> outcome = recompute(document)
+    >>> round(float(outcome.quantities["rise"] - outcome.quantities["bound"]), 12)
+    0.25
+    """
+    if document.kind != "property":
+        raise DataError(f"{document.path}: kind: got {document.kind!r}, expected 'property'")
+    version = _version(document)
+    problem = problem_of(document)
+    factor = positive(document, "factor")
+    before, after = audited_step(document, problem)
+    convexity, slack = _terms(problem, version, before, after)
+    slack *= factor
+    if slack == 0:
+        raise DataError(f"{document.path}: instance: nothing moves, expected a step")
+    rise, bound = lagrangian(problem, after) - lagrangian(problem, before), slack - convexity
+    reached = {"reached by an iteration": (mpf(2), mpf(document.count("iteration")))}
+    quantities = {"rise": rise, "bound": bound, "ratio": 1 + (rise - bound) / slack}
+    return Outcome(
+        assumptions=problem.assumptions() | reached,
+        quantities=quantities,
+        summary=f"the augmented Lagrangian changes by {float(rise):.6g} where at most "
+        f"{float(bound):.6g} is claimed{_altered(version, float(factor))}",
+        reservations=() if version == "published" else (f"version {version}",),
+    )
+
+
+def _version(document: Document) -> str:
+    version = document.parameters.get("version")
+    if not isinstance(version, str) or version not in _VERSIONS:
+        raise DataError(
+            f"{document.path}: parameters.version: got {version!r}, expected one of: "
+            + ", ".join(_VERSIONS)
+        )
+    return version
+
+
+def _terms(problem: Problem, version: str, before: State, after: State) -> tuple[Any, Any]:
+    """Return the terms of strong convexity, and those that the claim allows against them."""
+    allowed = {
+        "published": mpf(1),
+        "with-penalty": problem.rho / 2,
+        "corrected": (len(problem.designs) - 1) * problem.rho / 2,
+    }[version]
+    centre = norm(after.prediction - before.prediction) ** 2
+    pairs = zip(after.models, before.models, strict=True)
+    models = [norm(new - old) ** 2 for new, old in pairs]
+    moduli, spectra = problem.moduli(), problem.spectra()
+    convexity = problem.modulus / 2 * centre
+    convexity += sum(g * x for g, x in zip(moduli, models, strict=True)) / 2
+    slack = problem.smoothness**2 / problem.rho * centre
+    slack += allowed * sum(s * x for (_, s), x in zip(spectra, models, strict=True))
+    return convexity, slack
+
+
+def _altered(version: str, factor: float) -> str:
+    if (version, factor) == ("published", 1.0):
+        return ""
+    return f" by the version {version} with factor {factor:g}, not by the published one"

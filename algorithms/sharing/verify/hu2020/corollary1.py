@@ -1,0 +1,101 @@
+r"""Re-checks a composition that breaks a multiple of hu2020's Corollary 1.
+
+The claim: T releases, each (eps, delta)-DP, are (c eps', T delta + delta')-DP with
+
+    eps' = sqrt(2 T ln(1/delta')) eps + T eps (e^eps - 1)
+
+and a factor c that the certificate states. What refutes it are T randomised responses: each tells
+the secret with probability delta, and else answers truthfully with probability ``e^eps /
+(1 + e^eps)``, which is (eps, delta)-DP. Their exact delta at e, with binomial masses P_j and losses
+``(T - 2 j) eps``, is ``1 - (1 - delta)^T (1 - sum_j P_j (1 - e^(e - (T - 2 j) eps))_+)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpaudit.algorithms.sharing.verify.hu2020.update import positive, scaled
+from mpmath import binomial, exp, log, mpf, sqrt
+
+from dpaudit.errors import DataError
+from dpaudit.verification import Document, Outcome
+
+_MOST = 10_000  # releases: the sum has as many terms
+
+
+def recompute(document: Document) -> Outcome:
+    """Return the claimed epsilon and the exact delta at a larger one.
+
+    Raises
+    ------
+    DataError
+        The kind is another, or a parameter is outside its domain.
+
+    Examples
+    --------
+    >>> from dpaudit.verification import Document
+    >>> outcome = recompute(
+    ...     Document(
+    ...         path="c.json",
+    ...         claim="hu2020-corollary1",
+    ...         kind="approximate-dp",
+    ...         parameters={
+    ...             "epsilon": 1.0, "delta": 0.01, "iterations": 1, "slack": 0.2, "factor": 0.1,
+    ...         },
+    ...         quantities={},
+    ...         assumptions={},
+    ...         instance={"epsilon": 0.5},
+    ...     )
+    ... )
+    >>> float(outcome.quantities["ratio"]) > 1
+    True
+    >>> round(float(outcome.assumptions["claimed delta is exceeded"][1]), 4)
+    0.2948
+    """
+    if document.kind != "approximate-dp":
+        raise DataError(f"{document.path}: kind: got {document.kind!r}, expected 'approximate-dp'")
+    epsilon, delta, slack = (_at_most_one(document, n) for n in ("epsilon", "delta", "slack"))
+    count = document.count("iterations")
+    if count > _MOST:
+        raise DataError(
+            f"{document.path}: parameters.iterations: got {count}, expected at most {_MOST}"
+        )
+    drift = count * epsilon * (exp(epsilon) - 1)
+    claimed = positive(document, "factor") * (sqrt(-2 * count * log(slack)) * epsilon + drift)
+    total, witness = count * delta + slack, mpf(document.array("epsilon", ()))
+    exact = _exact_delta(epsilon, delta, count, witness)
+    ratio = witness / claimed
+    return Outcome(
+        assumptions={"claimed delta is exceeded": (total, exact)},
+        quantities={
+            "claimed epsilon": claimed,
+            "claimed delta": total,
+            "exact delta over claimed delta": exact / total,
+            "ratio": ratio,
+        },
+        summary=f"{count} randomised responses: at epsilon {float(witness):.6g}, "
+        f"{float(ratio):.6g} times the claimed one{scaled(document)}, delta is still "
+        f"{float(exact):.6g}",
+    )
+
+
+def _exact_delta(epsilon: Any, delta: Any, count: int, at: Any) -> Any:
+    truth = 1 / (1 + exp(-epsilon))
+    below = mpf(0)
+    for j in range(count + 1):
+        loss = (count - 2 * j) * epsilon
+        if loss <= at:
+            break
+        mass = binomial(count, j) * truth ** (count - j) * (1 - truth) ** j
+        below += mass * (1 - exp(at - loss))
+    return 1 - (1 - delta) ** count * (1 - below)
+
+
+def _at_most_one(document: Document, name: str) -> Any:
+    value = positive(document, name)
+    if value > 1 or (name != "epsilon" and value == 1):
+        expected = "in (0, 1]" if name == "epsilon" else "in (0, 1)"
+        raise DataError(
+            f"{document.path}: parameters.{name}: got {float(value):g}, expected {expected}"
+        )
+    return value

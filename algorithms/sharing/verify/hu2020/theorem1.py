@@ -1,0 +1,173 @@
+r"""Re-checks what refutes hu2020's Theorem 1, from the certificate alone.
+
+Kind ``approximate-dp`` (noise on the message): the message is ``N(D x, sigma^2 I)`` with ``sigma =
+sqrt(2 ln(1.25/delta)) C / epsilon``. With ``mu = ||D x - D' x'|| / sigma``, its exact profile is
+``delta(e) = Phi(mu/2 - e/mu) - exp(e) Phi(-mu/2 - e/mu)``. At the certificate's epsilon, above
+the claimed one, it has to be above the claimed delta.
+
+Kind ``support`` (noise on the model): D and D' have independent columns, the message ``D x~`` is
+some distance away from col(D'). Then col(D) is not col(D'), and the event "the message is in
+col(D)" has probability 1 on the one side and 0 on the other: delta is 1 at every epsilon.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpaudit.algorithms.sharing.verify.hu2020.update import moved, neighbours, positive, scaled
+from mpmath import exp, fdot, log, matrix, mpf, ncdf, sqrt
+
+from dpaudit.errors import DataError, shorten
+from dpaudit.verification import Document, Outcome
+
+_VARIANTS = {"approximate-dp": ("message",), "support": ("parameter", "whitened")}
+_SENSITIVITIES = ("published", "corrected")
+_DEPENDENT = mpf("1e-6")  # what is left of a column, relatively, if it counts as dependent
+_LOST = mpf("1e-30")  # product of what is left: dependence that builds up over many columns
+_ON_SPACE = mpf("1e-30")
+_OFF_SPACE = mpf("1e-6")
+
+
+def recompute(document: Document) -> Outcome:
+    """Return every assumption and quantity, recomputed from the instance.
+
+    Raises
+    ------
+    DataError
+        The kind and the variant do not go together, a parameter is outside its domain, or an array
+        does not have the shape they say.
+
+    Examples
+    --------
+    >>> from dpaudit.verification import Document
+    >>> document = Document(
+    ...     path="c.json",
+    ...     claim="hu2020-theorem1",
+    ...     kind="support",
+    ...     parameters={
+    ...         "features": 1, "samples": 2, "variant": "parameter", "epsilon": 1.0,
+    ...         "delta": 0.01, "factor": 1.0,
+    ...     },
+    ...     quantities={},
+    ...     assumptions={},
+    ...     instance={
+    ...         "design": [[1.0], [1.0]], "neighbour": [[1.0], [-1.0]], "model": [2.0],
+    ...     },
+    ... )
+    >>> outcome = recompute(document)
+    >>> [name for name, (value, limit) in outcome.assumptions.items() if value > limit]
+    ['close neighbours']
+    >>> float(outcome.quantities["distance from the neighbour's columns"])
+    1.0
+    """
+    variant = document.parameters.get("variant")
+    if document.kind not in _VARIANTS:
+        raise DataError(
+            f"{document.path}: kind: got {shorten(document.kind)}, expected one of: "
+            + ", ".join(_VARIANTS)
+        )
+    _chosen(document, "variant", variant, _VARIANTS[document.kind])
+    positive(document, "factor")
+    epsilon, delta = positive(document, "epsilon"), positive(document, "delta")
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        if value > 1:
+            raise DataError(
+                f"{document.path}: parameters.{name}: got {float(value):g}, expected at most 1"
+            )
+    return _law(document) if document.kind == "approximate-dp" else _support(document)
+
+
+def _law(document: Document) -> Outcome:
+    epsilon, delta, factor = (positive(document, n) for n in ("epsilon", "delta", "factor"))
+    kind = document.parameters.get("sensitivity")
+    _chosen(document, "sensitivity", kind, _SENSITIVITIES)
+    update = moved(document)
+    sensitivity = update.published if kind == "published" else update.corrected
+    scale = sqrt(2 * log(mpf("1.25") / delta)) * sensitivity / epsilon
+    claimed, witness = factor * epsilon, mpf(document.array("epsilon", ()))
+    exact = _gaussian_delta(update.movement / scale, witness)
+    ratio = witness / claimed
+    return Outcome(
+        assumptions=update.assumptions | {"claimed delta is exceeded": (delta, exact)},
+        quantities={
+            "claimed epsilon": claimed,
+            "noise scale": scale,
+            "movement": update.movement,
+            "exact delta over claimed delta": exact / delta,
+            "ratio": ratio,
+        },
+        summary=f"at epsilon {float(witness):.6g}, {float(ratio):.6g} times the claimed one"
+        f"{scaled(document)}, delta is still {float(exact):.6g}",
+        reservations=() if kind == "published" else ("noise for a corrected sensitivity",),
+    )
+
+
+def _gaussian_delta(mu: Any, epsilon: Any) -> Any:
+    if not mu:
+        return mpf(0)
+    return ncdf(mu / 2 - epsilon / mu) - exp(epsilon) * ncdf(-mu / 2 - epsilon / mu)
+
+
+def _support(document: Document) -> Outcome:
+    design, other, assumptions = neighbours(document)
+    sent = list(design * matrix(document.array("model", (design.cols,))))
+    if not any(sent):
+        raise DataError(f"{document.path}: instance.model: got a message of 0, expected another")
+    (basis, dependent), (other_basis, other_dependent) = _basis(design), _basis(other)
+    inside, outside = _distance(sent, basis), _distance(sent, other_basis)
+    assumptions |= {
+        "independent columns": (mpf(dependent), mpf(0)),
+        "independent columns of the neighbour": (mpf(other_dependent), mpf(0)),
+        "output on the dataset's columns": (inside, _ON_SPACE),
+        "output off the neighbour's columns": (_OFF_SPACE, outside),
+    }
+    return Outcome(
+        assumptions=assumptions,
+        quantities={
+            "distance from the neighbour's columns": outside,
+            "delta at every epsilon": mpf(1),
+            "ratio": 1 / positive(document, "delta"),
+        },
+        summary="a message that is possible on one dataset has probability 0 on its neighbour "
+        f"({float(outside):.4g} of its length away from the column space): no finite epsilon",
+    )
+
+
+def _basis(design: Any) -> tuple[list[list[Any]], int]:
+    """Return an orthonormal basis of the columns, and how many depend on those before them."""
+    basis: list[list[Any]] = []
+    dependent, left = 0, mpf(1)
+    for j in range(design.cols):
+        column = list(design[:, j])
+        rest = _rest(_rest(column, basis), basis)
+        length = _length(rest)
+        left *= length / _length(column) if length else mpf(1)
+        if length <= _DEPENDENT * _length(column) or left <= _LOST:
+            dependent += 1
+        else:
+            basis.append([value / length for value in rest])
+    return basis, dependent
+
+
+def _rest(vector: list[Any], basis: list[list[Any]]) -> list[Any]:
+    rest = vector
+    for direction in basis:
+        share = fdot(direction, rest)
+        rest = [value - share * along for value, along in zip(rest, direction, strict=True)]
+    return rest
+
+
+def _distance(vector: list[Any], basis: list[list[Any]]) -> Any:
+    return _length(_rest(_rest(vector, basis), basis)) / _length(vector)
+
+
+def _length(vector: list[Any]) -> Any:
+    return sqrt(fdot(vector, vector))
+
+
+def _chosen(document: Document, name: str, value: Any, options: tuple[str, ...]) -> None:
+    if value not in options:
+        raise DataError(
+            f"{document.path}: parameters.{name}: got {shorten(value)}, expected one of: "
+            + ", ".join(options)
+        )

@@ -1,0 +1,1 @@
+"""ADMM over joined tables."""

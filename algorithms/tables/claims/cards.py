@@ -1,0 +1,55 @@
+"""What the appendix on ADMM over joined tables (TablePuppet) states about privacy."""
+
+from dpaudit.extension.claim import Claim
+
+THEOREM_1 = Claim(
+    name="tables-theorem1",
+    title="Privacy of the labels",
+    statement=(
+        "Laplace noise of standard deviation 2 sqrt(2) / epsilon on each coordinate of the labels, "
+        "once, makes them epsilon-label-DP (delta = 0)."
+    ),
+    source="TablePuppet, appendix C, Theorem 1",
+    kind="privacy",
+    relation="replace-label",
+    assumptions={
+        "unit label": "the label is one-hot, a sign, or at most 1 long in L1 norm",
+        "unit label of the neighbour": "so is the label that replaces it",
+        "published noise": "the standard deviation is at least 2 sqrt(2) / epsilon",
+    },
+    prepare="dpaudit.algorithms.tables.claims.cases:theorem1",
+    parameters="dpaudit.algorithms.tables.claims.parameters:LabelParameters",
+)
+
+THEOREM_2 = Claim(
+    name="tables-theorem2",
+    title="Privacy of the clients' features",
+    statement=(
+        "There are c_1 and c_2 such that for epsilon <= c_1 r^2 tau, with per-tuple gradients "
+        "clipped to C and noise N(0, C^2 sigma^2) with sigma >= c_2 r sqrt(tau ln(1/delta)) / "
+        "epsilon in each of a client's tau steps on batches of ratio r, the algorithm is "
+        "(epsilon, delta)-DP."
+    ),
+    source="TablePuppet, appendix C, Theorem 2",
+    kind="privacy",
+    relation="replace-tuple",
+    assumptions={
+        "bounded tuples": "tuples have at most the norm that is given (the theorem asks for none)",
+        "bounded tuples of the neighbour": "so do those of the neighbour",
+        "one tuple differs": "the tables differ in the features of one tuple",
+        "published noise": "sigma is at least c_2 r sqrt(tau ln(1/delta)) / epsilon",
+        "range of epsilon": "epsilon is at most c_1 r^2 tau",
+    },
+    prepare="dpaudit.algorithms.tables.claims.cases:theorem2",
+    parameters="dpaudit.algorithms.tables.claims.parameters:FeatureParameters",
+    published={
+        "model": {"parameters": {"view": "model"}},
+        "model across clients": {"parameters": {"view": "model", "joined": 40}},
+        # At the end of the range of epsilon mu grows with tau: no c_1 and c_2 suit every tau.
+        "model, many steps": {
+            "epsilon": 200.0,
+            "trials": 2_000,
+            "parameters": {"view": "model", "iterations": 200},
+        },
+    },
+)

@@ -1,0 +1,296 @@
+r"""Theorem 2 on joined tables where all models are released, for one client and across clients.
+
+| paper   | name             | meaning                                          | shape  |
+|---------|------------------|--------------------------------------------------|--------|
+| x, x'   |                  | the tuple that is replaced, and its opposite     | (1,)   |
+| u, v    |                  | models of the facts' client and of x's client    | (1,)   |
+| f       |                  | every fact, far shorter than x                   | (1,)   |
+| n       | ``joined``       | facts, all joined with x: G of x is n            | scalar |
+| s       | ``deviation``    | noise of a step on a model, ``lr C sigma / N``   | scalar |
+| U, V    |                  | ``|u| <= U`` and ``|v| >= V``                    | scalar |
+
+**One client** (``joined = 0``). With the server's messages held fixed, as the theorem's proof has
+them, or with one table, x reaches its own clipped gradient alone: 2 C a step under replacement. The
+instance has one tuple and hardly any noise on predictions, so that every step moves by all of 2 C.
+
+**Across clients.** Half of the n facts have the label +1, half -1, and all are the same, so that
+in the first round all gradients cancel: the law of (u, v) on both sides is N(0, s^2 I). In the
+second round the server turns ``h = f u + x v`` into the facts' Y. With ``lambda = grad l(z; y)``
+(eq. 33) a fact's gradient is ``f (Y + rho f u) = f (2 lambda - lambda_0)``, where lambda_0 is that
+of the first round, and lambda increases with h. So if at ``h = H`` each is at least C, and at -H
+each is at most -C, then for all ``|h| >= H`` all n gradients are clipped, with the sign of h. Where
+``|u| <= U`` and ``|v| >= V = (H + f U) / x`` the sign of h is that of x v, and the other client's
+sum moves by ``2 n C`` between x and x' = -x. As (u, v) has the same law on both sides and is seen,
+
+    delta(epsilon)  >=  P(|u| <= U, |v| >= V) delta_mu(epsilon),      mu = 2 n / sigma,
+
+where delta_mu is the Gaussian profile. The right side grows with n to nearly 1 while sigma does not
+depend on n: no c_1 and c_2 save the theorem. What does hold is in
+`dpaudit.algorithms.tables.guarantees`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from dpaudit.algorithms.tables.algorithm import TablesADMM
+from dpaudit.algorithms.tables.claims.batches import BatchSteps
+from dpaudit.algorithms.tables.claims.noise import (
+    ASSUMPTIONS,
+    NAME,
+    SOURCE,
+    algorithm_of,
+    certified_parameters,
+    noise_conditions,
+    published_multiplier,
+)
+from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
+from dpaudit.algorithms.tables.claims.server import noise_outcomes
+from dpaudit.algorithms.tables.guarantees import model_event
+from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.loss import LOGISTIC
+from scipy.special import expit, ndtr
+
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
+from dpaudit.laws.mechanism import Mechanism
+from dpaudit.neighbours import REPLACE_TUPLE, Pair
+from dpaudit.refutation import Certificate, Condition
+
+_SHORT = 1e-2  # facts over the tuple they are joined with
+_QUIET, _LOUD = 1e-2, 1e2  # what noise does to a prediction: for one client, across clients
+_FARTHEST = 8.0  # U over s
+_REACHES = np.arange(0.5, 40.0, 0.5)  # candidates for H
+
+
+def model_case(settings: Settings, parameters: FeatureParameters) -> PrivacyCase:
+    """Return the audit of the models' release."""
+    pair = pair_of(parameters)
+    algorithm = algorithm_of(settings, parameters, learning_rate(settings, parameters))
+    mechanism, seen = _mechanism(parameters, algorithm)
+    return PrivacyCase(
+        mechanism=mechanism,
+        pair=pair,
+        claimed=ApproximateDP(parameters.factor * settings.epsilon, settings.delta),
+        at_delta=settings.delta,
+        view=f"model: all clients' models {seen}",
+        data=pair.dataset.name,
+        default_trials=4_000,
+        parameters=parameters.model_dump(mode="json")
+        | {
+            "noise_multiplier": published_multiplier(settings, parameters),
+            "learning_rate": learning_rate(settings, parameters),
+        },
+        assumptions=_outcomes(settings, parameters, pair),
+        proved=proof(parameters, algorithm),
+        notes=_notes(parameters),
+        certify=lambda lower: certificate(settings, parameters),
+    )
+
+
+def _mechanism(
+    parameters: FeatureParameters, algorithm: TablesADMM
+) -> tuple[Mechanism[JoinedTables], str]:
+    """Return what is released and when; across clients the law of batches is not known."""
+    if parameters.sampling_ratio == 1:
+        return algorithm.model_steps(), "after every local step"
+    if parameters.joined:
+        return algorithm.model(), "after every round"
+    return BatchSteps(algorithm), "after every local step"
+
+
+def pair_of(parameters: FeatureParameters) -> Pair[JoinedTables]:
+    """Return the tables of the module docstring, and x replaced by its opposite."""
+    norm, n = parameters.tuple_norm, parameters.joined
+    if n == 0:
+        data = JoinedTables(
+            (np.full((1, 1), norm),),
+            (np.zeros(1, int),),
+            np.ones(1),
+            name="one client with one tuple, replaced",
+        )
+        return Pair(data, data.with_tuple(0, 0, [-norm]), REPLACE_TUPLE)
+    labels = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    tables = (np.full((n, 1), _SHORT * norm), np.full((1, 1), norm))
+    words = f"{n} equal facts of one client, half of each label, joined with one tuple of another"
+    data = JoinedTables(tables, (np.arange(n), np.zeros(n, int)), labels, name=words)
+    return Pair(data, data.with_tuple(1, 0, [-norm]), REPLACE_TUPLE)
+
+
+def learning_rate(settings: Settings, parameters: FeatureParameters) -> float:
+    """Return the one given, or one at which noise moves predictions as the instance needs."""
+    if parameters.learning_rate is not None:
+        return parameters.learning_rate
+    one = parameters.clip_norm * published_multiplier(settings, parameters) * parameters.tuple_norm
+    if parameters.joined:
+        return _LOUD * parameters.sampling_ratio * parameters.joined / one
+    return _QUIET * parameters.sampling_ratio / (one * math.sqrt(parameters.steps))
+
+
+def proof(parameters: FeatureParameters, algorithm: TablesADMM) -> Proof | None:
+    """Return what is proved of the released models, if anything is.
+
+    Examples
+    --------
+    >>> parameters = FeatureParameters(view="model", sampling_ratio=0.1, first_constant=200.0)
+    >>> settings = Settings()
+    >>> found = proof(parameters, algorithm_of(settings, parameters, 1.0))
+    >>> round(found.guarantee.epsilon(1e-5), 2)
+    1.09
+    """
+    solver = algorithm.solver
+    if parameters.sampling_ratio < 1:
+        if parameters.joined:
+            return None
+        return Proof(
+            guarantee=proved_guarantee(algorithm.client_event()).group(2),
+            source="Poisson-subsampled Gaussian (Zhu, Dong & Wang 2022, Theorem 11); a replaced "
+            "tuple is one removed and one added",
+        )
+    event = model_event(
+        iterations=parameters.iterations,
+        local_steps=parameters.local_steps,
+        noise_multiplier=getattr(solver, "noise_multiplier", 0.0),
+        joined=(parameters.joined,),
+    )
+    source = "2 C a step at the owner, 2 C a_k at client k from the second round on"
+    return Proof(guarantee=gaussian_guarantee(event), source=source)
+
+
+def certificate(settings: Settings, parameters: FeatureParameters) -> Certificate | None:
+    """Return the argument of the module docstring as numbers, or None where it does not apply.
+
+    One client, several local steps, batches, and gradients that are not clipped have none.
+    """
+    single = parameters.local_steps == 1 and parameters.sampling_ratio == 1
+    reach = clipped_from(parameters)
+    if not (parameters.joined and single and parameters.iterations > 1) or reach is None:
+        return None
+    sigma, rate = published_multiplier(settings, parameters), learning_rate(settings, parameters)
+    deviation = rate / parameters.joined * parameters.clip_norm * sigma
+    fact = _SHORT * parameters.tuple_norm
+    far = _FARTHEST * deviation
+    least = (reach + fact * far) / parameters.tuple_norm
+    probability = float((1 - 2 * ndtr(-_FARTHEST)) * 2 * ndtr(-least / deviation))
+    mu, bound = 2 * parameters.joined / sigma, parameters.factor * settings.epsilon
+    attained = probability * GaussianDP(mu).delta(bound)
+    if attained <= settings.delta * (1 + 1e-6):
+        return None
+    pair = pair_of(parameters)
+    (facts, old), (_, new) = pair.dataset.features, pair.neighbour.features
+    return Certificate(
+        claim=NAME,
+        source=SOURCE,
+        relation=REPLACE_TUPLE.name,
+        parameters=dict(certified_parameters(settings, parameters))
+        | {
+            "rows": parameters.joined,
+            "penalty": parameters.penalty,
+            "clip_norm": parameters.clip_norm,
+            "learning_rate": rate,
+        },
+        instance={
+            "facts": facts[:, 0],
+            "labels": pair.dataset.labels,
+            "tuple": old[0],
+            "other": new[0],
+            "model_bound": np.array([far]),
+            "model_least": np.array([least]),
+        },
+        quantities={
+            "bound": bound,
+            "probability": probability,
+            "mu": mu,
+            "attained delta": attained,
+            "ratio": attained / settings.delta,
+        },
+        conditions=_certified_conditions(settings, parameters, reach),
+        search={"seed": settings.seed},
+        kind="approximate-dp",
+    )
+
+
+def clipped_from(parameters: FeatureParameters) -> float | None:
+    """Return H: beyond it all facts' gradients are clipped; None if there is none up to 40.
+
+    Examples
+    --------
+    >>> clipped_from(FeatureParameters(view="model", joined=4))
+    2.0
+    """
+    slack = 1 + 1e-9
+    for reach in _REACHES:
+        if least_gradient(parameters, float(reach)) >= parameters.clip_norm * slack:
+            return float(reach)
+    return None
+
+
+def least_gradient(parameters: FeatureParameters, reach: float) -> float:
+    """Return the smallest of ``f (2 lambda - lambda_0)`` at H and its negative at -H."""
+    rho, targets = parameters.penalty, np.array([[[0.0], [1.0]]])
+    first = _dual(targets, 0 * targets, 0.0, rho)
+    slopes = [sign * (2 * _dual(targets, first, sign * reach, rho) - first) for sign in (1.0, -1.0)]
+    return _SHORT * parameters.tuple_norm * float(np.min(slopes))
+
+
+def _dual(targets: Any, dual: Any, total: float, rho: float) -> Any:
+    """Return the dual after eq. (32) and (33): the loss's gradient at z."""
+    auxiliary = LOGISTIC.minimise(targets + dual + rho * total, rho)
+    return expit(auxiliary) - targets
+
+
+def _certified_conditions(
+    settings: Settings, parameters: FeatureParameters, reach: float
+) -> tuple[Condition, ...]:
+    """Return the theorem's assumptions and those of the argument."""
+    norm, clipped = parameters.tuple_norm, least_gradient(parameters, reach)
+    return (
+        Condition(name=ASSUMPTIONS[0], value=norm, limit=norm),
+        Condition(name=ASSUMPTIONS[1], value=norm, limit=norm),
+        Condition(name=ASSUMPTIONS[2], value=1.0, limit=1.0),
+        *noise_conditions(settings, parameters),
+        Condition(name="opposite tuples", value=0.0, limit=0.0),
+        Condition(name="equal facts", value=0.0, limit=0.0),
+        Condition(name="balanced labels", value=0.0, limit=0.0),
+        Condition(name="clipped gradients", value=parameters.clip_norm, limit=clipped),
+    )
+
+
+def _outcomes(
+    settings: Settings, parameters: FeatureParameters, pair: Pair[JoinedTables]
+) -> tuple[AssumptionOutcome, ...]:
+    norms = [
+        max(float(np.linalg.norm(table, axis=1).max()) for table in data.features)
+        for data in (pair.dataset, pair.neighbour)
+    ]
+    shown = [f"largest norm {norm:g}, at most {parameters.tuple_norm:g}" for norm in norms]
+    holds = [norm <= parameters.tuple_norm for norm in norms]
+    bounded = (
+        AssumptionOutcome(name=name, holds=held, evidence=words)
+        for name, held, words in zip(ASSUMPTIONS[:2], holds, shown, strict=True)
+    )
+    differs = f"tuple {pair.index} of all clients' tuples is replaced by its opposite"
+    return (
+        *bounded,
+        AssumptionOutcome(name=ASSUMPTIONS[2], holds=True, evidence=differs),
+        *noise_outcomes(settings, parameters),
+    )
+
+
+def _notes(parameters: FeatureParameters) -> tuple[str, ...]:
+    constants = (
+        "The theorem says that c_1 and c_2 exist, not what they are: c_1 = "
+        f"{parameters.first_constant:g} and c_2 = {parameters.second_constant:g} are audited.",
+    )
+    if not parameters.joined:
+        return constants
+    return (
+        *constants,
+        "They do not matter here: sigma does not depend on the number of facts, and the other "
+        "client's sum moves by 2 C for each of them; n facts break any c_2 for n large enough.",
+    )

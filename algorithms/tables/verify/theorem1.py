@@ -1,0 +1,98 @@
+r"""Re-checks a privacy loss above Theorem 1's on joined tables, from the certificate alone.
+
+With deviation lambda a coordinate's noise has the Laplace scale ``b = lambda / sqrt(2)``, and the
+loss of the output o between labels y and y' is ``sum_k (|o_k - y'_k| - |o_k - y_k|) / b``. It is
+continuous in o: where one output exceeds epsilon, a set of positive probability does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpmath import mpf, sqrt
+
+from dpaudit.errors import DataError, shorten
+from dpaudit.verification import Document, Outcome
+
+_ENCODINGS = ("one-hot", "sign", "unit-l1")
+
+
+def recompute(document: Document) -> Outcome:
+    """Return every assumption and quantity of the claim, recomputed from the instance.
+
+    Raises
+    ------
+    DataError
+        A parameter is outside its domain, or an array does not have the shape they say.
+
+    Examples
+    --------
+    >>> document = Document(
+    ...     path="c.json",
+    ...     claim="tables-theorem1",
+    ...     kind="pure-dp",
+    ...     parameters={
+    ...         "encoding": "one-hot", "coordinates": 2, "epsilon": 1.0, "factor": 0.5,
+    ...         "deviation": 2.8285,
+    ...     },
+    ...     quantities={},
+    ...     assumptions={},
+    ...     instance={"label": [1, 0], "other": [0, 1], "output": [1, 0]},
+    ... )
+    >>> outcome = recompute(document)
+    >>> [float(pair[0]) for pair in outcome.assumptions.values()]
+    [0.0, 0.0, 2.8284271247461903]
+    >>> round(float(outcome.quantities["ratio"]), 3)
+    2.0
+    """
+    if document.kind != "pure-dp":
+        raise DataError(f"{document.path}: kind: got {document.kind!r}, expected 'pure-dp'")
+    encoding = _encoding(document)
+    epsilon, factor, deviation = (
+        _positive(document, name) for name in ("epsilon", "factor", "deviation")
+    )
+    size = document.count("coordinates")
+    label, other, output = (
+        [mpf(entry) for entry in document.array(name, (size,))]
+        for name in ("label", "other", "output")
+    )
+    nearer = sum(abs(o - b) - abs(o - a) for a, b, o in zip(label, other, output, strict=True))
+    loss, bound = nearer * sqrt(mpf(2)) / deviation, factor * epsilon
+    assumptions = {
+        "unit label": (_off(encoding, label), mpf(0)),
+        "unit label of the neighbour": (_off(encoding, other), mpf(0)),
+        "published noise": (2 * sqrt(mpf(2)) / epsilon, deviation),
+    }
+    return Outcome(
+        assumptions=assumptions,
+        quantities={"bound": bound, "loss": loss, "ratio": loss / bound},
+        summary=f"an output of exact loss {float(loss):.6g} where {float(bound):.6g} is claimed",
+    )
+
+
+def _encoding(document: Document) -> str:
+    encoding = document.parameters.get("encoding")
+    if encoding not in _ENCODINGS:
+        raise DataError(
+            f"{document.path}: parameters.encoding: got {shorten(encoding)}, expected one of: "
+            + ", ".join(_ENCODINGS)
+        )
+    return str(encoding)
+
+
+def _positive(document: Document, name: str) -> Any:
+    value = document.number("parameters", name)
+    if value <= 0:
+        raise DataError(f"{document.path}: parameters.{name}: got {value}, expected above 0")
+    return mpf(value)
+
+
+def _off(encoding: str, label: list[Any]) -> Any:
+    """Return how far a label is from being written as the theorem has it; 0 for one that is."""
+    if encoding == "one-hot":
+        entries = max(min(abs(entry), abs(entry - 1)) for entry in label)
+        return max(entries, abs(sum(label) - 1))
+    if encoding == "sign":
+        # Several signs are several labels: the neighbour may differ in one.
+        return max(max(abs(abs(entry) - 1) for entry in label), mpf(len(label) - 1))
+    return max(mpf(0), sum(abs(entry) for entry in label) - 1)

@@ -1,0 +1,305 @@
+"""Re-checks what refutes Theorem 2 on joined tables, from the certificate alone.
+
+**support**: the server's view of one client. On T' every ``h = T' theta`` lies in col(T'). On T the
+model theta has a Gaussian density, so if one ``T theta_0`` is outside col(T'), ``T theta`` is so
+with probability 1: delta is 1 at every epsilon. Recomputed: how far ``T theta_0`` is outside, as a
+share of its length, exactly, in rational numbers.
+
+**approximate-dp**: all models, two clients, full batches, one local step a round. The facts f of
+one client (n of them, half of each label, all the same) are joined with the one tuple x of the
+other, whose replacement is -x. In the first round the gradients of the two halves cancel, at both
+clients: the models u and v are independent N(0, s^2), ``s = lr C sigma / N``, N = n. In the second,
+``h = f u + x v``; the z-update and the dual update, ``lambda = grad l(z)`` with
+
+    lambda(z) + rho z = lambda_0 + rho h,      lambda(z) = sigmoid(z) - t,   t = 1 or 0,
+
+(lambda_0: the same with 0 and h = 0) make each fact's gradient ``f (2 lambda - lambda_0)``, which
+increases with h. With ``H = |x| V - |f| U``, recomputed: that it is at least C at h = H and at most
+-C at h = -H, for both labels. Then for ``|u| <= U`` and ``|v| >= V`` all gradients are clipped, and
+the step's mean differs by ``2 n C`` times lr / N, which is ``mu = 2 n / sigma`` deviations:
+
+    delta(epsilon) >= P(|u| <= U) P(|v| >= V) [Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)].
+
+How far a vector is from a span, in rational numbers: every double is one, so nothing is rounded.
+
+With 50 digits a column that nearly depends on others cannot be told from one that does, and to drop
+it would put vectors outside that are inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from mpmath import exp, fdot, log, mp, mpf, ncdf, sqrt
+
+from dpaudit.errors import DataError
+from dpaudit.verification import Document, Outcome
+
+Vector = list[Fraction]
+
+
+def share_outside(vector: Sequence[Fraction], columns: Sequence[Sequence[float]]) -> Any:
+    """Return the share of a vector outside the span of columns; 0 for the zero vector.
+
+    Examples
+    --------
+    >>> float(share_outside([Fraction(3), Fraction(4)], [[1.0, 0.0], [2.0, 0.0]]))
+    0.8
+    >>> float(share_outside([Fraction(3), Fraction(4)], [[1.0, 0.0], [1.0, 1e-200]]))
+    0.0
+    """
+    if not any(vector):
+        return mpf(0)
+    basis: list[tuple[Vector, Fraction]] = []
+    for column in columns:
+        rest = _without([Fraction(entry) for entry in column], basis)
+        if any(rest):
+            basis.append((rest, _dot(rest, rest)))
+    rest = _without(list(vector), basis)
+    square = _dot(rest, rest) / _dot(vector, vector)
+    return sqrt(mpf(square.numerator) / mpf(square.denominator))
+
+
+def _without(vector: Vector, basis: list[tuple[Vector, Fraction]]) -> Vector:
+    for direction, square in basis:
+        along = _dot(vector, direction) / square
+        if along:
+            vector = [v - along * b for v, b in zip(vector, direction, strict=True)]
+    return vector
+
+
+def _dot(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
+
+
+_DISTANCE = mpf("1e-6")  # a share of h that a certificate's doubles cannot bring about
+# Below it not even one client's steps, each with mu = 2 / sigma, are (epsilon, delta)-DP.
+_LEAST_CONSTANT = 2 * sqrt(mpf(2))
+_LARGEST = 1_000  # numbers of a table: rational numbers grow with every column
+
+
+def recompute(document: Document) -> Outcome:
+    """Return every assumption and quantity of the claim, recomputed from the instance.
+
+    Raises
+    ------
+    DataError
+        A parameter is outside its domain, or an array does not have the shape they say.
+
+    Examples
+    --------
+    >>> public = {"iterations": 2, "local_steps": 1, "sampling_ratio": 1.0, "factor": 1.0}
+    >>> public |= {"first_constant": 1.0, "second_constant": 4.0, "tuple_norm": 1.0}
+    >>> public |= {"epsilon": 1.0, "delta": 1e-5, "noise_multiplier": 20.0}
+    >>> document = Document(
+    ...     path="c.json",
+    ...     claim="tables-theorem2",
+    ...     kind="support",
+    ...     parameters=public | {"tuples": 2, "features": 1},
+    ...     quantities={},
+    ...     assumptions={},
+    ...     instance={"table": [[1], [0.5]], "neighbour": [[0], [0.5]], "model": [2]},
+    ... )
+    >>> outcome = recompute(document)
+    >>> round(float(outcome.quantities["distance"]), 6), round(float(outcome.quantities["ratio"]))
+    (0.894427, 100000)
+    """
+    match document.kind:
+        case "support":
+            return _support(document)
+        case "approximate-dp":
+            return _across(document)
+        case kind:
+            expected = "'support' or 'approximate-dp'"
+            raise DataError(f"{document.path}: kind: got {kind!r}, expected {expected}")
+
+
+# --- the server -----------------------------------------------------------------------------------
+
+
+def _support(document: Document) -> Outcome:
+    n, d = document.count("tuples"), document.count("features")
+    if n * d > _LARGEST:
+        expected = f"at most {_LARGEST} numbers in a table"
+        raise DataError(f"{document.path}: parameters.tuples: got {n}, expected {expected}")
+    if document.count("iterations") < 2:
+        raise DataError(f"{document.path}: parameters.iterations: got 1, expected at least 2")
+    table, other = (document.array(name, (n, d)) for name in ("table", "neighbour"))
+    model = [Fraction(entry) for entry in document.array("model", (d,))]
+    seen = [_product(row, model) for row in table]
+    distance = share_outside(seen, list(zip(*other, strict=True)))
+    delta = _share(document, "delta")
+    differing = sum(one != two for one, two in zip(table, other, strict=True))
+    quantities = {
+        "bound": _positive(document, "factor") * _positive(document, "epsilon"),
+        "distance": distance,
+        "attained delta": mpf(1 if distance > _DISTANCE else 0),
+    }
+    quantities["ratio"] = quantities["attained delta"] / delta
+    return Outcome(
+        assumptions={
+            "bounded tuples": (_longest(table), _positive(document, "tuple_norm")),
+            "bounded tuples of the neighbour": (_longest(other), _positive(document, "tuple_norm")),
+            "one tuple differs": (mpf(differing), mpf(1)),
+            **_noise(document),
+        },
+        quantities=quantities,
+        summary="with probability 1 the server sees predictions that the neighbour cannot give",
+    )
+
+
+def _product(row: Sequence[float], model: Sequence[Fraction]) -> Fraction:
+    return sum((Fraction(a) * b for a, b in zip(row, model, strict=True)), Fraction(0))
+
+
+# --- across clients -------------------------------------------------------------------------------
+
+
+def _across(document: Document) -> Outcome:
+    _covered(document)
+    n = document.count("rows")
+    facts = [mpf(entry) for entry in document.array("facts", (n,))]
+    labels = _labels(document, n)
+    (old,), (new,) = ([mpf(e) for e in document.array(a, (1,))] for a in ("tuple", "other"))
+    rho, clip, sigma = (
+        _positive(document, a) for a in ("penalty", "clip_norm", "noise_multiplier")
+    )
+    (most,), (least,) = (
+        [mpf(e) for e in document.array(a, (1,))] for a in ("model_bound", "model_least")
+    )
+    deviation = _positive(document, "learning_rate") / n * clip * sigma
+    reach = abs(old) * least - abs(facts[0]) * most
+    certain = max(mpf(0), 1 - 2 * ncdf(-most / deviation)) * 2 * ncdf(-least / deviation)
+    quantities = _profile(document, certain, 2 * n / sigma)
+    limit, constant = (_positive(document, a) for a in ("tuple_norm", "second_constant"))
+    return Outcome(
+        assumptions={
+            "bounded tuples": (max(abs(old), *map(abs, facts)), limit),
+            "bounded tuples of the neighbour": (max(abs(new), *map(abs, facts)), limit),
+            "one tuple differs": (mpf(1), mpf(1)),
+            **_noise(document),
+            "opposite tuples": (abs(old + new), mpf(0)),
+            "equal facts": (max(facts) - min(facts), mpf(0)),
+            "balanced labels": (abs(sum(labels)), mpf(0)),
+            "clipped gradients": (clip, abs(facts[0]) * _least_slope(rho, reach)),
+        },
+        quantities=quantities,
+        summary=f"delta is at least {float(quantities['attained delta']):.6g} at the claimed "
+        f"epsilon {float(quantities['bound']):.6g}, where {document.number('parameters', 'delta')} "
+        f"is claimed for c_2 = {float(constant):g}",
+        reservations=()
+        if constant >= _LEAST_CONSTANT
+        else (f"c_2 = {float(constant):g}, too little noise for any release",),
+    )
+
+
+def _covered(document: Document) -> None:
+    """Refuse runs that the argument is not about."""
+    steps, rounds = document.count("local_steps"), document.count("iterations")
+    ratio = document.number("parameters", "sampling_ratio")
+    for name, given, fits, expected in (
+        ("local_steps", steps, steps == 1, "1"),
+        ("iterations", rounds, rounds >= 2, "at least 2"),
+        ("sampling_ratio", ratio, ratio == 1, "1"),
+    ):
+        if not fits:
+            raise DataError(f"{document.path}: parameters.{name}: got {given}, expected {expected}")
+
+
+def _profile(document: Document, certain: Any, mu: Any) -> dict[str, Any]:
+    """Return delta at the claimed epsilon: at least that of a Gaussian, ``certain`` of the time."""
+    bound = _positive(document, "factor") * _positive(document, "epsilon")
+    certain = min(certain, mpf(1))
+    upper = ncdf(mu / 2 - bound / mu)
+    gaussian = upper - exp(bound + log(ncdf(-mu / 2 - bound / mu)))
+    attained = certain * gaussian
+    return {
+        "bound": bound,
+        "probability": certain,
+        "mu": mu,
+        "attained delta": attained,
+        "ratio": attained / _share(document, "delta"),
+    }
+
+
+def _least_slope(rho: Any, reach: Any) -> Any:
+    """Return the smallest of ``2 lambda - lambda_0`` at H and its negative at -H, both labels."""
+    if reach < 0:
+        return mpf(-2)  # the sign of h is open
+    slopes = []
+    for target in (mpf(0), mpf(1)):
+        first = _dual(target, mpf(0), rho)
+        for sign in (1, -1):
+            slopes.append(sign * (2 * _dual(target, first + rho * sign * reach, rho) - first))
+    return min(slopes)
+
+
+def _dual(target: Any, right: Any, rho: Any) -> Any:
+    """Return ``sigmoid(z) - t`` at the z with ``sigmoid(z) - t + rho z = right``, by bisection.
+
+    The left side increases in z by at least rho, so that z lies within 1/rho of right/rho.
+    """
+    low, high = (right - 1) / rho, (right + 1) / rho
+    for _ in range(int(mp.prec) + 20):
+        middle = (low + high) / 2
+        if _sigmoid(middle) - target + rho * middle < right:
+            low = middle
+        else:
+            high = middle
+    return _sigmoid((low + high) / 2) - target
+
+
+def _sigmoid(z: Any) -> Any:
+    return 1 / (1 + exp(-z))
+
+
+def _labels(document: Document, n: int) -> list[Any]:
+    labels = [mpf(entry) for entry in document.array("labels", (n,))]
+    for row, label in enumerate(labels):
+        if abs(label) != 1:
+            raise DataError(
+                f"{document.path}: instance.labels[{row}]: got {float(label)}, expected -1 or 1"
+            )
+    return labels
+
+
+# --- the theorem ----------------------------------------------------------------------------------
+
+
+def _noise(document: Document) -> dict[str, tuple[Any, Any]]:
+    """Return what the theorem asks of sigma and of epsilon."""
+    tau = document.count("iterations") * document.count("local_steps")
+    epsilon, delta = _positive(document, "epsilon"), _share(document, "delta")
+    ratio = _positive(document, "sampling_ratio")
+    if ratio > 1:
+        raise DataError(f"{document.path}: parameters.sampling_ratio: expected at most 1")
+    sigma = _positive(document, "second_constant") * ratio * sqrt(tau * -log(delta)) / epsilon
+    return {
+        "published noise": (sigma, _positive(document, "noise_multiplier")),
+        "range of epsilon": (epsilon, _positive(document, "first_constant") * ratio**2 * tau),
+    }
+
+
+def _positive(document: Document, name: str) -> Any:
+    value = document.number("parameters", name)
+    if value <= 0:
+        raise DataError(f"{document.path}: parameters.{name}: got {value}, expected above 0")
+    return mpf(value)
+
+
+def _share(document: Document, name: str) -> Any:
+    value = document.number("parameters", name)
+    if not 0 < value < 1:
+        expected = "expected a number in (0, 1)"
+        raise DataError(f"{document.path}: parameters.{name}: got {value}, {expected}")
+    return mpf(value)
+
+
+def _longest(table: list[list[float]]) -> Any:
+    return max(_norm([mpf(entry) for entry in row]) for row in table)
+
+
+def _norm(vector: Sequence[Any]) -> Any:
+    return sqrt(fdot(vector, vector))

@@ -1,0 +1,216 @@
+r"""One run of multi-step DP-ADMM, a thousand canaries: what can be certified without a second run.
+
+**Threat model.** The attacker crafts m records, the canaries, and knows them, the algorithm's
+public parameters and, as the definition of differential privacy grants, every other record. The
+auditor tosses a fair coin for each canary and runs the algorithm once, with the canary (+1) or with
+its partner (-1) in the same place. The attacker sees one transcript (every inner model, every
+broadcast, or the final models: `dpaudit.attacks.canaries.scores`), scores each canary and guesses
+the coins of the most extreme scores. A count of right guesses certifies a lower bound on epsilon
+(`dpaudit.estimation.one_run`), whatever the scores are; better scores make it larger.
+
+**Which guarantee is bounded.** The partner decides, since a coin replaces one by the other. How
+many records a node holds never changes, because the algorithm takes it to be public.
+
+================  ========================================  =================================
+``partner``       coins that differ are datasets where      Gaussian DP that is proved, of
+                                                            mu = sqrt(t l) / sigma
+================  ========================================  =================================
+``flipped``       one record's label is replaced            mu: Lemma 5 of Huang & Gong is for
+                                                            any two records
+``empty``         one record is replaced by zeros, which    mu / 2: one slope of at most c_1
+                  has no gradient: it is there or not       instead of the difference of two
+================  ========================================  =================================
+
+Under ``flipped`` the logistic slopes of the two sides sum to -1, half of what Lemma 5 allows, at
+any model; hinge slopes reach it while margins are below 1. What one run with a thousand canaries
+certifies stays well below the truth: even with every guess right it is about ln(r / 3).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
+from dpaudit.algorithms.problems.graphs import complete
+from dpaudit.algorithms.problems.losses import HINGE, MarginLoss
+from dpaudit.attacks.canaries.records import Canaries, Partner
+from numpy.random import Generator
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.datasets.dataset import Dataset
+from dpaudit.estimation.one_run import (
+    claim_p_value,
+    draw_coins,
+    gaussian_lower_bound,
+    guess,
+    one_run_bound,
+)
+from dpaudit.guarantees import gaussian
+from dpaudit.guarantees.kinds import GaussianDP, Guarantee
+from dpaudit.laws.mechanism import Mechanism, checked_sample
+
+PLANS = (20, 50, 100, 200, 400)
+
+
+class Score(Protocol):
+    """What the attacker makes of one transcript."""
+
+    def __call__(self, transcript: Array, canaries: Canaries) -> Array:
+        """Return one score a canary, shape ``(m,)``: higher means rather +1."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class CanaryAudit:
+    """What one run showed.
+
+    ``lower`` is at most the epsilon of what was run at ``delta``, with probability ``confidence``;
+    ``claimed`` is the epsilon that is proved there, and ``p_value`` that of the whole claim. With
+    the same confidence, no Gaussian guarantee that has an epsilon below ``if_gaussian`` is true of
+    it: a lower bound on epsilon only if its curve is Gaussian, which is an assumption.
+    """
+
+    lower: float
+    if_gaussian: float
+    claimed: float
+    p_value: float
+    guesses: int
+    correct: int
+    canaries: int
+    delta: float
+    confidence: float
+    seconds: float
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the lower bound exceeds what is claimed."""
+        return self.lower > self.claimed
+
+    @property
+    def words(self) -> str:
+        """The result in one sentence."""
+        verdict = "which is refuted" if self.refuted else "which it does not contradict"
+        return (
+            f"{self.correct} of {self.guesses} guesses about {self.canaries} canaries were right: "
+            f"epsilon >= {self.lower:.3f} at delta = {self.delta:g} with {self.confidence:.0%} "
+            f"confidence; claimed is {self.claimed:.3f}, {verdict}"
+        )
+
+
+def calibrated(
+    epsilon: float,
+    delta: float,
+    nodes: int,
+    *,
+    iterations: int = 10,
+    inner_steps: int = 5,
+    loss: MarginLoss = HINGE,
+) -> MultiStepADMM:
+    """Return the algorithm with noise that is exactly (epsilon, delta)-DP under replace-one.
+
+    Examples
+    --------
+    >>> algorithm = calibrated(1.0, 1e-5, nodes=3)
+    >>> round(claim_of(algorithm, "flipped").epsilon(1e-5), 6)
+    1.0
+    """
+    check.positive("epsilon", epsilon)
+    mu = gaussian.mu_at(epsilon, math.log(check.probability("delta", delta)))
+    return MultiStepADMM(
+        graph=complete(nodes),
+        iterations=iterations,
+        inner_steps=inner_steps,
+        noise_multiplier=math.sqrt(iterations * inner_steps) / mu,
+        loss=loss,
+    )
+
+
+def claim_of(algorithm: MultiStepADMM, partner: Partner) -> GaussianDP:
+    """Return what is proved of datasets in which one coin differs (module docstring)."""
+    mu = math.sqrt(algorithm.steps) / algorithm.noise_multiplier
+    return GaussianDP(mu if partner == "flipped" else mu / 2)
+
+
+def one_run_audit(
+    mechanism: Mechanism[Any],
+    score: Score,
+    dataset: Dataset,
+    canaries: Canaries,
+    claim: Guarantee,
+    *,
+    delta: float,
+    confidence: float = 0.95,
+    plans: Sequence[int] = PLANS,
+    rng: Generator,
+) -> CanaryAudit:
+    """Run once with coins tossed for the canaries, and certify what the guesses say.
+
+    Formal guarantee: with probability ``confidence`` over coins and run, ``lower`` is at most the
+    mechanism's epsilon at ``delta`` between datasets in which one coin differs.
+
+    Parameters
+    ----------
+    mechanism, score
+        What is run, and what its transcript tells the attacker.
+    dataset, canaries
+        The other records, and those the coins are about.
+    claim
+        What is claimed for datasets in which one coin differs: `claim_of`.
+    delta, confidence, plans
+        As in `dpaudit.estimation.one_run.one_run_bound`; ``plans`` of more guesses than there are
+        canaries are left out.
+
+    Raises
+    ------
+    InvalidArgument, MechanismError
+        An argument is outside its domain, or the mechanism broke its contract.
+
+    Examples
+    --------
+    >>> from dpaudit.attacks.canaries.records import orthogonal_canaries
+    >>> from dpaudit.attacks.canaries.scores import Likelihood
+    >>> from dpaudit.datasets import breast_cancer, split_evenly
+    >>> rng = np.random.default_rng(0)
+    >>> data = split_evenly(breast_cancer(), 10, rng)
+    >>> algorithm, canaries = calibrated(10.0, 1e-5, 10), orthogonal_canaries(data, 300, rng)
+    >>> score, claim = Likelihood(algorithm, data), claim_of(algorithm, "flipped")
+    >>> found = one_run_audit(algorithm.inner(), score, data, canaries, claim, delta=1e-5, rng=rng)
+    >>> 2 < found.lower < found.if_gaussian < found.claimed
+    True
+    """
+    started = time.perf_counter()
+    coins = draw_coins(len(canaries), rng)
+    transcript = checked_sample(mechanism, canaries.insert(dataset, coins), 1, rng)[0]
+    scores = score(transcript, canaries)
+    kept = [plan for plan in plans if plan <= len(canaries)]
+    alpha = 1 - check.probability("confidence", confidence)
+    bound = one_run_bound(scores, coins, kept, delta=delta, alpha=alpha)
+    counts = [(int((guess(scores, (n + 1) // 2, n // 2) * coins == 1).sum()), n) for n in kept]
+    return CanaryAudit(
+        lower=bound.lower,
+        if_gaussian=_gaussian(counts, len(coins), alpha / len(kept)).epsilon(delta),
+        claimed=claim.epsilon(delta),
+        p_value=_p_value(counts, len(coins), claim),
+        guesses=bound.guesses,
+        correct=bound.correct,
+        canaries=len(canaries),
+        delta=delta,
+        confidence=confidence,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _p_value(counts: Sequence[tuple[int, int]], canaries: int, claim: Guarantee) -> float:
+    """Return the least p-value of the claim over the plans, times how many there are."""
+    found = [claim_p_value(correct, plan, canaries, claim) for correct, plan in counts]
+    return min(1.0, len(counts) * min(found))
+
+
+def _gaussian(counts: Sequence[tuple[int, int]], canaries: int, alpha: float) -> GaussianDP:
+    """Return the weakest Gaussian guarantee that no plan refutes at its share of alpha."""
+    return GaussianDP(max(gaussian_lower_bound(*one, canaries, alpha=alpha) for one in counts))

@@ -1,0 +1,176 @@
+"""``dpaudit attack canary-audit``: what one run with canaries certifies of multi-step DP-ADMM."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Literal
+
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
+from dpaudit.algorithms.problems.losses import loss_called
+from dpaudit.attacks.canaries.audit import CanaryAudit, Score, calibrated, claim_of, one_run_audit
+from dpaudit.attacks.canaries.broadcasts import BroadcastLikelihood
+from dpaudit.attacks.canaries.records import Canaries, orthogonal_canaries
+from dpaudit.attacks.canaries.scores import Likelihood, Margin
+from numpy.random import default_rng
+from pydantic import BaseModel, ConfigDict, Field
+
+from dpaudit.datasets import Dataset, load, split_evenly
+from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.errors import InvalidArgument
+from dpaudit.execution import Progress, stream
+from dpaudit.extension.attack import Cell, Findings, numbers
+
+_LEAST, _MOST = 1e-6, 1e6  # proved: beyond, a run's noise is all, or nothing
+
+
+class Parameters(BaseModel):
+    """The runs, the canaries, and what the attacker sees."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epsilons: list[float] = Field(
+        [1.0, 4.0, 10.0], min_length=1, description="proved, one run each"
+    )
+    delta: float = Field(1e-5, gt=0, lt=1, description="of the guarantee")
+    canaries: int = Field(
+        300,
+        ge=20,
+        description="records that a coin decides on, at most as many as there are others",
+    )
+    data: Literal["breast-cancer", "adult", "a9a"] = Field("breast-cancer", description="records")
+    nodes: int = Field(10, ge=2, description="N")
+    iterations: int = Field(10, ge=1, description="t")
+    inner_steps: int = Field(5, ge=1, description="l")
+    loss: Literal["hinge", "logistic"] = Field("hinge", description="of the run")
+    partner: Literal["flipped", "empty"] = Field(
+        "flipped", description="what stands in for a canary: its label flipped, or nothing"
+    )
+    view: Literal["inner", "broadcast", "final"] = Field(
+        "inner", description="what the attacker sees; only inner uses all the guarantee is about"
+    )
+    confidence: float = Field(0.95, gt=0, lt=1, description="of each lower bound")
+
+
+def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
+    """Return a line for each epsilon: the certified lower bound of one run.
+
+    Raises
+    ------
+    InvalidArgument, DataError
+        An epsilon is not above 0, there are more canaries than records, or the data is not at hand.
+
+    Examples
+    --------
+    >>> from dpaudit.execution import Silent
+    >>> found = run(Parameters(epsilons=[10.0], canaries=200), 0, Silent())
+    >>> 1 < found.rows[0]["certified"] < found.rows[0]["proved"]
+    True
+    """
+    rng = default_rng(stream(seed, "canaries"))
+    records = load(parameters.data)
+    _require(parameters, len(records.labels))
+    data = split_evenly(records, parameters.nodes, rng)
+    canaries = orthogonal_canaries(data, parameters.canaries, rng, partner=parameters.partner)
+    progress.start("one run each", len(parameters.epsilons))
+    rows = []
+    for epsilon in parameters.epsilons:
+        rows.append(_row(_audited(parameters, epsilon, data, canaries, seed)))
+        progress.advance(1)
+    return Findings(
+        rows=rows,
+        reading=[
+            f"One run each, {len(canaries)} canaries; certified at {parameters.confidence:.6g} "
+            "confidence, whatever the scores are; if Gaussian assumes the shape of the curve.",
+            *_remarks(parameters, rows),
+        ],
+        chance="guesses that know nothing certify 0, but for the error probability",
+        panels=(_panel(rows),),
+    )
+
+
+def _require(parameters: Parameters, records: int) -> None:
+    """Refuse what would take long to refuse later, or what leaves no number."""
+    if parameters.canaries > records:
+        expected = f"at most as many as the {records} records they are put among"
+        raise InvalidArgument("canaries", parameters.canaries, expected)
+    if not all(_LEAST <= epsilon <= _MOST for epsilon in parameters.epsilons):
+        expected = f"numbers above 0, from {_LEAST:g} to {_MOST:g}"
+        raise InvalidArgument("epsilons", parameters.epsilons, expected)
+
+
+def _remarks(parameters: Parameters, rows: list[dict[str, Cell]]) -> list[str]:
+    """Return what the lines show of a view that tells little, or less as more is allowed.
+
+    Examples
+    --------
+    >>> rows = [{"proved": 1.0, "certified": 0.0}, {"proved": 4.0, "certified": 0.0}]
+    >>> _remarks(Parameters(view="final"), rows)
+    ['The final view certifies nothing at a proved epsilon of 1, 4.']
+    """
+    empty = [f"{row['proved']:.4g}" for row in rows if row["certified"] == 0]
+    ordered = sorted(zip(numbers(rows, "proved"), numbers(rows, "certified"), strict=True))
+    values = [certified for _, certified in ordered]
+    words = []
+    if empty:
+        where = ", ".join(empty)
+        words.append(
+            f"The {parameters.view} view certifies nothing at a proved epsilon of {where}."
+        )
+    if any(later < earlier for earlier, later in itertools.pairwise(values)):
+        words.append(
+            "A larger proved epsilon certifies less somewhere: each line is one run, whose luck "
+            "it shows."
+        )
+    return words
+
+
+def _panel(rows: list[dict[str, Cell]]) -> Panel:
+    names = ("proved", "certified", "if Gaussian")
+    proved = numbers(rows, "proved")
+    curves = tuple(Curve(label=name, x=proved, y=numbers(rows, name)) for name in names)
+    return Panel(title="one run each", x_label="proved", y_label="epsilon", curves=curves)
+
+
+def _audited(
+    parameters: Parameters, epsilon: float, data: Dataset, canaries: Canaries, seed: int
+) -> CanaryAudit:
+    algorithm = calibrated(
+        epsilon,
+        parameters.delta,
+        parameters.nodes,
+        iterations=parameters.iterations,
+        inner_steps=parameters.inner_steps,
+        loss=loss_called(parameters.loss),
+    )
+    mechanism = algorithm.broadcast() if parameters.view == "broadcast" else algorithm.inner()
+    return one_run_audit(
+        mechanism,
+        _score(parameters, algorithm, data),
+        data,
+        canaries,
+        claim_of(algorithm, parameters.partner),
+        delta=parameters.delta,
+        confidence=parameters.confidence,
+        rng=default_rng(stream(seed, f"run at {epsilon!r}")),
+    )
+
+
+def _score(parameters: Parameters, algorithm: MultiStepADMM, data: Dataset) -> Score:
+    match parameters.view:
+        case "inner":
+            return Likelihood(algorithm, data)
+        case "broadcast":
+            return BroadcastLikelihood(algorithm, data)
+        case "final":
+            return Margin()
+
+
+def _row(found: CanaryAudit) -> dict[str, Cell]:
+    return {
+        "proved": found.claimed,
+        "certified": found.lower,
+        "if Gaussian": found.if_gaussian,
+        "guesses": found.guesses,
+        "right": found.correct,
+        "p-value of the claim": found.p_value,
+    }

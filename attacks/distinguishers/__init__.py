@@ -1,0 +1,1 @@
+"""Scores of transcripts: higher on those that rather come from the dataset."""

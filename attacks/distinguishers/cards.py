@@ -1,0 +1,39 @@
+"""Attacks: what an observer can find out, one module each, and the cards that register them."""
+
+from dpaudit.extension.distinguisher import Attack
+
+__all__ = ["COLUMN_SPACE", "LIKELIHOOD_RATIO", "LINEAR_CLASSIFIER"]
+
+LIKELIHOOD_RATIO = Attack(
+    name="likelihood-ratio",
+    statement="scores a transcript by its exact privacy loss: the most powerful test there is",
+    threat_model=(
+        "knows the algorithm, its law and both datasets; sees one transcript; wants to know which "
+        "dataset produced it"
+    ),
+    needs_law=True,
+    fit="dpaudit.attacks.distinguishers.likelihood_ratio:fit",
+)
+
+LINEAR_CLASSIFIER = Attack(
+    name="linear-classifier",
+    statement="logistic regression on the transcript's entries and, when few, their squares",
+    threat_model=(
+        "can run the mechanism on both datasets but knows nothing about it; sees one transcript; "
+        "wants to know which dataset produced it"
+    ),
+    needs_law=False,
+    fit="dpaudit.attacks.distinguishers.linear_classifier:fit",
+)
+
+COLUMN_SPACE = Attack(
+    name="column-space",
+    statement="scores messages of ADMM sharing by the column space they lie in: D's or D''s",
+    threat_model=(
+        "knows both designs and whose columns are whose, not the noise; sees the messages of the "
+        "party whose column differs; wants to know which dataset produced them"
+    ),
+    needs_law=False,
+    fit="dpaudit.attacks.distinguishers.column_space:fit",
+    unasked=False,
+)

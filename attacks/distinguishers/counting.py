@@ -1,0 +1,223 @@
+"""What counting attacks share: step functions of a number, and numbers for distinct rows.
+
+Frequencies become log-ratios with half a count added to each. Neighbouring bins whose log-ratios do
+not differ by more than three standard errors are merged: where the true log-ratio is flat, noise
+would otherwise order what is equal, and an event would lose most of its mass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit._typing import Array
+
+Codes = NDArray[np.int64]
+
+PER_OUTCOME = 4  # transcripts to every distinct one: else they are not few
+_SMOOTHING = 0.5
+_FEW_VALUES = 256
+_BINS = 400
+_PER_BIN = 20
+_DIFFERENT = 16.0  # squared standard errors
+_TINY = 1e-6
+_GRAIN = 1e-9
+_TABLE = 2**16
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Scores a number by the log-ratio of its bin; bins hold their lower edge.
+
+    ``leaning`` at ``points``, interpolated, orders the values of one bin.
+    """
+
+    edges: Array
+    ratios: Array
+    points: Array
+    leaning: Array
+
+    def __call__(self, values: Array) -> Array:
+        """Return log-ratios, shape ``(R,)``."""
+        bins = np.searchsorted(self.edges, values, side="right")
+        return np.asarray(self.ratios[bins] + np.interp(values, self.points, self.leaning))
+
+
+FLAT = Steps(np.empty(0), np.zeros(1), np.zeros(1), np.zeros(1))
+"""Scores every number 0."""
+
+
+def steps(p: Array, q: Array) -> Steps:
+    """Return the step function counted on values of either side, shape ``(R,)`` each.
+
+    Examples
+    --------
+    >>> found = steps(np.repeat([0.0, 1.0], [900, 100]), np.repeat([0.0, 1.0], [100, 900]))
+    >>> found.edges, found(np.array([0.0, 1.0])).round(1)
+    (array([0.5]), array([ 2.2, -2.2]))
+    """
+    pooled = np.sort(np.concatenate([p, q]))
+    edges = _edges(pooled)
+    bins = [np.searchsorted(edges, side, side="right") for side in (p, q)]
+    counts = np.stack([np.bincount(b, minlength=len(edges) + 1) for b in bins])
+    edges, counts = _merged(edges, counts)
+    ratios = log_ratio(counts[0], counts[1], len(p), len(q))
+    return Steps(edges, ratios, *_order_within(pooled, edges, ratios))
+
+
+def _order_within(pooled: Array, edges: Array, ratios: Array) -> tuple[Array, Array]:
+    """Return medians of bins and, beyond them, both ends; and tiny ratios there.
+
+    Few values need no order: those of one bin are equal, but for their last bits.
+    """
+    if not len(edges) or len(_distinct(pooled)) <= _FEW_VALUES:
+        return np.zeros(1), np.zeros(1)
+    ends = np.concatenate([[0], np.searchsorted(pooled, edges), [len(pooled)]])
+    medians = pooled[np.minimum((ends[1:] + ends[:-1]) // 2, len(pooled) - 1)]
+    points = np.concatenate([pooled[:1], medians, pooled[-1:]])
+    beyond = 2 * ratios[[0, -1]] - ratios[[1, -2]]
+    return points, _TINY * np.concatenate([beyond[:1], ratios, beyond[1:]])
+
+
+def log_ratio(p: Any, q: Any, p_trials: int, q_trials: int) -> Array:
+    """Return smoothed log-ratios of frequencies, from counts of the same outcomes.
+
+    Examples
+    --------
+    >>> log_ratio(np.array([9, 0]), np.array([0, 9]), 9, 9).round(2)
+    array([ 2.94, -2.94])
+    """
+    of_p = np.log(np.asarray(p) + _SMOOTHING) - np.log(p_trials)
+    return np.asarray(of_p - np.log(np.asarray(q) + _SMOOTHING) + np.log(q_trials))
+
+
+@dataclass(frozen=True)
+class Coder:
+    """Numbers the distinct rows of a table that it was made from: 0, 1, ...; -1 for any other.
+
+    Rows are read column by column: ``levels`` are the values of a column, ``seen`` the pairs of a
+    number for the columns before it and a level. Where such pairs are few, ``tables`` has the
+    place of each among those seen, and at the end that of the number -1.
+    """
+
+    grain: Array
+    levels: tuple[Array, ...]
+    seen: tuple[Codes, ...]
+    tables: tuple[Codes | None, ...]
+
+    def __call__(self, rows: Array) -> Codes:
+        """Return numbers, shape ``(R,)``, of rows of shape ``(R, C)``."""
+        codes = np.zeros(len(rows), dtype=np.int64)
+        columns = _rounded(rows, self.grain).T
+        for column, levels, seen, table in zip(
+            columns, self.levels, self.seen, self.tables, strict=True
+        ):
+            place = _find(levels, column)
+            codes = np.where((codes < 0) | (place < 0), -1, codes * len(levels) + place)
+            codes = _find(seen, codes) if table is None else table[codes]
+        return codes
+
+    @property
+    def size(self) -> int:
+        """How many distinct rows there are."""
+        return len(self.seen[-1]) if self.seen else 1
+
+
+def coder(rows: Array, most: float) -> Coder | None:
+    """Return a coder of the rows, shape ``(R, C)``; None if more than ``most`` are distinct.
+
+    Entries that are equal but for their last bits count as one.
+
+    Examples
+    --------
+    >>> table = np.array([[0.1 + 0.2, 1.0], [0.0, 1.0], [0.3, 1.0]])
+    >>> coder(table, 2)(np.array([[0.3, 1.0], [7.0, 1.0]]))
+    array([ 1, -1])
+    >>> coder(table, 1) is None
+    True
+    """
+    grain = _GRAIN * np.maximum(np.abs(rows).max(axis=0), 1e-290)
+    codes = np.zeros(len(rows), dtype=np.int64)
+    all_levels, all_seen, tables = list[Array](), list[Codes](), list[Codes | None]()
+    for column in _rounded(rows, grain).T:
+        levels = np.unique(column)
+        if len(levels) > most:
+            return None
+        pairs = (len(all_seen[-1]) if all_seen else 1) * len(levels)
+        codes = codes * len(levels) + np.searchsorted(levels, column)
+        seen, codes = np.unique(codes, return_inverse=True)
+        if len(seen) > most:
+            return None
+        all_levels.append(levels)
+        all_seen.append(seen)
+        tables.append(_table(seen, pairs) if pairs <= _TABLE else None)
+    return Coder(np.asarray(grain), tuple(all_levels), tuple(all_seen), tuple(tables))
+
+
+def flat(transcripts: Array) -> Array:
+    """Return one row a transcript, as floats, shape ``(R, C)``.
+
+    Examples
+    --------
+    >>> flat(np.ones((3, 2, 2), dtype=bool)).shape
+    (3, 4)
+    """
+    values = np.asarray(transcripts, dtype=np.float64)
+    return values.reshape(len(values), -1)
+
+
+def _edges(pooled: Array) -> Array:
+    """Return edges between few values, or of bins: as many in each, ever fewer at both ends."""
+    values = _distinct(pooled)
+    if len(values) > _FEW_VALUES:
+        ranks = _ranks(len(pooled))
+        return np.unique(pooled[ranks] / 2 + pooled[np.maximum(ranks - 1, 0)] / 2)
+    apart = np.diff(values) > _GRAIN * np.abs(values).max(initial=1e-290)
+    return np.asarray((values[1:] + values[:-1])[apart] / 2)
+
+
+def _distinct(pooled: Array) -> Array:
+    return np.asarray(pooled[np.append(True, np.diff(pooled) > 0)])
+
+
+def _ranks(size: int) -> Codes:
+    """Return the ranks of the edges."""
+    bins = int(np.clip(size // _PER_BIN, 2, _BINS))
+    even = np.linspace(0, size, bins + 1)[1:-1]
+    tail = np.geomspace(min(_PER_BIN, size / 2), size / 2, 24)
+    ranks = np.concatenate([even, tail, size - tail])
+    return np.unique(np.clip(ranks.astype(np.int64), 0, size - 1))
+
+
+def _merged(edges: Array, counts: NDArray[Any]) -> tuple[Array, NDArray[Any]]:
+    """Merge, again and again, the two neighbouring bins that differ least."""
+    trials = [int(total) for total in counts.sum(axis=1)]
+    while len(edges):
+        ratios = log_ratio(counts[0], counts[1], trials[0], trials[1])
+        variance = (1 / (counts + _SMOOTHING)).sum(axis=0)
+        errors = np.diff(ratios) ** 2 / (variance[1:] + variance[:-1])
+        at = int(np.argmin(errors))
+        if errors[at] > _DIFFERENT:
+            break
+        counts[:, at] += counts[:, at + 1]
+        edges, counts = np.delete(edges, at), np.delete(counts, at + 1, axis=1)
+    return edges, counts
+
+
+def _rounded(rows: Array, grain: Array) -> Array:
+    return np.asarray(np.round(rows / grain) + 0.0)  # no negative zeros
+
+
+def _table(seen: Codes, pairs: int) -> Codes:
+    table = np.full(pairs + 1, -1)
+    table[seen] = np.arange(len(seen))
+    return table
+
+
+def _find(ordered: NDArray[Any], values: NDArray[Any]) -> Codes:
+    """Return the place of every value among those known, ascending; -1 where it is not."""
+    place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    return np.where(ordered[place] == values, place, -1)

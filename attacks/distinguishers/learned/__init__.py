@@ -1,0 +1,1 @@
+"""A score learned from transcripts of both datasets."""

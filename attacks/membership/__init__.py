@@ -1,0 +1,1 @@
+"""Membership inference on final models."""

@@ -1,0 +1,1 @@
+"""Raw tuples from the predictions that a server of joined tables receives."""

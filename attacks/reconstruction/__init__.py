@@ -1,0 +1,1 @@
+"""Guessing a record among candidates, beside the most that anybody can."""

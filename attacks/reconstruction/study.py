@@ -1,0 +1,268 @@
+"""``dpaudit attack record-reconstruction``: how often a record is guessed right, and at the most.
+
+Two guesses: the likeliest of K known candidates, the best there is where all are alike before, and
+the inversion of `dpaudit.attacks.stationarity.likelihood`, right when its direction is near enough.
+What is proved bounds any guess: `dpaudit.accounting.reconstruction`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.consensus.guarantees import node_events
+from dpaudit.algorithms.consensus.views import PenaltyPerturbation
+from dpaudit.algorithms.problems.graphs import complete
+from dpaudit.attacks.canaries.audit import calibrated, claim_of
+from dpaudit.attacks.reconstruction.candidates import right_guesses, signed_directions
+from dpaudit.attacks.stationarity.likelihood import KNOWN
+from dpaudit.attacks.stationarity.measures import chance_above
+from dpaudit.attacks.stationarity.runs import Study, measured
+from numpy.random import Generator, default_rng
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
+from statsmodels.stats.proportion import proportion_confint
+
+from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.reconstruction import candidates_success, reconstruction_success
+from dpaudit.datasets import Dataset, load, split_evenly, subset
+from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.errors import InvalidArgument
+from dpaudit.execution import Progress, stream
+from dpaudit.extension.attack import Cell, Findings, numbers
+from dpaudit.guarantees.kinds import ApproximateDP, Guarantee, PureDP
+from dpaudit.laws.gaussian_steps import GaussianSteps
+from dpaudit.laws.mechanism import HasLaw
+
+_DELTAS = np.geomspace(0.3, 1e-9, 10)  # where a numerical guarantee is asked
+
+
+class Parameters(BaseModel):
+    """The algorithms, what is guessed, and the priors of the table of bounds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epsilons: list[PositiveFloat] = Field(
+        [1.0, 4.0, 8.0], description="of multi-step DP-ADMM, proved at delta; may be none"
+    )
+    noise_rates: list[PositiveFloat] = Field(
+        [0.3, 3.0, 30.0], description="alpha of penalty perturbation, several; may be none"
+    )
+    delta: float = Field(1e-5, gt=0, lt=1, description="at which epsilon is proved")
+    priors: list[float] = Field(
+        [1e-2, 1e-4, 1e-6], description="kappa: how often a guess is right without the output"
+    )
+    candidates: int = Field(10, ge=2, description="K records, all alike before")
+    trials: int = Field(300, ge=10, description="runs with a candidate drawn for each")
+    inversions: int = Field(20, ge=0, description="runs whose record is drawn anew and inverted")
+    cosine: float = Field(0.9, gt=0, lt=1, description="above which an inversion is right")
+    dimension: int = Field(10, ge=2, description="d, of the records that are inverted")
+    confidence: float = Field(0.95, gt=0, lt=1, description="of all intervals together")
+    data: Literal["breast-cancer", "adult", "a9a"] = Field("breast-cancer", description="records")
+    records: int = Field(50, ge=2, description="B, of every node; a random part of the data")
+    nodes: int = Field(3, ge=2, description="N")
+    iterations: int = Field(20, ge=1, description="T")
+    loss_weight: float = Field(50.0, gt=0, description="C, of penalty perturbation")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Case:
+    """A guess and all that is proved of what it sees; ``candidates`` is None for an inversion."""
+
+    names: dict[str, Cell]
+    claims: tuple[Guarantee, ...]
+    chance: float
+    candidates: int | None
+    runs: int
+    count: Callable[[Generator], int]
+
+    def at_most(self) -> float:
+        """Return what is proved to bound the probability of a right guess."""
+        if self.candidates is None:
+            return self.bound(self.chance)
+        return min(candidates_success(claim, self.candidates) for claim in self.claims)
+
+    def bound(self, prior: float) -> float:
+        """Return what is proved at a prior."""
+        return min(reconstruction_success(claim, prior) for claim in self.claims)
+
+
+def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
+    """Return a line for each guess and amount of noise: how often it is right, and its bounds.
+
+    Raises
+    ------
+    InvalidArgument, DataError
+        A number is outside its domain, or the data is not at hand.
+
+    Examples
+    --------
+    >>> from dpaudit.execution import Silent
+    >>> small = Parameters(epsilons=[2.0], noise_rates=[], candidates=3, trials=60, iterations=2)
+    >>> [row["lower"] <= row["at most"] for row in run(small, 0, Silent()).rows]
+    [True]
+    """
+    _require(parameters)
+    rng = default_rng(stream(seed, "data"))
+    data = subset(load(parameters.data), parameters.nodes * parameters.records, rng)
+    split = split_evenly(data, parameters.nodes, rng)
+    candidates = signed_directions(split, parameters.candidates, rng)
+    cases = _gaussian(parameters, candidates) + _penalty(parameters, candidates)
+    progress.start("guessing", len(cases))
+    rows, error = [], (1 - parameters.confidence) / len(cases)
+    for case in cases:
+        own = default_rng(stream(seed, " ".join(map(str, case.names.values()))))
+        rows.append(_row(parameters, case, case.count(own), error))
+        progress.advance(1)
+    return Findings(
+        rows=rows,
+        reading=_reading(parameters),
+        chance="without the output a guess is right as often as the column by chance says",
+        panels=_panels(rows),
+    )
+
+
+def _panels(rows: list[dict[str, Cell]]) -> tuple[Panel, ...]:
+    """Return a panel for each algorithm and kind of guess, against what is proved."""
+    by_kind: dict[str, list[dict[str, Cell]]] = {}
+    for row in rows:
+        by_kind.setdefault(f"{row['algorithm']}, {row['guess']}", []).append(row)
+    return tuple(_panel(kind, own) for kind, own in by_kind.items())
+
+
+def _panel(title: str, rows: list[dict[str, Cell]]) -> Panel:
+    proved, low, high = (numbers(rows, name) for name in ("proved epsilon", "lower", "upper"))
+    found = Curve(label="right", x=proved, y=numbers(rows, "right"), low=low, high=high)
+    others = [Curve(label=n, x=proved, y=numbers(rows, n)) for n in ("at most", "by chance")]
+    return Panel(
+        title=title,
+        x_label="proved epsilon",
+        y_label="share of right guesses",
+        curves=(found, *others),
+        log_x=True,
+    )
+
+
+def _require(parameters: Parameters) -> None:
+    if not parameters.epsilons and not parameters.noise_rates:
+        raise InvalidArgument("epsilons", parameters.epsilons, "one, or one of noise_rates")
+    if not all(0 <= prior <= 1 for prior in parameters.priors):
+        raise InvalidArgument("priors", parameters.priors, "numbers in [0, 1]")
+
+
+def _gaussian(parameters: Parameters, candidates: list[Dataset]) -> list[_Case]:
+    """Return a guess among candidates for each epsilon of multi-step DP-ADMM."""
+    cases = []
+    for epsilon in parameters.epsilons:
+        steps, nodes = parameters.iterations, parameters.nodes
+        algorithm = calibrated(epsilon, parameters.delta, nodes, iterations=steps, inner_steps=1)
+        claim = claim_of(algorithm, "flipped")
+        seen: HasLaw[Dataset] = GaussianSteps(algorithm)
+        names: dict[str, Cell] = {"algorithm": "multi-step DP-ADMM", "noise": f"mu {claim.mu:.3g}"}
+        cases.append(_among(parameters, names, (claim,), seen, candidates))
+    return cases
+
+
+def _penalty(parameters: Parameters, candidates: list[Dataset]) -> list[_Case]:
+    """Return a guess among candidates, and an inversion, for each rate of penalty perturbation."""
+    cases = []
+    for rate in parameters.noise_rates:
+        seen = ConsensusADMM(
+            graph=complete(parameters.nodes),
+            iterations=parameters.iterations,
+            noise_rate=rate,
+            loss_weight=parameters.loss_weight,
+        ).penalty_perturbation()
+        names: dict[str, Cell] = {"algorithm": "penalty perturbation", "noise": f"alpha {rate:g}"}
+        claims = _claims(seen, candidates[0].dimension, parameters)
+        cases.append(_among(parameters, names, claims, seen, candidates))
+        if parameters.inversions:
+            claims = _claims(seen, parameters.dimension, parameters)
+            cases.append(_inversion(parameters, names, claims, rate))
+    return cases
+
+
+def _claims(seen: PenaltyPerturbation, dimension: int, given: Parameters) -> tuple[Guarantee, ...]:
+    """Return what is proved of the first node's records: points of one curve, all of them true."""
+    sizes = (given.records,) * given.nodes
+    exact = proved_guarantee(node_events(seen, node_sizes=sizes, dimension=dimension)[0])
+    pure = PureDP(exact.epsilon(0.0))
+    if pure.at_epsilon > 1000:  # nothing is promised, and the accountants give up far above
+        return (pure,)
+    deltas = (given.delta, *_DELTAS.tolist())
+    points = [ApproximateDP(exact.epsilon(delta), delta) for delta in deltas]
+    least = exact.delta(0.0)
+    return (pure, *points, *((ApproximateDP(0.0, least),) if least < 1 else ()))
+
+
+def _among(
+    parameters: Parameters,
+    names: dict[str, Cell],
+    claims: tuple[Guarantee, ...],
+    seen: HasLaw[Dataset],
+    candidates: list[Dataset],
+) -> _Case:
+    count, trials = len(candidates), parameters.trials
+    return _Case(
+        names=names | {"guess": f"likeliest of {count}"},
+        claims=claims,
+        chance=1 / count,
+        candidates=count,
+        runs=trials,
+        count=lambda rng: right_guesses(seen, candidates, trials, rng),
+    )
+
+
+def _inversion(
+    parameters: Parameters, names: dict[str, Cell], claims: tuple[Guarantee, ...], rate: float
+) -> _Case:
+    """Return the inversion; its penalties are at least theta, so that the claims hold of it too."""
+    study = Study(
+        nodes=parameters.nodes,
+        records=parameters.records,
+        dimension=parameters.dimension,
+        iterations=parameters.iterations,
+        noise_rate=rate,
+        loss_weight=parameters.loss_weight,
+    )
+
+    def count(rng: Generator) -> int:
+        runs = measured(study, (KNOWN,), parameters.inversions, int(rng.integers(2**31)))[KNOWN]
+        return sum(one.cosine > parameters.cosine for one in runs)
+
+    return _Case(
+        names=names | {"guess": f"inversion, cosine > {parameters.cosine:g}"},
+        claims=claims,
+        chance=chance_above(parameters.cosine, parameters.dimension),
+        candidates=None,
+        runs=parameters.inversions,
+        count=count,
+    )
+
+
+def _row(parameters: Parameters, case: _Case, right: int, error: float) -> dict[str, Cell]:
+    # Clopper & Pearson 1934; not a number where no guess, or every guess, was right.
+    lower, upper = proportion_confint(right, case.runs, alpha=error, method="beta")
+    return {
+        **case.names,
+        "proved epsilon": min(claim.epsilon(parameters.delta) for claim in case.claims),
+        "right": right / case.runs,
+        "lower": float(np.nan_to_num(lower, nan=0.0)),
+        "upper": float(np.nan_to_num(upper, nan=1.0)),
+        "by chance": case.chance,
+        "at most": case.at_most(),
+        **{f"prior {prior:g}": case.bound(prior) for prior in parameters.priors},
+    }
+
+
+def _reading(parameters: Parameters) -> list[str]:
+    return [
+        "The attacker sees every step and knows all records but one; lower to upper hold together "
+        f"at {parameters.confidence:.6g} confidence, and what is proved allows any attacker the "
+        "column at most.",
+        "Under prior kappa: how often anybody can guess a record right after seeing the output "
+        "who would without it with probability kappa. Small: no record is reconstructed, though "
+        "membership may show; 1: nothing is promised.",
+    ]

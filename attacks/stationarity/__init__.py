@@ -1,0 +1,1 @@
+"""Missing records from the stationarity conditions of the broadcasts."""

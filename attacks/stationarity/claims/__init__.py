@@ -1,0 +1,1 @@
+"""Claims of zhang2018 that are the success of this attack."""

@@ -1,0 +1,219 @@
+r"""What the stationarity conditions of consensus ADMM tell about a record: zhang2018, Appendix E.
+
+Threat model. The attacker knows every record of one node but one (or but a few), the number of its
+records, the graph, the loss, C, rho, theta and the rate of the noise; sees every broadcast
+``f_j(t)`` of every node; knows the penalties ``eta_i(t)`` of the node or, in section 6.2's setting,
+does not. It wants the missing record. Only the signed record ``u = y x`` can be found, as nothing
+else enters the algorithm; where features cannot be negative its sign is the label.
+
+| paper          | code         | meaning                                              | shape    |
+|----------------|--------------|------------------------------------------------------|----------|
+| f_i(t)         | ``models``   | what the node broadcast                              | (T, d)   |
+| m_i(t) - f_i(t)| ``moves``    | m: mean of f_i and f_j over neighbours j, before     | (T, d)   |
+| see below      | ``known``    | all known summands of the gradient                   | (T, d)   |
+| u_n            | ``others``   | the known records of the node, signed                | (B-m, d) |
+| C/B_i          | ``weight``   | weight of a record's loss                            | scalar   |
+| rho/N          | ``ridge``    | curvature of the regulariser                         | scalar   |
+| 1/(2 eta V)    | ``shares``   | None where the penalty is private                    | (T,)     |
+| 1/(2 theta V)  | ``largest``  | what a share is at most, as eta is at least theta    | (T,)     |
+| alpha_i(t)     | ``rates``    | noise density ~ exp(-alpha norm(e)); None: no noise  | (T,)     |
+| u_k            | ``records``  | the m missing records, signed                        | (m, d)   |
+
+The dual variable is ``lambda_i(t-1) = sum_{r<t} theta/2 sum_j (f_i(r) - f_j(r))``: a function of
+broadcasts. With ``g = 2 lambda_i(t-1) + (C/B) sum_{known n} l'(u_n'f) u_n + (rho/N) f``, eq. (58)
+is, in every iteration,
+
+    e = (m - f) - [ g + (C/B) sum_k l'(u_k'f) u_k ] / (2 eta V).                          (67)
+
+The right side is known but for the missing records and, where it is private, the one number eta
+that divides the bracket: private penalties hide one direction of d, which differs between
+iterations.
+
+PP, DVP (``penalty = dual_step``) and M-ADMM (``without_noise``) all obey it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.errors import InvalidArgument, Shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """One run's stationarity conditions at a node, as the attacker can write them down.
+
+    Shapes are in the module's table.
+
+    Examples
+    --------
+    >>> from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
+    >>> conditions = Conditions(
+    ...     models=np.zeros((1, 2)),
+    ...     moves=np.array([[-0.3, 0.0]]),
+    ...     known=np.zeros((1, 2)),
+    ...     others=np.zeros((0, 2)),
+    ...     weight=0.5,
+    ...     ridge=0.0,
+    ...     loss=LOGISTIC,
+    ...     rates=None,
+    ...     shares=np.array([1.0]),
+    ...     largest=np.array([1.0]),
+    ... )
+    >>> conditions.gradient(np.array([[1.0, 0.0]]))
+    array([[-0.25,  0.  ]])
+    >>> float(averaged(conditions)[0])
+    1.0
+    """
+
+    models: Array
+    moves: Array
+    known: Array
+    others: Array
+    weight: float
+    ridge: float
+    loss: SmoothLoss
+    rates: Array | None
+    shares: Array | None
+    largest: Array
+
+    @property
+    def dimension(self) -> int:
+        """``d``."""
+        return int(self.models.shape[1])
+
+    def private(self) -> Conditions:
+        """Return the same without the penalties."""
+        return replace(self, shares=None)
+
+    def first(self, iterations: int) -> Conditions:
+        """Return the first iterations alone.
+
+        Raises
+        ------
+        InvalidArgument
+            There are not so many.
+        """
+        most = len(self.models)
+        if check.integer("iterations", iterations, least=1) > most:
+            raise InvalidArgument("iterations", iterations, f"at most the {most} that were seen")
+        part = slice(iterations)
+        return replace(
+            self,
+            models=self.models[part],
+            moves=self.moves[part],
+            known=self.known[part],
+            rates=None if self.rates is None else self.rates[part],
+            shares=None if self.shares is None else self.shares[part],
+            largest=self.largest[part],
+        )
+
+    def gradient(self, records: Array) -> Array:
+        """Return the bracket of (67) if these are the missing records, shape ``(T, d)``."""
+        slopes = self.loss.margin.slope(self.models @ records.T)
+        return np.asarray(self.known + self.weight * slopes @ records)
+
+    def pulled_back(self, records: Array, towards: Array) -> Array:
+        """Return the derivative of ``sum_t towards_t'gradient_t`` by the records, ``(m, d)``."""
+        margins = self.models @ records.T
+        along = self.loss.curvature(margins) * (towards @ records.T)
+        slopes = self.loss.margin.slope(margins)
+        return np.asarray(self.weight * (slopes.T @ towards + along.T @ self.models))
+
+
+def observe(
+    algorithm: ConsensusADMM, broadcasts: Array, node: int, known_records: Array, missing: int = 1
+) -> Conditions:
+    """Return what the attacker makes of a run of PP, DVP or M-ADMM.
+
+    Nothing but ``shares`` depends on the penalties, which `Conditions.private` takes away.
+
+    Parameters
+    ----------
+    algorithm
+        Its public parameters, with ``penalty = dual_step`` for DVP.
+    broadcasts
+        ``f_i(t)`` of every node, shape ``(T, N, d)``: one transcript.
+    node
+        Whose record is missing.
+    known_records
+        The other records of the node, signed, shape ``(B - m, d)``.
+    missing
+        ``m``.
+
+    Raises
+    ------
+    InvalidArgument
+        A shape or a number does not fit.
+    """
+    nodes = algorithm.graph.nodes
+    _check(algorithm, broadcasts, node, known_records, missing)
+    degree, adjacent = algorithm.graph.degrees[node], algorithm.graph.adjacency[node]
+    models = broadcasts[:, node]
+    around = degree * models + adjacent @ broadcasts
+    before = np.concatenate([np.zeros((1, models.shape[1])), around[:-1] / (2 * degree)])
+    weight = algorithm.loss_weight / (len(known_records) + missing)
+    slopes = algorithm.loss.margin.slope(models @ known_records.T)
+    ridge = algorithm.regulariser_weight / nodes
+    known = weight * slopes @ known_records + ridge * models
+    return Conditions(
+        models=models,
+        moves=before - models,
+        known=known + 2 * _dual(algorithm, broadcasts, node),
+        others=known_records,
+        weight=weight,
+        ridge=ridge,
+        loss=algorithm.loss,
+        rates=None if algorithm.rates is None else algorithm.rates[:, node],
+        shares=1 / algorithm.stretch[:, node],
+        largest=1 / (2 * algorithm.dual_steps[:, node] * degree),
+    )
+
+
+def _dual(algorithm: ConsensusADMM, broadcasts: Array, node: int) -> Array:
+    """Return ``lambda_i(t - 1)`` for t = 1..T, shape ``(T, d)``: eq. (11)."""
+    degree, adjacent = algorithm.graph.degrees[node], algorithm.graph.adjacency[node]
+    gaps = degree * broadcasts[:, node] - adjacent @ broadcasts
+    steps = algorithm.dual_steps[:, node, None] / 2 * gaps
+    return np.asarray(np.cumsum(steps, axis=0) - steps)
+
+
+def _check(
+    algorithm: ConsensusADMM, broadcasts: Array, node: int, known_records: Array, missing: int
+) -> None:
+    check.integer("missing", missing, least=1)
+    nodes = algorithm.graph.nodes
+    if check.integer("node", node, least=0) >= nodes:
+        raise InvalidArgument("node", node, f"one of the {nodes} nodes, counted from 0")
+    seen = check.finite_array("broadcasts", broadcasts, ndim=3).shape
+    if seen[:2] != (algorithm.iterations, nodes):
+        expected = f"shape ({algorithm.iterations}, {nodes}, d)"
+        raise InvalidArgument("broadcasts", Shown(f"shape {seen}"), expected)
+    given = check.finite_array("known_records", known_records, ndim=2).shape
+    if given[1] != seen[2]:
+        expected = f"records of {seen[2]} features, as the models have"
+        raise InvalidArgument("known_records", Shown(f"shape {given}"), expected)
+
+
+def averaged(conditions: Conditions) -> Array:
+    """Return Appendix E's estimate of the record's direction, shape ``(d,)``, of norm 1.
+
+    With the penalties known (67) gives ``e + (C/B) l'(u'f) u / (2 eta V)`` in every iteration. The
+    noise averages out; the rest is u times a number below 0.
+
+    Raises
+    ------
+    InvalidArgument
+        The penalties are private.
+    """
+    if conditions.shares is None:
+        raise InvalidArgument("penalties", Shown("private ones"), "known ones, to average")
+    seen = conditions.moves - conditions.shares[:, None] * conditions.known
+    total = -seen.sum(axis=0)
+    return np.asarray(total / np.linalg.norm(total))

@@ -1,0 +1,388 @@
+"""Runs of the attack on drawn records.
+
+In a run everything is drawn anew: every node's records (uniform directions, labels that a planted
+model explains), the private penalties ``eta_i(t) = theta a_i b_i^(t-1)`` with a and b uniform in
+``[1, spread]`` and ``[1, growth]``, and the missing record, whose signed direction is uniform and
+independent of all else. A guess that has seen nothing therefore has a cosine with it of exactly the
+law in `dpaudit.attacks.stationarity.measures`. The notation is that of
+`dpaudit.attacks.stationarity.inversion`.
+
+Where records are given, every run draws its own from them, the missing ones with them: features are
+those of people, the law of a guess's cosine is unknown, and the guesses say what one gets. Where
+none is negative, the label of a signed record is the sign of its entries.
+
+How close the attack comes, as a table against T and alpha, and a picture of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.problems.graphs import complete
+from dpaudit.algorithms.problems.schedules import Geometric
+from dpaudit.attacks.stationarity.exact import recovered
+from dpaudit.attacks.stationarity.inversion import Conditions, averaged, observe
+from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN, PROFILE, likeliest
+from dpaudit.attacks.stationarity.measures import Closeness, chance_quantile, matched
+from numpy.random import Generator, SeedSequence, default_rng
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.datasets.dataset import Dataset
+from dpaudit.drawing.figures import picture
+from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.errors import DataError, InvalidArgument, Shown
+from dpaudit.execution import one_thread, stream
+
+AVERAGED, EXACT, MEAN, UNIFORM = "averaged", "exact", "mean of the known", "uniform guess"
+ESTIMATORS = (AVERAGED, KNOWN, PROFILE, INTEGRATED, MEAN, UNIFORM)
+# Of a norm that is uniform on (0, 1], the guess whose relative error has the least median, 1/3.
+GUESSED_NORM = 2 / 3
+_STEEPNESS = 8.0  # of the planted model
+_NODE = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """The public parameters of a run.
+
+    Parameters
+    ----------
+    nodes, records, dimension, iterations
+        N, B of every node, d and T; the graph is complete.
+    noise_rate
+        alpha; None for no noise.
+    loss_weight, regulariser_weight, dual_step
+        C, rho and theta.
+    spread, growth
+        Of the penalties; both 1 is DVP (or ADMM).
+    missing
+        m: how many records of the first node are wanted, the rest being known.
+    norm
+        Of the missing records where they are drawn, at most 1; the attacker does not know it.
+    participates
+        Whether the missing record is in the data; False is a control in which another record is,
+        so that the broadcasts reveal nothing about it.
+
+    Examples
+    --------
+    >>> study = Study(records=5, dimension=3, iterations=4)
+    >>> run_of(study, default_rng(0)).conditions.models.shape
+    (4, 3)
+    """
+
+    nodes: int = 5
+    records: int = 50
+    dimension: int = 10
+    iterations: int = 200
+    noise_rate: float | None = 30.0
+    loss_weight: float = 50.0
+    regulariser_weight: float = 1e-2
+    dual_step: float = 0.5
+    spread: float = 1.4
+    growth: float = 1.005
+    missing: int = 1
+    norm: float = 1.0
+    participates: bool = True
+
+    def __post_init__(self) -> None:
+        check.integer("nodes", self.nodes, least=2)
+        check.integer("records", self.records, least=2)
+        check.integer("dimension", self.dimension, least=2)
+        if check.integer("missing", self.missing, least=1) >= self.records:
+            raise InvalidArgument("missing", self.missing, f"fewer than {self.records} records")
+        if not 0 < check.real("norm", self.norm) <= 1:
+            raise InvalidArgument("norm", self.norm, "a number in (0, 1]")
+        for name in ("spread", "growth"):
+            check.real(name, getattr(self, name))
+            if getattr(self, name) < 1:
+                raise InvalidArgument(name, getattr(self, name), "a number, at least 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What the attacker can write down, and the records it wants, signed, shape ``(m, d)``.
+
+    ``non_negative`` says whether features are known to be, so that signed records have labels.
+    """
+
+    conditions: Conditions
+    records: Array
+    non_negative: bool = False
+
+    @property
+    def record(self) -> Array:
+        """The first of them, shape ``(d,)``."""
+        return np.asarray(self.records[0])
+
+
+def run_of(study: Study, rng: Generator, people: Dataset | None = None) -> Run:
+    """Return one run, everything in it drawn from ``rng``, its records from ``people`` if given.
+
+    Raises
+    ------
+    InvalidArgument
+        There are fewer people than records, or they do not have the study's dimension.
+    """
+    data, wanted = _drawn(study, rng) if people is None else _chosen(study, people, rng)
+    algorithm = _algorithm(study, rng)
+    with one_thread():
+        broadcasts = algorithm.penalty_perturbation().sample(data, 1, rng)[0]
+    known = data.signed_records[data.rows_of(_NODE)][study.missing :]
+    conditions = observe(algorithm, broadcasts, _NODE, known, missing=study.missing)
+    non_negative = people is not None and bool((people.features >= 0).all())
+    return Run(conditions=conditions, records=wanted, non_negative=non_negative)
+
+
+def _drawn(study: Study, rng: Generator) -> tuple[Dataset, Array]:
+    """Return drawn data and the missing records, signed."""
+    data, count = _records(study, rng), study.missing
+    wanted, others = study.norm * directions(2 * count, study.dimension, rng).reshape(2, count, -1)
+    return _with_first(data, wanted if study.participates else others), wanted
+
+
+def _chosen(study: Study, people: Dataset, rng: Generator) -> tuple[Dataset, Array]:
+    """Return some of the people, dealt out in random order, and the missing records, signed."""
+    if people.dimension != study.dimension:
+        raise InvalidArgument("dimension", study.dimension, f"{people.dimension}, as the records")
+    total, count = study.nodes * study.records, study.missing
+    if total + count > len(people.labels):
+        expected = f"at most {(len(people.labels) - count) // study.nodes} at each node"
+        raise InvalidArgument("records", study.records, expected)
+    rows = rng.permutation(len(people.labels))
+    taken, spare = rows[:total], rows[total : total + count]
+    sizes = (study.records,) * study.nodes
+    data = Dataset(people.features[taken], people.labels[taken], node_sizes=sizes)
+    return data, people.signed_records[taken[:count] if study.participates else spare]
+
+
+def _with_first(data: Dataset, signed: Array) -> Dataset:
+    """Return the data with these records, of label 1, in place of the first ones."""
+    for row, record in enumerate(signed):
+        data = data.with_record(row, record, 1.0)
+    return data
+
+
+def directions(count: int, dimension: int, rng: Generator) -> Array:
+    """Return uniform directions, shape ``(count, d)``."""
+    drawn = rng.standard_normal((count, dimension))
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+
+
+def _records(study: Study, rng: Generator) -> Dataset:
+    features = directions(study.nodes * study.records, study.dimension, rng)
+    planted = features @ directions(1, study.dimension, rng)[0]
+    positive = rng.random(len(features)) < 1 / (1 + np.exp(-_STEEPNESS * planted))
+    labels = np.where(positive, 1.0, -1.0)
+    return Dataset(features, labels, node_sizes=(study.records,) * study.nodes)
+
+
+def _algorithm(study: Study, rng: Generator) -> ConsensusADMM:
+    first = study.dual_step * rng.uniform(1.0, study.spread, study.nodes)
+    growth = rng.uniform(1.0, study.growth, study.nodes)
+    return ConsensusADMM(
+        graph=complete(study.nodes),
+        iterations=study.iterations,
+        penalty=Geometric(first.tolist(), growth.tolist()),
+        dual_step=study.dual_step,
+        noise_rate=study.noise_rate,
+        loss_weight=study.loss_weight,
+        regulariser_weight=study.regulariser_weight,
+    )
+
+
+def estimate_of(run: Run, estimator: str, rng: Generator) -> Array:
+    """Return `estimates_of` the first missing record, signed, shape ``(d,)``."""
+    return np.asarray(estimates_of(run, estimator, rng)[0])
+
+
+def estimates_of(run: Run, estimator: str, rng: Generator) -> Array:
+    """Return estimates of the missing records, signed, in no order, shape ``(m, d)``.
+
+    Parameters
+    ----------
+    run
+        What is attacked.
+    estimator
+        ``averaged`` and ``known`` use the penalties; ``profile`` and ``integrated`` do not see
+        them; the last two of ``ESTIMATORS`` see no broadcast. ``exact`` is for runs without noise
+        and does not see the penalties either. It and ``averaged`` are for one missing record.
+    rng
+        For starts and for the guess.
+
+    Raises
+    ------
+    InvalidArgument
+        There is no such estimator, or it is for one missing record and there are more.
+    """
+    count = len(run.records)
+    if estimator in (AVERAGED, EXACT) and count > 1:
+        raise InvalidArgument("missing", count, f"1: {estimator} finds one record")
+    match estimator:
+        case "averaged":
+            return averaged(run.conditions)[None]
+        case "known":
+            return likeliest(run.conditions, rng, missing=count).records
+        case "profile" | "integrated":
+            private = run.conditions.private()
+            return likeliest(private, rng, missing=count, method=estimator).records
+        case "exact":
+            return recovered(run.conditions.private()).record[None]
+        case "mean of the known":
+            return np.tile(_typical(run.conditions.others), (count, 1))
+        case "uniform guess":
+            return GUESSED_NORM * directions(count, run.conditions.dimension, rng)
+    raise InvalidArgument("estimator", estimator, "one of: " + ", ".join((*ESTIMATORS, EXACT)))
+
+
+def _typical(others: Array) -> Array:
+    """Return the direction of the known records' mean, with the mean of their norms."""
+    mean = others.mean(axis=0)
+    return np.asarray(np.linalg.norm(others, axis=1).mean() * mean / np.linalg.norm(mean))
+
+
+def measured(
+    study: Study,
+    estimators: Sequence[str],
+    runs: int,
+    seed: SeedSequence | int,
+    people: Dataset | None = None,
+) -> dict[str, list[Closeness]]:
+    """Return every estimator's closeness to each missing record in each of the runs.
+
+    Every run has a stream of its own: more runs, or other estimators, change no other run.
+    """
+    found: dict[str, list[Closeness]] = {name: [] for name in estimators}
+    for run, own in runs_of(study, runs, seed, people):
+        for name in estimators:
+            found[name] += closeness_of(run, name, own)
+    return found
+
+
+def closeness_of(run: Run, estimator: str, own: SeedSequence) -> list[Closeness]:
+    """Return how close the estimates of a run come, each to the record that suits it best."""
+    found = estimates_of(run, estimator, default_rng(own))
+    return matched(found, run.records, non_negative=run.non_negative)
+
+
+def runs_of(
+    study: Study, runs: int, seed: SeedSequence | int, people: Dataset | None = None
+) -> Iterator[tuple[Run, SeedSequence]]:
+    """Yield runs, each with the randomness that an estimator may use."""
+    root = stream(seed, "stationarity") if isinstance(seed, int) else seed
+    for index in range(check.integer("runs", runs, least=1)):
+        own = SeedSequence(root.entropy, spawn_key=(*root.spawn_key, index))
+        drawing, attacking = own.spawn(2)
+        yield run_of(study, default_rng(drawing), people), attacking
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One estimator at one alpha and T: the cosines of all runs, and what they come to.
+
+    ``norm_error`` is the median, ``right_labels`` the share; None where features may be negative.
+    """
+
+    noise_rate: float
+    iterations: int
+    estimator: str
+    cosines: tuple[float, ...]
+    norm_error: float
+    right_labels: float | None = None
+
+    @property
+    def median(self) -> float:
+        """Median cosine."""
+        return float(np.median(self.cosines))
+
+
+def table(
+    study: Study,
+    *,
+    iterations: Sequence[int],
+    rates: Sequence[float],
+    runs: int,
+    seed: int,
+    estimators: Sequence[str] = (AVERAGED, KNOWN, INTEGRATED),
+    people: Dataset | None = None,
+) -> list[Row]:
+    """Return rows for every alpha, T and estimator.
+
+    The runs at an alpha are as long as the largest T; smaller ones look at their beginning.
+    """
+    rows = []
+    for rate in rates:
+        longest = replace(study, noise_rate=rate, iterations=max(iterations))
+        drawn = list(runs_of(longest, runs, seed, people))
+        for length in iterations:
+            cut = [(replace(r, conditions=r.conditions.first(length)), s) for r, s in drawn]
+            rows += [_row(cut, rate, length, name) for name in estimators]
+    return rows
+
+
+def _row(drawn: Sequence[tuple[Run, SeedSequence]], rate: float, length: int, name: str) -> Row:
+    close = [one for run, own in drawn for one in closeness_of(run, name, own)]
+    labels = [each.right_label for each in close if each.right_label is not None]
+    return Row(
+        noise_rate=rate,
+        iterations=length,
+        estimator=name,
+        cosines=tuple(each.cosine for each in close),
+        norm_error=float(np.median([each.norm_error for each in close])),
+        right_labels=float(np.mean(labels)) if labels else None,
+    )
+
+
+def draw(rows: Sequence[Row], path: str | Path, dimension: int) -> Path:
+    """Draw mean and range of the cosine against T, a panel for each estimator; return the path.
+
+    Parameters
+    ----------
+    rows
+        Of `table`.
+    path
+        Ends in ``.png`` or ``.svg``.
+    dimension
+        d, for the cosine that one guess in twenty exceeds.
+
+    Raises
+    ------
+    InvalidArgument
+        The path ends otherwise.
+    DataError
+        The file cannot be written.
+    """
+    target = Path(path)
+    kinds: dict[str, Literal["png", "svg"]] = {".png": "png", ".svg": "svg"}
+    if target.suffix not in kinds:
+        raise InvalidArgument("path", Shown(target.name), "a name ending in .png or .svg")
+    title = "The missing record, from stationarity"
+    content = picture(title, panels(rows, dimension), kinds[target.suffix])
+    try:
+        target.write_bytes(content)
+    except OSError as error:
+        raise DataError(f"{target}: cannot be written ({error.strerror})") from error
+    return target
+
+
+def panels(rows: Sequence[Row], dimension: int) -> tuple[Panel, ...]:
+    """Return a panel for each estimator: mean and range of the cosine against T."""
+    return tuple(_panel(rows, name, dimension) for name in dict.fromkeys(r.estimator for r in rows))
+
+
+def _panel(rows: Sequence[Row], name: str, dimension: int) -> Panel:
+    own = [row for row in rows if row.estimator == name]
+    lengths = sorted({row.iterations for row in own})
+    curves = []
+    for rate in sorted({row.noise_rate for row in own}):
+        by_length = {row.iterations: row.cosines for row in own if row.noise_rate == rate}
+        runs = np.array([by_length[length] for length in lengths]).T
+        curves.append(Curve.over_runs(f"alpha = {rate:g}", lengths, runs))
+    level = chance_quantile(0.05, dimension)
+    curves.append(Curve(label="1 guess in 20", x=lengths, y=[level] * len(lengths)))
+    return Panel(title=name, x_label="iterations", y_label="cosine", curves=tuple(curves))

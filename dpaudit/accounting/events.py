@@ -1,0 +1,241 @@
+"""Events: what was released, as mathematics and public parameters, without data.
+
+An accountant turns an event into a guarantee. An event it has no theorem for is refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import dpaudit._validate as check
+from dpaudit.errors import InvalidArgument, UnsupportedEvent
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianRelease:
+    """``count`` adaptive releases, each with Gaussian noise on a query of bounded L2 sensitivity.
+
+    Parameters
+    ----------
+    sensitivity
+        L2 sensitivity of each query, given the releases before it.
+    noise_scale
+        Standard deviation of each coordinate of the noise, in the unit of the sensitivity.
+    count
+        How many such releases.
+    """
+
+    sensitivity: float
+    noise_scale: float
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        check.non_negative("sensitivity", self.sensitivity)
+        check.positive("noise_scale", self.noise_scale)
+        check.integer("count", self.count, least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaplaceRelease:
+    """``count`` adaptive releases, each with Laplace noise on a query of bounded L1 sensitivity.
+
+    Parameters
+    ----------
+    sensitivity
+        L1 sensitivity of each query, given the releases before it.
+    noise_scale
+        ``b`` of the density ``exp(-|e| / b) / (2 b)`` of each coordinate of the noise.
+    count
+        How many such releases.
+    """
+
+    sensitivity: float
+    noise_scale: float
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        check.non_negative("sensitivity", self.sensitivity)
+        check.positive("noise_scale", self.noise_scale)
+        check.integer("count", self.count, least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExponentialNormRelease:
+    """``count`` adaptive releases with noise of density proportional to ``exp(-rate ||e||_2)``.
+
+    Parameters
+    ----------
+    sensitivity
+        L2 sensitivity of each query, given the releases before it.
+    noise_rate
+        ``alpha``: the larger, the less noise.
+    dimension
+        Of the query.
+    count
+        How many such releases.
+    """
+
+    sensitivity: float
+    noise_rate: float
+    dimension: int
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        check.non_negative("sensitivity", self.sensitivity)
+        check.positive("noise_rate", self.noise_rate)
+        check.integer("dimension", self.dimension, least=1)
+        check.integer("count", self.count, least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectivePerturbation:
+    """``count`` adaptive minimisers of objectives with exponential-norm noise in the linear term.
+
+    One record of a generalised linear model is replaced. Given the output, that moves the noise
+    behind it by ``p u + q w``: u and w are the two records, of norm at most 1, and p and q have
+    fixed signs and are at most half the sensitivity. See `dpaudit.accounting.pairs.objective`.
+
+    Parameters
+    ----------
+    sensitivity
+        Bound on ``||p u + q w||``, twice the bound on ``|p|`` and ``|q|``.
+    noise_rate, dimension
+        As in `ExponentialNormRelease`.
+    log_determinant
+        Bound on the absolute log-ratio of the two changes of variables from output to noise.
+    count
+        How many such minimisers.
+    """
+
+    sensitivity: float
+    noise_rate: float
+    dimension: int
+    log_determinant: float = 0.0
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        check.non_negative("sensitivity", self.sensitivity)
+        check.positive("noise_rate", self.noise_rate)
+        check.integer("dimension", self.dimension, least=1)
+        check.non_negative("log_determinant", self.log_determinant)
+        check.integer("count", self.count, least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApproximateRelease:
+    """``count`` adaptive releases of which only (epsilon, delta)-DP is known.
+
+    Randomised response that tells the truth with odds ``exp(epsilon)`` attains it at delta = 0.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        check.non_negative("epsilon", self.epsilon)
+        check.delta("delta", self.delta)
+        check.integer("count", self.count, least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZeroConcentratedRelease:
+    """``count`` adaptive releases of which only rho-zero-concentrated DP is known."""
+
+    rho: float
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        check.non_negative("rho", self.rho)
+        check.integer("count", self.count, least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoissonSubsampledGaussian:
+    """``count`` adaptive releases of a sum over a Poisson sample of records, with Gaussian noise.
+
+    Each time, each record enters the sample independently; its term has L2 norm at most 1. What
+    accountants answer is for adding or removing a record, which moves the sum by at most 1;
+    replacing one is a removal and an addition (`dpaudit.guarantees.kinds.Guarantee.group`).
+
+    Parameters
+    ----------
+    sampling_ratio
+        Probability with which a record enters a sample.
+    noise_multiplier
+        Standard deviation of each coordinate of the noise, in the unit of a term's largest norm.
+    count
+        How many such releases.
+    """
+
+    sampling_ratio: float
+    noise_multiplier: float
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        if check.positive("sampling_ratio", self.sampling_ratio) > 1:
+            raise InvalidArgument("sampling_ratio", self.sampling_ratio, "a number in (0, 1]")
+        check.positive("noise_multiplier", self.noise_multiplier)
+        check.integer("count", self.count, least=0)
+
+
+Release = (
+    GaussianRelease
+    | LaplaceRelease
+    | ExponentialNormRelease
+    | ObjectivePerturbation
+    | ApproximateRelease
+    | ZeroConcentratedRelease
+    | PoissonSubsampledGaussian
+)
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Events one after the other; each may depend on the outputs before it."""
+
+    events: tuple[Event, ...]
+
+
+Event = Release | Sequence
+
+
+def releases(event: Event) -> tuple[Release, ...]:
+    """Return the releases of an event, equal ones counted together, in order of appearance.
+
+    Examples
+    --------
+    >>> one = GaussianRelease(sensitivity=1.0, noise_scale=5.0)
+    >>> releases(Sequence((one, Sequence((one, one)))))
+    (GaussianRelease(sensitivity=1.0, noise_scale=5.0, count=3),)
+
+    Raises
+    ------
+    UnsupportedEvent
+        A part is not an event.
+    """
+    counts: Counter[Release] = Counter()
+    stack: list[object] = [event]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Sequence):
+            stack.extend(reversed(part.events))
+        elif isinstance(part, Release):
+            counts[replace(part, count=1)] += part.count
+        else:
+            raise UnsupportedEvent(f"event: got {type(part).__name__}, expected an event")
+    return tuple(replace(part, count=n) for part, n in counts.items() if n)
+
+
+def repeated(event: Event, count: int) -> Event:
+    """Return the event ``count`` times over.
+
+    Examples
+    --------
+    >>> repeated(GaussianRelease(sensitivity=1.0, noise_scale=5.0, count=2), 3).count
+    6
+    """
+    check.integer("count", count, least=0)
+    parts = tuple(replace(part, count=part.count * count) for part in releases(event))
+    return parts[0] if len(parts) == 1 else Sequence(parts)

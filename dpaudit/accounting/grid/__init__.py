@@ -1,0 +1,1 @@
+"""Composition of privacy losses on a grid, both ends certified."""

@@ -1,0 +1,417 @@
+"""Bracketed numerical composition of any sequence of releases that have dominating pairs.
+
+The losses of the steps add up. Their laws, tilted by ``exp(order L)`` with the order of the saddle
+point for the question at hand, are rounded onto one grid both ways
+(`dpaudit.accounting.grid.convolution`) and convolved by FFT. What the upper end rests on, besides
+the rounding upwards:
+
+* mass outside the windows of the grid and mass wrapped around by the cyclic convolution, both at
+  most their Chernoff bounds under the tilt;
+* the rounding errors of the transform, in the l2 norm: ``count`` times that of one transform.
+
+Both are added before the tilt is taken back, where they weigh at most ``exp(-order epsilon)``.
+
+The lower end is a test's: cells are outputs of a mechanism that lost information, and for every
+threshold on the sum of cell numbers ``delta >= P(A) - exp(epsilon) Q(A)``. The best threshold
+counts; outputs in which some step left its window are in no test. So both ends are off to second
+order in the spacing only. Where delta is so small that the difference loses its digits, the law
+rounded downwards takes its place. A single release is not transformed: nothing wraps around.
+
+Where the tilted total loss and that of one step lie, and how fine a grid has to be.
+
+What a convolution of tilted laws says of epsilon and delta: an upper and a lower end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.accounting.bracket import Bracket
+from dpaudit.accounting.events import Event
+from dpaudit.accounting.grid.convolution import Convolved, Rounded, convolved, rounded
+from dpaudit.accounting.pairs.dominating import (
+    Counted,
+    directions,
+    dominating_pairs,
+    infinite_mass,
+    trimmed,
+    trimmed_mass,
+)
+from dpaudit.accounting.pairs.pair import DominatingPair
+from dpaudit.errors import ConvergenceError
+
+Pairs = tuple[Counted, ...]
+
+LEAST_ORDER = 1e-6
+# Of the tilted mass: what the windows leave out.
+LEFT_OUT = 1e-15
+_FARTHEST = 1e12
+
+
+def lowest(
+    function: Callable[[float], float], start: float, factor: float, gain: float, farthest: float
+) -> float:
+    """Return about where a function with one valley is least, by multiplying with ``factor``.
+
+    It stops once two factors brought less than the gain: every order gives a bound that holds.
+    """
+    best, at, since, x = math.inf, start, 0, start
+    while since < 2 and x < farthest:
+        value = function(x)
+        since = 0 if value < best - gain * abs(best) or not math.isfinite(best) else since + 1
+        if value < best:
+            best, at = value, x
+        x *= factor
+    return at
+
+
+@dataclass(frozen=True)
+class Window:
+    """Where the tilted total loss lies, and the orders its Chernoff bounds were taken at."""
+
+    low: float
+    high: float
+    down: float
+    up: float
+
+
+def window_of(log_mgf: Callable[[float], float], order: float) -> Window:
+    """Return where all of the tilted law lies but for what may be left out on either side."""
+    here, room = log_mgf(order), -math.log(LEFT_OUT)
+
+    def above(h: float) -> float:
+        return (log_mgf(order + h) - here + room) / h
+
+    def below(h: float) -> float:
+        return (log_mgf(order - h) - here + room) / h
+
+    up = lowest(above, LEAST_ORDER, 2.0, 0.02, _FARTHEST)
+    down = lowest(below, LEAST_ORDER, 2.0, 0.02, _FARTHEST)
+    return Window(-below(down), above(up), down, up)
+
+
+def spacing_of(pairs: Pairs, at_least: float) -> float:
+    """Return a spacing of about this size on which a lattice all pairs share would fall."""
+    lattices = {pair.lattice for pair, _ in pairs}
+    lattice = lattices.pop() if len(lattices) == 1 else None
+    if lattice is None or lattice < at_least:
+        return at_least
+    return lattice / math.floor(lattice / at_least)
+
+
+def step_window(
+    pair: DominatingPair,
+    order: float,
+    window: Window,
+    total: int,
+) -> tuple[float, float]:
+    """Return where one step's tilted loss lies, up to its share of what may be left out."""
+    here = float(pair.log_mgf(np.array(order)))
+    room = math.log(total) - math.log(LEFT_OUT)
+    reach = np.geomspace(1.0, 4 * math.sqrt(total), 8)  # equal steps have orders sqrt(total) times
+    ups, downs = window.up * reach, window.down * reach
+    high = np.nanmin((pair.log_mgf(order + ups) - here + room) / ups)
+    low = np.nanmax(-(pair.log_mgf(order - downs) - here + room) / downs)
+    return float(max(low, -pair.reversed().largest)), float(min(high, pair.largest))
+
+
+@dataclass(frozen=True)
+class UpperCurve:
+    """Upper ends, from the law rounded upwards; ``betrayed`` is the mass of infinite losses."""
+
+    law: Convolved
+    order: float
+    betrayed: float
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array]:
+        return self.law.suffix_profile(self.order), self.law.suffix_sums(self.order + 1)
+
+    @cached_property
+    def _errors(self) -> Array:
+        return self.law.profile_errors(self.order, self._sums[0])
+
+    def delta(self, epsilon: float) -> float:
+        """Return an upper bound of delta at epsilon."""
+        points, (profile, q) = self.law.points, self._sums
+        k = int(np.searchsorted(points, epsilon, side="right"))
+        inner = float(self._errors[min(k, len(points) - 1)])
+        if k < len(points):
+            gap = float(points[k]) - epsilon
+            inner += math.exp(-self.order * gap) * float(profile[k] - math.expm1(-gap) * q[k])
+        log_delta = self.law.log_total - self.order * epsilon + math.log(inner)
+        log_delta += self.law.slack(self.order)
+        return self.betrayed + math.exp(min(log_delta, 0.0))
+
+    def epsilon(self, delta: float) -> float:
+        """Return an upper bound of epsilon at a delta above ``betrayed``."""
+        points, (profile, q) = self.law.points, self._sums
+        c, total = self.order, self.law.log_total
+        with np.errstate(over="ignore"):
+            wanted = (delta - self.betrayed) * np.exp(c * points - total - self.law.slack(c))
+        enough = profile + self._errors <= wanted
+        if not enough.any():
+            return math.inf
+        k = int(np.argmax(enough))
+        # within the cell to the left of x_k the same masses count, and the error weighs more
+        room = wanted[k] - profile[k] - self._errors[k] * math.exp(c * self.law.spacing)
+        if room <= 0:
+            return float(points[k])
+        share = float(room / q[k]) if q[k] > 0 else math.inf
+        return float(points[k]) + math.log1p(-share) if share < 1 else -math.inf
+
+
+@dataclass(frozen=True)
+class LowerCurve:
+    """Lower ends: what tests on the sum of cell numbers attain, or the law rounded downwards.
+
+    The first is close where cells are wide. It is a difference of two masses, so that where delta
+    is far smaller than either, the second is closer: the P-masses alone, every loss counted as the
+    lower end of its cell, or ``blur`` below it.
+    """
+
+    under_p: Convolved
+    under_q: Convolved
+    order: float
+    betrayed: float
+    blur: float
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array]:
+        """Return least P- and most Q-masses beyond each threshold, tilted as at their points."""
+        slack = self.under_p.slack(self.order), self.under_q.slack(self.order + 1)
+        p, q = self.under_p.suffix_sums(self.order), self.under_q.suffix_sums(self.order + 1)
+        p = p - self.under_p.errors(self.order, p)
+        q = q + self.under_q.errors(self.order + 1, q)
+        return p * math.exp(-slack[0]), q * math.exp(slack[1])
+
+    @cached_property
+    def _profile(self) -> Array:
+        """Return the least delta at each point, tilted."""
+        profile = self.under_p.suffix_profile(self.order)
+        profile = profile - self.under_p.profile_errors(self.order, profile)
+        return np.asarray(profile * math.exp(-self.under_p.slack(self.order)))
+
+    def delta(self, epsilon: float) -> float:
+        """Return a lower bound of delta at epsilon."""
+        points, (p, q) = self.under_p.points, self._sums
+        ratio = epsilon - points + self.under_q.log_total - self.under_p.log_total
+        with np.errstate(over="ignore"):
+            tested = p - np.exp(ratio) * q
+        inner = np.maximum(tested, np.where(points >= epsilon + self.blur, self._profile, 0.0))
+        scale = self.under_p.log_total - self.order * points
+        good = inner > 0
+        if not good.any():
+            return self.betrayed
+        best = float(np.max(scale[good] + np.log(inner[good])))
+        return self.betrayed + math.exp(min(best, 0.0)) * (1 - 1e-15)
+
+    def epsilon(self, delta: float) -> float:
+        """Return a lower bound of epsilon at delta."""
+        points, (p, q) = self.under_p.points, self._sums
+        with np.errstate(over="ignore"):
+            wanted = (delta - self.betrayed) * np.exp(self.order * points - self.under_p.log_total)
+        enough = np.flatnonzero(self._profile >= wanted)
+        found = float(points[enough[-1]]) - self.blur if enough.size else -math.inf
+        inner = p - wanted
+        good = inner > 0
+        if not good.any():
+            return found
+        shift = self.under_p.log_total - self.under_q.log_total
+        tested = np.log(inner[good]) - np.log(q[good]) + points[good] + shift
+        return max(found, float(np.max(tested)))
+
+
+CELLS, MORE_CELLS, LEAST_CELLS = 2**16, 2**19, 2**8
+_NARROW = 1e-3
+_ROUNDING = 1e-15  # relative: a loss that is taken for the end of its cell
+_SMALLEST, _UNDERFLOW, _ULPS = math.ulp(0.0), -760.0, 1e-13
+_MOST_TRIMS = 6
+# Of delta: tails that are not looked at. The more is left out, the finer is the grid.
+_SHARE, _LARGER_SHARE = 1e-8, 1e-5
+# Losses between these are composed; what lies beyond is pure DP that needs no composing.
+_FAINT, _VAST = 1e-100, 1e7
+
+
+def numerical_epsilon(event: Event, delta: float, cells: int | None = None) -> Bracket:
+    """Return a bracket of the smallest epsilon at which the dominating pairs compose to ``delta``.
+
+    Parameters
+    ----------
+    event
+        What was released.
+    delta
+        In [0, 1).
+    cells
+        Points of the grid, at least 256; more make the bracket narrower. By default 2^16, and 2^19
+        where that leaves it wider than a part in a thousand.
+
+    Raises
+    ------
+    UnsupportedEvent
+        Some release has no dominating pair.
+
+    Examples
+    --------
+    >>> from dpaudit.accounting.events import ApproximateRelease
+    >>> bracket = numerical_epsilon(ApproximateRelease(epsilon=0.1, count=1000), 1e-5)
+    >>> round(bracket.lower, 3), round(bracket.upper, 3)
+    (17.787, 17.787)
+    """
+    delta = check.delta("delta", delta)
+    return _worst(event, partial(_epsilon, delta=delta), cells)
+
+
+def numerical_delta(event: Event, epsilon: float, cells: int | None = None) -> Bracket:
+    """Return a bracket of the delta to which the dominating pairs compose at ``epsilon >= 0``.
+
+    Examples
+    --------
+    >>> from dpaudit.accounting.events import GaussianRelease
+    >>> bracket = numerical_delta(GaussianRelease(sensitivity=1.0, noise_scale=1.0), 1.0)
+    >>> round(bracket.lower, 6), round(bracket.upper, 6)  # exact: .126936737507
+    (0.126937, 0.126937)
+    """
+    epsilon = check.non_negative("epsilon", epsilon)
+    return _worst(event, partial(_delta, epsilon=epsilon), cells)
+
+
+def _worst(event: Event, answer: Callable[..., Bracket], cells: int | None) -> Bracket:
+    """Return the larger of both directions' answers, from a finer grid where that is needed."""
+    if cells is not None:
+        check.integer("cells", cells, least=LEAST_CELLS)
+    ways = directions(dominating_pairs(event))
+    attempts = [(CELLS, _SHARE), (MORE_CELLS, _SHARE)] if cells is None else [(cells, _SHARE)]
+    if cells is None and any(trimmed(pairs, _LARGER_SHARE) != pairs for pairs in ways):
+        attempts[1:1] = [(CELLS, _LARGER_SHARE)]
+        attempts += [(MORE_CELLS, _LARGER_SHARE)]
+    lower, upper = 0.0, math.inf
+    for size, share in attempts:
+        brackets = [answer(pairs, cells=size, share=share) for pairs in ways]
+        lower = max(lower, *(bracket.lower for bracket in brackets))
+        upper = min(upper, max(bracket.upper for bracket in brackets))
+        if upper - lower <= _NARROW * upper or upper == math.inf:
+            break
+    return _ordered(lower, upper)
+
+
+def _epsilon(pairs: Pairs, delta: float, cells: int, share: float) -> Bracket:
+    betrayed, most = infinite_mass(pairs), _largest(pairs)
+    if most == 0 or delta <= betrayed * (1 + _ULPS) or delta == 0:
+        enough = delta >= betrayed * (1 - _ULPS)
+        sure = delta == 0 == betrayed or delta > betrayed * (1 + _ULPS) or len(pairs) < 2
+        return Bracket(most if enough else math.inf, most if enough and sure else math.inf)
+    if beyond_the_grid(pairs):
+        return Bracket(0.0, most)
+    pairs = trimmed(pairs, share * (delta - betrayed))
+    lost = betrayed + trimmed_mass(pairs)
+    if not lost < delta:  # a delta of about 1e-300: no tail is that rare
+        return Bracket(0.0, most)
+    log_delta = math.log(delta - lost)
+
+    def bound(order: float) -> float:
+        return (_log_moment(pairs, order) + _saddle(order) - log_delta) / order
+
+    order = _order(pairs, bound)
+    above, below = _curves(pairs, order, cells, (lost, betrayed))
+    upper = max(0.0, min(above.epsilon(delta), bound(order), most))
+    return _ordered(max(0.0, below.epsilon(delta)), upper)
+
+
+def _delta(pairs: Pairs, epsilon: float, cells: int, share: float) -> Bracket:
+    betrayed = infinite_mass(pairs)
+    if epsilon >= _largest(pairs):
+        return Bracket.exactly(betrayed)
+    if beyond_the_grid(pairs):
+        return Bracket(betrayed, min(1.0, betrayed + _largest(pairs)))
+    tail, answer = 1e-12, Bracket(0.0, 1.0)
+    for _ in range(_MOST_TRIMS):
+        answer = _delta_without_tails(trimmed(pairs, tail), epsilon, cells, betrayed)
+        lost = trimmed_mass(trimmed(pairs, tail))
+        if lost <= 10 * share * answer.upper:
+            break
+        tail = max(1e-300, min(share / 10 * answer.upper, 1e-3 * tail**1.5))
+    return answer
+
+
+def _delta_without_tails(pairs: Pairs, epsilon: float, cells: int, betrayed: float) -> Bracket:
+    def bound(order: float) -> float:
+        return _log_moment(pairs, order) + _saddle(order) - order * epsilon
+
+    order = _order(pairs, bound)
+    lost = betrayed + trimmed_mass(pairs)
+    if bound(order) < _UNDERFLOW:
+        return Bracket(betrayed, min(lost + _SMALLEST, 1.0))
+    above, below = _curves(pairs, order, cells, (lost, betrayed))
+    upper = min(above.delta(epsilon), lost + math.exp(min(bound(order), 0.0)), 1.0)
+    return _ordered(max(0.0, below.delta(epsilon)), max(upper, _SMALLEST))
+
+
+def beyond_the_grid(pairs: Pairs) -> bool:
+    """Return whether losses are so small or so large that only their bound is told."""
+    bounded = all(count * pair.largest <= _FAINT for pair, count in pairs)
+    return bounded or any(_VAST < pair.largest < math.inf for pair, _ in pairs)
+
+
+def _ordered(lower: float, upper: float) -> Bracket:
+    """Return the bracket; ends that cross by more than rounding are an error of this module."""
+    if lower > upper * (1 + 1e-9) + _SMALLEST:
+        raise ConvergenceError(f"numerical: got ends {lower} and {upper}, expected them in order")
+    return Bracket(min(lower, upper), upper)
+
+
+def _largest(pairs: Pairs) -> float:
+    return math.fsum(count * pair.largest for pair, count in pairs)
+
+
+def _log_moment(pairs: Pairs, order: float) -> float:
+    """Return ``log E exp(order L)`` of the total loss L."""
+    at = np.array(order)
+    return math.fsum(count * float(pair.log_mgf(at)) for pair, count in pairs)
+
+
+def _saddle(order: float) -> float:
+    """Return ``log max_x exp(-order x) (1 - exp(-x))``."""
+    if order < 1:  # 1 / order may overflow
+        return (order * math.log(order) if order > 0 else 0.0) - (1 + order) * math.log1p(order)
+    return -order * math.log1p(1 / order) - math.log1p(order)
+
+
+def _order(pairs: Pairs, bound: Callable[[float], float]) -> float:
+    """Return about the order whose Chernoff bound is least."""
+    most = _largest(pairs)  # beyond 1e7 / most the tilt sees nothing but its last digits
+    farthest = 1e7 / most if math.isfinite(most) else _FARTHEST
+    farthest = min(farthest, *(pair.farthest_order for pair, _ in pairs))
+    near = lowest(bound, LEAST_ORDER, 2.0, 1e-3, farthest)
+    orders = np.minimum(np.geomspace(near / 1.7, near * 1.7, 7), farthest)
+    return float(min(orders.tolist(), key=bound))
+
+
+def _curves(
+    pairs: Pairs, order: float, cells: int, lost: tuple[float, float]
+) -> tuple[UpperCurve, LowerCurve]:
+    window = window_of(lambda at: _log_moment(pairs, at), order)
+    spacing = spacing_of(pairs, (window.high - window.low) / (cells - 32))
+    total = sum(count for _, count in pairs)
+    steps: list[tuple[Rounded, int]] = [
+        (rounded(pair, step_window(pair, order, window, total), spacing, order), count)
+        for pair, count in pairs
+    ]
+    first, tails = math.floor(window.low / spacing) - 16, (window.down, window.up)
+
+    def law(part: str, start: int, side: int, left_out: float = 0.0) -> Convolved:
+        tilted = [(getattr(step, part), count) for step, count in steps]
+        return convolved(tilted, start, cells, spacing, tails, left_out, side)
+
+    start = first - round(sum(count * step.drift for step, count in steps))
+    p, q = law("cells_p", start, -1), law("cells_q", start, 1)
+    blur = _ROUNDING * math.fsum(count * step.reach(spacing) for step, count in steps)
+    below = LowerCurve(p, q, order, lost[1], blur)
+    return UpperCurve(law("above", first, 1, 4 * LEFT_OUT), order, lost[0]), below

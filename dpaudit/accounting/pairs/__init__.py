@@ -1,0 +1,1 @@
+"""Pairs of distributions that dominate a release."""

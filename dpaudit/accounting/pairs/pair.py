@@ -1,0 +1,276 @@
+r"""Dominating pairs: two laws P and Q that no two neighbours' outputs are further apart than.
+
+Further apart is meant for every hockey-stick divergence at once; then the products of such pairs
+dominate the adaptive composition (Zhu, Dong & Wang 2022, Theorem 10). Of a pair only the law of the
+loss ``L = log dP/dQ`` under P matters. It is handed over as *atoms*: for a continuous law the nodes
+of Gauss-Legendre rules on panels so small that the rule is exact to rounding. Weights stay as
+logarithms, so that a later tilt by ``exp(order L)`` brings out tails below 1e-300.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit._typing import Array
+from dpaudit.errors import ConvergenceError
+
+Complex = NDArray[np.complex128]
+
+# Panels are at most this share of the scale on which a density bends.
+_PANEL = 0.125
+# Of a wave within a cell, in radians, and how many cells times frequencies are worth the work.
+_PHASE, _MOST_WORK = 1.6, 2e7
+_BLOCK = 64
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+# By how much a tilt may grow within a cell, and how many such cells a moment is worth.
+_GROWTH, _MOST_TILTED = 1.0, 20_000
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """Values of the loss and the logarithms of their probabilities under P, shape ``(n,)``."""
+
+    losses: Array
+    log_masses: Array
+
+    def within(self, low: float, high: float) -> Atoms:
+        """Return the atoms from ``low`` to ``high``."""
+        keep = (self.losses >= low) & (self.losses <= high)
+        return Atoms(self.losses[keep], self.log_masses[keep])
+
+
+class DominatingPair(ABC):
+    """P and Q, seen through the law of their privacy loss under P."""
+
+    @property
+    def infinite_mass(self) -> float:
+        """P-probability of outputs that are impossible under Q."""
+        return 0.0
+
+    @property
+    def trimmed_mass(self) -> float:
+        """P-probability of outputs that `atoms` leaves out for being too rare to matter."""
+        return 0.0
+
+    def trimmed(self, tail: float) -> DominatingPair:
+        """Return the pair without outputs in tails of this P-probability, if that is simpler."""
+        return self
+
+    @property
+    @abstractmethod
+    def largest(self) -> float:
+        """Upper end of the finite losses; infinity where there is none."""
+
+    @property
+    def lattice(self) -> float | None:
+        """A spacing whose multiples hold every atom the law itself has."""
+        return None
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether exchanging P and Q gives the same law of the loss."""
+        return True
+
+    def reversed(self) -> DominatingPair:
+        """Return the pair of Q and P."""
+        return self
+
+    @abstractmethod
+    def atoms(self, edges: Array) -> Atoms:
+        """Return the law between the first and the last edge; no panel lies astride an edge."""
+
+    @abstractmethod
+    def log_mgf(self, orders: Array) -> Array:
+        """Return ``log E_P[exp(order L)]`` over finite losses, same shape; +inf where infinite."""
+
+    def atomic_share(self, order: float) -> float:
+        """Return the share of atoms in the finite part of P tilted by ``exp(order L)``."""
+        return 0.0
+
+    @property
+    def quadrature(self) -> bool:
+        """Whether `characteristic` has no closed form and takes a quadrature."""
+        return True
+
+    def moment_error(self, order: float) -> float:
+        """Return a bound on the relative error of a moment, whichever way it is worked out."""
+        return 2e-14
+
+    @property
+    def farthest_order(self) -> float:
+        """Largest order in size up to which `log_mgf` is a moment; beyond, it is a bound of it."""
+        return math.inf
+
+    def variation(self, order: float) -> float:
+        """Return a bound on the total variation of the tilted density of the rest of P."""
+        return np.inf
+
+    def envelope(self, order: float, frequency: float) -> float:
+        """Return a bound on the size of `characteristic` from this frequency on."""
+        return min(1.0, self.atomic_share(order) + self.variation(order) / frequency)
+
+    @abstractmethod
+    def characteristic(self, order: float, frequencies: Array) -> Complex:
+        """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` at frequencies u."""
+
+
+class Continuous(DominatingPair):
+    """A loss that is an increasing function of a real output with a smooth density."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> float:
+        """Length on which the density bends."""
+
+    @property
+    @abstractmethod
+    def interval(self) -> tuple[float, float]:
+        """Where the output lies, `trimmed_mass` aside."""
+
+    @abstractmethod
+    def loss(self, output: Array) -> Array:
+        """Return the loss of outputs, same shape."""
+
+    @abstractmethod
+    def position(self, loss: Array) -> Array:
+        """Return the output with a given loss; infinite beyond the range of losses."""
+
+    @abstractmethod
+    def log_density(self, output: Array) -> Array:
+        """Return the log-density of outputs under P, same shape."""
+
+    def atoms(self, edges: Array) -> Atoms:
+        """Return the law between the first and the last edge; no panel lies astride an edge."""
+        return self._on(np.clip(self.position(edges), *self.interval))
+
+    def _on(self, outputs: Array) -> Atoms:
+        nodes, log_weights = self.panels(outputs)
+        return Atoms(self.loss(nodes).ravel(), (self.log_density(nodes) + log_weights).ravel())
+
+    def panels(self, outputs: Array) -> tuple[Array, Array]:
+        """Return nodes of Gauss-Legendre rules between the outputs, and their log-weights."""
+        widths = np.diff(outputs)
+        parts = np.ceil(widths / (_PANEL * self.scale)).astype(np.intp)
+        panel = np.repeat(widths / np.maximum(parts, 1), parts)
+        first = np.repeat(outputs[:-1], parts)
+        number = np.arange(len(panel)) - np.repeat(np.cumsum(parts) - parts, parts)
+        middle = first + (number + 0.5) * panel
+        nodes = middle[:, None] + panel[:, None] / 2 * _NODES
+        return nodes, np.log(panel / 2)[:, None] + np.log(_WEIGHTS)
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        low, high = self.loss(np.array(self.interval)).tolist()
+        return low, high
+
+    @property
+    def farthest_order(self) -> float:
+        """Largest order in size up to which `log_mgf` is a moment; beyond, it is a bound of it."""
+        return farthest_moment(*self._ends) if self.quadrature else math.inf
+
+    def log_mgf(self, orders: Array) -> Array:
+        """Return ``log E_P[exp(order L)]`` by quadrature, same shape."""
+        return tilted_moments(self, *self._ends, orders)
+
+    def characteristic(self, order: float, frequencies: Array) -> Complex:
+        """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` by quadrature."""
+        edges = resolving(*self._ends, order, frequencies)
+        return characteristic_of(self.atoms(edges), order, frequencies)
+
+
+def cut(low: float, high: float, cells: int) -> Array:
+    """Return the edges of equal cells between two ends, the outermost of which keep what is beyond.
+
+    A loss that bends too little for floating-point numbers has the same value at many outputs: the
+    output found from the value at an end need not be the one at the end.
+    """
+    edges = np.linspace(low, high, cells + 1)
+    edges[0], edges[-1] = -np.inf, np.inf
+    return edges
+
+
+def resolving(low: float, high: float, order: float, frequencies: Array) -> Array:
+    """Return edges so close that a rule between them resolves tilt and waves, or raise."""
+    top = float(np.max(np.abs(frequencies), initial=0.0))
+    cells = (high - low) * max(top / _PHASE, abs(order) / _GROWTH) + 1
+    if not cells * len(frequencies) <= _MOST_WORK:
+        raise ConvergenceError(
+            f"characteristic function: {len(frequencies)} frequencies up to {top:.1e} take "
+            f"{cells:.1e} cells, which is too much work; use the numerical accountant"
+        )
+    return cut(low, high, math.ceil(cells))
+
+
+def characteristic_of(atoms: Atoms, order: float, frequencies: Array) -> Complex:
+    """Return ``sum mass exp((order + i u) loss)`` over its value at ``u = 0``."""
+    tilted = np.exp(atoms.log_masses + order * atoms.losses - log_sum(atoms, order))
+    keep = tilted > 1e-22 * tilted.max()
+    losses, tilted = atoms.losses[keep], tilted[keep]
+    count, steps = len(frequencies), np.diff(frequencies)
+    even = count > _BLOCK and np.ptp(steps) <= 1e-12 * np.abs(frequencies).max()
+    inner = steps[0] * np.arange(_BLOCK) if even else np.zeros(1)
+    outer = frequencies[:: len(inner)]
+    turns = np.exp(1j * np.multiply.outer(losses, inner))  # a wave of a block is one of these,
+    rows = max(1, 2**20 // max(len(losses), 1))
+    parts = [  # turned by the block's first
+        (np.exp(1j * np.multiply.outer(outer[k : k + rows], losses)) * tilted) @ turns
+        for k in range(0, len(outer), rows)
+    ]
+    return np.concatenate([part.ravel() for part in parts])[:count]
+
+
+def log_mgf_of(atoms: Atoms, orders: Array) -> Array:
+    """Return ``log sum mass exp(order loss)``, same shape as the orders."""
+    sums = [log_sum(atoms, order) for order in np.ravel(orders)]
+    return np.array(sums).reshape(np.shape(orders))
+
+
+def tilted_moments(pair: DominatingPair, low: float, high: float, orders: Array) -> Array:
+    """Return ``log E_P[exp(order L)]`` of a loss between two ends, at any orders, same shape.
+
+    The tilt must not grow by much within a panel, or the rule would miss it. Beyond the order of
+    `farthest_moment` that takes too many cells and the answer is an upper bound, the tilt at the
+    end.
+    """
+    flat = [float(order) for order in np.ravel(orders)]
+    sums, farthest = [], farthest_moment(low, high)
+    for order in flat:
+        if abs(order) > farthest:
+            sums.append(max(order * high, order * low, 0.0))
+        else:
+            power = 2.0 ** math.ceil(math.log2(max(abs(order), 1.0)))
+            sums.append(log_sum(_resolved(pair, low, high, power), order))
+    return np.array(sums).reshape(np.shape(orders))
+
+
+def farthest_moment(low: float, high: float) -> float:
+    """Return the largest order that a rule resolves: a power of 2, or 0 if not even 1 is."""
+    most = _MOST_TILTED * _GROWTH / max(high - low, 1e-300)
+    return 2.0 ** math.floor(math.log2(most)) if most >= 1 else 0.0
+
+
+@lru_cache(maxsize=512)
+def _resolved(pair: DominatingPair, low: float, high: float, order: float) -> Atoms:
+    return pair.atoms(cut(low, high, math.ceil((high - low) * order / _GROWTH) + 1))
+
+
+def log_sum(atoms: Atoms, order: float) -> float:
+    """Return ``log sum mass exp(order loss)``, minus infinity for no atoms."""
+    exponents = order * atoms.losses + atoms.log_masses
+    top = float(exponents.max(initial=-np.inf))
+    if not np.isfinite(top):
+        return float(top)
+    exponents -= top
+    return float(top + np.log(np.exp(exponents, out=exponents).sum()))
+
+
+def joined(*parts: Atoms) -> Atoms:
+    """Return the atoms of all parts."""
+    losses = np.concatenate([part.losses for part in parts])
+    return Atoms(losses, np.concatenate([part.log_masses for part in parts]))

@@ -1,0 +1,1 @@
+"""Composition by Fourier series and contour integrals."""

@@ -1,0 +1,5 @@
+"""From a claim or a case to a result: the pipelines, and the one significance budget."""
+
+from dpaudit.auditing.run import Audited, audit_case, audit_claim, run_case, run_claim
+
+__all__ = ["Audited", "audit_case", "audit_claim", "run_case", "run_claim"]

@@ -1,0 +1,313 @@
+"""From a privacy case and its evidence to the result that is reported.
+
+From a search and what it attained to the result that is reported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.verdict import Verdict, judge, reason
+from dpaudit.extension.case import AssumptionOutcome, Attained, PrivacyCase, Proof, SearchCase
+from dpaudit.extension.claim import Claim
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import Guarantee
+from dpaudit.neighbours import compare
+from dpaudit.refutation.inequality import RELATIVE_ROUNDING, exceeds
+from dpaudit.report.formatting import number
+from dpaudit.report.schema import (
+    AssumptionCheck,
+    BudgetEntry,
+    Claimed,
+    DeltaCurves,
+    Measured,
+    ModelBased,
+    PairSearch,
+    Proved,
+    Result,
+    SelfCheck,
+    TradeOffCurves,
+    WealthPath,
+)
+
+_RATES = tuple(np.concatenate([np.geomspace(1e-6, 0.05, 40), np.linspace(0.06, 1, 48)]).tolist())
+
+
+def privacy_result(
+    claim: Claim,
+    case: PrivacyCase,
+    evidence: Evidence,
+    settings: Settings,
+    rerun: str,
+    pair_search: PairSearch | None = None,
+) -> Result:
+    """Return the result of a privacy audit.
+
+    A failed self-check means that the law is not that of the code: the numbers computed with it
+    are withheld, and the claim stands as it was.
+    """
+    delta = case.at_delta
+    claimed = case.claimed.epsilon(delta)
+    lower = evidence.lower if evidence.trusted else 0.0
+    verdict = judge(claimed, lower)
+    return Result(
+        claim=claim.name,
+        kind="privacy",
+        statement=claim.statement,
+        source=claim.source,
+        verdict=verdict,
+        reason=_privacy_reason(evidence, claimed, lower, verdict, case.assumptions, _ceiling(case)),
+        claimed=Claimed(epsilon=claimed, delta=delta),
+        proved=_proved(case.proved, delta),
+        measured=_measured(case, evidence, settings, lower),
+        trials=evidence.trials,
+        seed=settings.seed,
+        view=case.view,
+        relation=case.pair.relation.name,
+        pair=compare(case.pair),
+        data=case.data,
+        parameters=plain(case.parameters),
+        assumptions=assumption_checks(claim, case.assumptions),
+        self_checks=[SelfCheck(**asdict(check)) for check in evidence.self_checks],
+        budget=[BudgetEntry(purpose=p, alpha=a) for p, a in evidence.budget.items()],
+        delta_curves=_delta_curves(case, evidence),
+        trade_off=_trade_off(case, evidence),
+        model_based=[ModelBased(**asdict(one)) for one in evidence.model_based],
+        wealth=None if evidence.wealth is None else WealthPath(**asdict(evidence.wealth)),
+        pair_search=pair_search,
+        notes=[*case.notes, *evidence.notes],
+        counts=evidence.counts,
+        rerun=rerun,
+    )
+
+
+def plain(value: Any) -> Any:
+    """Return ``value`` as JSON reads it back: lists, plain numbers, text for the rest.
+
+    A finished audit must be writable whatever a third party puts into its parameters.
+
+    Examples
+    --------
+    >>> plain({"sizes": (1, np.int64(2)), "where": len})
+    {'sizes': [1, 2], 'where': '<built-in function len>'}
+    """
+    match value:
+        case Mapping():
+            return {str(key): plain(item) for key, item in value.items()}
+        case np.ndarray() | np.generic():
+            return plain(value.tolist())
+        case list() | tuple() | set():
+            return [plain(item) for item in value]
+        case float() if not math.isfinite(value):
+            return str(value)
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return str(value)
+
+
+def _measured(case: PrivacyCase, evidence: Evidence, settings: Settings, lower: float) -> Measured:
+    ceiling = case.pair_ceiling
+    withheld = None if evidence.trusted else "a self-check failed: the law is not the code's"
+    return Measured(
+        lower=lower,
+        upper=evidence.upper if evidence.trusted else None,
+        confidence=settings.confidence if evidence.budget else 1.0,
+        estimate=evidence.estimate if evidence.trusted else None,
+        estimator=evidence.estimator,
+        upper_note=withheld or evidence.upper_note,
+        pair_ceiling=None if ceiling is None else ceiling.guarantee.epsilon(case.at_delta),
+    )
+
+
+def _privacy_reason(
+    evidence: Evidence,
+    claimed: float,
+    lower: float,
+    verdict: Verdict,
+    assumptions: Iterable[AssumptionOutcome],
+    ceiling: float | None,
+) -> str:
+    if not evidence.trusted:
+        failed = [check.name for check in evidence.self_checks if not check.passed]
+        return (
+            f"Nothing is certified: the self-check of the {', '.join(failed)} failed, so the law "
+            "that was audited is not that of the code that ran."
+        )
+    broken = [outcome.name for outcome in assumptions if not outcome.holds]
+    caveat = f" Assumptions that do not hold here: {', '.join(broken)}." if broken else ""
+    if verdict == "refuted" and evidence.self_checks:
+        caveat += " It rests on the stated law, which no self-check contradicted."
+    if ceiling is not None and lower > ceiling * (1 + RELATIVE_ROUNDING):
+        caveat += (
+            f" It also exceeds the proved {number(ceiling)}: the proof is wrong, or the law is, or "
+            "this is one of the few audits that the confidence allows to err."
+        )
+    return f"{reason('epsilon', claimed, lower, verdict)}{caveat} {evidence.remark}".rstrip()
+
+
+def _ceiling(case: PrivacyCase) -> float | None:
+    """Return the smallest epsilon that is proved for the pair, if any is."""
+    proofs = [proof for proof in (case.proved, case.pair_ceiling) if proof is not None]
+    return min((proof.guarantee.epsilon(case.at_delta) for proof in proofs), default=None)
+
+
+def _proved(proof: Proof | None, delta: float) -> Proved | None:
+    if proof is None:
+        return None
+    return Proved(epsilon=proof.guarantee.epsilon(delta), delta=delta, source=proof.source)
+
+
+def assumption_checks(claim: Claim, outcomes: Iterable[AssumptionOutcome]) -> list[AssumptionCheck]:
+    """Return the outcomes with the claim's statements of them."""
+    return [
+        AssumptionCheck(
+            name=outcome.name,
+            statement=claim.assumptions.get(outcome.name, outcome.name),
+            holds=outcome.holds,
+            evidence=outcome.evidence,
+        )
+        for outcome in outcomes
+    ]
+
+
+def _delta_curves(case: PrivacyCase, evidence: Evidence) -> DeltaCurves | None:
+    epsilons = evidence.epsilons
+    if not epsilons:
+        top = case.claimed.epsilon(case.at_delta) * 1.6 or 1.0
+        epsilons = tuple(np.linspace(0.0, top, 41).tolist())
+    band = evidence.band if evidence.trusted else None
+    return DeltaCurves(
+        epsilon=list(epsilons),
+        claimed=_deltas(case.claimed, epsilons),
+        proved=None if case.proved is None else _deltas(case.proved.guarantee, epsilons),
+        band_lower=None if band is None else list(band.lower),
+        band_upper=None if band is None else list(band.upper),
+        band_confidence=None if band is None else band.confidence,
+    )
+
+
+def _deltas(guarantee: Guarantee, epsilons: Sequence[float]) -> list[float]:
+    return [guarantee.delta(epsilon) for epsilon in epsilons]
+
+
+def _trade_off(case: PrivacyCase, evidence: Evidence) -> TradeOffCurves:
+    return TradeOffCurves(
+        false_positive_rate=list(_RATES),
+        claimed=[case.claimed.trade_off(rate) for rate in _RATES],
+        proved=None
+        if case.proved is None
+        else [case.proved.guarantee.trade_off(rate) for rate in _RATES],
+        measured=None if evidence.roc is None else _interpolated(*evidence.roc),
+    )
+
+
+def _interpolated(
+    false_positive: Sequence[float], false_negative: Sequence[float]
+) -> list[float | None] | None:
+    """Return the false-negative rates at `_RATES`, None outside the rates that were seen."""
+    if not false_positive:
+        return None
+    curve = np.interp(_RATES, false_positive, false_negative, left=np.nan, right=np.nan)
+    return [None if np.isnan(value) else float(value) for value in curve]
+
+
+_NO_UPPER = "a search finds no upper end; a proved bound is one"
+
+
+def search_result(
+    claim: Claim,
+    case: SearchCase,
+    attained: Attained,
+    settings: Settings,
+    trials: int,
+    rerun: str,
+) -> Result:
+    """Return the result of a search against a claimed bound.
+
+    Every evaluated instance is exact, so no error probability is spent. Where the bound is the same
+    for all instances the worst ratio is shown times it; a property has its bound on the instance.
+    """
+    bound, lower = case.bound, attained.ratio * case.bound
+    if attained.scale is not None or claim.kind != "sensitivity":
+        bound, lower = attained.bound, attained.value
+    verdict: Verdict = "refuted" if exceeds(attained.ratio) else "not refuted"
+    return Result(
+        claim=claim.name,
+        kind=claim.kind,
+        quantity=case.quantity,
+        statement=claim.statement,
+        source=claim.source,
+        verdict=verdict,
+        reason=_search_reason(claim, case, attained, bound, lower, verdict),
+        claimed=Claimed(**_stated(claim, case, bound)),
+        proved=case.proved
+        and Proved(source=case.proved[1], **_stated(claim, case, case.proved[0])),
+        measured=Measured(
+            lower=lower,
+            upper=None,
+            confidence=attained.confidence,
+            estimate=lower,
+            estimator=_estimator(claim, case, attained),
+            upper_note=_NO_UPPER if attained.confidence == 1 else "what is counted has none",
+        ),
+        trials=trials,
+        seed=settings.seed,
+        view=case.view,
+        relation=case.relation,
+        pair=case.pair,
+        data=case.data,
+        parameters=plain(case.parameters),
+        assumptions=assumption_checks(claim, case.assumptions),
+        self_checks=[],
+        budget=_chance(attained),
+        notes=[*case.notes, *_found(attained)],
+        counts={case.effort: trials},
+        rerun=rerun,
+    )
+
+
+def _search_reason(
+    claim: Claim, case: SearchCase, attained: Attained, bound: float, lower: float, verdict: Verdict
+) -> str:
+    name = {"privacy": "epsilon", "sensitivity": "sensitivity"}.get(claim.kind, case.quantity)
+    subject = "Found by search:" if attained.confidence == 1 else "Measured:"
+    property_ = claim.kind == "property"
+    sentence = reason(str(name), bound, lower, verdict, subject, long=property_)
+    return sentence if attained.because is None else f"{sentence} {attained.because}"
+
+
+def _estimator(claim: Claim, case: SearchCase, attained: Attained) -> str:
+    names = {"privacy": "epsilon", "sensitivity": "movement"}
+    name = names.get(claim.kind, case.quantity or "value")
+    return f"{name}, counted" if attained.confidence < 1 else f"largest {name} found by search"
+
+
+def _stated(claim: Claim, case: SearchCase, value: float) -> dict[str, Any]:
+    match claim.kind:
+        case "privacy":
+            return {"epsilon": value, "delta": case.at_delta}
+        case "sensitivity":
+            return {"sensitivity": value}
+        case "property":
+            return {"value": value}
+
+
+def _chance(attained: Attained) -> list[BudgetEntry]:
+    """Return what a count spends; what was computed spends nothing."""
+    if attained.confidence == 1:
+        return []
+    return [BudgetEntry(purpose="a count that chance alone exceeds", alpha=1 - attained.confidence)]
+
+
+def _found(attained: Attained) -> list[str]:
+    notes = [f"Found at: {attained.instance}."]
+    if attained.minimal is not None:
+        notes.append(f"Smallest instance that breaks the claim: {attained.minimal}.")
+    return notes

@@ -1,0 +1,63 @@
+"""One error probability for everything a command certifies, and how it is shared.
+
+A confidence is that of the whole report. Audits that draw share its error probability alike (union
+bound, so that whatever depends between them does no harm); what is computed without chance, such
+as a search that evaluates instances, spends none. An audit whose file states a confidence of its
+own keeps that, and the report's confidence is what is left of 1 after all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dpaudit.extension.settings import Settings
+from dpaudit.report.formatting import label
+from dpaudit.report.schema import BudgetEntry, Environment, Report, Result
+
+
+@dataclass(frozen=True)
+class Spender:
+    """An audit that is about to run: its settings, whether it draws, whose confidence it has."""
+
+    settings: Settings
+    draws: bool
+    own_confidence: bool = False
+
+
+def shared(audits: Sequence[Spender]) -> list[Settings]:
+    """Return the settings of each audit, with its share of the report's error probability.
+
+    Formal guarantee: if each audit errs with probability at most its own error probability, all of
+    them hold together with the confidence that they were asked for.
+
+    Examples
+    --------
+    >>> three = [Spender(Settings(), draws) for draws in (True, False, True)]
+    >>> [round(one.confidence, 6) for one in shared(three)]
+    [0.975, 0.95, 0.975]
+    """
+    sharing = sum(audit.draws and not audit.own_confidence for audit in audits)
+    return [
+        replace(audit.settings, confidence=_share(audit.settings.confidence, sharing))
+        if sharing > 1 and audit.draws and not audit.own_confidence
+        else audit.settings
+        for audit in audits
+    ]
+
+
+def whole_report(results: Sequence[Result], environment: Environment) -> Report:
+    """Return the report of the results, with what they spend together.
+
+    Its budget has an entry for every result that spends any, and sums to 1 less its confidence.
+    """
+    spent = [BudgetEntry(purpose=label(one), alpha=one.alpha) for one in results if one.budget]
+    confidence = max(0.0, 1 - math.fsum(entry.alpha for entry in spent))
+    return Report(
+        results=list(results), environment=environment, confidence=confidence, budget=spent
+    )
+
+
+def _share(confidence: float, audits: int) -> float:
+    return 1 - (1 - confidence) / audits

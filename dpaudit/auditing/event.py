@@ -1,0 +1,197 @@
+"""Which event is certified: attacks learn, thresholds are set, and none of it certifies anything.
+
+A pilot comes first, on a thirtieth of the trials. Where it tells the datasets apart without an
+error and by far, its event stands: nearly all outputs that are drawn then certify it. Else the
+attacks learn on half as many transcripts as certify, and thresholds are set on as many again.
+
+The event audit: an event is chosen on some transcripts, fresh ones certify it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.random import default_rng
+
+import dpaudit.extension.registry as registry
+from dpaudit._typing import Array
+from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.evidence import Evidence
+from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.event import Event, EventBound, choose_event, error_rates, event_bound
+from dpaudit.estimation.model_based import EventCounts, model_based
+from dpaudit.estimation.rounding import grain, rounded
+from dpaudit.execution import stream
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.extension.distinguisher import Attack
+from dpaudit.laws.mechanism import HasLaw
+
+# Transcripts an attack learns on are the only ones ever held together.
+_TRAINING_BYTES = 64 * 2**20
+# The pilot learns on so many times fewer transcripts than certify; it tells nothing from below 5.
+_PILOT, _LEAST, _MOST = 60, 5, 10_000
+# How far apart two sides are to be, in what scores spread within them.
+_FAR = 2.0
+# Outputs of each side, and distinct ones among them, that make attacks on few values worth a try.
+_PROBED, _FEW = 100, 50
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """An event and the score it is about, with what choosing it took.
+
+    ``counts`` are transcripts of each dataset, by purpose.
+    """
+
+    attack: Attack
+    score: Any
+    step: float
+    event: Event
+    tried: tuple[str, ...]
+    counts: dict[str, int]
+
+    def rounded(self, scores: Array) -> Array:
+        """Return scores without the last bits that tell equal ones apart."""
+        return rounded(scores, self.step)
+
+
+def chosen_event(case: PrivacyCase, drawer: Drawer, trials: int, attack: str | None) -> Chosen:
+    """Return the most promising event of all attacks, from transcripts that certify nothing.
+
+    Parameters
+    ----------
+    case, drawer
+        What is audited, and what draws its transcripts.
+    trials
+        How many will certify, of each dataset.
+    attack
+        The only attack to try, or None.
+    """
+    attacks = applicable(case, drawer, attack)
+    most = max(50, _TRAINING_BYTES // max(drawer.transcripts(False, 1, "fitting").nbytes, 1))
+    size = min(trials // _PILOT, _MOST, most)
+    if size >= _LEAST and (leak := _leak(case, drawer, attacks, size)) is not None:
+        return leak
+    half = max(trials // 2, 100)
+    found, _ = _best(case, drawer, attacks, (min(half, most), half), "")
+    if size < _LEAST:
+        return found
+    return replace(found, counts=found.counts | {"pilot, per dataset": 2 * size})
+
+
+def applicable(
+    case: PrivacyCase, drawer: Drawer, name: str | None, purpose: str = ""
+) -> list[Attack]:
+    """Return the attack of that name, or all that an audit tries unasked on this mechanism.
+
+    Raises
+    ------
+    InvalidArgument, UnknownName
+        None works on the mechanism, or the named one does not.
+    """
+    has_law = isinstance(case.mechanism, HasLaw)
+    if name is not None:
+        chosen = registry.attack(name)
+        if chosen.needs_law and not has_law:
+            raise InvalidArgument("attack", name, "one that works without the mechanism's law")
+        return [chosen]
+    known, few = registry.attacks().values(), _few_values(drawer, purpose)
+    asked = [one for one in known if one.unasked or (few and one.for_few_values)]
+    found = [one for one in asked if has_law or not one.needs_law]
+    if not found:
+        raise InvalidArgument("attack", None, "an installed attack that works on this mechanism")
+    return found
+
+
+def _few_values(drawer: Drawer, purpose: str) -> bool:
+    """Return whether outputs repeat themselves."""
+    if drawer.transcripts(False, 1, f"{purpose}probing").nbytes * 2 * _PROBED > _TRAINING_BYTES:
+        return False
+    sides = [drawer.transcripts(side, _PROBED, f"{purpose}probing") for side in (False, True)]
+    rows = np.concatenate(sides).reshape(2 * _PROBED, -1)
+    return len(np.unique(rows, axis=0)) <= _FEW
+
+
+def _leak(case: PrivacyCase, drawer: Drawer, attacks: Sequence[Attack], size: int) -> Chosen | None:
+    """Return what tells the datasets apart without an error and by far, if anything does."""
+    try:
+        found, scores = _best(case, drawer, attacks, (size, size), "pilot: ")
+    except InvalidArgument:  # an attack that needs more to learn on
+        return None
+    low, high = sorted(scores, key=lambda side: float(side.min()))
+    spread = np.ptp(low) + np.ptp(high)
+    gap = float(high.min() - low.max())
+    return found if gap > 0 and gap >= _FAR * spread else None
+
+
+def _best(
+    case: PrivacyCase,
+    drawer: Drawer,
+    attacks: Sequence[Attack],
+    sizes: tuple[int, int],
+    purpose: str,
+) -> tuple[Chosen, tuple[Array, Array]]:
+    """Return the most promising event and the scores of both sides that set its threshold."""
+    learned, setting = sizes
+    fitted = _fitted(case, drawer, attacks, learned, purpose)
+    on = [drawer.scores(fitted, side, setting, f"{purpose}thresholds") for side in (False, True)]
+    steps = [grain(np.concatenate(pair)) for pair in zip(*on, strict=True)]
+    pairs = [(rounded(p, step), rounded(q, step)) for p, q, step in zip(*on, steps, strict=True)]
+    events = [choose_event(p, q, case.at_delta) for p, q in pairs]
+    best = int(np.argmax([event.promised for event in events]))
+    counts = {"setting thresholds, per dataset": setting, "fitting attacks, per dataset": learned}
+    names = tuple(attack.name for attack in attacks)
+    found = Chosen(attacks[best], fitted[best], steps[best], events[best], names, counts)
+    return found, pairs[best]
+
+
+def _fitted(
+    case: PrivacyCase, drawer: Drawer, attacks: Sequence[Attack], size: int, purpose: str
+) -> list[Any]:
+    on_p, on_q = (drawer.transcripts(side, size, f"{purpose}fitting") for side in (False, True))
+    rng = default_rng(stream(drawer.seed, f"{purpose}attack"))
+    return [one.load()(case.mechanism, case.pair, on_p, on_q, rng) for one in attacks]
+
+
+def event(
+    case: PrivacyCase, drawer: Drawer, trials: int, alpha: float, attack: str | None
+) -> Evidence:
+    """Return the event bound on epsilon at ``case.at_delta``, from outputs alone.
+
+    All fitted attacks are compared on the transcripts that set thresholds; only the most promising
+    one is certified, so the error probability is spent once.
+    """
+    chosen = chosen_event(case, drawer, trials, attack)
+    on_p, on_q = (
+        chosen.rounded(drawer.scores([chosen.score], side, trials, "certifying")[0])
+        for side in (False, True)
+    )
+    bound = event_bound(on_p, on_q, chosen.event, case.at_delta, alpha)
+    drawn = {"certifying, per dataset": trials} | chosen.counts
+    return Evidence(
+        lower=bound.lower,
+        upper=None,
+        upper_note="outputs alone bound epsilon from below only",
+        estimate=bound.estimate if np.isfinite(bound.estimate) else None,
+        estimator=f"event bound, {chosen.attack.name} attack",
+        trials=trials,
+        budget={"one exact test of the event's two counts": alpha},
+        counts=drawn
+        | {"outputs in all, of both datasets": 2 * sum(drawn.values())}
+        | {f"event, {name.replace('_', ' ')}": n for name, n in bound.counts.items()},
+        roc=error_rates(on_p, on_q),
+        model_based=model_based(_counts(bound), case.at_delta, 1 - alpha),
+        notes=(
+            f"Direction, chosen beforehand: {chosen.event.direction}.",
+            f"Attack: {chosen.attack.statement}.",
+            f"Attacks tried: {', '.join(chosen.tried)}.",
+        ),
+    )
+
+
+def _counts(bound: EventBound) -> EventCounts:
+    names = ("favoured_hits", "favoured_trials", "other_hits", "other_trials")
+    return EventCounts(*(bound.counts[name] for name in names))

@@ -1,0 +1,65 @@
+"""Checks of the law on the audited pair: what every exact-loss audit starts with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpaudit._typing import Array
+from dpaudit.auditing.draws import Drawer
+from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.self_check import (
+    SelfCheck,
+    consistency_check,
+    digits_check,
+    uniformity_check,
+)
+from dpaudit.laws.mechanism import HasLossInDigits
+
+# Transcripts whose loss is computed in two ways.
+CONSISTENCY = 64
+_RESIDUALS = 200_000
+_LEAST = 20_000
+# Numbers, and transcripts of a side, whose losses are computed in digits: that takes seconds.
+_SHORT, _OUTPUTS = 10_000, 16
+
+
+def plain_losses(drawer: Drawer, trials: int) -> tuple[Array, Array]:
+    """Return ``log p/q`` of untilted transcripts of the dataset and of the neighbour."""
+    one, other = (drawer.losses(side, trials, "checking the law") for side in (False, True))
+    return one, other
+
+
+def residual_trials(drawer: Drawer, trials: int) -> int:
+    """Return how many transcripts give enough residuals; few of long ones do."""
+    one = drawer.residuals(False, 1, "checking the noise")
+    return int(min(max(trials, _LEAST), max(CONSISTENCY, -(-_RESIDUALS // one.size))))
+
+
+def side_checks(
+    drawer: Drawer, swapped: bool, tilt: float, residuals: int
+) -> tuple[SelfCheck, SelfCheck]:
+    """Return the checks of the noise and of both ways to sum a loss, on one side of the pair."""
+    name = "neighbour" if swapped else "dataset"
+    noise = drawer.residuals(swapped, residuals, "checking the noise")
+    losses = drawer.both_losses(swapped, tilt, CONSISTENCY, "checking the loss")
+    return uniformity_check(name, noise), consistency_check(name, *losses)
+
+
+def digits_checks(drawer: Drawer) -> tuple[SelfCheck, ...]:
+    """Return the check that other code computes the same loss, where the mechanism has any.
+
+    A term that the law has forgotten, such as a determinant, hardly shows in what is drawn.
+    """
+    size = drawer.transcripts(False, 1, "size of one").size
+    if not isinstance(drawer.mechanism, HasLossInDigits) or size > _SHORT:
+        return ()
+    count = min(_SHORT // size, _OUTPUTS)
+    outputs = np.concatenate(
+        [drawer.transcripts(side, count, "checking the loss in digits") for side in (False, True)]
+    )
+    try:
+        digits = [float(drawer.mechanism.loss_in_digits(one, drawer.pair)) for one in outputs]
+    except InvalidArgument:  # no such code for these parameters
+        return ()
+    losses = drawer.mechanism.privacy_loss(outputs, drawer.pair)
+    return (digits_check(losses, np.array(digits)),)

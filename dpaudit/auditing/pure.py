@@ -1,0 +1,207 @@
+"""The exact-loss audit at delta = 0: the largest loss over outputs, re-checked in 50 digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.random import Generator, default_rng
+
+from dpaudit._typing import Array
+from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.law_checks import plain_losses, residual_trials, side_checks
+from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.event import error_rates
+from dpaudit.estimation.maximum_loss import Peak, climb
+from dpaudit.estimation.self_check import SelfCheck, likelihood_ratio_checks
+from dpaudit.execution import one_thread, stream
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.laws.gaussian_steps import GaussianSteps
+from dpaudit.laws.mechanism import DIGITS, HasLossInDigits, Tiltable
+from dpaudit.neighbours import Pair
+
+# Tilts that are tried, one after the other: each four times the last.
+_RUNGS = 16
+_FACTOR = 4.0
+_MISMATCH = 1e-7
+# Outputs that climb: those with the largest losses.
+_CLIMBERS = 24
+_GRID = 41
+
+
+@runtime_checkable
+class HasNeighbours(Protocol):
+    """A mechanism that knows further neighbours of a pair's dataset within the claim's class."""
+
+    def neighbours(self, pair: Pair[Any]) -> Sequence[Pair[Any]]:
+        """Return pairs whose dataset is that of ``pair``."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Winner:
+    """The output with the largest loss, the pair on which it has it, and the likelier side."""
+
+    peak: Peak
+    pair: Pair[Any]
+    side: str
+
+    def __str__(self) -> str:
+        size = float(np.linalg.norm(self.peak.output))
+        return (
+            f"The output with the largest loss, {self.peak.loss:.10g}, has norm {size:.6g}; its "
+            f"density is larger on {self.side}. It is a number of the output, not an estimate: no "
+            "error probability is spent."
+        )
+
+
+def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> Evidence:
+    """Return the largest exact loss over outputs and neighbours as a lower end at delta = 0.
+
+    Parameters
+    ----------
+    case
+        Its mechanism must have a law that can be drawn tilted.
+    drawer
+        Draws from it, on the case's pair, to check the law.
+    trials
+        Losses that the search may compute.
+
+    Notes
+    -----
+    A winner above the claimed epsilon is computed once more in 50 digits where the mechanism
+    provides that; without it the number is held at what is claimed: nothing is refuted by rounding.
+    """
+    checking = min(max(trials // 5, 200), 2000)
+    plain = plain_losses(drawer, checking)
+    with one_thread():
+        winner = largest_over_outputs(case, drawer.mechanism, drawer.seed, trials)
+    claimed = case.claimed.epsilon(0.0)
+    enough = residual_trials(drawer, min(trials, checking))
+    lower, certified, note = certified_loss(drawer.mechanism, winner, claimed)
+    checks = [*likelihood_ratio_checks(*plain), *certified]
+    for swapped in (False, True):
+        checks += side_checks(drawer, swapped, 1.0, enough)
+    return Evidence(
+        lower=lower,
+        upper=None,
+        upper_note="a search over outputs finds no upper end; a proved bound is one",
+        estimate=max(0.0, winner.peak.loss),
+        estimator="largest exact privacy loss of an output",
+        trials=trials,
+        budget={},
+        counts={
+            "evaluated outputs": winner.peak.evaluated,
+            "checking the law, per dataset": checking + enough,
+        },
+        self_checks=tuple(checks),
+        epsilons=_epsilons(claimed, lower),
+        roc=error_rates(*plain),
+        notes=(str(winner), *note, *([_UNBOUNDED] if _unbounded(drawer.mechanism) else [])),
+    )
+
+
+def certified_loss(
+    mechanism: object, winner: Winner, claimed: float
+) -> tuple[float, tuple[SelfCheck, ...], tuple[str, ...]]:
+    """Return what may be held up against the claim, the check behind it, and what to say of it."""
+    loss = max(0.0, winner.peak.loss)
+    if loss <= claimed:
+        return loss, (), ()
+    if not isinstance(mechanism, HasLossInDigits):
+        return claimed, (), (_NO_DIGITS,)
+    try:
+        digits = float(mechanism.loss_in_digits(winner.peak.output, winner.pair))
+    except InvalidArgument:  # no such code for this loss function
+        return claimed, (), (_NO_DIGITS,)
+    gap = abs(digits - loss) / (1 + abs(loss))
+    check = SelfCheck(
+        name="largest loss",
+        statement=f"the output's loss, computed once more in {DIGITS} digits, is the one found",
+        passed=bool(gap <= _MISMATCH),
+        statistic=gap,
+        threshold=_MISMATCH,
+        evidence=f"{digits:.15g} in {DIGITS} digits, {loss:.15g} by the search; {claimed:.15g} is "
+        "claimed",
+    )
+    return max(0.0, min(loss, digits)), (check,), ()
+
+
+def largest_over_outputs(
+    case: PrivacyCase, mechanism: Tiltable[Any], seed: int, trials: int
+) -> Winner:
+    """Return the winner over outputs, both directions, and the neighbours the mechanism knows.
+
+    Starts are drawn tilted ever more; the best then climb. Half the budget is for either.
+    """
+    claimed = case.claimed.epsilon(0.0)
+    further = mechanism.neighbours(case.pair) if isinstance(mechanism, HasNeighbours) else ()
+    pairs = [both for pair in (case.pair, *further) for both in _both(pair)]
+    each = max(2, trials // (2 * _RUNGS * len(pairs)))
+    found = [
+        _tilted_starts(mechanism, pair, each, claimed, _generator(seed, str(number)))
+        for number, (pair, _) in enumerate(pairs)
+    ]
+    best = int(np.argmax([losses.max() for _, losses in found]))
+    (starts, losses), (pair, side) = found[best], pairs[best]
+    drawn = sum(len(each) for _, each in found)
+    if _unbounded(mechanism) and losses.max() > claimed:  # an ascent would end where rounding does
+        top = int(np.argmax(losses))
+        return Winner(Peak(float(losses[top]), starts[top], drawn), pair, side)
+    first = starts[np.argsort(-losses, kind="stable")[:_CLIMBERS]]
+    budget = max(len(first), trials - drawn)
+    peak = climb(
+        lambda outputs: mechanism.privacy_loss(outputs, pair),
+        first,
+        budget,
+        _generator(seed, "ascent"),
+    )
+    return Winner(Peak(peak.loss, peak.output, peak.evaluated + drawn), pair, side)
+
+
+def _generator(seed: int, purpose: str) -> Generator:
+    return default_rng(stream(seed, "largest loss", purpose))
+
+
+def _both(pair: Pair[Any]) -> list[tuple[Pair[Any], str]]:
+    return [(pair, "the dataset"), (pair.swapped(), "the neighbour")]
+
+
+def _tilted_starts(
+    mechanism: Tiltable[Any], pair: Pair[Any], each: int, claimed: float, rng: Generator
+) -> tuple[Array, Array]:
+    """Return outputs drawn with ever larger tilts, and their losses.
+
+    Where the loss has no bound, a loss above the claim is large enough.
+    """
+    outputs: list[Array] = []
+    losses: list[Array] = []
+    for rung in range(_RUNGS):
+        drawn = mechanism.sample_tilted(pair, _FACTOR**rung, each, rng).transcripts
+        outputs.append(drawn)
+        losses.append(np.asarray(mechanism.privacy_loss(drawn, pair), dtype=np.float64))
+        if _unbounded(mechanism) and losses[-1].max() > claimed:
+            break
+    return np.concatenate(outputs), np.concatenate(losses)
+
+
+def _unbounded(mechanism: object) -> bool:
+    return isinstance(mechanism, GaussianSteps)
+
+
+_UNBOUNDED = (
+    "Under Gaussian noise that moves, the loss of an output has no bound: one output far enough "
+    "out refutes any epsilon at delta = 0, and the number shown is only as far as the search went."
+)
+_NO_DIGITS = (
+    "The mechanism cannot compute this loss in 50 digits, so nothing above the claim is certified."
+)
+
+
+def _epsilons(claimed: float, lower: float) -> tuple[float, ...]:
+    top = max([e for e in (claimed, lower) if math.isfinite(e)] + [1e-6])
+    return tuple(np.linspace(0.0, 1.4 * top, _GRID).tolist())

@@ -1,0 +1,106 @@
+"""How an audit is repeated: as a command line, and as a certificate that is drawn again."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from dpaudit.extension.settings import Settings
+from dpaudit.refutation.certificate import Certificate
+from dpaudit.report.formatting import value_of
+from dpaudit.report.schema import Result
+
+
+def statistical_certificate(result: Result, settings: Settings) -> Certificate | None:
+    """Return counts, seed and settings of a refutation by drawing.
+
+    Returns None where 0 was claimed or the number is infinite: there is no ratio to compare.
+    ``dpaudit verify`` runs the audit again and compares every number.
+    """
+    if not value_of(result.claimed, result.kind) or not math.isfinite(result.measured.lower):
+        return None
+    return Certificate(
+        claim=result.claim,
+        source=result.source,
+        relation=result.relation,
+        parameters={"confidence": result.measured.confidence},
+        instance={"settings": asdict(settings)},
+        quantities=quantities_of(result),
+        search={"seed": settings.seed, "trials": result.trials},
+        kind="statistical",
+    )
+
+
+def quantities_of(result: Result) -> dict[str, float]:
+    """Return the numbers of a result that its statistical certificate states."""
+    bound, value = value_of(result.claimed, result.kind) or 0.0, result.measured.lower
+    # A quotient says nothing where the bound is negative: -2 is below -1.
+    excess = (value - bound) / max(abs(value), abs(bound), 1e-300)
+    numbers = {"bound": bound, "value": value, "ratio": value / bound if bound > 0 else 1 + excess}
+    return numbers | {f"count: {name}": float(n) for name, n in result.counts.items()}
+
+
+def rerun_command(name: str, settings: Settings) -> str:
+    """Return the command line that repeats the audit of an installed claim.
+
+    Examples
+    --------
+    >>> rerun_command("c", Settings(parameters={"nodes": 3}))
+    'dpaudit audit c --epsilon 1.0 --delta 1e-05 --data worst-case --confidence 0.95 --seed 0 \
+--set nodes=3'
+    """
+    given = asdict(settings)
+    if settings.estimator == "auto":
+        del given["estimator"]
+    return repeated_command([name], given)
+
+
+def repeated_command(targets: Sequence[str], given: Mapping[str, Any]) -> str:
+    """Return the command line with these targets and these settings, the others left out.
+
+    Examples
+    --------
+    >>> repeated_command(["own.toml", "c"], {"seed": 3, "until_refuted": True, "trials": None})
+    'dpaudit audit own.toml c --seed 3 --until-refuted'
+    """
+    words = ["dpaudit", "audit", *targets]
+    for name, flag in _FLAGS.items():
+        words += _option(flag, given.get(name))
+    return shlex.join(words)
+
+
+_FLAGS = {
+    "epsilon": "--epsilon",
+    "delta": "--delta",
+    "data": "--data",
+    "trials": "--trials",
+    "confidence": "--confidence",
+    "seed": "--seed",
+    "data_path": "--data-path",
+    "attack": "--attack",
+    "estimator": "--estimator",
+    "candidate_pairs": "--pairs",
+    "until_refuted": "--until-refuted",
+    "data_options": "--data-option",
+    "parameters": "--set",
+}
+
+
+def _option(flag: str, value: Any) -> list[str]:
+    match value:
+        case None | False:
+            return []
+        case True:
+            return [flag]
+        case Mapping():
+            return [word for key, one in value.items() for word in (flag, f"{key}={_toml(one)}")]
+        case _:
+            return [flag, str(value)]
+
+
+def _toml(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,247 @@
+"""An audit from settings to result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.random import default_rng
+from pydantic import ValidationError
+
+import dpaudit.auditing.betting as sequential_audit
+import dpaudit.auditing.event as black_box
+import dpaudit.auditing.exact as white_box
+import dpaudit.auditing.worst_pair as worst_pair
+import dpaudit.extension.registry as registry
+from dpaudit.auditing.assemble import privacy_result, search_result
+from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.rerun import rerun_command, statistical_certificate
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.execution import Executor, one_thread, stream
+from dpaudit.extension.case import Case, PrivacyCase, SearchCase
+from dpaudit.extension.claim import Claim
+from dpaudit.extension.settings import Settings
+from dpaudit.laws.mechanism import HasLossInDigits, Tiltable
+from dpaudit.refutation.certificate import Certificate
+from dpaudit.report.schema import Result
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What an audit found, what shows it if the claim was refuted, and whether the user cut in."""
+
+    result: Result
+    certificate: Certificate | None
+    interrupted: bool = False
+
+
+def audit_claim(name: str, settings: Settings, executor: Executor | None = None) -> Result:
+    """Audit an installed claim.
+
+    Parameters
+    ----------
+    name
+        The claim.
+    settings
+        What is asked of the audit.
+    executor
+        Who computes; never changes a number.
+
+    Raises
+    ------
+    UnknownName, InvalidArgument, DataError, MechanismError
+        One line each, naming what has to change.
+
+    Examples
+    --------
+    >>> result = audit_claim("huang2020-theorem6", Settings(trials=500))
+    >>> result.verdict, round(result.proved.epsilon, 4)
+    ('not refuted', 0.751)
+    >>> result.measured.lower < 0.751 < result.measured.upper
+    True
+    """
+    return run_claim(name, settings, executor or Executor()).result
+
+
+def run_claim(name: str, settings: Settings, executor: Executor) -> Audited:
+    """Audit an installed claim; return the result and, if it refutes the claim, a certificate.
+
+    A refutation by drawing that comes with no certificate of its own gets one with its counts and
+    seed, to be drawn again.
+
+    Examples
+    --------
+    >>> audited = run_claim("hu2020-lemma1", Settings(trials=400), Executor())
+    >>> audited.result.verdict, audited.certificate.kind
+    ('refuted', 'sensitivity')
+    """
+    return prepared_claim(name, settings).run(executor)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An audit that is ready to run.
+
+    Parameters
+    ----------
+    claim, case, settings
+        What is audited, and how.
+    repeated
+        The command line that repeats an audit that a file specifies. An installed claim's is made
+        of its settings, and its counts can be drawn again.
+    """
+
+    claim: Claim
+    case: Case
+    settings: Settings
+    repeated: str | None = None
+
+    @property
+    def draws(self) -> bool:
+        """Whether what it certifies depends on chance."""
+        if not isinstance(self.case, PrivacyCase):
+            return False
+        return self.case.at_delta > 0 or not _from_losses(self.case, self.settings)
+
+    def run(self, executor: Executor) -> Audited:
+        """Run the audit; a refutation by drawing gets its counts and seed as a certificate."""
+        rerun = self.repeated or rerun_command(self.claim.name, self.settings)
+        audited = run_case(self.claim, self.case, self.settings, executor, rerun)
+        refuted = audited.result.verdict == "refuted"
+        if self.repeated is not None or not refuted or audited.certificate is not None:
+            return audited
+        return replace(audited, certificate=statistical_certificate(audited.result, self.settings))
+
+
+def prepared_claim(name: str, settings: Settings) -> Prepared:
+    """Return the audit of an installed claim, ready to run.
+
+    Raises
+    ------
+    UnknownName, InvalidArgument, DataError
+        One line, naming what has to change.
+
+    Examples
+    --------
+    >>> prepared_claim("hu2020-lemma1", Settings()).draws
+    False
+    """
+    claim = registry.claim(name)
+    parameters = parsed_parameters(claim.load_parameters(), settings.parameters)
+    with one_thread():
+        case = claim.load()(settings, parameters)
+    if isinstance(case, SearchCase):
+        _refuse_for_search(settings)
+    elif settings.candidate_pairs is not None and not case.candidates:
+        worst_pair.refuse(settings.candidate_pairs)
+    return Prepared(claim, case, settings)
+
+
+def _refuse_for_search(settings: Settings) -> None:
+    """Refuse what only means something where outputs are drawn."""
+    if settings.until_refuted:
+        expected = "a claim that is audited by drawing outputs; this one is searched"
+        raise InvalidArgument("until_refuted", Shown("--until-refuted"), expected)
+    if settings.candidate_pairs is not None:
+        expected = "nothing: this claim is searched, over instances of its own"
+        raise InvalidArgument("pairs", settings.candidate_pairs, expected)
+
+
+def audit_case(
+    claim: Claim, case: Case, settings: Settings, executor: Executor, rerun: str
+) -> Result:
+    """Audit a case that is already prepared; ``rerun`` goes into the report."""
+    return run_case(claim, case, settings, executor, rerun).result
+
+
+def run_case(
+    claim: Claim, case: Case, settings: Settings, executor: Executor, rerun: str
+) -> Audited:
+    """Audit a case; return the result, and the certificate that the case has for it, if any."""
+    trials = case.default_trials if settings.trials is None else settings.trials
+    match case:
+        case PrivacyCase():
+            return _run_privacy(claim, case, settings, executor, rerun, trials)
+        case SearchCase():
+            executor.progress.start("searching", trials)
+            with one_thread():
+                attained = case.attain(trials, default_rng(stream(settings.seed, "search")))
+            executor.progress.advance(trials)
+            result = search_result(claim, case, attained, settings, trials, rerun)
+            return Audited(result, attained.certificate if result.verdict == "refuted" else None)
+
+
+def _run_privacy(
+    claim: Claim,
+    case: PrivacyCase,
+    settings: Settings,
+    executor: Executor,
+    rerun: str,
+    trials: int,
+) -> Audited:
+    chosen = worst_pair.choose(case, executor, settings, trials)
+    case = chosen.case
+    drawer = Drawer.probing(case.mechanism, case.pair, executor, settings.seed)
+    evidence = _privacy_evidence(case, drawer, settings, chosen.trials)
+    if chosen.search is not None:
+        ranked = {"ranking pairs, per dataset": chosen.search.transcripts}
+        evidence = replace(
+            evidence,
+            counts=evidence.counts | ranked,
+            notes=(worst_pair.words(chosen.search), *evidence.notes),
+        )
+    if evidence.interrupted:
+        rerun = f"{rerun} --trials {evidence.trials}"
+    result = privacy_result(claim, case, evidence, settings, rerun, chosen.search)
+    certificate = None
+    if result.verdict == "refuted" and case.certify is not None:
+        certificate = case.certify(result.measured.lower)
+    return Audited(result, certificate, evidence.interrupted)
+
+
+def _privacy_evidence(
+    case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int
+) -> Evidence:
+    alpha = 1 - settings.confidence
+    if settings.until_refuted:
+        return sequential_audit.until_refuted(case, drawer, trials, alpha, settings.attack)
+    if not _from_losses(case, settings):
+        return black_box.event(case, drawer, trials, alpha, settings.attack)
+    if settings.attack is not None:
+        raise InvalidArgument("attack", settings.attack, "none, or the estimator event")
+    return white_box.exact_loss(case, drawer, trials, alpha)
+
+
+def _from_losses(case: PrivacyCase, settings: Settings) -> bool:
+    """Return whether exact losses are used; refuse them where the law is not known."""
+    tiltable = isinstance(case.mechanism, Tiltable)
+    if settings.estimator == "exact-loss" and not tiltable:
+        given = Shown("exact-loss")
+        expected = "event: the law of these outputs is not known, or cannot be drawn tilted"
+        raise InvalidArgument("estimator", given, expected)
+    if settings.until_refuted or settings.estimator == "event":
+        return False
+    computed = case.at_delta > 0 or isinstance(case.mechanism, HasLossInDigits)
+    return settings.estimator == "exact-loss" or (tiltable and computed)
+
+
+def parsed_parameters(model: Any, given: Mapping[str, Any]) -> Any:
+    """Return the model of ``given``, or raise `InvalidArgument` on the first thing wrong."""
+    try:
+        return model.model_validate(dict(given))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"]) or "parameters"
+        if first["type"] == "missing":
+            raise InvalidArgument(name, None, "a value: it has no default") from None
+        if first["type"] == "extra_forbidden":
+            expected = "one of: " + ", ".join(model.model_fields)
+            raise InvalidArgument("parameter", name, expected) from None
+        raise InvalidArgument(name, first["input"], _sentence(first["msg"])) from None
+
+
+def _sentence(message: str) -> str:
+    text = message.removeprefix("Input should be ")
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,133 @@
+"""``dpaudit attack`` for an attack that scores transcripts: how well it tells a claim's pair apart.
+
+The attack learns, its threshold is set, and fresh transcripts are counted, as in an audit by the
+event bound that tries no other attack (`dpaudit.auditing.event`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+import dpaudit.extension.registry as registry
+from dpaudit.auditing import run_claim
+from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.execution import Executor, Progress
+from dpaudit.extension.attack import Cell, Findings, Run
+from dpaudit.extension.distinguisher import Attack
+from dpaudit.extension.settings import WORST_CASE, Settings
+from dpaudit.report.schema import Result, TradeOffCurves
+
+_RATE = 0.05
+
+
+class Parameters(BaseModel):
+    """What is attacked, and how often it runs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    claim: str = Field(description="whose mechanism and pair are attacked; see list")
+    epsilon: float = Field(1.0, description="that is claimed")
+    delta: float = Field(1e-5, description="that is claimed")
+    data: str = Field(WORST_CASE, description="records, where the claim takes any")
+    trials: int | None = Field(None, description="transcripts of each dataset [the claim's]")
+    confidence: float = Field(0.95, description="of the certified epsilon")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="the claim's own, as JSON")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """A scoring attack, as `dpaudit.extension.attack.Study` describes one that measures."""
+
+    attack: Attack
+    source: str = field(default="the event bound of dpaudit.estimation.event")
+
+    @property
+    def name(self) -> str:
+        """Of the attack."""
+        return self.attack.name
+
+    @property
+    def title(self) -> str:
+        """What the attack does."""
+        return self.attack.statement
+
+    @property
+    def attacker(self) -> dict[str, str]:
+        """What the attacker sees, knows and wants, in the card's words."""
+        parts = (part.strip().partition(" ") for part in self.attack.threat_model.split(";"))
+        return {verb: rest for verb, _, rest in parts}
+
+    def load(self) -> Run:
+        """Return the code that runs the attack."""
+        return partial(run, self.attack.name)
+
+    def load_parameters(self) -> Any:
+        """Return the model of its parameters."""
+        return Parameters
+
+
+def run(name: str, parameters: Parameters, seed: int, progress: Progress) -> Findings:
+    """Return what the attack certifies of a claim's pair, and its error rates.
+
+    Raises
+    ------
+    UnknownName, InvalidArgument, DataError, MechanismError
+        As an audit does.
+    """
+    given = parameters.model_dump()
+    claim = given.pop("claim")
+    settings = Settings(estimator="event", attack=name, seed=seed, **given)
+    result = run_claim(claim, settings, Executor(progress=progress)).result
+    curves = result.trade_off
+    return Findings(
+        rows=[_row(result, curves)],
+        reading=[result.reason, *result.notes],
+        chance=f"nothing is certified, and {_RATE:.0%} of the dataset's transcripts are told",
+        panels=() if curves is None or curves.measured is None else (_panel(curves),),
+    )
+
+
+def _row(result: Result, curves: TradeOffCurves | None) -> dict[str, Cell]:
+    missed = None if curves is None else _missed(curves)
+    return {
+        "claim": result.claim,
+        "claimed": result.claimed.epsilon,
+        "certified": result.measured.lower,
+        "estimate": result.measured.estimate,
+        f"told at {_RATE:.0%} false alarms": None if missed is None else 1 - missed,
+        "transcripts": result.trials,
+    }
+
+
+def _missed(curves: TradeOffCurves) -> float | None:
+    """Return the false-negative rate at `_RATE`."""
+    at = min(range(len(curves.false_positive_rate)), key=lambda i: _distance(curves, i))
+    return None if curves.measured is None else curves.measured[at]
+
+
+def _distance(curves: TradeOffCurves, i: int) -> float:
+    return abs(curves.false_positive_rate[i] - _RATE)
+
+
+def _panel(curves: TradeOffCurves) -> Panel:
+    rates = curves.false_positive_rate
+    seen = [math.nan if rate is None else rate for rate in curves.measured or ()]
+    drawn = {"measured": seen, "claimed": curves.claimed, "chance": [1 - rate for rate in rates]}
+    return Panel(
+        title="error rates of the attack",
+        x_label="false-positive rate",
+        y_label="false-negative rate",
+        curves=tuple(
+            Curve(label=label, x=rates, y=values) for label, values in drawn.items() if values
+        ),
+    )
+
+
+def scorings() -> dict[str, Scoring]:
+    """Return every installed attack that scores transcripts, by name."""
+    return {name: Scoring(attack=attack) for name, attack in registry.attacks().items()}

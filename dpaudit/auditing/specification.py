@@ -1,0 +1,241 @@
+"""Audits written down in a TOML file: installed claims, and mechanisms of the user's own.
+
+A file holds one ``[audit]`` table or several ``[[audit]]`` tables. Each names a ``claim``, or a
+``mechanism`` as ``module:object`` with the pair to run it on. Modules are looked for beside the
+file first.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from dpaudit._references import load_reference
+from dpaudit.auditing.run import parsed_parameters
+from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.extension.claim import Claim
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import ApproximateDP
+from dpaudit.laws.mechanism import Mechanism
+from dpaudit.neighbours import Pair, Relation, relation
+from dpaudit.toml import read_tables
+
+
+class _Common(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epsilon: float | None = None
+    delta: float | None = None
+    trials: int | None = None
+    confidence: float | None = None
+    seed: int | None = None
+    estimator: str | None = None
+    attack: str | None = None
+    until_refuted: bool | None = None
+
+
+class ClaimAudit(_Common):
+    """An audit of an installed claim."""
+
+    claim: str
+    data: str | None = None
+    data_path: str | None = None
+    data_options: dict[str, Any] = Field(default={})
+    candidate_pairs: int | None = Field(None, description="of how many pairs the worst is taken")
+    parameters: dict[str, Any] = Field(default={})
+
+
+class CandidatePair(BaseModel):
+    """One of several pairs: records inline, or names of files."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dataset: Any
+    neighbour: Any
+
+
+class MechanismAudit(_Common):
+    """An audit of a mechanism of the user's own."""
+
+    mechanism: str = Field(description="module:object, a mechanism or what returns one")
+    name: str | None = None
+    statement: str | None = None
+    source: str | None = None
+    relation: str = "replace-record"
+    dataset: Any = Field(None, description="records inline, or the name of a .npy or .csv file")
+    neighbour: Any = None
+    pair: str | None = Field(None, description="module:object instead: (dataset, neighbour)")
+    pairs: list[CandidatePair] | str | None = Field(
+        None, description="candidates of which the worst is audited, or module:object of a list"
+    )
+
+
+Specification = ClaimAudit | MechanismAudit
+
+
+def read_specification(path: Path) -> list[Specification]:
+    """Return the audits a TOML file asks for.
+
+    Raises
+    ------
+    DataError
+        The file is missing or is not TOML.
+    InvalidArgument
+        A key is unknown or a value is not of its kind.
+    """
+    tables = read_tables(path, "audit")
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return [_parsed(table, path) for table in tables]
+
+
+def _parsed(table: Any, path: Path) -> Specification:
+    if not isinstance(table, dict) or ("claim" in table) == ("mechanism" in table):
+        given = sorted(table) if isinstance(table, dict) else table
+        raise InvalidArgument(f"audit in {path}", given, "either a claim or a mechanism")
+    model = ClaimAudit if "claim" in table else MechanismAudit
+    parsed: Specification = parsed_parameters(model, table)
+    return parsed
+
+
+def settings_of(specification: Specification, overrides: dict[str, Any]) -> Settings:
+    """Return the settings of a specification; what is in ``overrides`` comes first."""
+    if isinstance(specification, MechanismAudit):
+        for name in ("data", "data_path", "data_options", "parameters", "candidate_pairs"):
+            if name in overrides:
+                expected = "nothing: the specification of a mechanism names its own data and pairs"
+                raise InvalidArgument(name, overrides[name], expected)
+    own = {name: value for name, value in specification if name in Settings.__dataclass_fields__}
+    merged = {name: value for name, value in own.items() if value is not None}
+    for name, value in overrides.items():
+        merged[name] = merged.get(name, {}) | value if isinstance(value, dict) else value
+    return Settings(**merged)
+
+
+def mechanism_case(
+    specification: MechanismAudit, settings: Settings, path: Path
+) -> tuple[Claim, PrivacyCase]:
+    """Return a claim card and a case for a mechanism of the user's own."""
+    mechanism = _mechanism(specification.mechanism)
+    card = Claim(
+        name=specification.name or specification.mechanism,
+        title="A mechanism of the user's own",
+        statement=specification.statement
+        or f"the mechanism is ({settings.epsilon:g}, {settings.delta:g})-DP",
+        source=specification.source or f"specification {path.name}",
+        kind="privacy",
+        relation=specification.relation,
+        assumptions={},
+        prepare="",
+        parameters="",
+    )
+    pairs = _pairs(specification, path)
+    case = PrivacyCase(
+        mechanism=mechanism,
+        pair=pairs[0],
+        claimed=ApproximateDP(settings.epsilon, settings.delta),
+        at_delta=settings.delta,
+        view="what sample() returns",
+        data=_origin(specification),
+        default_trials=10_000,
+        parameters={"mechanism": specification.mechanism},
+    )
+    if specification.pairs is None:
+        return card, case
+    return card, replace(case, candidates=tuple(replace(case, pair=pair) for pair in pairs))
+
+
+def _mechanism(reference: str) -> Any:
+    found = load_reference("mechanism", reference)
+    if isinstance(found, type) or not isinstance(found, Mechanism):
+        found = _called("mechanism", reference, found)
+    if not isinstance(found, Mechanism):
+        expected = "an object with a method sample(dataset, trials, rng)"
+        raise InvalidArgument("mechanism", reference, expected)
+    return found
+
+
+def _called(what: str, reference: str, found: Any) -> Any:
+    if not callable(found):
+        return found
+    try:
+        return found()
+    except Exception as error:  # calling runs other people's code
+        expected = f"something that can be called without arguments ({shorten(str(error))})"
+        raise InvalidArgument(what, reference, expected) from error
+
+
+def _origin(specification: MechanismAudit) -> str:
+    named = specification.pairs if isinstance(specification.pairs, str) else specification.pair
+    return named or "given in the specification"
+
+
+def _pairs(specification: MechanismAudit, path: Path) -> list[Pair[Any]]:
+    """Return the one pair, or all candidates."""
+    given = specification.pairs
+    if given is None:
+        return [_pair(specification, path)]
+    for name in ("dataset", "neighbour", "pair"):
+        if getattr(specification, name) is not None:
+            raise InvalidArgument(name, Shown("both"), f"either {name} or pairs")
+    chosen = relation(specification.relation)
+    if isinstance(given, str):
+        found = _called("pairs", given, load_reference("pairs", given))
+        if not isinstance(found, list | tuple) or not found:
+            raise InvalidArgument("pairs", found, "a list of pairs, or what returns it")
+        return [_as_pair("pairs", one, chosen) for one in found]
+    if not given:
+        raise InvalidArgument("pairs", given, "at least one pair")
+    return [
+        Pair(_records("dataset", p.dataset, path), _records("neighbour", p.neighbour, path), chosen)
+        for p in given
+    ]
+
+
+def _pair(specification: MechanismAudit, path: Path) -> Pair[Any]:
+    chosen = relation(specification.relation)
+    dataset, neighbour = specification.dataset, specification.neighbour
+    if specification.pair is not None:
+        if dataset is not None or neighbour is not None:
+            raise InvalidArgument("pair", specification.pair, "a pair, or dataset and neighbour")
+        found = _called("pair", specification.pair, load_reference("pair", specification.pair))
+        return _as_pair("pair", found, chosen)
+    return Pair(_records("dataset", dataset, path), _records("neighbour", neighbour, path), chosen)
+
+
+def _as_pair(name: str, found: Any, chosen: Relation) -> Pair[Any]:
+    if isinstance(found, Pair):
+        return found
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise InvalidArgument(name, found, "(dataset, neighbour) or what returns it")
+    return Pair(found[0], found[1], chosen)
+
+
+def _records(name: str, given: Any, path: Path) -> np.ndarray[Any, Any]:
+    if given is None:
+        raise InvalidArgument(name, None, "records, a .npy or .csv file, or a pair")
+    if isinstance(given, str):
+        return _records_from(path.resolve().parent / given)
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument(name, given, "rows of numbers, all of the same length") from None
+
+
+def _records_from(file: Path) -> np.ndarray[Any, Any]:
+    try:
+        if file.suffix == ".npy":
+            return np.asarray(np.load(file, allow_pickle=False), dtype=np.float64)
+        return np.loadtxt(file, delimiter=",", ndmin=1)
+    except OSError as error:
+        reason = f"cannot be read ({error.strerror}), expected a .npy or .csv file"
+        raise DataError(f"{file}: {reason}") from None
+    except ValueError as error:
+        raise DataError(f"{file}: holds no table of numbers: {shorten(str(error))}") from None

@@ -1,0 +1,203 @@
+"""Watching a deployed mechanism: bets on its outputs as somebody else feeds them, line by line.
+
+A line is comma-separated: first which dataset the mechanism ran on (``dataset`` or 0, ``neighbour``
+or 1), then the numbers of one output, the same number of them in every line. The i-th output of one
+dataset is bet on together with the i-th of the other, in the order in which they came, so the two
+sides may come in any order and in unequal numbers.
+
+What is certified assumes that the outputs are independent runs of one mechanism on two fixed
+datasets; nothing else about the stream matters, not even when one looks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.random import default_rng
+
+import dpaudit.extension.registry as registry
+from dpaudit._typing import Array
+from dpaudit.auditing.betting import Bettor, Score
+from dpaudit.errors import DataError, InvalidArgument, shorten
+from dpaudit.estimation.sequential.game import PILOT, Target
+from dpaudit.execution import stream
+from dpaudit.extension.distinguisher import Attack
+
+Output = tuple[int, list[float]]
+
+SIDES = {"dataset": 0, "0": 0, "neighbour": 1, "1": 1}
+_MOST_WAITING = 200_000  # numbers of one side that wait for the other
+_LONGEST_LINE = 2**26  # bytes
+_EXPECTED = "dataset or neighbour (or 0, 1), then numbers"
+
+
+class Watch:
+    """Bets on the outputs of a stream.
+
+    Formal guarantee: that of `dpaudit.auditing.betting.Bettor`, if the outputs are independent.
+
+    Parameters
+    ----------
+    target
+        The claim and the error probability.
+    attack
+        The only attack to use; by default all that need no law and are tried unasked.
+    seed
+        For attacks that learn with randomness.
+
+    Raises
+    ------
+    InvalidArgument, UnknownName
+        The attack does not exist or needs the mechanism's law.
+
+    Examples
+    --------
+    >>> watch = Watch(Target(1.0, 0.0, 0.05))
+    >>> _ = watch.take(enumerate(["dataset,1.5", "neighbour,0.2", "dataset,1.1"], start=1))
+    >>> watch.bettor.pairs, watch.waiting
+    (1, 1)
+    """
+
+    def __init__(self, target: Target, attack: str | None = None, seed: int = 0) -> None:
+        self.attacks = _without_law(attack)
+        self.bettor = Bettor(target, self._fitted)
+        self.outputs, self.left_out = [0, 0], 0
+        self._seed, self._times = seed, 0
+        self._waiting: list[list[list[float]]] = [[], []]
+        self._width: int | None = None
+        self._started = False
+
+    @property
+    def waiting(self) -> int:
+        """How many outputs of one side wait for one of the other."""
+        return max(map(len, self._waiting))
+
+    def take(self, lines: Iterable[tuple[int, str]]) -> bool:
+        """Read numbered lines and bet on what they complete; return whether the claim fell.
+
+        Raises
+        ------
+        DataError
+            A line is malformed; those before it have been bet on.
+        """
+        try:
+            for number, line in lines:
+                self._read(number, line)
+        finally:
+            self._bet()
+        return self.bettor.refuted_after > 0
+
+    def _read(self, number: int, line: str) -> None:
+        if not line.strip():
+            return
+        fields = [field.strip() for field in line.split(",")]
+        first, self._started = not self._started, True
+        if first and _is_header(fields):
+            return
+        side, values = _parsed(number, fields)
+        if self._width is None:
+            self._width = len(values)
+        if len(values) != self._width:
+            expected = f"{self._width} numbers after the side, as in the lines before"
+            raise _malformed(number, f"{len(values)} numbers", expected)
+        self.outputs[side] += 1
+        waiting = len(self._waiting[side])
+        if waiting < 2 * PILOT or waiting * self._width < _MOST_WAITING:
+            self._waiting[side].append(values)
+        else:
+            self.left_out += 1
+
+    def _bet(self) -> None:
+        ready = min(map(len, self._waiting))
+        if not ready:
+            return
+        sides = [np.array(waiting[:ready]) for waiting in self._waiting]
+        for waiting in self._waiting:
+            del waiting[:ready]
+        self.bettor.feed(sides[0], sides[1])
+
+    def _fitted(self, on_p: Array, on_q: Array) -> Sequence[Score]:
+        rng = default_rng(stream(self._seed, "watch", str(self._times)))
+        self._times += 1
+        return [attack.load()(None, None, on_p, on_q, rng) for attack in self.attacks]
+
+
+def numbered(chunks: Iterable[bytes]) -> Iterator[list[tuple[int, str]]]:
+    r"""Yield the lines that each chunk completes, numbered from 1, and at the end what is left.
+
+    Examples
+    --------
+    >>> list(numbered([b"a,1", b"\nb", b",2"]))
+    [[], [(1, 'a,1')], [], [(2, 'b,2')]]
+    """
+    pieces: list[bytes] = []
+    count = 0
+    for chunk in chunks:
+        pieces.append(chunk)
+        whole: list[bytes] = []
+        if b"\n" in chunk:
+            *whole, rest = b"".join(pieces).split(b"\n")
+            pieces = [rest]
+        elif sum(map(len, pieces)) > _LONGEST_LINE:
+            given = f"more than {_LONGEST_LINE // 2**20} MiB without an end"
+            raise _malformed(count + 1, given, "lines")
+        yield [(count + at, _text(line)) for at, line in enumerate(whole, start=1)]
+        count += len(whole)
+    if any(pieces):
+        yield [(count + 1, _text(b"".join(pieces)))]
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", errors="replace").removeprefix("\ufeff")
+
+
+def _parsed(number: int, fields: list[str]) -> Output:
+    side = SIDES.get(fields[0].lower())
+    if side is None:
+        raise _malformed(number, shorten(fields[0]), _EXPECTED)
+    if len(fields) == 1:
+        raise _malformed(number, "no number", _EXPECTED)
+    return side, [_number(number, field) for field in fields[1:]]
+
+
+def _number(line: int, field: str) -> float:
+    try:
+        value = float(field.replace("_", "?"))  # Python's own digit grouping is no number here
+    except ValueError:
+        raise _malformed(line, shorten(field), _EXPECTED) from None
+    if not math.isfinite(value):
+        raise _malformed(line, shorten(field), "finite numbers: an output is never NaN or infinite")
+    return value
+
+
+def _malformed(line: int, got: str, expected: str) -> DataError:
+    return DataError(f"line {line}: got {got}, expected {expected}")
+
+
+def _is_header(fields: list[str]) -> bool:
+    """Return whether a first line names columns: no side, and nothing that is a number."""
+    if fields[0].lower() in SIDES or len(fields) < 2:
+        return False
+    return not any(_is_number(field) for field in fields)
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _without_law(name: str | None) -> list[Attack]:
+    if name is not None:
+        chosen = registry.attack(name)
+        if chosen.needs_law:
+            raise InvalidArgument("attack", name, "one that works without the mechanism's law")
+        return [chosen]
+    found = [one for one in registry.attacks().values() if one.unasked and not one.needs_law]
+    if not found:
+        raise InvalidArgument("attack", None, "an installed attack that works on outputs alone")
+    return found

@@ -1,0 +1,138 @@
+"""The worst of several pairs: ranked on a part of the trials, certified on fresh ones.
+
+The ranking only decides which pair is audited, and nothing that certifies was drawn for it: the
+certified bound is valid for the pair that won, whichever that is, and no error probability is spent
+on the choice. A lower bound for one pair is a lower bound for the mechanism.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+import numpy as np
+from numpy.random import default_rng
+
+from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.event import applicable
+from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.sequential.events import Tallies, both_directions
+from dpaudit.estimation.sequential.game import Target
+from dpaudit.execution import Executor, Progress, Silent, stream
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees import gaussian
+from dpaudit.laws.mechanism import HasLaw
+from dpaudit.report.schema import PairSearch
+
+_SHARE = 0.2  # of the trials
+_LEAST = 20  # transcripts of each dataset that a candidate is ranked on
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The case to audit, what is left of the trials, and how it was chosen."""
+
+    case: PrivacyCase
+    trials: int
+    search: PairSearch | None
+
+
+def choose(case: PrivacyCase, executor: Executor, settings: Settings, trials: int) -> Chosen:
+    """Return the candidate that promises the largest epsilon; the case itself if it has none.
+
+    Raises
+    ------
+    InvalidArgument
+        Pairs were asked for and the case has none, or the trials are too few to rank them.
+    """
+    if not case.candidates:
+        if settings.candidate_pairs is not None:
+            refuse(settings.candidate_pairs)
+        return Chosen(case, trials, None)
+    count = len(case.candidates)
+    each = int(_SHARE * trials) // count
+    if each < _LEAST:
+        expected = f"at least {math.ceil(_LEAST * count / _SHARE)}, to rank {count} pairs"
+        raise InvalidArgument("trials", trials, expected)
+    promised = _ranked(case.candidates, executor, settings, each)
+    best = int(np.argmax(promised))
+    search = PairSearch(
+        candidates=count,
+        chosen=best + 1,
+        promised=promised,
+        transcripts=each * count,
+        of_trials=trials,
+    )
+    return Chosen(case.candidates[best], trials - each * count, search)
+
+
+def refuse(asked: int) -> NoReturn:
+    """Refuse to look for the worst of several pairs where there is one."""
+    raise InvalidArgument("pairs", asked, "nothing: this audit has one pair")
+
+
+def words(search: PairSearch) -> str:
+    """Return which pair won and at what cost, in one sentence for the report.
+
+    Examples
+    --------
+    >>> words(PairSearch(candidates=2, chosen=1, promised=[1, 0], transcripts=40, of_trials=200))
+    'The pair is number 1 of 2 candidates, ranked on 40 of 200 transcripts of each dataset; what \
+is certified was drawn afresh.'
+    """
+    return (
+        f"The pair is number {search.chosen} of {search.candidates} candidates, ranked on "
+        f"{search.transcripts} of {search.of_trials} transcripts of each dataset; what is "
+        "certified was drawn afresh."
+    )
+
+
+def _ranked(
+    cases: tuple[PrivacyCase, ...], executor: Executor, settings: Settings, each: int
+) -> list[float]:
+    progress: Progress = executor.progress
+    progress.start("ranking pairs", each * len(cases))
+    found = []
+    for number, case in enumerate(cases, start=1):
+        quiet = replace(executor, progress=Silent())
+        drawer = Drawer.probing(case.mechanism, case.pair, quiet, settings.seed)
+        found.append(_promise(case, drawer, settings, each, f"ranking pair {number}"))
+        progress.advance(each)
+    return found
+
+
+def _promise(
+    case: PrivacyCase, drawer: Drawer, settings: Settings, each: int, purpose: str
+) -> float:
+    exact = isinstance(case.mechanism, HasLaw) and settings.attack is None
+    if exact and case.at_delta > 0:
+        return max(_from_losses(case, drawer, each, purpose))
+    return _from_events(case, drawer, settings, each, purpose)
+
+
+def _from_losses(case: PrivacyCase, drawer: Drawer, each: int, purpose: str) -> list[float]:
+    """Return epsilon of both directions, as if the losses were Gaussian."""
+    losses = (drawer.losses(False, each, purpose), -drawer.losses(True, each, purpose))
+    # A Gaussian loss N(s/2, s) has second moment s + s^2/4: solve for s = mu^2.
+    squares = [2 * (math.sqrt(1 + float(np.mean(loss**2))) - 1) for loss in losses]
+    return [gaussian.epsilon_at(math.sqrt(s), math.log(case.at_delta)) for s in squares]
+
+
+def _from_events(
+    case: PrivacyCase, drawer: Drawer, settings: Settings, each: int, purpose: str
+) -> float:
+    """Return the largest epsilon that a bet may hope to exclude, and a little for how soon."""
+    on_p, on_q = (drawer.transcripts(side, each, purpose) for side in (False, True))
+    half = each // 2
+    rng = default_rng(stream(drawer.seed, purpose, "attack"))
+    fitted = [
+        attack.load()(case.mechanism, case.pair, on_p[:half], on_q[:half], rng)
+        for attack in applicable(case, drawer, settings.attack, f"{purpose}: ")
+    ]
+    scores = [np.stack([score(on[half:]) for score in fitted]) for on in (on_p, on_q)]
+    epsilons = Target(case.claimed.epsilon(case.at_delta), case.at_delta, 0.5).epsilons
+    chosen = Tallies.of(*both_directions(scores[0], scores[1])).choose(epsilons, case.at_delta)
+    best = int(np.argmax(epsilons[chosen.aim] + 1e-3 * np.tanh(chosen.promise)))
+    return float(epsilons[chosen.aim[best]] + 1e-3 * np.tanh(chosen.promise[best]))

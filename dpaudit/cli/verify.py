@@ -1,0 +1,54 @@
+"""What ``dpaudit verify`` does."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from dpaudit.verification.document import read
+from dpaudit.verification.judge import Verdict, verify
+
+
+def run(paths: list[str], *, as_json: bool) -> int:
+    """Re-check every file; return 0 if all are verified, 1 if one fails.
+
+    What is verified but refutes a stricter claim than the published one is said to.
+
+    Every file is read before the first is checked.
+
+    Raises
+    ------
+    DataError, UnknownName
+        A file is no certificate, or of a claim that no installed package verifies.
+    """
+    documents = [document for path in paths for document in read(path)]
+    verdicts = [(document.path, verify(document)) for document in documents]
+    if as_json:
+        listed = [
+            {
+                "path": path,
+                "verified": verdict.verified,
+                "claim": verdict.claim,
+                "ratio": verdict.ratio,
+                "refutes_as_published": verdict.refutes_as_published,
+                "reservations": list(verdict.reservations),
+                "summary": verdict.summary,
+                "failures": list(verdict.failures),
+            }
+            for path, verdict in verdicts
+        ]
+        typer.echo(json.dumps(listed, indent=2))
+    else:
+        for path, verdict in verdicts:
+            typer.echo("\n".join(_lines(path, verdict)))
+    return int(not all(verdict.verified for _, verdict in verdicts))
+
+
+def _lines(path: str, verdict: Verdict) -> list[str]:
+    if verdict.refutes_as_published:
+        return [f"{path}: {verdict.claim}: verified, {verdict.summary}"]
+    if verdict.verified:
+        reserved = f"not the claim as published ({'; '.join(verdict.reservations)})"
+        return [f"{path}: {verdict.claim}: verified, but {reserved}: {verdict.summary}"]
+    return [f"{path}: {verdict.claim}: fails", *(f"  {failure}" for failure in verdict.failures)]

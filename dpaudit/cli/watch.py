@@ -1,0 +1,211 @@
+"""What ``dpaudit audit --watch`` does: reads a stream, bets, says what changes.
+
+Everything that has come is bet on at once, and no line waits for others: a refutation ends the
+watch while the mechanism still runs.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from io import BufferedReader
+from typing import Any
+
+from dpaudit.auditing.betting import evidence_of
+from dpaudit.auditing.budget import whole_report
+from dpaudit.auditing.verdict import judge, reason
+from dpaudit.auditing.watch import Watch, numbered
+from dpaudit.cli.audit import Output
+from dpaudit.cli.console import console, verdict_lines
+from dpaudit.errors import DataError, DpauditError, InvalidArgument
+from dpaudit.estimation.sequential.game import Target
+from dpaudit.extension.settings import Settings
+from dpaudit.report import prepare_directory, write_report
+from dpaudit.report.environment import environment
+from dpaudit.report.formatting import count, number
+from dpaudit.report.schema import BudgetEntry, Claimed, Measured, Result, WealthPath
+
+_CHUNK = 2**16
+_TAKES = ("epsilon", "delta", "confidence", "seed", "attack")
+
+
+def run(source: str, overrides: Mapping[str, Any], output: Output) -> int:
+    """Watch a file, or standard input for ``-``; return 1 as soon as the claim is refuted.
+
+    What was found is shown, and written with ``--out``, however the watch ends: at the end of the
+    stream, by an interrupt, or at a line that cannot be read.
+
+    Raises
+    ------
+    InvalidArgument
+        An option means nothing to a stream.
+    DataError
+        The stream cannot be read, a line is malformed, or it holds no output of one side.
+    """
+    for name, value in overrides.items():
+        if name not in _TAKES:
+            raise InvalidArgument(name, value, "nothing with --watch, which reads outputs only")
+    settings, began = Settings(**overrides), time.monotonic()
+    target = Target(settings.epsilon, settings.delta, 1 - settings.confidence)
+    watch = Watch(target, settings.attack, settings.seed)
+    if output.directory is not None:
+        prepare_directory(output.directory)
+    failure: BaseException | None = None
+    try:
+        with _opened(source) as stream:
+            _follow(watch, stream, source, output)
+    except (DpauditError, KeyboardInterrupt) as error:
+        failure = error
+    if watch.bettor.pairs:
+        _finish(watch, settings, source, output, time.monotonic() - began)
+    if failure is not None:
+        raise failure
+    if not watch.bettor.pairs:
+        raise DataError(f"{_named(source)}: {_missing(watch)}")
+    return int(watch.bettor.refuted_after > 0)
+
+
+@contextmanager
+def _opened(source: str) -> Iterator[BufferedReader]:
+    if source == "-":
+        if sys.stdin is None:
+            raise DataError("standard input: is closed, expected outputs, or the name of a file")
+        yield sys.stdin.buffer  # type: ignore[misc]  # a BufferedReader wherever it is a stream
+        return
+    try:
+        file = open(source, "rb")
+    except OSError as error:
+        reason = f"cannot be read ({error.strerror}), expected a file of outputs, or -"
+        raise DataError(f"{source}: {reason}") from None
+    with file:
+        yield file
+
+
+def _follow(watch: Watch, stream: BufferedReader, source: str, output: Output) -> None:
+    """Bet on what comes until the claim falls or the stream ends; tell what changes."""
+    told = (0.0, 0.0)
+    for lines in numbered(_chunks(stream, source)):
+        try:
+            fallen = watch.take(lines)
+        except DataError as error:
+            fallen = watch.bettor.refuted_after > 0
+            if not fallen:
+                raise DataError(f"{_named(source)}: {error}") from None
+        told = _tell(watch, told, output)
+        if fallen:
+            return
+
+
+def _chunks(stream: BufferedReader, source: str) -> Iterator[bytes]:
+    try:
+        yield from iter(lambda: stream.read1(_CHUNK), b"")
+    except OSError as error:
+        raise DataError(f"{_named(source)}: cannot be read on ({error.strerror})") from None
+
+
+def _tell(watch: Watch, told: tuple[float, float], output: Output) -> tuple[float, float]:
+    """Say a line if the lower bound rose or the wealth doubled or halved; return what was said."""
+    bettor = watch.bettor
+    now = (bettor.lower, bettor.log_wealth)
+    if now[0] <= told[0] and abs(now[1] - told[1]) < math.log(2):
+        return told
+    if not (output.as_json or output.quiet):
+        print(
+            f"{count(bettor.pairs)} pairs: wealth {number(math.exp(min(now[1], 700)), 3)} of "
+            f"{number(1 / bettor.target.alpha, 6)}, epsilon at least {number(now[0])}",
+            flush=True,
+        )
+    return now
+
+
+def _finish(watch: Watch, settings: Settings, source: str, output: Output, seconds: float) -> None:
+    report = whole_report([_result(watch, settings, source)], environment(1, seconds))
+    if output.as_json:
+        sys.stdout.write(report.model_dump_json(indent=2) + "\n")
+    else:
+        for part in verdict_lines(report.results):
+            console().print(part)
+    if output.directory is not None:
+        paths = write_report(report, output.directory)
+        if not output.as_json:
+            console().print(f"Report: {paths.html}", soft_wrap=True, markup=False)
+    sys.stdout.flush()
+
+
+def _result(watch: Watch, settings: Settings, source: str) -> Result:
+    evidence = evidence_of(watch.bettor, [one.name for one in watch.attacks], None)
+    verdict = judge(settings.epsilon, evidence.lower)
+    wealth = evidence.wealth
+    return Result(
+        claim="watched stream",
+        kind="privacy",
+        statement=f"the mechanism is ({settings.epsilon:g}, {settings.delta:g})-DP",
+        source="the command line",
+        verdict=verdict,
+        reason=f"{reason('epsilon', settings.epsilon, evidence.lower, verdict)} {evidence.remark}",
+        claimed=Claimed(epsilon=settings.epsilon, delta=settings.delta),
+        proved=None,
+        measured=Measured(
+            lower=evidence.lower,
+            upper=None,
+            confidence=settings.confidence,
+            estimator=evidence.estimator,
+            upper_note=evidence.upper_note,
+        ),
+        trials=watch.bettor.pairs,
+        seed=settings.seed,
+        view="the numbers of each line",
+        relation="as fed",
+        pair="the two datasets that the stream names",
+        data=f"outputs from {_named(source)}",
+        parameters={},
+        assumptions=[],
+        self_checks=[],
+        budget=[BudgetEntry(purpose=p, alpha=a) for p, a in evidence.budget.items()],
+        wealth=None if wealth is None else WealthPath(**asdict(wealth)),
+        notes=[*evidence.notes, _unmatched(watch), _TRUST],
+        counts=evidence.counts | _counts(watch),
+        rerun=_again(settings, source),
+    )
+
+
+def _named(source: str) -> str:
+    return "standard input" if source == "-" else source
+
+
+def _again(settings: Settings, source: str) -> str:
+    words = ["dpaudit", "audit", "--watch", source]
+    for name in _TAKES:
+        value = getattr(settings, name)
+        words += [] if value is None else [f"--{name}", str(value)]
+    return shlex.join(words)
+
+
+_TRUST = (
+    "This rests on the stream: that its lines are independent runs of one mechanism on two fixed "
+    "neighbouring datasets, labelled as they were run."
+)
+
+
+def _counts(watch: Watch) -> dict[str, int]:
+    return {
+        "outputs of the dataset": watch.outputs[0],
+        "outputs of the neighbour": watch.outputs[1],
+    }
+
+
+def _unmatched(watch: Watch) -> str:
+    dropped = f", {count(watch.left_out)} were left out" if watch.left_out else ""
+    return f"{count(watch.waiting)} outputs of one side still wait for the other{dropped}."
+
+
+def _missing(watch: Watch) -> str:
+    if not any(watch.outputs):
+        return "an empty stream, expected lines such as dataset,0.5"
+    side = "dataset" if watch.outputs[0] == 0 else "neighbour"
+    return f"no output of the {side}, expected outputs of both sides"

@@ -1,0 +1,1 @@
+"""Pictures: the style they share, panels, and the charts of reports."""

@@ -1,0 +1,83 @@
+"""Panels as pictures and as tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from dpaudit.drawing.panels import Curve, Panel
+
+# Okabe and Ito's palette: told apart by colour-blind readers; the dashes tell them apart in grey.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
+_DASHES = ("-", "--", "-.", ":")
+_FEW = 5  # points up to which each is marked: one alone makes no line
+
+
+def table(panels: Sequence[Panel]) -> str:
+    """Return all curves as CSV: panel, curve, x, y, low, high."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["panel", "curve", "x", "y", "low", "high"])
+    for panel in panels:
+        for curve in panel.curves:
+            writer.writerows([panel.title, curve.label, *point] for point in _points(curve))
+    return text.getvalue()
+
+
+def _points(curve: Curve) -> Iterator[tuple[Any, ...]]:
+    nothing = [""] * len(curve.x)
+    return zip(curve.x, curve.y, curve.low or nothing, curve.high or nothing, strict=True)
+
+
+def picture(title: str, panels: Sequence[Panel], kind: Literal["png", "svg"]) -> bytes:
+    """Return the panels side by side, two in a row; the same panels give the same bytes."""
+    figure = _drawn(title, panels)
+    drawn = io.BytesIO()
+    if kind == "png":
+        FigureCanvasAgg(figure)
+        figure.savefig(drawn, format="png", dpi=120, metadata={"Software": None})
+    else:
+        FigureCanvasSVG(figure)
+        with rc_context({"svg.hashsalt": title}):  # else names in it are random
+            figure.savefig(drawn, format="svg", metadata={"Date": None})
+    return drawn.getvalue()
+
+
+def _drawn(title: str, panels: Sequence[Panel]) -> Figure:
+    columns = min(2, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    figure = Figure(figsize=(6.0 * columns, 4.2 * rows + 0.5), layout="constrained")
+    for place, panel in enumerate(panels):
+        _draw(figure.add_subplot(rows, columns, place + 1), panel)
+    figure.suptitle(title)
+    return figure
+
+
+def _draw(axes: Axes, panel: Panel) -> None:
+    for number, curve in enumerate(panel.curves):
+        colour = _COLOURS[number % len(_COLOURS)]
+        dashes = _DASHES[number % len(_DASHES)]
+        marker = "o" if len(curve.x) <= _FEW else None
+        axes.plot(curve.x, curve.y, color=colour, ls=dashes, marker=marker, label=curve.label)
+        if curve.low is not None and curve.high is not None:
+            axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.15, lw=0)
+    if panel.log_y:
+        axes.set_yscale("log")
+    if panel.log_x:
+        axes.set_xscale("log")
+    axes.set_title(panel.title, fontsize=10)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    axes.grid(alpha=0.3)
+    axes.legend(  # below the axes, where no curve is
+        fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, frameon=False
+    )

@@ -1,0 +1,1 @@
+"""Bets against a claim: bounds that hold whenever one stops."""

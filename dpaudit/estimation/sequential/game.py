@@ -1,0 +1,313 @@
+"""The game against a claim: learn from all earlier scores, bet on the next ones, learn again.
+
+The order is what makes it valid: `Game.play` bets on scores that nothing has been learned from, and
+only then `Game.learn` may see them.
+
+Wealth from bets on one pair of outputs after the other: a claim falls when it is large enough.
+
+**A sequence of bets.** Each bet (`dpaudit.estimation.sequential.bets`) depends on earlier
+outputs only, so against a true claim the wealth never has a mean above 1, and *ever* reaches
+``1/alpha`` with probability at most alpha (Ville 1939). Looking after every output costs nothing.
+Bettors with different events share one wealth: the average with weights that are fixed beforehand
+and sum to 1 has the same property.
+
+**A lower bound.** Every epsilon of a grid has a wealth of its own. The bound is the largest point
+of the grid that has reached ``1/alpha`` together with all points before it. It exceeds the true
+epsilon only if the first point at or above the truth has reached it, and that point is a true
+claim: so the bound is ever wrong with probability at most alpha, with all epsilons sharing one
+error probability. Nothing needs to be monotone in epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.log_sum import log_sum
+from dpaudit.estimation.sequential.bets import Bets, Hits, fair_bets
+from dpaudit.estimation.sequential.events import Chosen, Tallies, both_directions, first_shares
+
+_SLICE = 256  # pairs whose path is held at a time
+
+
+@dataclass(frozen=True)
+class Wealth:
+    """What bettors have made of a wealth of 1, against every epsilon of a grid.
+
+    Parameters
+    ----------
+    log_wealth
+        Of each bettor, shape ``(..., K, E)``.
+    log_share
+        Logarithms of the shares of 1 they started with, shape ``(..., K)``; the shares sum to 1.
+    log_peak
+        The largest their sum has been, shape ``(..., E)``.
+    pairs
+        How many pairs of outputs were bet on.
+    first_over
+        After how many of them the sum first reached ``1/alpha``, shape ``(..., E)``; 0 if never.
+    log_goal
+        ``log(1/alpha)``.
+    """
+
+    log_wealth: Array
+    log_share: Array
+    log_peak: Array
+    pairs: int
+    first_over: NDArray[np.int64]
+    log_goal: float
+
+    @classmethod
+    def start(cls, shares: Array, epsilons: int, alpha: float) -> Wealth:
+        """Return a wealth of 1, shared out as ``shares`` of shape ``(..., K)`` say.
+
+        Examples
+        --------
+        >>> Wealth.start(np.array([0.5, 0.5]), 3, 0.05).log_total
+        array([0., 0., 0.])
+        """
+        lead = shares.shape[:-1]
+        return cls(
+            log_wealth=np.zeros((*shares.shape, epsilons)),
+            log_share=np.log(shares / shares.sum(axis=-1, keepdims=True)),
+            log_peak=np.zeros((*lead, epsilons)),
+            pairs=0,
+            first_over=np.zeros((*lead, epsilons), dtype=np.int64),
+            log_goal=math.log(1 / alpha),
+        )
+
+    @property
+    def log_total(self) -> Array:
+        """The shared log-wealth against each epsilon, shape ``(..., E)``."""
+        return self._total(self.log_wealth[..., None])[..., 0]
+
+    def after(self, bets: Bets, hits: Hits, other_hits: Hits) -> tuple[Wealth, Array]:
+        """Return the wealth after pairs of outputs, and its path, shape ``(..., E, n)``.
+
+        The outputs must be independent of those that the bets were chosen on.
+        """
+        now, paths = self, [np.empty((*self.log_peak.shape, 0))]
+        for start in range(0, hits.shape[-1], _SLICE):
+            part = slice(start, start + _SLICE)
+            now, path = now._after(bets.path(hits[..., part], other_hits[..., part]))
+            paths.append(path)
+        return now, np.concatenate(paths, axis=-1)
+
+    def _after(self, factors: Array) -> tuple[Wealth, Array]:
+        each = self.log_wealth[..., None] + np.cumsum(factors, axis=-1)
+        path = self._total(each)
+        over = path >= self.log_goal
+        first = np.where(over.any(axis=-1), self.pairs + 1 + over.argmax(axis=-1), 0)
+        return replace(
+            self,
+            log_wealth=each[..., -1],
+            log_peak=np.maximum(self.log_peak, path.max(axis=-1)),
+            pairs=self.pairs + factors.shape[-1],
+            first_over=np.where(self.first_over > 0, self.first_over, first),
+        ), path
+
+    def _total(self, each: Array) -> Array:
+        share = self.log_share[..., None, None]
+        return log_sum(each + share, axis=-3)
+
+
+def confirmed(first_over: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return after how many pairs each point of the grid and all before it were over; 0 if never.
+
+    Examples
+    --------
+    >>> confirmed(np.array([3, 7, 5, 0, 9]))
+    array([3, 7, 7, 0, 0])
+    """
+    reached = np.logical_and.accumulate(first_over > 0, axis=-1)
+    return np.where(reached, np.maximum.accumulate(first_over, axis=-1), 0)
+
+
+def lower_bound(wealth: Wealth, epsilons: Array) -> Array:
+    """Return the certified lower bound on epsilon, shape ``(...)``; 0 if nothing is excluded.
+
+    Formal guarantee: with probability at least ``1 - alpha`` it never exceeds the true epsilon at
+    delta, whenever one looks, if ``epsilons`` ascend.
+
+    Examples
+    --------
+    >>> wealth = Wealth.start(np.ones(1), 2, 0.05)
+    >>> float(lower_bound(wealth, np.array([0.5, 1.0])))
+    0.0
+    """
+    count = (confirmed(wealth.first_over) > 0).sum(axis=-1)
+    return np.asarray(np.concatenate([[0.0], epsilons])[count])
+
+
+STAKES = (0.5, 1.0)  # of the Kelly stake; each has half of its event's share
+PILOT = 50
+"""Pairs that the first bets are learned from, and not bet on."""
+_GROWTH = 1.1  # of the pairs learned from, between one choice of bets and the next
+_BELOW, _ABOVE = 40, 40
+_MARGIN, _ABSOLUTE = 1e-6, 1e-9
+_FAR = np.geomspace(0.05, 20.0, 30)  # further points, where the claim is small
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is to be refuted, and at which error probability.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The claim.
+    alpha
+        Probability of ever refuting it although it is true, over all looks, and of ever certifying
+        a lower bound above the truth.
+    """
+
+    epsilon: float
+    delta: float
+    alpha: float
+
+    def __post_init__(self) -> None:
+        check.non_negative("epsilon", self.epsilon)
+        check.delta("delta", self.delta)
+        check.probability("alpha", self.alpha)
+
+    @property
+    def epsilons(self) -> Array:
+        """The grid of lower bounds, ascending; the one numbered `claim` is just above the claim."""
+        top = self.epsilon * (1 + _MARGIN) + _ABSOLUTE
+        below = np.arange(1, _BELOW + 1) / _BELOW
+        above = 1 + np.arange(1, _ABOVE + 1) / _ABOVE * 2
+        near = top * np.concatenate([below, above])
+        return np.concatenate([near, _FAR[near[-1] < _FAR]])
+
+    @property
+    def claim(self) -> int:
+        """Where in the grid the claim is: what excludes this epsilon refutes it."""
+        return _BELOW - 1
+
+
+@dataclass(frozen=True)
+class Game:
+    """Bets of several scores, in both directions, and what they have won.
+
+    Leading axes of all arrays are audits that run side by side; J scores make 2 J events and, with
+    every stake, K bettors.
+    """
+
+    epsilons: Array
+    claim: int
+    delta: float
+    tallies: Tallies
+    chosen: Chosen
+    bets: Bets
+    wealth: Wealth
+
+    @classmethod
+    def open(
+        cls,
+        on_p: Array,
+        on_q: Array,
+        *,
+        epsilons: Array,
+        claim: int,
+        delta: float,
+        alpha: float,
+    ) -> Game:
+        """Return the game after a pilot that is learned from and not bet on.
+
+        Parameters
+        ----------
+        on_p, on_q
+            Scores of the pilot on dataset and neighbour, shape ``(..., J, n)``.
+        epsilons, claim
+            What is bet against, ascending, and which of them refutes the claim.
+        delta, alpha
+            As in `Target`.
+        """
+        tallies = Tallies.of(*both_directions(_scores(on_p), _scores(on_q)))
+        chosen = tallies.choose(epsilons[: claim + 1], delta)
+        shares = first_shares(chosen.promise, len(STAKES))
+        wealth = Wealth.start(shares, len(epsilons), alpha)
+        bets = _bets(chosen, epsilons, delta)
+        return cls(epsilons, claim, delta, tallies, chosen, bets, wealth)
+
+    def play(self, on_p: Array, on_q: Array) -> tuple[Game, Array]:
+        """Bet on pairs of fresh scores; return the game and the path of the log-wealth.
+
+        Formal guarantee: over all calls, against a true claim the wealth ever reaches ``1/alpha``
+        with probability at most alpha, if the scores were never passed to `learn` before.
+
+        Parameters
+        ----------
+        on_p, on_q
+            Shape ``(..., J, n)``.
+
+        Returns
+        -------
+        game, path
+            The path is against the claim, shape ``(..., n)``.
+        """
+        favoured, other = both_directions(_scores(on_p), _scores(on_q))
+        hits = np.repeat(self.chosen.hits(favoured), len(STAKES), axis=-2)
+        other_hits = np.repeat(self.chosen.hits(other), len(STAKES), axis=-2)
+        wealth, path = self.wealth.after(self.bets, hits, other_hits)
+        return replace(self, wealth=wealth), path[..., self.claim, :]
+
+    def learn(self, on_p: Array, on_q: Array, *, anew: bool = False) -> Game:
+        """Choose the next bets, from scores that were bet on and all before them.
+
+        Parameters
+        ----------
+        on_p, on_q
+            Shape ``(..., J, n)``.
+        anew
+            Forget the counts so far: the scores are new ones, of other attacks.
+        """
+        scores = both_directions(_scores(on_p), _scores(on_q))
+        tallies = Tallies.of(*scores) if anew else self.tallies.with_more(*scores)
+        chosen = tallies.choose(self.epsilons[: self.claim + 1], self.delta)
+        bets = _bets(chosen, self.epsilons, self.delta)
+        return replace(self, tallies=tallies, chosen=chosen, bets=bets)
+
+    @property
+    def refuted_after(self) -> NDArray[np.int64]:
+        """After how many bets the claim was refuted, shape ``(...)``; 0 if it is not."""
+        return np.asarray(confirmed(self.wealth.first_over)[..., self.claim])
+
+    @property
+    def lower(self) -> Array:
+        """The certified lower bound on epsilon, shape ``(...)``."""
+        return lower_bound(self.wealth, self.epsilons)
+
+
+def boundaries(pilot: int = PILOT) -> Iterator[int]:
+    """Yield after how many pairs the bets are chosen, the pilot's first.
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> list(islice(boundaries(), 4))
+    [50, 60, 70, 80]
+    """
+    pairs = pilot
+    while True:
+        yield pairs
+        pairs = max(pairs + 10, int(_GROWTH * pairs))
+
+
+def _bets(chosen: Chosen, epsilons: Array, delta: float) -> Bets:
+    rate, other = (np.repeat(r, len(STAKES), axis=-1) for r in (chosen.rate, chosen.other_rate))
+    stakes = np.tile(STAKES, chosen.rate.shape[-1])
+    return fair_bets(rate, other, epsilons, delta, stakes)
+
+
+def _scores(scores: Array) -> Array:
+    if np.isnan(scores).any():
+        raise InvalidArgument("scores", np.nan, "no NaN")
+    return scores

@@ -1,0 +1,101 @@
+"""An attack that measures what it recovers, as a card, and what it found.
+
+An `dpaudit.extension.distinguisher.Attack` scores transcripts for an audit. A study runs a
+mechanism, takes what an attacker sees and knows, and says how close the attacker comes to what it
+wants, next to chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dpaudit._references import load_reference
+from dpaudit.drawing.panels import Panel
+from dpaudit.execution import Progress
+
+Cell = float | int | str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """What an attack achieved.
+
+    Parameters
+    ----------
+    rows
+        A table: the columns of the first row are those of all.
+    reading
+        What the table says, in sentences.
+    chance
+        What a guess gets, in words.
+    panels
+        The picture, where there is one.
+    """
+
+    rows: Sequence[Mapping[str, Cell]]
+    reading: Sequence[str]
+    chance: str
+    panels: Sequence[Panel] = ()
+
+
+def numbers(rows: Sequence[Mapping[str, Cell]], column: str) -> list[float]:
+    """Return a column as numbers, NaN where a row has none.
+
+    Examples
+    --------
+    >>> numbers([{"error": 0.5}, {"error": None}], "error")
+    [0.5, nan]
+    """
+    cells = [row[column] for row in rows]
+    return [float(cell) if isinstance(cell, int | float) else math.nan for cell in cells]
+
+
+class Run(Protocol):
+    """Runs a study: its parameters and a seed decide every number."""
+
+    def __call__(self, parameters: Any, seed: int, progress: Progress) -> Findings:
+        """Return what was found."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """An attack as the registry knows it, with its threat model.
+
+    Parameters
+    ----------
+    name, title, source
+        What it is called, what it does, and where it is from.
+    sees, knows, wants
+        The attacker.
+    run
+        ``"module:function"`` of a `Run`.
+    parameters
+        ``"module:Model"``: a pydantic model of its parameters, with their defaults.
+    """
+
+    name: str
+    title: str
+    source: str
+    sees: str
+    knows: str
+    wants: str
+    run: str
+    parameters: str
+
+    @property
+    def attacker(self) -> dict[str, str]:
+        """What the attacker sees, knows and wants."""
+        return {"sees": self.sees, "knows": self.knows, "wants": self.wants}
+
+    def load(self) -> Run:
+        """Import and return the code that runs the attack."""
+        run: Run = load_reference(f"attack {self.name}", self.run)
+        return run
+
+    def load_parameters(self) -> Any:
+        """Import and return the model of the parameters."""
+        return load_reference(f"attack {self.name}", self.parameters)

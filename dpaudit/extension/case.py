@@ -1,0 +1,168 @@
+"""What a claim becomes once its instance is fixed: something that can be run and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from numpy.random import Generator
+
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import Guarantee
+from dpaudit.laws.mechanism import Mechanism
+from dpaudit.neighbours import Pair
+from dpaudit.refutation.certificate import Certificate
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssumptionOutcome:
+    """Whether an assumption of the claim holds on the instance, and how that was seen."""
+
+    name: str
+    holds: bool
+    evidence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """A guarantee that follows from a theorem, and which one."""
+
+    guarantee: Guarantee
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyCase:
+    """A mechanism, a pair and the guarantee that is claimed for it.
+
+    Parameters
+    ----------
+    mechanism, pair
+        What is run, and on what.
+    claimed
+        The guarantee of the claim.
+    at_delta
+        Where epsilon is measured.
+    proved
+        What a theorem gives for this configuration, if one does.
+    pair_ceiling
+        A proved guarantee for this pair alone.
+    view, data
+        What the observer sees, and what the records are, in words.
+    default_trials
+        Certifying transcripts per dataset that give a useful answer in about a minute.
+    parameters
+        Every public parameter of the mechanism.
+    certify
+        Called when the measured lower end, its argument, refutes the claim: returns a certificate
+        that can be checked without drawing, or None.
+    candidates
+        The same claim on other pairs, all of which obey its relation: the audit ranks them on a
+        part of its trials and certifies the worst on fresh ones. Empty audits ``pair``.
+    """
+
+    mechanism: Mechanism[Any]
+    pair: Pair[Any]
+    claimed: Guarantee
+    at_delta: float
+    view: str
+    data: str
+    default_trials: int
+    parameters: Mapping[str, Any]
+    assumptions: tuple[AssumptionOutcome, ...] = ()
+    proved: Proof | None = None
+    pair_ceiling: Proof | None = None
+    notes: tuple[str, ...] = ()
+    certify: Callable[[float], Certificate | None] | None = None
+    candidates: tuple[PrivacyCase, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attained:
+    """The worst instance that a search found.
+
+    Parameters
+    ----------
+    value, bound
+        What the claim bounds, and by what, on this instance. An infinite epsilon is a value too.
+    instance
+        The instance in words.
+    scale
+        Size of what was added up in ``value`` and ``bound``, to which their difference is compared;
+        None compares it to ``bound``, which is then above 0.
+    because
+        Why the claim fails there, as a sentence for the report.
+    minimal
+        The smallest instance that breaks the claim, in words.
+    certificate
+        What refutes the claim, if anything does.
+    confidence
+        1 for an instance that was computed; below 1 where the bound is one that chance exceeds so
+        rarely.
+    """
+
+    value: float
+    bound: float
+    instance: str
+    scale: float | None = None
+    because: str | None = None
+    minimal: str | None = None
+    certificate: Certificate | None = None
+    confidence: float = 1.0
+
+    @property
+    def ratio(self) -> float:
+        """``value / bound``, or 1 plus their difference over the scale: above 1 refutes."""
+        if self.scale is None:
+            return self.value / self.bound
+        return 1 + (self.value - self.bound) / self.scale
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchCase:
+    """A claimed bound on a number, and a search for an instance on which it is exceeded.
+
+    Parameters
+    ----------
+    bound
+        What the claim allows: a sensitivity, an epsilon (at ``at_delta``), or any other number,
+        depending on the kind of the claim.
+    attain
+        Spends a budget of evaluated instances and returns the worst. Its ratio decides, as the
+        bound may differ from instance to instance.
+    at_delta
+        The delta of a claimed epsilon.
+    quantity
+        What a claim of the kind ``property`` bounds, in a few words.
+    effort
+        What the budget counts.
+    proved
+        A bound that a proof supports, with its source.
+    """
+
+    bound: float
+    attain: Callable[[int, Generator], Attained]
+    view: str
+    data: str
+    relation: str
+    pair: str
+    default_trials: int
+    parameters: Mapping[str, Any]
+    at_delta: float | None = None
+    quantity: str | None = None
+    effort: str = "evaluated states"
+    assumptions: tuple[AssumptionOutcome, ...] = ()
+    proved: tuple[float, str] | None = None
+    notes: tuple[str, ...] = field(default=())
+
+
+Case = PrivacyCase | SearchCase
+
+
+class Prepare(Protocol):
+    """Turns settings into a case, or raises an `InvalidArgument` that names what is wrong."""
+
+    def __call__(self, settings: Settings, parameters: Any) -> Case:
+        """Return the case."""
+        ...

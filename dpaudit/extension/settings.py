@@ -1,0 +1,72 @@
+"""What the user asks of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import dpaudit._validate as check
+from dpaudit.errors import InvalidArgument
+
+WORST_CASE = "worst-case"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the user asks of an audit; None leaves the choice to the claim.
+
+    Parameters
+    ----------
+    epsilon, delta
+        Of the claimed guarantee.
+    data
+        ``worst-case``, or the name of a dataset.
+    data_path, data_options
+        Where the dataset's files are, and what else its loader takes.
+    trials
+        Certifying transcripts per dataset of the pair.
+    confidence
+        Of all that is certified about this claim. A command with several claims shares its own
+        among them (`dpaudit.auditing.budget`).
+    seed
+        The only source of randomness.
+    estimator
+        ``auto``, ``exact-loss`` or ``event``.
+    attack
+        Scores the event bound may use; all installed ones by default.
+    until_refuted
+        Bet on outputs as they are drawn and stop at a refutation; ``trials`` is then the cap.
+    candidate_pairs
+        Of how many pairs of neighbours the worst is looked for; None audits one pair.
+    parameters
+        The claim's own.
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    data: str = WORST_CASE
+    data_path: str | None = None
+    data_options: Mapping[str, Any] = field(default_factory=dict)
+    trials: int | None = None
+    confidence: float = 0.95
+    seed: int = 0
+    estimator: str = "auto"
+    attack: str | None = None
+    until_refuted: bool = False
+    candidate_pairs: int | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check.non_negative("epsilon", self.epsilon)
+        check.delta("delta", self.delta)
+        check.probability("confidence", self.confidence)
+        check.integer("seed", self.seed, least=0)
+        check.choice("estimator", self.estimator, ("auto", "exact-loss", "event"))
+        if self.trials is not None:
+            check.integer("trials", self.trials, least=100)
+        if self.candidate_pairs is not None:
+            check.integer("pairs", self.candidate_pairs, least=1)
+        if self.until_refuted and self.estimator == "exact-loss":
+            expected = "event or auto: --until-refuted bets on outputs"
+            raise InvalidArgument("estimator", self.estimator, expected)

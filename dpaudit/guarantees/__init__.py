@@ -1,0 +1,1 @@
+"""Privacy guarantees as mathematics: kinds, what they imply, how they compose."""

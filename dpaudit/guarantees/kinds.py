@@ -1,0 +1,254 @@
+r"""Guarantees: what each says at every epsilon, at every delta, to an attacker, and of groups.
+
+A guarantee bounds the hockey-stick divergence of a mechanism's outputs on any two neighbours, in
+both directions. Every kind answers the same questions:
+
+* ``delta(epsilon)``: the smallest delta that is implied at this epsilon;
+* ``epsilon(delta)``: the smallest epsilon that is implied at this delta (infinite when none is);
+* ``trade_off(rate)``: the least false-negative rate of any attack at a false-positive rate;
+* ``advantage()``, ``success(prior)``, ``posterior(prior, delta)``: the most an attacker can
+  hope for (`dpaudit.guarantees.profile`);
+* ``group(size)``, ``replace_one()``: the guarantee for datasets several steps apart;
+* ``implies(other)``: whether another guarantee follows (`dpaudit.guarantees.algebra`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy.special import ndtri_exp
+
+import dpaudit._validate as check
+from dpaudit.guarantees import gaussian, tangents, zero_concentrated
+from dpaudit.guarantees.algebra import GroupOf, Guarantee
+from dpaudit.guarantees.profile import fraction
+
+__all__ = [
+    "ApproximateDP",
+    "GaussianDP",
+    "GroupOf",
+    "Guarantee",
+    "PureDP",
+    "ZeroConcentratedDP",
+]
+
+
+@dataclass(frozen=True)
+class ApproximateDP(Guarantee):
+    """(epsilon, delta)-differential privacy (Dwork et al. 2006).
+
+    The implied curve is that of the pair of distributions that dominates every
+    (epsilon, delta)-DP mechanism (Kairouz, Oh & Viswanath 2015, section 3).
+
+    Examples
+    --------
+    >>> claim = ApproximateDP(1.0, 1e-5)
+    >>> claim.epsilon(1e-5), claim.epsilon(1e-6)
+    (1.0, inf)
+    >>> round(claim.trade_off(0.1), 4)
+    0.7282
+    """
+
+    at_epsilon: float
+    at_delta: float
+
+    def __post_init__(self) -> None:
+        check.non_negative("epsilon", self.at_epsilon)
+        check.delta("delta", self.at_delta)
+
+    def delta(self, epsilon: float) -> float:
+        """Return the smallest delta implied at ``epsilon >= 0``."""
+        epsilon = check.non_negative("epsilon", epsilon)
+        if epsilon >= self.at_epsilon:
+            return self.at_delta
+        # (e^E - e^e) / (1 + e^E), with no power above 1
+        gap = -math.expm1(epsilon - self.at_epsilon) / (1 + math.exp(-self.at_epsilon))
+        return self.at_delta + (1 - self.at_delta) * gap
+
+    def epsilon(self, delta: float) -> float:
+        """Return the smallest epsilon implied at ``delta``: infinite below the claim's delta."""
+        delta = check.delta("delta", delta)
+        if delta < self.at_delta:
+            return math.inf
+        gap = (delta - self.at_delta) / (1 - self.at_delta) * (1 + math.exp(-self.at_epsilon))
+        return max(0.0, self.at_epsilon + math.log1p(-gap)) if gap < 1 else 0.0
+
+    def trade_off(self, false_positive_rate: float) -> float:
+        """Return the least false-negative rate: two lines and zero."""
+        rate = fraction("false_positive_rate", false_positive_rate)
+        steep = 1 - self.at_delta - math.exp(min(self.at_epsilon, 700)) * rate
+        return max(0.0, steep, math.exp(-self.at_epsilon) * (1 - self.at_delta - rate))
+
+    def _group(self, size: int) -> Guarantee:
+        """Return ``(k epsilon, delta sum over i < k of e^(i epsilon))``-DP.
+
+        One step after the other; Vadhan 2017, Lemma 2.2 rounds the sum up. Where it is 1 or more,
+        which says nothing: `GroupOf`, which may still say something.
+        """
+        if self.at_delta == 0:
+            return ApproximateDP(size * self.at_epsilon, 0.0)
+        log_sum = _log_geometric_sum(self.at_epsilon, size)
+        log_delta = math.log(self.at_delta) + log_sum
+        delta = self.at_delta * math.exp(min(log_sum, 700.0)) if log_delta < 0 else 1.0
+        return ApproximateDP(size * self.at_epsilon, delta) if delta < 1 else GroupOf(self, size)
+
+    def _follows_from(self, other: Guarantee) -> bool:
+        if self.at_delta == 0:  # not decided by a delta that was rounded to 0
+            return other.epsilon(0.0) <= self.at_epsilon
+        return other.log_delta(self.at_epsilon) <= math.log(self.at_delta)
+
+    def _mu(self) -> float:
+        return math.inf if self.at_delta else PureDP(self.at_epsilon)._mu()
+
+    def _rho(self) -> float:
+        return math.inf if self.at_delta else PureDP(self.at_epsilon)._rho()
+
+
+@dataclass(frozen=True)
+class PureDP(Guarantee):
+    """epsilon-differential privacy: `ApproximateDP` at delta = 0.
+
+    Examples
+    --------
+    >>> round(PureDP(1.0).delta(0.0), 6)
+    0.462117
+    """
+
+    at_epsilon: float
+
+    def __post_init__(self) -> None:
+        check.non_negative("epsilon", self.at_epsilon)
+
+    def delta(self, epsilon: float) -> float:
+        """Return the smallest delta implied at ``epsilon >= 0``."""
+        return ApproximateDP(self.at_epsilon, 0.0).delta(epsilon)
+
+    def epsilon(self, delta: float) -> float:
+        """Return the smallest epsilon implied at ``delta``."""
+        return ApproximateDP(self.at_epsilon, 0.0).epsilon(delta)
+
+    def trade_off(self, false_positive_rate: float) -> float:
+        """Return the least false-negative rate at a false-positive rate."""
+        return ApproximateDP(self.at_epsilon, 0.0).trade_off(false_positive_rate)
+
+    def as_zero_concentrated(self) -> ZeroConcentratedDP:
+        """Return the ``epsilon^2 / 2``-zCDP that follows (Bun & Steinke 2016, Proposition 1.4)."""
+        return ZeroConcentratedDP(self._rho())
+
+    def _group(self, size: int) -> PureDP:
+        """Return ``k epsilon``-DP; `GroupOf` is tighter at small epsilon, and no pure guarantee."""
+        return PureDP(size * self.at_epsilon)
+
+    def _follows_from(self, other: Guarantee) -> bool:
+        return other.epsilon(0.0) <= self.at_epsilon
+
+    def _mu(self) -> float:
+        # The trade-off curve is two chords, of (0, 1), (x, x), (1, 0) with x = 1 / (1 + e^epsilon):
+        # a convex curve between the same ends is below it as soon as it is at x.
+        return -2 * float(ndtri_exp(-tangents.log_add(0.0, self.at_epsilon)))
+
+    def _rho(self) -> float:
+        return self.at_epsilon * self.at_epsilon / 2
+
+
+@dataclass(frozen=True)
+class GaussianDP(Guarantee):
+    """mu-Gaussian differential privacy (Dong, Roth & Su 2022), exact in every answer.
+
+    Examples
+    --------
+    >>> round(GaussianDP(1.0).epsilon(1e-5), 6)
+    4.377178
+    """
+
+    mu: float
+
+    def __post_init__(self) -> None:
+        check.non_negative("mu", self.mu)
+
+    def delta(self, epsilon: float) -> float:
+        """Return the exact delta at ``epsilon >= 0``."""
+        return math.exp(self.log_delta(epsilon))
+
+    def log_delta(self, epsilon: float) -> float:
+        """Return ``log(delta(epsilon))``, exact at any size."""
+        return gaussian.log_delta(self.mu, check.non_negative("epsilon", epsilon))
+
+    def epsilon(self, delta: float) -> float:
+        """Return the exact epsilon at ``delta``; infinite at delta = 0 unless mu = 0."""
+        delta = check.delta("delta", delta)
+        return gaussian.epsilon_at(self.mu, math.log(delta) if delta else -math.inf)
+
+    def trade_off(self, false_positive_rate: float) -> float:
+        """Return ``Phi(Phi^-1(1 - rate) - mu)``."""
+        return gaussian.trade_off(self.mu, fraction("false_positive_rate", false_positive_rate))
+
+    def as_zero_concentrated(self) -> ZeroConcentratedDP:
+        """Return the ``mu^2 / 2``-zCDP that follows (Dong, Roth & Su 2022, Corollary B.6)."""
+        return ZeroConcentratedDP(self._rho())
+
+    def _group(self, size: int) -> GaussianDP:
+        """Return ``k mu``-Gaussian DP (Dong, Roth & Su 2022, Theorem 2.14)."""
+        return GaussianDP(size * self.mu)
+
+    def _follows_from(self, other: Guarantee) -> bool:
+        return other._mu() <= self.mu
+
+    def _mu(self) -> float:
+        return self.mu
+
+    def _rho(self) -> float:
+        return self.mu * self.mu / 2
+
+
+@dataclass(frozen=True)
+class ZeroConcentratedDP(Guarantee):
+    """rho-zero-concentrated differential privacy (Bun & Steinke 2016).
+
+    Converted through Renyi divergences of every order: Canonne, Kamath & Steinke 2020,
+    Proposition 12. An upper bound, not tight.
+
+    Examples
+    --------
+    >>> round(ZeroConcentratedDP(0.5).epsilon(1e-5), 2)  # the exact Gaussian value is 4.38
+    4.73
+    """
+
+    rho: float
+
+    def __post_init__(self) -> None:
+        check.non_negative("rho", self.rho)
+
+    def delta(self, epsilon: float) -> float:
+        """Return a delta implied at ``epsilon >= 0``."""
+        return math.exp(self.log_delta(epsilon))
+
+    def log_delta(self, epsilon: float) -> float:
+        """Return ``log(delta(epsilon))``, at any size."""
+        return zero_concentrated.log_delta(self.rho, check.non_negative("epsilon", epsilon))
+
+    def epsilon(self, delta: float) -> float:
+        """Return an epsilon implied at ``delta``; infinite at delta = 0 unless rho = 0."""
+        delta = check.delta("delta", delta)
+        return zero_concentrated.epsilon_at(self.rho, math.log(delta) if delta else -math.inf)
+
+    def _group(self, size: int) -> ZeroConcentratedDP:
+        """Return ``k^2 rho``-zCDP (Bun & Steinke 2016, Proposition 1.9)."""
+        return ZeroConcentratedDP(size * size * self.rho)
+
+    def _follows_from(self, other: Guarantee) -> bool:
+        return other._rho() <= self.rho
+
+    def _mu(self) -> float:
+        return math.inf if self.rho else 0.0
+
+    def _rho(self) -> float:
+        return self.rho
+
+
+def _log_geometric_sum(epsilon: float, size: int) -> float:
+    """Return the logarithm of ``sum over i < size of exp(i epsilon)``."""
+    if epsilon * size < 1e-12:
+        return math.log(size) + epsilon * (size - 1) / 2
+    return (size - 1) * epsilon + math.log(math.expm1(-size * epsilon) / math.expm1(-epsilon))

@@ -1,0 +1,1 @@
+"""Mechanisms whose law is known, step by step."""

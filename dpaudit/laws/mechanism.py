@@ -1,0 +1,162 @@
+"""What an audit needs from a mechanism: batches of transcripts and, where it is known, their law.
+
+Trials are the leading axis of every array. A mechanism is configured by public parameters only;
+the dataset and the random generator are arguments of each call.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dpaudit._typing import Array
+from dpaudit.errors import DpauditError, MechanismError, shorten
+from dpaudit.neighbours import Pair
+
+DIGITS = 50
+DatasetT = TypeVar("DatasetT")
+DatasetT_contra = TypeVar("DatasetT_contra", contravariant=True)
+
+
+@runtime_checkable
+class Mechanism(Protocol[DatasetT_contra]):
+    """Anything that turns a dataset into random transcripts."""
+
+    def sample(self, dataset: DatasetT_contra, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` independent transcripts, shape ``(trials, ...)``."""
+        ...
+
+
+@dataclass(frozen=True)
+class TiltedSample:
+    """Transcripts drawn from a tilted law, with what is needed to weigh them back.
+
+    The tilted law draws each step from ``r_t ~ p_t exp(theta l_t - K_t(theta))`` where ``l_t`` is
+    the step's privacy loss given the history and ``K_t(theta) = log E_p exp(theta l_t)``.
+
+    Parameters
+    ----------
+    transcripts
+        Shape ``(R, ...)``.
+    privacy_loss
+        ``log p(transcript) / q(transcript)``, shape ``(R,)``.
+    log_mgf
+        ``log p/r + theta privacy_loss``, shape ``(R,)``: ``sum_t K_t(theta)`` along each
+        transcript's history where every step is tilted towards its own loss, as above.
+    tilt
+        ``theta``; 0 draws from ``p`` itself.
+    """
+
+    transcripts: Array
+    privacy_loss: Array
+    log_mgf: Array
+    tilt: float
+
+    @property
+    def log_weight(self) -> Array:
+        """``log p / r``, shape ``(R,)``: expectations under p are weighted means under r."""
+        weight: Array = self.log_mgf - self.tilt * self.privacy_loss
+        return weight
+
+
+@runtime_checkable
+class HasLaw(Protocol[DatasetT]):
+    """A mechanism whose transcripts have a known density.
+
+    In every method ``p`` is the law on ``pair.dataset`` and ``q`` the law on ``pair.neighbour``.
+    """
+
+    def sample(self, dataset: DatasetT, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` independent transcripts, shape ``(trials, ...)``."""
+        ...
+
+    def privacy_loss(self, transcripts: Array, pair: Pair[DatasetT]) -> Array:
+        """Return ``log p / q`` of each transcript, shape ``(R,)``."""
+        ...
+
+    def uniform_residuals(self, transcripts: Array, dataset: DatasetT) -> Array:
+        """Return the probability-integral transform of the noise, shape ``(R, k)``.
+
+        On transcripts drawn from ``dataset`` the entries are independent and uniform on (0, 1).
+        Where there are as many as a transcript has numbers they should stand in its order: then
+        every step, node and coordinate is also tested by itself.
+        """
+        ...
+
+
+@runtime_checkable
+class HasLossInDigits(HasLaw[DatasetT], Protocol[DatasetT]):
+    """A mechanism that can compute a loss once more, in any precision, with code for that alone."""
+
+    def loss_in_digits(self, transcript: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
+        """Return ``log p / q`` of one transcript as an mpmath number.
+
+        Raises
+        ------
+        InvalidArgument
+            There is no such code for these parameters.
+        """
+        ...
+
+
+@runtime_checkable
+class Tiltable(HasLaw[DatasetT], Protocol[DatasetT]):
+    """A mechanism with a law that can also be drawn tilted: what an exact-loss audit needs."""
+
+    def sample_tilted(
+        self, pair: Pair[DatasetT], tilt: float, trials: int, rng: Generator
+    ) -> TiltedSample:
+        """Return transcripts of the law tilted by ``tilt``, with their weights."""
+        ...
+
+    def log_mgf_bounds(self, pair: Pair[DatasetT], tilt: float) -> tuple[float, float]:
+        """Return bounds on `TiltedSample.log_mgf` that hold for every transcript.
+
+        The upper one may be infinite: the audit then has no upper end.
+        """
+        ...
+
+
+def checked_sample(
+    mechanism: Mechanism[Any], dataset: Any, trials: int, rng: Generator
+) -> NDArray[np.float64]:
+    """Sample and hold the mechanism to its contract.
+
+    Raises
+    ------
+    MechanismError
+        The mechanism raised, or returned the wrong number of transcripts or a non-number.
+    """
+    name = type(mechanism).__name__
+    try:
+        with redirect_stdout(sys.stderr):  # standard output is for results
+            returned = np.asarray(mechanism.sample(dataset, trials, rng))
+        if returned.dtype.kind in "cmM":
+            raise TypeError({"c": "complex numbers"}.get(returned.dtype.kind, "dates or times"))
+        # A copy: the mechanism may fill the same array again.
+        transcripts = np.array(returned, dtype=np.float64)
+    except DpauditError:
+        raise
+    except (Exception, SystemExit) as error:  # the mechanism is other people's code
+        raise MechanismError(
+            f"mechanism {name}: sample(dataset, {trials}, rng) raised "
+            f"{type(error).__name__}: {shorten(str(error))}, expected an array of transcripts"
+        ) from error
+    if transcripts.ndim == 0 or transcripts.shape[0] != trials or not transcripts.size:
+        raise MechanismError(
+            f"mechanism {name}: sample(dataset, {trials}, rng) returned shape "
+            f"{transcripts.shape}, expected ({trials}, ...): one transcript a trial"
+        )
+    if not np.isfinite(transcripts).all():
+        bad = int(np.argmax(~np.isfinite(transcripts).reshape(trials, -1).all(axis=1)))
+        raise MechanismError(
+            f"mechanism {name}: transcript {bad} of {trials} holds NaN or infinity, "
+            "expected finite numbers"
+        )
+    return transcripts

@@ -1,0 +1,145 @@
+r"""How exact the solvers were: every residual reached, beside the tolerance it was held to.
+
+Solvers deep inside an algorithm return minimisers, not diagnostics. They hand what they reached to
+`report`, and whoever wants to know opens a `recorded` block around a run. Outside such a block
+nothing is kept. A solver stops where it has measured that its tolerance is met, or where its
+stopping rule proves it, and raises `ConvergenceError` otherwise, inside such a block and outside.
+Inside, `report` holds what was measured to the tolerance once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from dpaudit._typing import Array
+from dpaudit.errors import ConvergenceError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """What one solver reached over a run.
+
+    Parameters
+    ----------
+    solver, measure
+        Which solver, and what its residual measures.
+    problems
+        How many problems it solved; each trial and each sample counts.
+    worst
+        The largest residual of them.
+    tolerance
+        What it was held to.
+    """
+
+    solver: str
+    measure: str
+    problems: int
+    worst: float
+    tolerance: float
+
+    def __str__(self) -> str:
+        limit = f"at most {self.worst:.1e}, allowed {self.tolerance:.1e}"
+        return f"{self.solver}: {self.measure} {limit}, {self.problems:,} problems"
+
+
+@dataclass
+class Residuals:
+    """What all solvers reached within a `recorded` block."""
+
+    _reached: dict[tuple[str, float], Reached] = field(default_factory=dict)
+
+    def add(self, new: Reached) -> None:
+        """Merge with what the same solver reached before at the same tolerance."""
+        key = new.solver, new.tolerance
+        old = self._reached.get(key)
+        if old is not None:
+            worst = max(old.worst, new.worst)
+            new = replace(new, problems=old.problems + new.problems, worst=worst)
+        self._reached[key] = new
+
+    @property
+    def reached(self) -> tuple[Reached, ...]:
+        """One entry for each solver and tolerance."""
+        return tuple(self._reached.values())
+
+    def lines(self) -> tuple[str, ...]:
+        """Return one sentence for each entry."""
+        return tuple(str(reached) for reached in self.reached)
+
+
+_recording: ContextVar[Residuals | None] = ContextVar("residuals", default=None)
+
+
+@contextmanager
+def recorded() -> Iterator[Residuals]:
+    """Collect what every solver of this process and thread reaches inside the block.
+
+    Examples
+    --------
+    >>> with recorded() as residuals:
+    ...     report("argmin", np.array([1e-13, 4e-13]), tolerance=1e-12, measure="gradient")
+    >>> residuals.lines()
+    ('argmin: gradient at most 4.0e-13, allowed 1.0e-12, 2 problems',)
+    """
+    residuals = Residuals()
+    token = _recording.set(residuals)
+    try:
+        yield residuals
+    finally:
+        _recording.reset(token)
+
+
+def wanted() -> bool:
+    """Return whether anybody listens: a residual that costs extra need not be computed if not."""
+    return _recording.get() is not None
+
+
+def report(solver: str, residuals: Array, *, tolerance: float, measure: str) -> None:
+    """Say which residuals a solver reached; any shape, one entry a problem, trials first.
+
+    Raises
+    ------
+    ConvergenceError
+        Within a `recorded` block: a residual is above the tolerance, or not a number.
+    """
+    residuals_so_far = _recording.get()
+    if residuals_so_far is None or not residuals.size:
+        return
+    met = residuals <= tolerance
+    if not met.all():
+        first = np.unravel_index(int(np.argmin(met)), residuals.shape)
+        raise ConvergenceError(
+            f"{solver}: trial {first[0]} has a {measure} of {residuals[first]:.1e}, "
+            f"expected at most {tolerance:.1e}"
+        )
+    residuals_so_far.add(
+        Reached(
+            solver=solver,
+            measure=measure,
+            problems=residuals.size,
+            worst=float(residuals.max()),
+            tolerance=tolerance,
+        )
+    )
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Name the place in the message of a `ConvergenceError` that leaves the block.
+
+    Examples
+    --------
+    >>> with located("node 2, iteration 7"):
+    ...     raise ConvergenceError("argmin: trial 0 has not converged")
+    Traceback (most recent call last):
+    dpaudit.errors.ConvergenceError: node 2, iteration 7: argmin: trial 0 has not converged
+    """
+    try:
+        yield
+    except ConvergenceError as error:
+        raise ConvergenceError(f"{where}: {error}") from error

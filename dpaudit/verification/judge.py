@@ -1,0 +1,157 @@
+"""Hands a certificate to the verifier of its claim, and says what fails.
+
+A verifier is a function that is registered as an entry point of the group ``dpaudit.verifiers``
+under the claim's name. It recomputes everything from the instance and returns an `Outcome`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any
+
+from mpmath import mp, mpf
+
+from dpaudit._references import load_reference
+from dpaudit.errors import DataError, UnknownName, shorten
+from dpaudit.verification.again import draw_again
+from dpaudit.verification.document import Document
+from dpaudit.verification.outcome import Outcome
+
+VERIFIERS = "dpaudit.verifiers"
+DIGITS = 50
+AGREEMENT = mpf("1e-8")  # between a number of the file and the recomputed one
+MARGIN = mpf("1e-9")  # by which a ratio has to exceed 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Whether a certificate stands: every failure in a sentence, and what was recomputed.
+
+    With ``reservations`` the numbers of the certificate are right, but what they break is not the
+    claim as published: they say what differs.
+    """
+
+    claim: str
+    failures: tuple[str, ...]
+    ratio: float
+    summary: str
+    reservations: tuple[str, ...] = ()
+
+    @property
+    def verified(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failures
+
+    @property
+    def refutes_as_published(self) -> bool:
+        """Whether it refutes the claim itself, not one that was made stricter."""
+        return self.verified and not self.reservations
+
+
+Verifier = Callable[[Document], Outcome]
+
+
+def verify(document: Document) -> Verdict:
+    """Re-check a certificate in 50-digit arithmetic; counts are drawn again instead.
+
+    Raises
+    ------
+    UnknownName
+        No installed package verifies certificates of this claim.
+    DataError
+        The instance does not have the shapes that its parameters say.
+
+    Examples
+    --------
+    >>> verify(
+    ...     Document(
+    ...         path="c.json", claim="c", parameters={}, quantities={}, instance={}, assumptions={}
+    ...     )
+    ... )  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    dpaudit.errors.UnknownName: verifier: got 'c', expected one of: ...
+    """
+    drawn = document.kind == "statistical"
+    verifier = draw_again if drawn else _verifier(document.claim)
+    with mp.workdps(DIGITS):
+        outcome = _recomputed(verifier, document)
+        failures = (*_broken(outcome), *_misstated(document, outcome), *_too_small(outcome))
+        ratio = float(outcome.quantities["ratio"])
+        summary = outcome.summary or f"{ratio:.6g} times the claimed bound"
+        return Verdict(
+            claim=document.claim,
+            failures=failures,
+            ratio=ratio,
+            summary=summary,
+            reservations=(*_stricter(document), *outcome.reservations),
+        )
+
+
+def _verifier(claim: str) -> Verifier:
+    known = {entry.name: entry for entry in entry_points(group=VERIFIERS)}
+    if claim not in known:
+        raise UnknownName("verifier", claim, known)
+    found: Verifier = load_reference(f"entry point {claim} of {VERIFIERS}", known[claim].value)
+    return found
+
+
+def _recomputed(verifier: Verifier, document: Document) -> Outcome:
+    try:
+        return verifier(document)
+    except ArithmeticError as error:  # exp of 1e290, a division by 0
+        raise DataError(f"{document.path}: cannot be computed ({shorten(str(error))})") from error
+
+
+def _stricter(document: Document) -> tuple[str, ...]:
+    """Return the factor by which a certificate asks more than what is claimed, if it does."""
+    factor = document.parameters.get("factor", 1)
+    if type(factor) in (int, float) and factor < 1:
+        return (f"factor {factor:g} makes it stricter",)
+    return ()
+
+
+def _broken(outcome: Outcome) -> list[str]:
+    return [
+        f"{name}: {_shown(value)} is above {_shown(limit)}"
+        for name, (value, limit) in outcome.assumptions.items()
+        if not value <= limit
+    ]
+
+
+def _misstated(document: Document, outcome: Outcome) -> list[str]:
+    """Return what the file states and the recomputation does not bear out."""
+    failures = [
+        f"{name}: the file does not state this assumption"
+        for name in outcome.assumptions
+        if name not in document.assumptions
+    ]
+    unknown = document.assumptions.keys() - outcome.assumptions.keys()
+    failures += [f"{name}: is no assumption of the claim" for name in sorted(unknown)]
+    stated = {n: v for n, v in document.assumptions.items() if n in outcome.assumptions}
+    for name, pair in stated.items():
+        for word, given, true in zip(
+            ("value", "limit"), pair, outcome.assumptions[name], strict=True
+        ):
+            failures += _disagreement(f"{name} ({word})", given, true)
+    made_up = document.quantities.keys() - outcome.quantities.keys()
+    failures += [f"{name}: is no quantity that is recomputed" for name in sorted(made_up)]
+    for name, true in outcome.quantities.items():
+        failures += _disagreement(name, document.number("quantities", name), true)
+    return failures
+
+
+def _disagreement(name: str, given: float, true: Any) -> list[str]:
+    if mp.isfinite(true) and abs(mpf(given) - true) <= AGREEMENT * max(1, abs(true)):
+        return []
+    return [f"{name}: the file states {given:.10g}, recomputed {_shown(true)}"]
+
+
+def _too_small(outcome: Outcome) -> list[str]:
+    ratio = outcome.quantities["ratio"]
+    return [] if ratio > 1 + MARGIN else [f"ratio: {_shown(ratio)} is not above 1"]
+
+
+def _shown(number: Any) -> str:
+    return str(mp.nstr(mpf(number), 10))
