@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from dpaudit.algorithms.problems.smooth_losses import SMOOTH_LOSSES
 from pydantic import BaseModel, ConfigDict, Field
+
+from dpaudit.algorithms.problems.smooth_losses import SMOOTH_LOSSES
 
 
 class _Parameters(BaseModel):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from dpaudit.accounting.events import Event
 from dpaudit.algorithms import card_parameters as parameters
 from dpaudit.algorithms.consensus.dp_admm_2019 import ServerADMM
 from dpaudit.algorithms.consensus.guarantees import NodeUpdate, run_event
@@ -18,8 +19,6 @@ from dpaudit.algorithms.problems.smooth_losses import smooth_loss_called
 from dpaudit.algorithms.sharing import guarantees as sharing
 from dpaudit.algorithms.sharing.noise import published_sensitivity
 from dpaudit.algorithms.tables import guarantees as tables
-
-from dpaudit.accounting.events import Event
 from dpaudit.extension.release import Published
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.algorithms.problems.schedules import Given
 from dpaudit.algorithms.tables.joined import JoinedTables
-
 from dpaudit.neighbours import REPLACE_TUPLE, Pair
 from dpaudit.testing import Records, connected_graphs, joined, pairs, penalties
 from dpaudit.testing.records import Joined

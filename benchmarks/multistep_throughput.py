@@ -18,14 +18,14 @@ from pathlib import Path
 
 import numpy as np
 from _reference_loop import SLOPES, LoopADMM
-from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.problems.graphs import complete
-from dpaudit.algorithms.problems.step_sizes import ConstantStepSize
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
+from dpaudit.algorithms.problems.graphs import complete
+from dpaudit.algorithms.problems.step_sizes import ConstantStepSize
 from dpaudit.datasets import Dataset, adult, breast_cancer, split_evenly
 
 Array = NDArray[np.float64]

@@ -24,10 +24,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.consensus.views import PenaltyPerturbation
-from dpaudit.algorithms.problems.graphs import complete
-from dpaudit.algorithms.problems.schedules import Constant
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from rich.console import Console
@@ -35,6 +31,10 @@ from rich.table import Table
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.consensus.views import PenaltyPerturbation
+from dpaudit.algorithms.problems.graphs import complete
+from dpaudit.algorithms.problems.schedules import Constant
 from dpaudit.datasets import Dataset, adult, split_evenly, subset
 from dpaudit.execution import Block, Executor, block_size, plan_blocks
 from dpaudit.laws.norm_noise import draw

@@ -22,15 +22,15 @@ from typing import TypeVar
 
 import numpy as np
 from _reference_sharing import DERIVATIVES, LoopSharing, Sent
-from dpaudit.algorithms.sharing.algorithm import Iterate, SharingADMM
-from dpaudit.algorithms.sharing.noise import MessageNoise
-from dpaudit.algorithms.sharing.vertical import Risk, column_slices, parties
 from multistep_throughput import describe_machine
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
+from dpaudit.algorithms.sharing.algorithm import Iterate, SharingADMM
+from dpaudit.algorithms.sharing.noise import MessageNoise
+from dpaudit.algorithms.sharing.vertical import Risk, column_slices, parties
 from dpaudit.datasets import Dataset, a9a, clip_rows
 from dpaudit.execution import Block, Executor, block_size, plan_blocks
 

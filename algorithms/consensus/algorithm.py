@@ -47,6 +47,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.law import published_update_bound
 from dpaudit.algorithms.consensus.margin_problem import TOLERANCE, MarginProblem
 from dpaudit.algorithms.consensus.process import State
@@ -57,9 +60,6 @@ from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.algorithms.problems.records import check_records, instance
 from dpaudit.algorithms.problems.schedules import Constant, Schedule, as_schedule, table_of
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SmoothLoss
-
-import dpaudit._validate as check
-from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.laws.residuals import located

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from dpaudit.algorithms.consensus.process import ConsensusProcess, noise_rates
 from mpmath import exp, fdot, fsum, log, mpf, sqrt, workdps
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.consensus.process import ConsensusProcess, noise_rates
 from dpaudit.errors import InvalidArgument
 
 Vector = list[Any]

@@ -37,6 +37,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.accounting.events import Event, GaussianRelease
 from dpaudit.algorithms.consensus.process import Differing
 from dpaudit.algorithms.problems.gradients import full_gradient
 from dpaudit.algorithms.problems.linearised import (
@@ -47,10 +51,6 @@ from dpaudit.algorithms.problems.linearised import (
 from dpaudit.algorithms.problems.losses import LOGISTIC, MarginLoss
 from dpaudit.algorithms.problems.records import check_records
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize, StepSize
-
-import dpaudit._validate as check
-from dpaudit._typing import Array
-from dpaudit.accounting.events import Event, GaussianRelease
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import UnsupportedEvent
 from dpaudit.laws.gaussian_steps import GaussianSteps, Step

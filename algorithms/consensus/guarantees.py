@@ -47,15 +47,15 @@ from collections.abc import Sequence as Several
 from dataclasses import dataclass
 
 import numpy as np
+
+import dpaudit._validate as check
+from dpaudit.accounting.events import Event, ExponentialNormRelease, ObjectivePerturbation, Sequence
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.law import published_update_bound
 from dpaudit.algorithms.consensus.process import noise_rates
 from dpaudit.algorithms.consensus.recycled import Recycled
 from dpaudit.algorithms.consensus.views import PenaltyPerturbation, PrimalPerturbation
 from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
-
-import dpaudit._validate as check
-from dpaudit.accounting.events import Event, ExponentialNormRelease, ObjectivePerturbation, Sequence
 from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
 
 Mechanism = PenaltyPerturbation | PrimalPerturbation | Recycled

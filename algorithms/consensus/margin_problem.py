@@ -14,10 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 
 TOLERANCE = 1e-12
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from dpaudit.algorithms.consensus.margin_problem import MarginProblem
-from dpaudit.algorithms.problems.graphs import Graph
-from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 from numpy.random import Generator
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.consensus.margin_problem import MarginProblem
+from dpaudit.algorithms.problems.graphs import Graph
+from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.laws.norm_noise import draw

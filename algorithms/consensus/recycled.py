@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.consensus.process import ConsensusProcess, Differing, State, replay
-from dpaudit.algorithms.consensus.views import PenaltyPerturbation
 from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.consensus.process import ConsensusProcess, Differing, State, replay
+from dpaudit.algorithms.consensus.views import PenaltyPerturbation
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours import Pair

@@ -40,10 +40,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from dpaudit.algorithms.consensus.margin_problem import MarginProblem
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.consensus.margin_problem import MarginProblem
 from dpaudit.errors import ConvergenceError
 from dpaudit.laws.residuals import report
 

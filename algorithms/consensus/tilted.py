@@ -29,6 +29,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.law import log_determinants, noise_shift
 from dpaudit.algorithms.consensus.margin_problem import MarginProblem
 from dpaudit.algorithms.consensus.process import (
@@ -40,9 +43,6 @@ from dpaudit.algorithms.consensus.process import (
 )
 from dpaudit.algorithms.consensus.solvers import minimise
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC
-from numpy.random import Generator
-
-from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.laws.mechanism import TiltedSample
 from dpaudit.laws.norm_noise import norm_gain

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.digits import Node, loss_in_digits
 from dpaudit.algorithms.consensus.law import noise_behind, update_loss
 from dpaudit.algorithms.consensus.process import (
@@ -25,9 +28,6 @@ from dpaudit.algorithms.consensus.process import (
 )
 from dpaudit.algorithms.consensus.solvers import minimise
 from dpaudit.algorithms.consensus.tilted import Aimed
-from numpy.random import Generator
-
-from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.laws.mechanism import TiltedSample
 from dpaudit.laws.norm_noise import norm_gain, uniforms

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from dpaudit.algorithms.known_answer.laws import FiniteLaw, log_ratio
-from dpaudit.algorithms.known_answer.relations import ONE_ANSWER
 from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.known_answer.laws import FiniteLaw, log_ratio
+from dpaudit.algorithms.known_answer.relations import ONE_ANSWER
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 

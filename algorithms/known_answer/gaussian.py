@@ -20,11 +20,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.known_answer.relations import ONE_ANSWER
 from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.known_answer.relations import ONE_ANSWER
 from dpaudit.guarantees import gaussian
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.known_answer.answer import KnownMechanism
 from numpy.random import Generator
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.known_answer.answer import KnownMechanism
 from dpaudit.neighbours import Pair
 
 STEP = 2.0**-20

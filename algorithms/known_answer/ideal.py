@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dpaudit.algorithms.known_answer.answer import KnownMechanism
 from numpy.random import Generator
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.known_answer.answer import KnownMechanism
 from dpaudit.extension.distinguisher import Attack
 
 IDEAL = Attack(

@@ -27,6 +27,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.algorithms.known_answer.laws import (
     FiniteLaw,
     best_event,
@@ -36,10 +40,6 @@ from dpaudit.algorithms.known_answer.laws import (
     quadrature,
 )
 from dpaudit.algorithms.known_answer.relations import EVERY_ANSWER
-from numpy.random import Generator
-
-import dpaudit._validate as check
-from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
 

@@ -19,11 +19,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.known_answer.relations import EUCLIDEAN
 from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.known_answer.relations import EUCLIDEAN
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws import norm_noise
 from dpaudit.laws.exponential_norm_steps import ExponentialNormSteps, NormStep

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dpaudit._validate as check
 from dpaudit.algorithms.known_answer.answer import KnownAnswer, KnownMechanism
 from dpaudit.algorithms.known_answer.discrete import RandomisedResponse, Rappor, TruncatedGeometric
 from dpaudit.algorithms.known_answer.floating_point import FloatingPointLaplace
@@ -12,8 +13,6 @@ from dpaudit.algorithms.known_answer.noisy_max import ReportNoisyMax
 from dpaudit.algorithms.known_answer.norm import ExponentialNorm
 from dpaudit.algorithms.known_answer.repeated import ParallelLaplace, PrefixSum
 from dpaudit.algorithms.known_answer.sparse_vector import SparseVector
-
-import dpaudit._validate as check
 
 _THRESHOLD = "a threshold on the output"
 _ONE_BIN = "a threshold on one entry, the others being noise"

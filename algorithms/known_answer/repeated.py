@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.known_answer.laws import laplace_loss
-from dpaudit.algorithms.known_answer.relations import EVERY_ANSWER, ONE_ANSWER
 from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.known_answer.laws import laplace_loss
+from dpaudit.algorithms.known_answer.relations import EVERY_ANSWER, ONE_ANSWER
 from dpaudit.neighbours import Pair
 
 

@@ -47,6 +47,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.algorithms.known_answer.laws import (
     FiniteLaw,
     best_event,
@@ -57,11 +62,6 @@ from dpaudit.algorithms.known_answer.laws import (
     quadrature,
 )
 from dpaudit.algorithms.known_answer.relations import EVERY_ANSWER
-from numpy.random import Generator
-from numpy.typing import NDArray
-
-import dpaudit._validate as check
-from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
 

@@ -30,6 +30,11 @@ import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.random import Generator
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.accounting.events import Event, GaussianRelease
 from dpaudit.algorithms.consensus.process import Differing
 from dpaudit.algorithms.multistep.views import BroadcastView, StochasticInner
 from dpaudit.algorithms.problems.gradients import batch_gradient, full_gradient
@@ -42,11 +47,6 @@ from dpaudit.algorithms.problems.linearised import (
 from dpaudit.algorithms.problems.losses import LOGISTIC, MarginLoss
 from dpaudit.algorithms.problems.records import check_records
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize, StepSize
-from numpy.random import Generator
-
-import dpaudit._validate as check
-from dpaudit._typing import Array
-from dpaudit.accounting.events import Event, GaussianRelease
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import UnsupportedEvent
 from dpaudit.laws.gaussian_steps import GaussianSteps, Step

@@ -7,10 +7,10 @@ L_i as in eq. (26), over all of a node's records or over the batch of Note 1 to 
 from __future__ import annotations
 
 import numpy as np
-from dpaudit.algorithms.problems.losses import MarginLoss
 from numpy.random import Generator
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.problems.losses import MarginLoss
 from dpaudit.datasets.dataset import Dataset
 
 # Records a matrix product takes at once: the margins of a block of trials then stay in cache.

@@ -14,12 +14,12 @@ import math
 from typing import Protocol
 
 import numpy as np
-from dpaudit.algorithms.consensus.process import Differing
-from dpaudit.algorithms.problems.losses import MarginLoss
-from dpaudit.algorithms.problems.step_sizes import StepSize
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.consensus.process import Differing
+from dpaudit.algorithms.problems.losses import MarginLoss
+from dpaudit.algorithms.problems.step_sizes import StepSize
 from dpaudit.datasets.dataset import Dataset
 
 

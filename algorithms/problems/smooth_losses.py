@@ -20,12 +20,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.problems.losses import LINEAR as LINEAR_MARGIN
 from dpaudit.algorithms.problems.losses import LOGISTIC as LOGISTIC_MARGIN
 from dpaudit.algorithms.problems.losses import SMOOTHED_HINGE as SMOOTHED_HINGE_MARGIN
 from dpaudit.algorithms.problems.losses import MarginLoss
-
-from dpaudit._typing import Array
 from dpaudit.errors import UnknownName
 
 

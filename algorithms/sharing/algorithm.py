@@ -34,6 +34,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.random import Generator
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.algorithms.problems.records import instance
 from dpaudit.algorithms.sharing.entrywise import ScalarProblem
 from dpaudit.algorithms.sharing.noise import MessageNoise, Noise, NoNoise, model_noise, party_scales
@@ -46,10 +50,6 @@ from dpaudit.algorithms.sharing.proximal import (
 )
 from dpaudit.algorithms.sharing.vertical import Party, Risk, check_blocks, parties, party_of
 from dpaudit.algorithms.sharing.views import Iterate, MessageView, ModelView, NetworkView, State
-from numpy.random import Generator
-
-import dpaudit._validate as check
-from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.laws.gaussian_steps import GaussianSteps, Step

@@ -15,11 +15,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.problems.sample_losses import SampleLoss
 from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.problems.sample_losses import SampleLoss
 from dpaudit.errors import ConvergenceError, InvalidArgument
 from dpaudit.laws.residuals import report, wanted
 

@@ -21,13 +21,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from dpaudit.algorithms.problems.records import instance
-from dpaudit.algorithms.sharing.vertical import Risk, check_blocks, column_slices, parties
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.problems.records import instance
+from dpaudit.algorithms.sharing.vertical import Risk, check_blocks, column_slices, parties
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import ConvergenceError, InvalidArgument
 

@@ -21,11 +21,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.sharing.vertical import Party
 from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.sharing.vertical import Party
 from dpaudit.errors import InvalidArgument
 
 

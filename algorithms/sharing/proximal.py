@@ -20,10 +20,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.problems.regularisers import project, shrink
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.problems.regularisers import project, shrink
 from dpaudit.errors import ConvergenceError
 from dpaudit.laws.residuals import report
 

@@ -19,12 +19,12 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from dpaudit.algorithms.problems.records import instance
-from dpaudit.algorithms.problems.regularisers import L2, Regulariser
-from dpaudit.algorithms.problems.sample_losses import LOGISTIC, SampleLoss
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.problems.records import instance
+from dpaudit.algorithms.problems.regularisers import L2, Regulariser
+from dpaudit.algorithms.problems.sample_losses import LOGISTIC, SampleLoss
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 

@@ -66,17 +66,17 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
+from numpy.random import Generator
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.accounting.events import PoissonSubsampledGaussian
 from dpaudit.algorithms.tables.clients import Client, ExactSolve, LocalSGD, Solver
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.labels import LabelRelease
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.algorithms.tables.server import Served, Server
 from dpaudit.algorithms.tables.views import ModelView, ServerView, State
-from numpy.random import Generator
-
-import dpaudit._validate as check
-from dpaudit._typing import Array
-from dpaudit.accounting.events import PoissonSubsampledGaussian
 from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
 from dpaudit.laws.gaussian_steps import GaussianSteps, Step
 from dpaudit.laws.mechanism import HasLaw

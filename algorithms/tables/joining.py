@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from dpaudit.algorithms.tables.joined import JoinedTables
 from numpy.typing import ArrayLike, NDArray
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.errors import InvalidArgument, Shown, shorten
 
 Keys = NDArray[np.object_]

@@ -21,12 +21,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.tables.joined import JoinedTables
-from dpaudit.algorithms.tables.loss import CrossEntropy
 from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.loss import CrossEntropy
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import REPLACE_LABEL, Pair

@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.tables.joined import Index, JoinedTables
-from dpaudit.algorithms.tables.loss import CrossEntropy
 from scipy.sparse import csr_array
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.tables.joined import Index, JoinedTables
+from dpaudit.algorithms.tables.loss import CrossEntropy
 
 
 @dataclass(frozen=True, eq=False)

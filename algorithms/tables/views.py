@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from dpaudit.algorithms.tables.joined import JoinedTables
-from dpaudit.algorithms.tables.server import Served
 from numpy.random import Generator
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.server import Served
 from dpaudit.laws.mechanism import Mechanism
 
 

@@ -34,14 +34,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.problems.graphs import complete
-from dpaudit.algorithms.problems.losses import HINGE, MarginLoss
-from dpaudit.attacks.canaries.records import Canaries, Partner
 from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
+from dpaudit.algorithms.problems.graphs import complete
+from dpaudit.algorithms.problems.losses import HINGE, MarginLoss
+from dpaudit.attacks.canaries.records import Canaries, Partner
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.estimation.one_run import (
     claim_p_value,

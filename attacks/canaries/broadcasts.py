@@ -20,11 +20,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, State
 from dpaudit.attacks.canaries.records import Canaries
 from dpaudit.attacks.canaries.scores import pushes
-
-from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 

@@ -21,10 +21,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.attacks.canaries.records import Canaries
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
+from dpaudit.attacks.canaries.records import Canaries
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import itertools
 from typing import Literal
 
+from numpy.random import default_rng
+from pydantic import BaseModel, ConfigDict, Field
+
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.problems.losses import loss_called
 from dpaudit.attacks.canaries.audit import CanaryAudit, Score, calibrated, claim_of, one_run_audit
 from dpaudit.attacks.canaries.broadcasts import BroadcastLikelihood
 from dpaudit.attacks.canaries.records import Canaries, orthogonal_canaries
 from dpaudit.attacks.canaries.scores import Likelihood, Margin
-from numpy.random import default_rng
-from pydantic import BaseModel, ConfigDict, Field
-
 from dpaudit.datasets import Dataset, load, split_evenly
 from dpaudit.drawing.panels import Curve, Panel
 from dpaudit.errors import InvalidArgument

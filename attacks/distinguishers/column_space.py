@@ -27,11 +27,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from dpaudit.algorithms.sharing.vertical import column_slices, party_of
 from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.sharing.vertical import column_slices, party_of
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.laws.mechanism import Mechanism

@@ -15,6 +15,10 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dpaudit._typing import Array
 from dpaudit.attacks.distinguishers.counting import (
     FLAT,
     PER_OUTCOME,
@@ -25,10 +29,6 @@ from dpaudit.attacks.distinguishers.counting import (
     log_ratio,
     steps,
 )
-from numpy.random import Generator
-from numpy.typing import NDArray
-
-from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.extension.distinguisher import Attack
 from dpaudit.laws.mechanism import Mechanism

@@ -7,7 +7,6 @@ from dpaudit.attacks.distinguishers.cards import LINEAR_CLASSIFIER
 from dpaudit.attacks.distinguishers.histogram import HISTOGRAM
 from dpaudit.attacks.distinguishers.learned.classifiers import LEARNED
 from dpaudit.attacks.distinguishers.lowest_bits import LOWEST_BITS
-
 from dpaudit.selftest.answers import Learner, Suite
 
 SUITE = Suite(

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from dpaudit.attacks.distinguishers.counting import Steps, flat, steps
 from numpy.random import Generator
 
 from dpaudit._typing import Array
+from dpaudit.attacks.distinguishers.counting import Steps, flat, steps
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.extension.distinguisher import Attack
 from dpaudit.laws.mechanism import Mechanism

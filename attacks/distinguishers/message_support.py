@@ -6,6 +6,10 @@ import math
 from typing import Literal
 
 import numpy as np
+from numpy.random import SeedSequence, default_rng
+from pydantic import BaseModel, ConfigDict, Field
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise, Noise, ParameterNoise, WhitenedNoise
 from dpaudit.attacks.distinguishers.column_space import (
@@ -14,10 +18,6 @@ from dpaudit.attacks.distinguishers.column_space import (
     messages_of,
     residuals,
 )
-from numpy.random import SeedSequence, default_rng
-from pydantic import BaseModel, ConfigDict, Field
-
-from dpaudit._typing import Array
 from dpaudit.datasets import Dataset, load, subset
 from dpaudit.drawing.panels import Curve, Panel
 from dpaudit.errors import InvalidArgument

@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
-from dpaudit.algorithms.problems.losses import LOGISTIC, MarginLoss
 from numpy.random import Generator
 from numpy.typing import NDArray
 from statsmodels.stats.proportion import proportion_confint
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.problems.losses import LOGISTIC, MarginLoss
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.guarantees.kinds import Guarantee

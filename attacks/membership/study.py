@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from numpy.random import Generator, default_rng
+from pydantic import BaseModel, ConfigDict, Field
+
 from dpaudit.algorithms.problems.losses import loss_called
 from dpaudit.algorithms.sharing.fdml import FDML
 from dpaudit.attacks.canaries.audit import calibrated
@@ -19,9 +22,6 @@ from dpaudit.attacks.membership.targets import (
     split_columns,
     tables_target,
 )
-from numpy.random import Generator, default_rng
-from pydantic import BaseModel, ConfigDict, Field
-
 from dpaudit.datasets import load, split_evenly
 from dpaudit.drawing.panels import Curve, Panel
 from dpaudit.errors import InvalidArgument

@@ -29,6 +29,11 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal
 
 import numpy as np
+from numpy.random import Generator
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, final_model
 from dpaudit.algorithms.sharing.fdml import FDML
 from dpaudit.algorithms.tables.algorithm import TablesADMM
@@ -37,11 +42,6 @@ from dpaudit.algorithms.tables.guarantees import model_event
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.attacks.canaries.audit import claim_of
 from dpaudit.attacks.membership.inference import DataT, MeanMarginLoss, Record, RecordLoss, Train
-from numpy.random import Generator
-
-import dpaudit._validate as check
-from dpaudit._typing import Array
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees import gaussian

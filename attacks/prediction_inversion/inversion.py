@@ -33,13 +33,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.tables.algorithm import TablesADMM
-from dpaudit.algorithms.tables.joined import JoinedTables
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.tables.algorithm import TablesADMM
+from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.errors import InvalidArgument, Shown
 
 # Singular values below this share of the largest are rounding.

@@ -11,6 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from numpy.random import default_rng
+from pydantic import BaseModel, ConfigDict, Field
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.claims.noise import published_multiplier
 from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
@@ -25,10 +29,6 @@ from dpaudit.attacks.prediction_inversion.inversion import (
     attack_with_known_tuples,
     errors_by_round,
 )
-from numpy.random import default_rng
-from pydantic import BaseModel, ConfigDict, Field
-
-from dpaudit._typing import Array
 from dpaudit.datasets import load
 from dpaudit.drawing.panels import Curve, Panel
 from dpaudit.errors import InvalidArgument

@@ -12,6 +12,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.random import Generator, default_rng
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
+from statsmodels.stats.proportion import proportion_confint
+
+from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.reconstruction import candidates_success, reconstruction_success
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.guarantees import node_events
 from dpaudit.algorithms.consensus.views import PenaltyPerturbation
@@ -21,12 +27,6 @@ from dpaudit.attacks.reconstruction.candidates import right_guesses, signed_dire
 from dpaudit.attacks.stationarity.likelihood import KNOWN
 from dpaudit.attacks.stationarity.measures import chance_above
 from dpaudit.attacks.stationarity.runs import Study, measured
-from numpy.random import Generator, default_rng
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
-from statsmodels.stats.proportion import proportion_confint
-
-from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.accounting.reconstruction import candidates_success, reconstruction_success
 from dpaudit.datasets import Dataset, load, split_evenly, subset
 from dpaudit.drawing.panels import Curve, Panel
 from dpaudit.errors import InvalidArgument

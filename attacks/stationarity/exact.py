@@ -19,12 +19,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
-from dpaudit.attacks.stationarity.inversion import Conditions
 from scipy.optimize import brentq
 from scipy.special import lambertw
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
+from dpaudit.attacks.stationarity.inversion import Conditions
 from dpaudit.errors import InvalidArgument, MechanismError
 
 _PEAK = 1 + float(lambertw(np.exp(-1)).real)  # of x sig(-x)

@@ -37,11 +37,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 from dpaudit.errors import InvalidArgument, Shown
 
 

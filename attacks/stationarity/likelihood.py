@@ -56,13 +56,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
-from dpaudit.attacks.stationarity.inversion import Conditions, averaged
 from numpy.random import Generator
 from scipy.optimize import minimize
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
+from dpaudit.attacks.stationarity.inversion import Conditions, averaged
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import one_thread
 

@@ -22,6 +22,10 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from numpy.random import Generator, SeedSequence, default_rng
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Geometric
@@ -29,10 +33,6 @@ from dpaudit.attacks.stationarity.exact import recovered
 from dpaudit.attacks.stationarity.inversion import Conditions, averaged, observe
 from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN, PROFILE, likeliest
 from dpaudit.attacks.stationarity.measures import Closeness, chance_quantile, matched
-from numpy.random import Generator, SeedSequence, default_rng
-
-import dpaudit._validate as check
-from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.drawing.figures import picture
 from dpaudit.drawing.panels import Curve, Panel

@@ -10,6 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from numpy.random import SeedSequence
+from pydantic import BaseModel, ConfigDict, Field
+
+from dpaudit._typing import Array
 from dpaudit.attacks.stationarity.exact import recovered
 from dpaudit.attacks.stationarity.inversion import Conditions
 from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN
@@ -27,10 +31,6 @@ from dpaudit.attacks.stationarity.runs import (
     runs_of,
     table,
 )
-from numpy.random import SeedSequence
-from pydantic import BaseModel, ConfigDict, Field
-
-from dpaudit._typing import Array
 from dpaudit.datasets import load
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, MechanismError

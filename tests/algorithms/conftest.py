@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.problems.graphs import complete, from_edges, random_connected, ring, star
 from dpaudit.algorithms.problems.losses import LOGISTIC
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize
-
 from dpaudit.datasets import Dataset, breast_cancer, split_unevenly
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import ring
 from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given
@@ -9,7 +10,6 @@ from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.fdml import FDML
 from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise
 from dpaudit.algorithms.sharing.vertical import Risk
-
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import complete, random_connected
 from dpaudit.algorithms.problems.schedules import Given
 from dpaudit.algorithms.problems.smooth_losses import LINEAR
-
 from dpaudit.datasets import Dataset
 
 ITERATIONS = 12

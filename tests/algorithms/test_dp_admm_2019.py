@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dpaudit.algorithms.consensus.dp_admm_2019 import ServerADMM
-from dpaudit.algorithms.problems.losses import LINEAR, LOSSES
-from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
 from scipy import optimize, stats
 
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.algorithms.consensus.dp_admm_2019 import ServerADMM
+from dpaudit.algorithms.problems.losses import LINEAR, LOSSES
+from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
 from dpaudit.datasets import Dataset, breast_cancer, split_unevenly
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.laws.mechanism import Tiltable

@@ -5,6 +5,10 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
 from dpaudit.algorithms.problems.sample_losses import (
     LOGISTIC,
     SAMPLE_LOSSES,
@@ -12,10 +16,6 @@ from dpaudit.algorithms.problems.sample_losses import (
     sample_loss_called,
 )
 from dpaudit.algorithms.sharing.entrywise import ScalarProblem
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.optimize import brentq
-
 from dpaudit.errors import ConvergenceError, InvalidArgument, UnknownName
 
 UNTIMED = settings(deadline=None)

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.problems.regularisers import elastic_net
 from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES, SQUARED
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.fdml import FDML, centralised_logistic
 from dpaudit.algorithms.sharing.vertical import Risk
-
 from dpaudit.datasets import Dataset, breast_cancer
 from dpaudit.errors import ConvergenceError, InvalidArgument
 

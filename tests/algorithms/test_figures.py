@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.consensus.figures import cards as zhang2018
 from dpaudit.algorithms.consensus.figures import noise as zhang2018_bound
 from dpaudit.algorithms.consensus.figures import noise as zhang2018_noise
@@ -14,7 +15,6 @@ from dpaudit.algorithms.consensus.guarantees import node_updates
 from dpaudit.algorithms.multistep.figures import baselines as huang2020_baselines
 from dpaudit.algorithms.multistep.figures import cards as huang2020
 from dpaudit.algorithms.multistep.figures import runs as huang2020_runs
-
 from dpaudit.datasets import Dataset, split_unevenly
 from dpaudit.reproduction.result import Request
 

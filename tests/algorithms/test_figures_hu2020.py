@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.sharing.figures import cards as hu2020
 from dpaudit.algorithms.sharing.figures import data as hu2020_data
 from dpaudit.algorithms.sharing.figures import data as hu2020_files
@@ -12,7 +13,6 @@ from dpaudit.algorithms.sharing.figures import noise as hu2020_noise
 from dpaudit.algorithms.sharing.figures import outcome as hu2020_outcome
 from dpaudit.algorithms.sharing.figures import runs as hu2020_runs
 from dpaudit.algorithms.sharing.figures import search as hu2020_search
-
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.reproduction.result import Request

@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from dpaudit.algorithms.problems.graphs import (
     Graph,
     complete,
@@ -11,9 +14,6 @@ from dpaudit.algorithms.problems.graphs import (
     ring,
     star,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from dpaudit.errors import InvalidArgument, UnknownName
 
 UNTIMED = settings(deadline=None)

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from dpaudit.algorithms.tables.joined import JoinedTables
-from dpaudit.algorithms.tables.joining import KeyedTable, join
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joining import KeyedTable, join
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import (
     ADD_REMOVE_RECORD,

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.known_answer import KNOWN_ANSWERS, known_answers
 from dpaudit.algorithms.known_answer.discrete import Rappor, TruncatedGeometric
 from dpaudit.algorithms.known_answer.floating_point import FloatingPointLaplace
@@ -17,7 +18,6 @@ from dpaudit.algorithms.known_answer.published import DP_SNIPER, answers
 from dpaudit.algorithms.known_answer.relations import EUCLIDEAN, EVERY_ANSWER, ONE_ANSWER
 from dpaudit.algorithms.known_answer.repeated import ParallelLaplace, PrefixSum
 from dpaudit.algorithms.known_answer.sparse_vector import SparseVector
-
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
 

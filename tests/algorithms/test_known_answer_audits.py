@@ -7,10 +7,10 @@ no attack does, and what it finds and the linear classifier does not is left to 
 from functools import partial
 
 import pytest
-from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
-from dpaudit.algorithms.known_answer.ideal import IDEAL
 
 import dpaudit.extension.registry as registry
+from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
+from dpaudit.algorithms.known_answer.ideal import IDEAL
 from dpaudit.auditing import audit_case
 from dpaudit.execution import Executor
 from dpaudit.extension.case import PrivacyCase

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
 from dpaudit.algorithms.known_answer.discrete import RandomisedResponse, TruncatedGeometric
 from dpaudit.algorithms.known_answer.laws import best_event

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from dpaudit.algorithms.known_answer.norm import ExponentialNorm
 
 from dpaudit.accounting.events import ExponentialNormRelease
 from dpaudit.accounting.proved import proved_bracket
+from dpaudit.algorithms.known_answer.norm import ExponentialNorm
 from dpaudit.auditing import exact as white_box
 from dpaudit.auditing.draws import Drawer
 from dpaudit.errors import InvalidArgument

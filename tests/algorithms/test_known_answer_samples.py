@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
 from dpaudit.algorithms.known_answer.grid import OnGrid
 from dpaudit.algorithms.known_answer.noisy_max import ReportNoisyMax
-from scipy import stats
 
 LEVEL, TRIALS = 1e-6, 40_000
 FINITE = [

@@ -6,10 +6,11 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 import pytest
+from scipy import integrate, stats
+
 from dpaudit.algorithms.known_answer.laws import best_event, losses
 from dpaudit.algorithms.known_answer.noisy_max import ReportNoisyMax
 from dpaudit.algorithms.known_answer.sparse_vector import SparseVector
-from scipy import integrate, stats
 
 
 def worst_of_random_pairs(mechanism, count=15):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from dpaudit.algorithms.problems.losses import LOSSES, loss_called
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpaudit.algorithms.problems.losses import LOSSES, loss_called
 from dpaudit.errors import UnknownName
 
 UNTIMED = settings(deadline=None)

@@ -4,6 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
+
+from dpaudit.accounting.events import GaussianRelease
 from dpaudit.algorithms.multistep.algorithm import (
     MultiStepADMM,
     final_model,
@@ -12,8 +14,6 @@ from dpaudit.algorithms.multistep.algorithm import (
 from dpaudit.algorithms.problems.graphs import complete, ring
 from dpaudit.algorithms.problems.losses import LINEAR, LOGISTIC, LOSSES
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize
-
-from dpaudit.accounting.events import GaussianRelease
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.laws.mechanism import HasLaw, Mechanism

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.problems.graphs import ring
 from dpaudit.algorithms.problems.losses import LINEAR, LOGISTIC, LOSSES, SMOOTHED_HINGE
-from scipy import stats
-
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws.gaussian_steps import Step
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_LABEL, Pair

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+
 from dpaudit.algorithms.problems.graphs import complete, random_connected, ring, star
 from dpaudit.algorithms.problems.losses import SMOOTHED_HINGE
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize
-from scipy.optimize import minimize
 
 GRAPHS = {
     "complete": complete(4),

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given
 from scipy import integrate, stats
 
+from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws.norm_noise import draw, uniforms
 

@@ -10,6 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.dp_admm_2019 import ServerADMM
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, final_model
@@ -19,8 +21,6 @@ from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingSte
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.fdml import FDML
 from dpaudit.algorithms.sharing.vertical import Risk
-from sklearn.linear_model import LogisticRegression
-
 from dpaudit.datasets import a9a, adult, breast_cancer, split_unevenly, subset
 from dpaudit.datasets.sources import DATA_VARIABLE
 

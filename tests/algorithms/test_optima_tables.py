@@ -9,13 +9,13 @@ import os
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp, softmax
+from sklearn.linear_model import LogisticRegression
+
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.clients import ExactSolve, LocalSGD
 from dpaudit.algorithms.tables.joining import KeyedTable, join
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
-from scipy.special import logsumexp, softmax
-from sklearn.linear_model import LogisticRegression
-
 from dpaudit.datasets import ADULT_FEATURES, a9a, adult, breast_cancer, subset
 from dpaudit.datasets.sources import DATA_VARIABLE
 

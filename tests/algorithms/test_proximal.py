@@ -2,6 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
 from dpaudit.algorithms.problems.regularisers import (
     L1,
     L2,
@@ -11,10 +15,6 @@ from dpaudit.algorithms.problems.regularisers import (
     shrink,
 )
 from dpaudit.algorithms.sharing.proximal import Quadratic, minimise, ridge_in_ball
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.optimize import minimize
-
 from dpaudit.errors import ConvergenceError, InvalidArgument
 
 

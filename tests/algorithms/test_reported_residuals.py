@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.consensus import views as consensus_views
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import ring
@@ -10,7 +11,6 @@ from dpaudit.algorithms.problems.schedules import Constant
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise
 from dpaudit.algorithms.sharing.vertical import Risk
-
 from dpaudit.datasets import Dataset
 from dpaudit.errors import ConvergenceError
 from dpaudit.laws.residuals import recorded

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.process import State
 from dpaudit.algorithms.problems.graphs import Graph, ring
 from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given, as_schedule
-from scipy import stats
-
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import REPLACE_RECORD, Pair

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dpaudit.algorithms.problems.graphs import complete, ring, star
-from dpaudit.algorithms.problems.losses import LINEAR, LOGISTIC, LOSSES
-from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpaudit.algorithms.problems.graphs import complete, ring, star
+from dpaudit.algorithms.problems.losses import LINEAR, LOGISTIC, LOSSES
+from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 UNTIMED = settings(deadline=None)

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from dpaudit.algorithms.problems.regularisers import L1
 from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise
 from dpaudit.algorithms.sharing.vertical import Risk, party_of
-from scipy import stats
-
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws.gaussian_steps import Step

@@ -4,6 +4,9 @@ import re
 
 import numpy as np
 import pytest
+from scipy import optimize
+from scipy.special import expit
+
 from dpaudit.algorithms.consensus import solvers
 from dpaudit.algorithms.consensus.margin_problem import MarginProblem
 from dpaudit.algorithms.consensus.solvers import minimise
@@ -13,9 +16,6 @@ from dpaudit.algorithms.problems.smooth_losses import (
     SMOOTHED_HINGE,
     smooth_loss_called,
 )
-from scipy import optimize
-from scipy.special import expit
-
 from dpaudit.datasets import breast_cancer
 from dpaudit.errors import ConvergenceError, InvalidArgument, UnknownName
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.multistep.algorithm import published_noise_multiplier
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.losses import LOGISTIC
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
-
 from dpaudit.errors import InvalidArgument
 
 SIZES = (5, 2, 9)

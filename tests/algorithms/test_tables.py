@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+
+from dpaudit.accounting.events import PoissonSubsampledGaussian
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.clients import ExactSolve, LocalSGD
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.joining import KeyedTable, join
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
-from sklearn.linear_model import LogisticRegression
-
-from dpaudit.accounting.events import PoissonSubsampledGaussian
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.datasets import breast_cancer
 from dpaudit.errors import ConvergenceError, InvalidArgument, UnsupportedEvent
 from dpaudit.laws.mechanism import HasLaw, Mechanism, checked_sample

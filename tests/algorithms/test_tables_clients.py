@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from dpaudit.algorithms.tables.clients import Client, LocalSGD
 from scipy import stats
+
+from dpaudit.algorithms.tables.clients import Client, LocalSGD
 
 TRIALS = 40_000
 

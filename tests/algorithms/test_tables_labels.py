@@ -3,11 +3,11 @@
 import mpmath
 import numpy as np
 import pytest
+from scipy import stats
+
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.labels import LabelRelease
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
-from scipy import stats
-
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.laws.mechanism import HasLaw

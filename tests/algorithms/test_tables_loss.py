@@ -3,8 +3,8 @@
 import mpmath
 import numpy as np
 import pytest
-from dpaudit.algorithms.tables.loss import LOGISTIC, TOLERANCE, CrossEntropy
 
+from dpaudit.algorithms.tables.loss import LOGISTIC, TOLERANCE, CrossEntropy
 from dpaudit.errors import ConvergenceError, InvalidArgument
 
 LOSSES = [LOGISTIC, CrossEntropy(2), CrossEntropy(3), CrossEntropy(5)]

@@ -2,6 +2,10 @@
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from scipy.stats import binomtest
+
+import dpaudit.extension.registry as registry
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise
 from dpaudit.attacks.prediction_inversion.inversion import (
@@ -12,10 +16,6 @@ from dpaudit.attacks.prediction_inversion.inversion import (
     relative_error,
 )
 from dpaudit.attacks.reconstruction.candidates import right_guesses
-from numpy.random import default_rng
-from scipy.stats import binomtest
-
-import dpaudit.extension.registry as registry
 from dpaudit.datasets import Dataset
 from dpaudit.estimation.event import choose_event, event_bound
 from dpaudit.neighbours import REPLACE_COLUMN, Pair

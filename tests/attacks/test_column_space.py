@@ -5,6 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.claims.hu2020.message import OneMessage
 from dpaudit.algorithms.sharing.claims.hu2020.update import Setting
@@ -18,8 +20,6 @@ from dpaudit.attacks.distinguishers.column_space import (
     residuals,
 )
 from dpaudit.attacks.distinguishers.message_support import one_entry_flipped
-from numpy.random import default_rng
-
 from dpaudit.datasets import Dataset, breast_cancer
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws.gaussian_steps import GaussianSteps

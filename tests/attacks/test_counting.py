@@ -1,10 +1,11 @@
 """Counting: bins, merging, and codes of rows, against the obvious way to do each."""
 
-import dpaudit.attacks.distinguishers.counting as counting
 import numpy as np
 import pytest
-from dpaudit.attacks.distinguishers.counting import coder, log_ratio, steps
 from numpy.random import default_rng
+
+import dpaudit.attacks.distinguishers.counting as counting
+from dpaudit.attacks.distinguishers.counting import coder, log_ratio, steps
 
 
 @pytest.mark.parametrize("columns", [1, 3, 40])

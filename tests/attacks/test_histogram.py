@@ -4,11 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+
 from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
 from dpaudit.attacks.distinguishers.histogram import HISTOGRAM, Added, Frequencies, Indifferent, fit
 from dpaudit.attacks.distinguishers.linear_classifier import fit as fit_linear
-from numpy.random import default_rng
-
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import choose_event, event_bound
 

@@ -4,6 +4,9 @@ import pickle
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from sklearn.ensemble import RandomForestClassifier
+
 from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
 from dpaudit.attacks.distinguishers.learned.classifiers import LEARNED, fit, with_classifier
 from dpaudit.attacks.distinguishers.learned.features import (
@@ -15,9 +18,6 @@ from dpaudit.attacks.distinguishers.learned.features import (
     summaries,
 )
 from dpaudit.attacks.distinguishers.linear_classifier import fit as fit_linear
-from numpy.random import default_rng
-from sklearn.ensemble import RandomForestClassifier
-
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import choose_event, event_bound
 

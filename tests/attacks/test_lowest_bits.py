@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+
 from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
 from dpaudit.algorithms.known_answer.laplace import Laplace, NoisyHistogram
 from dpaudit.attacks.distinguishers.lowest_bits import LOWEST_BITS, fit, lowest_exponents
-from numpy.random import default_rng
-
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import choose_event, event_bound
 

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from dpaudit.algorithms.multistep.algorithm import final_model
-from dpaudit.attacks.canaries.audit import calibrated, claim_of
-from dpaudit.attacks.membership.inference import MeanMarginLoss, infer_membership
 from numpy.random import default_rng
 from scipy.stats import norm
 
+from dpaudit.algorithms.multistep.algorithm import final_model
+from dpaudit.attacks.canaries.audit import calibrated, claim_of
+from dpaudit.attacks.membership.inference import MeanMarginLoss, infer_membership
 from dpaudit.datasets import breast_cancer, split_evenly
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, MechanismError

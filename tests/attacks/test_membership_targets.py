@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+
 from dpaudit.algorithms.sharing.fdml import FDML
 from dpaudit.algorithms.tables.algorithm import LocalSteps, TablesADMM, touched
 from dpaudit.attacks.membership import study as membership
@@ -20,8 +22,6 @@ from dpaudit.attacks.membership.targets import (
     tables_claim,
     tables_target,
 )
-from numpy.random import default_rng
-
 from dpaudit.datasets import breast_cancer, subset
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent, one_thread

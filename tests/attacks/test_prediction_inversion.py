@@ -6,6 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from scipy.linalg import subspace_angles
+
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.claims.noise import published_multiplier
 from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
@@ -23,9 +26,6 @@ from dpaudit.attacks.prediction_inversion.inversion import (
     principal_angle,
     relative_error,
 )
-from numpy.random import default_rng
-from scipy.linalg import subspace_angles
-
 from dpaudit.datasets import load
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings

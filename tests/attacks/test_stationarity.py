@@ -5,6 +5,10 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.law import noise_behind
 from dpaudit.algorithms.consensus.process import replay
@@ -24,10 +28,6 @@ from dpaudit.attacks.stationarity.likelihood import (
     objective_of,
     out_of_ball,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.random import default_rng
-
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import REPLACE_RECORD, Pair

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Geometric
@@ -12,8 +14,6 @@ from dpaudit.algorithms.problems.smooth_losses import LINEAR
 from dpaudit.attacks.stationarity.exact import recovered
 from dpaudit.attacks.stationarity.inversion import observe
 from dpaudit.attacks.stationarity.measures import label_of
-from numpy.random import default_rng
-
 from dpaudit.datasets.census import adult
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.datasets.split import split_evenly

@@ -5,6 +5,9 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from scipy.stats import binom, kstest
+
 from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN, PROFILE, likeliest
 from dpaudit.attacks.stationarity.measures import (
     Closeness,
@@ -30,9 +33,6 @@ from dpaudit.attacks.stationarity.runs import (
     runs_of,
     table,
 )
-from numpy.random import default_rng
-from scipy.stats import binom, kstest
-
 from dpaudit.errors import DataError, InvalidArgument
 
 BLIND = (AVERAGED, KNOWN, INTEGRATED)

@@ -5,6 +5,8 @@ import os
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+
 from dpaudit.algorithms.tables.claims.noise import published_multiplier
 from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
 from dpaudit.attacks.canaries import study as canaries
@@ -13,8 +15,6 @@ from dpaudit.attacks.prediction_inversion import study as prediction_inversion
 from dpaudit.attacks.prediction_inversion.inversion import Report
 from dpaudit.attacks.stationarity import study as stationarity
 from dpaudit.attacks.stationarity.study import EXACT_TO
-from numpy.random import default_rng
-
 from dpaudit.datasets.sources import DATA_VARIABLE
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent

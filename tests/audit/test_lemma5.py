@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 
 import pytest
+
 from dpaudit.algorithms.multistep.claims.cases import lemma5
 from dpaudit.algorithms.multistep.claims.parameters import Parameters
-
 from dpaudit.auditing import audit_case, audit_claim, run_claim
 from dpaudit.errors import DataError
 from dpaudit.execution import Executor

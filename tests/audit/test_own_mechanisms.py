@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.multistep.claims.cases import theorem6
 from dpaudit.algorithms.multistep.claims.parameters import Parameters
-
 from dpaudit.auditing import audit_case
 from dpaudit.errors import MechanismError
 from dpaudit.execution import Executor

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.multistep.claims.cases import make_instance, theorem6
 from dpaudit.algorithms.multistep.claims.parameters import Parameters
-
 from dpaudit.auditing import audit_case, audit_claim
 from dpaudit.auditing.draws import Drawer
 from dpaudit.errors import InvalidArgument, MechanismError

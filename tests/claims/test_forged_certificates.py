@@ -9,9 +9,9 @@ import json
 from fractions import Fraction
 
 import pytest
-from dpaudit.algorithms.tables.verify.theorem2 import share_outside
 from mpmath import mp, mpf
 
+from dpaudit.algorithms.tables.verify.theorem2 import share_outside
 from dpaudit.errors import DataError
 from dpaudit.verification import Outcome, judge, read, verify
 

@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from mpmath import mp, mpf
+from numpy.random import default_rng
+
 from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES, sample_loss_called
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
@@ -17,9 +20,6 @@ from dpaudit.algorithms.sharing.claims.hu2019.search import Window, space
 from dpaudit.algorithms.sharing.verify.hu2019.iterations import LOSSES, Problem, State, advanced
 from dpaudit.algorithms.sharing.verify.hu2019.iterations import lagrangian as exact_lagrangian
 from dpaudit.algorithms.sharing.vertical import Risk
-from mpmath import mp, mpf
-from numpy.random import default_rng
-
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
 

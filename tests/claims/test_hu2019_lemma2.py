@@ -4,6 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp
+from numpy.random import default_rng
+
 from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES
 from dpaudit.algorithms.sharing.claims.hu2019.cards import LEMMA_2
 from dpaudit.algorithms.sharing.claims.hu2019.cases import lemma2_case
@@ -17,11 +22,6 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
 from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import dual_step, identity
 from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma2Parameters
 from dpaudit.algorithms.sharing.verify.hu2019.lemma2 import recompute
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from mpmath import mp
-from numpy.random import default_rng
-
 from dpaudit.auditing.run import parsed_parameters, run_case
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor

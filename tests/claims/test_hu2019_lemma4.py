@@ -4,6 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp
+from numpy.random import default_rng
+
 from dpaudit.algorithms.sharing.claims.hu2019.cards import LEMMA_4
 from dpaudit.algorithms.sharing.claims.hu2019.cases import lemma4_case
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
@@ -15,11 +20,6 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
 from dpaudit.algorithms.sharing.claims.hu2019.lemma4 import allowance, decrease, terms_of
 from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma4Parameters
 from dpaudit.algorithms.sharing.verify.hu2019.lemma4 import recompute
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from mpmath import mp
-from numpy.random import default_rng
-
 from dpaudit.auditing.run import parsed_parameters, run_case
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor

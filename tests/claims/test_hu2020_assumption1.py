@@ -6,6 +6,8 @@ import os
 import mpmath
 import numpy as np
 import pytest
+from numpy.random import default_rng
+
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.claims.hu2020.assumption1 import assumption1_case, sharing
 from dpaudit.algorithms.sharing.claims.hu2020.cards import ASSUMPTION_1
@@ -14,8 +16,6 @@ from dpaudit.algorithms.sharing.claims.hu2020.parameters import Assumption1Param
 from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise, WhitenedNoise
 from dpaudit.algorithms.sharing.verify.hu2020.assumption1 import recompute
 from dpaudit.algorithms.sharing.vertical import Risk
-from numpy.random import default_rng
-
 from dpaudit.datasets import Dataset, breast_cancer
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.extension.settings import Settings

@@ -5,6 +5,8 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from numpy.random import default_rng
+
 from dpaudit.algorithms.sharing.claims.hu2020.cards import THEOREM_1
 from dpaudit.algorithms.sharing.claims.hu2020.message import OneMessage
 from dpaudit.algorithms.sharing.claims.hu2020.parameters import Theorem1Parameters
@@ -21,8 +23,6 @@ from dpaudit.algorithms.sharing.claims.hu2020.update_support import (
 from dpaudit.algorithms.sharing.noise import ParameterNoise, WhitenedNoise, model_noise
 from dpaudit.algorithms.sharing.verify.hu2020.theorem1 import recompute
 from dpaudit.algorithms.sharing.vertical import Party
-from numpy.random import default_rng
-
 from dpaudit.auditing import audit_claim
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError, InvalidArgument

@@ -6,6 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+
+from dpaudit.accounting.events import ApproximateRelease
+from dpaudit.accounting.optimal import OptimalComposition
 from dpaudit.algorithms.multistep.claims.composed import (
     Composed,
     composed_delta,
@@ -17,12 +23,6 @@ from dpaudit.algorithms.multistep.claims.composed import (
 )
 from dpaudit.algorithms.multistep.claims.composition import theorem4
 from dpaudit.algorithms.multistep.claims.parameters import Composition
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.random import default_rng
-
-from dpaudit.accounting.events import ApproximateRelease
-from dpaudit.accounting.optimal import OptimalComposition
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor

@@ -4,9 +4,9 @@ import json
 import math
 
 import pytest
+
 from dpaudit.algorithms.multistep.claims.limits import constant, valid_up_to
 from dpaudit.algorithms.multistep.claims.parameters import Parameters
-
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor

@@ -7,11 +7,11 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from numpy.random import default_rng
+
 from dpaudit.algorithms.tables.claims.cases import theorem1
 from dpaudit.algorithms.tables.claims.label_search import Labels, exact_loss, inequality, searched
 from dpaudit.algorithms.tables.claims.parameters import LabelParameters
-from numpy.random import default_rng
-
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor

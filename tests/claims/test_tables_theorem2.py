@@ -6,6 +6,10 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from scipy import stats
+
+from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.algorithms.tables.claims.batches import BatchSteps
 from dpaudit.algorithms.tables.claims.model import (
     certificate,
@@ -20,10 +24,6 @@ from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
 from dpaudit.algorithms.tables.claims.server import seen_on_a_run
 from dpaudit.algorithms.tables.claims.server_search import inequality, outside, searched
 from dpaudit.algorithms.tables.guarantees import theorem2_epsilon
-from numpy.random import default_rng
-from scipy import stats
-
-from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor

@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.tables.claims.model import certificate
 from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
-
 from dpaudit.auditing import run_claim
 from dpaudit.errors import DataError
 from dpaudit.execution import Executor

@@ -5,6 +5,8 @@ import json
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.claims.cards import THEOREM_32
 from dpaudit.algorithms.consensus.claims.cases import theorem32_case
@@ -15,8 +17,6 @@ from dpaudit.algorithms.consensus.verify.theorem32 import recompute
 from dpaudit.algorithms.problems.graphs import from_edges
 from dpaudit.algorithms.problems.schedules import Given
 from dpaudit.algorithms.problems.smooth_losses import LINEAR
-from numpy.random import default_rng
-
 from dpaudit.auditing.run import parsed_parameters, run_case, run_claim
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError, InvalidArgument

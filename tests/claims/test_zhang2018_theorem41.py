@@ -5,14 +5,14 @@ import json
 
 import numpy as np
 import pytest
-from dpaudit.algorithms.consensus.claims.cards import THEOREM_41
-from dpaudit.algorithms.consensus.claims.parameters import Theorem41Parameters
-from dpaudit.algorithms.consensus.claims.theorem41 import outputs_of, theorem41_case
-from dpaudit.algorithms.consensus.verify.theorem41 import recompute
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
+from dpaudit.algorithms.consensus.claims.cards import THEOREM_41
+from dpaudit.algorithms.consensus.claims.parameters import Theorem41Parameters
+from dpaudit.algorithms.consensus.claims.theorem41 import outputs_of, theorem41_case
+from dpaudit.algorithms.consensus.verify.theorem41 import recompute
 from dpaudit.auditing.run import parsed_parameters, run_case, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor

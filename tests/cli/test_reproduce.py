@@ -6,10 +6,10 @@ import json
 from dataclasses import replace
 
 import pytest
-from dpaudit.algorithms.multistep.figures import runs as huang2020_runs
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from rich.console import Console
 
+from dpaudit.algorithms.multistep.figures import runs as huang2020_runs
 from dpaudit.cli.reproduce import lines
 from dpaudit.datasets import breast_cancer
 from dpaudit.drawing import figures as drawing

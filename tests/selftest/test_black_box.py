@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
 from dpaudit.attacks.distinguishers.known_answers import SUITE
-
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.selftest.answers import Learner

@@ -5,10 +5,10 @@ import threading
 from dataclasses import replace
 
 import pytest
-from dpaudit.attacks.distinguishers.known_answers import SUITE
 
 import dpaudit.selftest.answers as answers
 import dpaudit.selftest.run as selftest_run
+from dpaudit.attacks.distinguishers.known_answers import SUITE
 from dpaudit.cli import main
 from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.selftest.black_box import Budget

@@ -4,6 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+
 from dpaudit.algorithms.sharing.claims.hu2020.lemma1 import lemma1_case
 from dpaudit.algorithms.sharing.claims.hu2020.parameters import Parameters
 from dpaudit.algorithms.sharing.claims.hu2020.update import (
@@ -17,10 +21,6 @@ from dpaudit.algorithms.sharing.claims.hu2020.update import (
 )
 from dpaudit.algorithms.sharing.claims.hu2020.update_search import instance_of, space
 from dpaudit.algorithms.sharing.claims.hu2020.update_small import Small, small_claim, smalls
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.random import default_rng
-
 from dpaudit.auditing import audit_case, audit_claim, run_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor

@@ -1,12 +1,12 @@
 """The strategies as the algorithms take them."""
 
 import numpy as np
-from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.tables.joined import JoinedTables
-from dpaudit.algorithms.testing import graphs, joined_tables, schedules, tuple_pairs
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.testing import graphs, joined_tables, schedules, tuple_pairs
 from dpaudit.neighbours import REPLACE_TUPLE
 from dpaudit.testing import Records, datasets
 

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.consensus.claims.parameters import BroadcastsParameters
-from dpaudit.algorithms.consensus.guarantees import NodeUpdate, node_updates, run_event
-from dpaudit.algorithms.problems.graphs import graph_called
-from dpaudit.algorithms.problems.schedules import Geometric
 from numpy.random import default_rng
 
 from dpaudit.accounting.events import Event, ExponentialNormRelease, Sequence
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.tabulated import TabulatedDP
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.consensus.claims.parameters import BroadcastsParameters
+from dpaudit.algorithms.consensus.guarantees import NodeUpdate, node_updates, run_event
+from dpaudit.algorithms.problems.graphs import graph_called
+from dpaudit.algorithms.problems.schedules import Geometric
 from dpaudit.datasets import (
     Dataset,
     load,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from numpy.random import Generator
+
 from dpaudit.algorithms.consensus.claims.growing import Growing
 from dpaudit.algorithms.consensus.claims.parameters import Theorem31Parameters, Theorem32Parameters
 from dpaudit.algorithms.consensus.claims.search import Family
@@ -12,8 +14,6 @@ from dpaudit.algorithms.consensus.claims.statements import bounded_modes, contra
 from dpaudit.algorithms.consensus.claims.steps import Statement, attained
 from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.problems.smooth_losses import smooth_loss_called
-from numpy.random import Generator
-
 from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
 from dpaudit.extension.settings import Settings
 

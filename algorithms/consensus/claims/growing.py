@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from dpaudit.algorithms.consensus.claims.search import adjacency_of
-from dpaudit.algorithms.consensus.claims.stall import Run, space, stalled
-from dpaudit.algorithms.consensus.claims.steps import components
 from hypothesis.strategies import (
     SearchStrategy,
     fixed_dictionaries,
@@ -20,6 +17,9 @@ from hypothesis.strategies import (
 from numpy.random import Generator
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.consensus.claims.search import adjacency_of
+from dpaudit.algorithms.consensus.claims.stall import Run, space, stalled
+from dpaudit.algorithms.consensus.claims.steps import components
 from dpaudit.errors import MechanismError
 from dpaudit.extension.case import Attained
 from dpaudit.refutation import Certificate, Condition, Inequality, exceeds, maximise, minimal

@@ -25,11 +25,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.consensus.process import Differing
 from numpy.random import Generator
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.consensus.process import Differing
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.laws.norm_noise import norm_gain
 from dpaudit.neighbours import REPLACE_RECORD, Pair

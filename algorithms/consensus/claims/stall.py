@@ -47,13 +47,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.consensus.claims.iterations import laplacians
-from dpaudit.algorithms.consensus.claims.search import adjacency_of
-from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.consensus.claims.iterations import laplacians
+from dpaudit.algorithms.consensus.claims.search import adjacency_of
+from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 from dpaudit.errors import InvalidArgument
 from dpaudit.refutation import Space
 from dpaudit.refutation.search import Batch

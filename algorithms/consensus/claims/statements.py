@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.claims.iterations import (
     first_step,
     iteration_map,
@@ -14,8 +16,6 @@ from dpaudit.algorithms.consensus.claims.iterations import (
 )
 from dpaudit.algorithms.consensus.claims.search import Family
 from dpaudit.algorithms.consensus.claims.steps import Sides, Statement
-
-from dpaudit._typing import Array
 from dpaudit.refutation.search import Batch
 
 _CLEAR = 1e-6  # of the size: a smaller squared distance has lost too many digits to be divided by

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from dpaudit.algorithms.consensus.claims.search import Family, small, space
 from numpy.random import Generator
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.consensus.claims.search import Family, small, space
 from dpaudit.errors import MechanismError
 from dpaudit.extension.case import Attained
 from dpaudit.refutation import Certificate, Condition, Found, exceeds, maximise, minimal

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
+
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.claims.outputs import Outputs
 from dpaudit.algorithms.consensus.claims.parameters import Theorem41Parameters
@@ -12,8 +14,6 @@ from dpaudit.algorithms.consensus.guarantees import node_updates
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.problems.schedules import Geometric
-from numpy.random import Generator
-
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
 from dpaudit.extension.settings import Settings

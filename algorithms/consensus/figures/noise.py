@@ -18,6 +18,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.random import default_rng
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.figures import cards as zhang2018
 from dpaudit.algorithms.consensus.figures.runs import (
     NOTE,
@@ -27,9 +30,6 @@ from dpaudit.algorithms.consensus.figures.runs import (
     average_losses,
     by_iteration,
 )
-from numpy.random import default_rng
-
-from dpaudit._typing import Array
 from dpaudit.drawing.panels import Curve, Panel
 from dpaudit.execution import Silent, stream
 from dpaudit.extension.figure import Figure

@@ -9,13 +9,13 @@ from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
+from numpy.random import default_rng
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.figures import cards as zhang2018
 from dpaudit.algorithms.problems.graphs import Graph, complete, random_connected
 from dpaudit.algorithms.problems.schedules import Geometric, Schedule
-from numpy.random import default_rng
-
-from dpaudit._typing import Array
 from dpaudit.datasets import Dataset, adult, split_evenly, split_unevenly, subset
 from dpaudit.drawing.panels import Curve, Panel
 from dpaudit.execution import Progress, Silent, stream

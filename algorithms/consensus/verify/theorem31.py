@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from mpmath import diag, eig, exp, eye, matrix, mp, mpf
+
 from dpaudit.algorithms.consensus.verify.theorem_steps import (
     choice,
     first_step,
@@ -28,8 +30,6 @@ from dpaudit.algorithms.consensus.verify.theorem_steps import (
     refuse,
     row,
 )
-from mpmath import diag, eig, exp, eye, matrix, mp, mpf
-
 from dpaudit.verification import Document, Outcome
 
 _MOST_ITERATIONS = 5000

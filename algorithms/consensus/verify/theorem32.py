@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mpmath import diag, mpf
+
 from dpaudit.algorithms.consensus.verify.theorem_steps import (
     choice,
     first_step,
@@ -22,8 +24,6 @@ from dpaudit.algorithms.consensus.verify.theorem_steps import (
     row,
     singular_values,
 )
-from mpmath import diag, mpf
-
 from dpaudit.verification import Document, Outcome
 
 

@@ -14,7 +14,6 @@ from dpaudit.algorithms.multistep.claims.averages import Averages, ExactBroadcas
 from dpaudit.algorithms.multistep.claims.cases import theorem6
 from dpaudit.algorithms.multistep.claims.parameters import Broadcast
 from dpaudit.algorithms.multistep.views import BroadcastView
-
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.extension.case import PrivacyCase, Proof
 from dpaudit.extension.settings import Settings

@@ -10,6 +10,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.random import default_rng
+
+import dpaudit._validate as check
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, published_noise_multiplier
 from dpaudit.algorithms.multistep.claims.certificates import theorem6_certificate
 from dpaudit.algorithms.multistep.claims.lemma5_search import Search
@@ -19,10 +23,6 @@ from dpaudit.algorithms.multistep.claims.parameters import Parameters
 from dpaudit.algorithms.problems.graphs import Graph, from_edges, graph_called
 from dpaudit.algorithms.problems.losses import MarginLoss, loss_called
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
-from numpy.random import default_rng
-
-import dpaudit._validate as check
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.execution import stream

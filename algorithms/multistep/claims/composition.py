@@ -6,6 +6,10 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from hypothesis import strategies
+from numpy.random import Generator
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.claims.composed import (
     Composed,
     composed_delta,
@@ -17,10 +21,6 @@ from dpaudit.algorithms.multistep.claims.composed import (
 )
 from dpaudit.algorithms.multistep.claims.limits import constant
 from dpaudit.algorithms.multistep.claims.parameters import Composition
-from hypothesis import strategies
-from numpy.random import Generator
-
-from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
 from dpaudit.extension.settings import WORST_CASE, Settings

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, State
-from dpaudit.algorithms.multistep.claims.certificates import lemma5_certificate
-from dpaudit.algorithms.problems.losses import LOSSES
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, State
+from dpaudit.algorithms.multistep.claims.certificates import lemma5_certificate
+from dpaudit.algorithms.problems.losses import LOSSES
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.extension.case import Attained
 from dpaudit.neighbours import REPLACE_RECORD, Pair

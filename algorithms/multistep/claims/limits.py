@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
-from dpaudit.algorithms.multistep.claims.parameters import Composition, Parameters
 from scipy.optimize import brentq
 
+from dpaudit.algorithms.multistep.claims.parameters import Composition, Parameters
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import GaussianDP
 

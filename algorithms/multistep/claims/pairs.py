@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from dpaudit.algorithms.multistep.claims.parameters import Parameters
 from numpy.random import Generator, default_rng
 
+from dpaudit.algorithms.multistep.claims.parameters import Parameters
 from dpaudit.datasets import (
     Dataset,
     load,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dpaudit.algorithms.problems.losses import LOSSES
 from pydantic import BaseModel, ConfigDict, Field
+
+from dpaudit.algorithms.problems.losses import LOSSES
 
 
 class Parameters(BaseModel):

@@ -19,9 +19,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.multistep.claims.suboptimality import FEATURES, SLACK, Sides, Star
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.multistep.claims.suboptimality import FEATURES, SLACK, Sides, Star
 
 _X, _Y, _G, _BX, _BY, _SX, _SY, _AX, _AY = range(9)
 

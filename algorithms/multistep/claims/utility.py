@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import numpy as np
-from dpaudit.algorithms.multistep.claims.parameters import Utility
-from dpaudit.algorithms.multistep.claims.spread import Spread, certain_value, spread
-from dpaudit.algorithms.multistep.claims.suboptimality import SLACK, Sides, Star, run, sides, space
 from numpy.random import Generator
 
 import dpaudit._validate as check
+from dpaudit.algorithms.multistep.claims.parameters import Utility
+from dpaudit.algorithms.multistep.claims.spread import Spread, certain_value, spread
+from dpaudit.algorithms.multistep.claims.suboptimality import SLACK, Sides, Star, run, sides, space
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
 from dpaudit.extension.settings import WORST_CASE, Settings

@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.random import default_rng
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.dp_admm_2019 import ServerADMM
 from dpaudit.algorithms.multistep.algorithm import published_noise_multiplier
@@ -27,9 +30,6 @@ from dpaudit.algorithms.multistep.figures.runs import (
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Constant, Given
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize
-from numpy.random import default_rng
-
-from dpaudit._typing import Array
 from dpaudit.drawing.panels import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent, stream

@@ -8,6 +8,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator, default_rng
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.algorithm import (
     MultiStepADMM,
     final_model,
@@ -16,9 +19,6 @@ from dpaudit.algorithms.multistep.algorithm import (
 from dpaudit.algorithms.multistep.figures import cards as huang2020
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize
-from numpy.random import Generator, default_rng
-
-from dpaudit._typing import Array
 from dpaudit.datasets import Dataset, adult, split_evenly, subset
 from dpaudit.drawing.panels import Curve, Panel
 from dpaudit.execution import Silent, stream

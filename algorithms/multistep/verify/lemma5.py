@@ -8,6 +8,8 @@ one record over ``(2 rho |V_i| + eta) m``. The claim is a movement of at most
 
 from __future__ import annotations
 
+from mpmath import mpf
+
 from dpaudit.algorithms.multistep.verify.node import (
     LAST_DIGIT,
     LIPSCHITZ,
@@ -17,8 +19,6 @@ from dpaudit.algorithms.multistep.verify.node import (
     positive,
     records,
 )
-from mpmath import mpf
-
 from dpaudit.errors import DataError, shorten
 from dpaudit.verification import Document, Outcome
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dpaudit.algorithms.multistep.verify.node import unusual_constant
 from mpmath import binomial, exp, log, mpf, ncdf, sqrt
 
+from dpaudit.algorithms.multistep.verify.node import unusual_constant
 from dpaudit.errors import DataError, shorten
 from dpaudit.verification import Document, Outcome
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mpmath import exp, log, mpf, ncdf, sqrt
+
 from dpaudit.algorithms.multistep.verify.node import (
     LAST_DIGIT,
     LIPSCHITZ,
@@ -21,8 +23,6 @@ from dpaudit.algorithms.multistep.verify.node import (
     records,
     unusual_constant,
 )
-from mpmath import exp, log, mpf, ncdf, sqrt
-
 from dpaudit.errors import DataError, shorten
 from dpaudit.verification import Document, Outcome
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dpaudit.algorithms.multistep.verify.node import positive
 from mpmath import exp, log, mpf, sqrt
 
+from dpaudit.algorithms.multistep.verify.node import positive
 from dpaudit.errors import DataError, shorten
 from dpaudit.verification import Document, Outcome
 

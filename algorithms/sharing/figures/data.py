@@ -26,11 +26,11 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from dpaudit.algorithms.sharing.fdml import centralised_logistic
-from dpaudit.algorithms.sharing.vertical import Risk
 from numpy.random import Generator, default_rng
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.sharing.fdml import centralised_logistic
+from dpaudit.algorithms.sharing.vertical import Risk
 from dpaudit.datasets import Dataset, a9a, libsvm, subset
 from dpaudit.datasets.sources import DATA_VARIABLE, as_path
 from dpaudit.errors import DataError, InvalidArgument

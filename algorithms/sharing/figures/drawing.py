@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from dpaudit.algorithms.sharing.figures.data import Array
 
+from dpaudit.algorithms.sharing.figures.data import Array
 from dpaudit.drawing.panels import Curve, Panel
 
 

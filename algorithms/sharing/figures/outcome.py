@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from dpaudit.algorithms.sharing.figures.data import Problem
 from dpaudit.algorithms.sharing.figures.search import STEP_SIZES, Rivals, Trace, fastest
-
 from dpaudit.reproduction.judgement import Finding, Findings, Setting
 from dpaudit.reproduction.spread import Mean
 

@@ -17,7 +17,6 @@ from dpaudit.algorithms.sharing.figures.outcome import (
     slightly,
 )
 from dpaudit.algorithms.sharing.figures.search import RUNS, grids, rivals
-
 from dpaudit.drawing.panels import Panel
 from dpaudit.execution import Silent, one_thread
 from dpaudit.extension.figure import Figure

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from numpy.random import SeedSequence, default_rng
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.fdml import FDML
 from dpaudit.algorithms.sharing.figures.data import Problem
 from dpaudit.algorithms.sharing.noise import NoNoise, ParameterNoise
-from numpy.random import SeedSequence, default_rng
-
-from dpaudit._typing import Array
 from dpaudit.execution import one_thread, stream
 from dpaudit.reproduction.result import Request
 

@@ -18,13 +18,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.tables.algorithm import TablesADMM
-from dpaudit.algorithms.tables.clients import LocalSGD
-from dpaudit.algorithms.tables.joined import JoinedTables
 from numpy.random import Generator
 from scipy.special import ndtr
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.tables.algorithm import TablesADMM
+from dpaudit.algorithms.tables.clients import LocalSGD
+from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours import Pair
 

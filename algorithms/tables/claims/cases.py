@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import dpaudit._validate as check
 from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.tables.claims.labels import label_case
 from dpaudit.algorithms.tables.claims.model import model_case
 from dpaudit.algorithms.tables.claims.parameters import FeatureParameters, LabelParameters
 from dpaudit.algorithms.tables.claims.server import server_case
-
-import dpaudit._validate as check
 from dpaudit.extension.case import PrivacyCase, SearchCase
 from dpaudit.extension.settings import Settings
 

@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-from dpaudit.algorithms.tables.claims.parameters import LabelParameters
 from numpy.random import Generator
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.tables.claims.parameters import LabelParameters
 from dpaudit.refutation import Condition, Inequality, Space, maximise
 from dpaudit.refutation.search import Batch
 

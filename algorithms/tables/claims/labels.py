@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from hypothesis import strategies as st
+from numpy.random import Generator
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.tables.claims.label_search import (
     ASSUMPTIONS,
     Labels,
@@ -17,10 +21,6 @@ from dpaudit.algorithms.tables.claims.parameters import LabelParameters
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.labels import LabelRelease
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
-from hypothesis import strategies as st
-from numpy.random import Generator
-
-from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
 from dpaudit.extension.settings import Settings

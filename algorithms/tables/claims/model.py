@@ -35,6 +35,10 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, ndtr
+
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.claims.batches import BatchSteps
 from dpaudit.algorithms.tables.claims.noise import (
@@ -51,10 +55,6 @@ from dpaudit.algorithms.tables.claims.server import noise_outcomes
 from dpaudit.algorithms.tables.guarantees import model_event
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.loss import LOGISTIC
-from scipy.special import expit, ndtr
-
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP

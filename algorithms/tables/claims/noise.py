@@ -9,7 +9,6 @@ from typing import Any
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
 from dpaudit.algorithms.tables.clients import LocalSGD
-
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import Condition
 

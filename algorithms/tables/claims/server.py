@@ -23,6 +23,11 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from hypothesis import strategies as st
+from numpy.random import Generator
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.algorithms.tables.claims.noise import (
     ASSUMPTIONS,
     NAME,
@@ -41,11 +46,6 @@ from dpaudit.algorithms.tables.claims.server_search import (
     searched,
 )
 from dpaudit.algorithms.tables.joined import JoinedTables
-from hypothesis import strategies as st
-from numpy.random import Generator
-
-import dpaudit._validate as check
-from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
 from dpaudit.extension.settings import Settings

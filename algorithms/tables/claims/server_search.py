@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from dpaudit.algorithms.tables.claims.noise import ASSUMPTIONS, NAME, SOURCE, noise_conditions
-from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
 from numpy.random import Generator
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.tables.claims.noise import ASSUMPTIONS, NAME, SOURCE, noise_conditions
+from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import Condition, Inequality, Space, maximise
 from dpaudit.refutation.search import Batch

@@ -19,6 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dpaudit._typing import Array
 from dpaudit.attacks.distinguishers.learned.features import (
     FeatureMap,
     FitMap,
@@ -30,10 +34,6 @@ from dpaudit.attacks.distinguishers.learned.features import (
     series,
     summaries,
 )
-from numpy.random import Generator
-from numpy.typing import NDArray
-
-from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import one_thread
 from dpaudit.extension.distinguisher import Attack, Fit

@@ -19,6 +19,9 @@ The public parameters of the audits of what zhang2018 says about attackers.
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
+from pydantic import BaseModel, ConfigDict, Field
+
 from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
 from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN
@@ -30,9 +33,6 @@ from dpaudit.attacks.stationarity.measures import (
     most_by_chance,
 )
 from dpaudit.attacks.stationarity.runs import AVERAGED, EXACT, MEAN, UNIFORM, Study, measured
-from numpy.random import Generator
-from pydantic import BaseModel, ConfigDict, Field
-
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import stream
 from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase

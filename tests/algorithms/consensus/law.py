@@ -7,10 +7,11 @@ fail it.
 import mpmath
 import numpy as np
 import pytest
+from scipy import stats
+
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Geometric
-from scipy import stats
 
 TRIALS = 20_000
 

@@ -4,11 +4,11 @@ Also the setting in which the two are compared.
 """
 
 import numpy as np
+from scipy import optimize
+
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import random_connected
 from dpaudit.algorithms.problems.schedules import Geometric
-from scipy import optimize
-
 from dpaudit.laws.norm_noise import draw
 
 VALUES = {

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SMOOTHED_HINGE
-
 from dpaudit.errors import InvalidArgument
 
 from .loop import VARIANTS, make, rng

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.consensus import law as consensus_law
 from dpaudit.algorithms.consensus import process as consensus_process
 from dpaudit.algorithms.consensus import views as consensus_views
-
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.law_checks import digits_checks
 from dpaudit.execution import Executor

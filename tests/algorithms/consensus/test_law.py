@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.algorithms.problems.schedules import Constant
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SMOOTHED_HINGE
-from scipy import stats
-
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.self_check import likelihood_ratio_checks

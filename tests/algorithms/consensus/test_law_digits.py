@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.consensus import law as consensus_law
 from dpaudit.algorithms.consensus.margin_problem import MarginProblem
 from dpaudit.algorithms.problems.graphs import star
 from dpaudit.algorithms.problems.schedules import Geometric
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SMOOTHED_HINGE
-
 from dpaudit.datasets import Dataset
 from dpaudit.neighbours import REPLACE_LABEL, REPLACE_RECORD, Pair
 

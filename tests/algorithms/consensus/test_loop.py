@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.problems.schedules import Constant, Geometric
 from dpaudit.algorithms.problems.smooth_losses import SMOOTH_LOSSES
 

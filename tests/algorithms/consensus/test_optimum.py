@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import optimize
+
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import complete, random_connected, ring, star
 from dpaudit.algorithms.problems.schedules import Constant, Geometric
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SMOOTHED_HINGE
-from scipy import optimize
-
 from dpaudit.datasets import Dataset
 from dpaudit.errors import ConvergenceError
 from dpaudit.laws.residuals import recorded

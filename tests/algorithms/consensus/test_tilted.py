@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 import mpmath
 import numpy as np
 import pytest
+
+from dpaudit.accounting.events import ExponentialNormRelease, Sequence
+from dpaudit.accounting.proved import proved_bracket
 from dpaudit.algorithms.consensus import law as consensus_law
 from dpaudit.algorithms.consensus.digits import Node
 from dpaudit.algorithms.consensus.process import Differing
@@ -13,9 +16,6 @@ from dpaudit.algorithms.consensus.tilted import Aimed
 from dpaudit.algorithms.consensus.views import PenaltyPerturbation
 from dpaudit.algorithms.problems.schedules import Constant
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE
-
-from dpaudit.accounting.events import ExponentialNormRelease, Sequence
-from dpaudit.accounting.proved import proved_bracket
 from dpaudit.auditing import exact as white_box
 from dpaudit.auditing.draws import Drawer
 from dpaudit.errors import InvalidArgument

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
+
+from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.guarantees import node_events
 from dpaudit.algorithms.problems.graphs import ring
 from dpaudit.algorithms.problems.schedules import Constant
-
-from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.datasets import Dataset
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 

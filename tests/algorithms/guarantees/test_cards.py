@@ -5,13 +5,13 @@ import subprocess
 import sys
 
 import pytest
-from dpaudit.algorithms import card_parameters as parameters
-from dpaudit.algorithms import card_releases as releases
-from dpaudit.algorithms import cards
 from pydantic import ValidationError
 
 from dpaudit.accounting.calibrate import calibrate
 from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.algorithms import card_parameters as parameters
+from dpaudit.algorithms import card_releases as releases
+from dpaudit.algorithms import cards
 from dpaudit.extension.registry import release
 from dpaudit.extension.release import ReleaseCard
 from dpaudit.neighbours import RELATIONS

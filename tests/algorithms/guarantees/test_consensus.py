@@ -5,6 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpaudit.accounting.events import ExponentialNormRelease, releases
+from dpaudit.accounting.grid.numerical import numerical_epsilon
+from dpaudit.accounting.proved import proved_guarantee, proved_worst
 from dpaudit.algorithms import card_parameters as parameters
 from dpaudit.algorithms.card_releases import node_updates as updates_of
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
@@ -21,12 +27,6 @@ from dpaudit.algorithms.problems.graphs import complete, ring, star
 from dpaudit.algorithms.problems.losses import ABSOLUTE
 from dpaudit.algorithms.problems.schedules import Constant, Geometric
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE, SmoothLoss
-from hypothesis import given
-from hypothesis import strategies as st
-
-from dpaudit.accounting.events import ExponentialNormRelease, releases
-from dpaudit.accounting.grid.numerical import numerical_epsilon
-from dpaudit.accounting.proved import proved_guarantee, proved_worst
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.laws.norm_noise import norm_gain

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 import pytest
+
+from dpaudit.accounting.grid.numerical import numerical_epsilon
+from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.algorithms import card_parameters as parameters
 from dpaudit.algorithms.card_releases import node_updates as updates_of
 from dpaudit.algorithms.card_releases import penalty_perturbation, theorem41
 from dpaudit.algorithms.consensus.guarantees import node_updates
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
-
-from dpaudit.accounting.grid.numerical import numerical_epsilon
-from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.datasets import Dataset
 
 from .runs import algorithm

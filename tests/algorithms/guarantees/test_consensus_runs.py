@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE, SmoothLoss
 
 from dpaudit.accounting.events import ExponentialNormRelease, Sequence
 from dpaudit.accounting.grid.numerical import numerical_epsilon
+from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE, SmoothLoss
 
 from .runs import algorithm, event_of, excess, measure, neighbours
 

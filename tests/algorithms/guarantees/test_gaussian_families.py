@@ -5,6 +5,9 @@ import math
 import mpmath
 import numpy as np
 import pytest
+
+from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.algorithms.multistep import guarantees as multistep
 from dpaudit.algorithms.sharing import guarantees as sharing
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
@@ -15,9 +18,6 @@ from dpaudit.algorithms.tables.clients import LocalSGD
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.labels import LabelRelease
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
-
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
-from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_LABEL, REPLACE_TUPLE, Pair

@@ -1,10 +1,10 @@
 """Small data for ADMM sharing, and an algorithm for it."""
 
 import numpy as np
+
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise, WhitenedNoise
 from dpaudit.algorithms.sharing.vertical import Risk
-
 from dpaudit.datasets import Dataset
 
 BLOCKS = (2, 3, 1)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.problems.sample_losses import LOGISTIC, SAMPLE_LOSSES, SQUARED
 from dpaudit.algorithms.sharing.noise import MessageNoise, NoNoise, ParameterNoise, WhitenedNoise
 from dpaudit.algorithms.sharing.vertical import Risk, column_slices, parties

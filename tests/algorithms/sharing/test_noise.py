@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.sharing.noise import (
     MessageNoise,
     NoNoise,
@@ -13,7 +14,6 @@ from dpaudit.algorithms.sharing.noise import (
     published_sensitivity,
 )
 from dpaudit.algorithms.sharing.vertical import column_slices, parties
-
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable
 
 from .setting import BLOCKS, NOISES, dependent_data, make, make_data, rng

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.linear_model import Ridge
+
 from dpaudit.algorithms.problems.regularisers import L1, elastic_net
 from dpaudit.algorithms.problems.sample_losses import SIGMOID, SMOOTHED_HINGE, SQUARED
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.fdml import centralised_logistic
 from dpaudit.algorithms.sharing.noise import MessageNoise
 from dpaudit.algorithms.sharing.vertical import Risk, column_slices
-from scipy.optimize import minimize
-from scipy.special import expit
-from sklearn.linear_model import Ridge
-
 from dpaudit.datasets import Dataset, a9a, breast_cancer
 
 from .setting import BLOCKS, last_models, make, make_data, rng

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from dpaudit.algorithms.problems.regularisers import L1, L2, elastic_net
 from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES, SIGMOID, SQUARED
 from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise
 from dpaudit.algorithms.sharing.vertical import Risk, column_slices, parties, party_of
-
 from dpaudit.datasets import Dataset
 from dpaudit.errors import ConvergenceError, InvalidArgument
 

@@ -8,6 +8,8 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from numpy.random import Generator
+
 from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES, SQUARED
 from dpaudit.algorithms.sharing.claims.hu2019.instance import Instance, Measure, inequality
@@ -18,8 +20,6 @@ from dpaudit.algorithms.sharing.claims.hu2019.minimal import smallest
 from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma2Parameters, Lemma4Parameters
 from dpaudit.algorithms.sharing.claims.hu2019.search import Window, instance_of, space
 from dpaudit.algorithms.sharing.claims.hu2019.words import Words, lemma2_words, lemma4_words
-from numpy.random import Generator
-
 from dpaudit.errors import MechanismError
 from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
 from dpaudit.extension.settings import Settings

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     Point,
     Problems,
@@ -15,8 +17,6 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     iterate,
     starting_point,
 )
-
-from dpaudit._typing import Array
 from dpaudit.refutation import Condition, Inequality
 
 # What rounding may add to a sum, relative to the size of its terms. The solver of eq. (7) stops

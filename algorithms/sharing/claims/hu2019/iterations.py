@@ -27,11 +27,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from dpaudit.algorithms.problems.sample_losses import SampleLoss, sample_loss_called
-from dpaudit.algorithms.sharing.entrywise import ScalarProblem
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.problems.sample_losses import SampleLoss, sample_loss_called
+from dpaudit.algorithms.sharing.entrywise import ScalarProblem
 from dpaudit.errors import InvalidArgument
 from dpaudit.refutation import Condition
 

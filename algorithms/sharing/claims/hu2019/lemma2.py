@@ -12,10 +12,10 @@ for a convex loss.
 from __future__ import annotations
 
 import numpy as np
-from dpaudit.algorithms.sharing.claims.hu2019.instance import ROUNDING, Sides
-from dpaudit.algorithms.sharing.claims.hu2019.iterations import Point, Problems, slopes
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.sharing.claims.hu2019.instance import ROUNDING, Sides
+from dpaudit.algorithms.sharing.claims.hu2019.iterations import Point, Problems, slopes
 
 SOLVED = 1e-11  # of the slope of (7) at its computed minimiser, beside rounding
 

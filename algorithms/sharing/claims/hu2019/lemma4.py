@@ -46,6 +46,8 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2019.instance import (
     ROUNDING,
     Instance,
@@ -54,8 +56,6 @@ from dpaudit.algorithms.sharing.claims.hu2019.instance import (
     step,
 )
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import Point, Problems, Setting
-
-from dpaudit._typing import Array
 
 Version = Literal["published", "with-penalty", "corrected"]
 

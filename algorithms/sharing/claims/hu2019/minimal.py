@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from hypothesis import strategies as st
+
 from dpaudit.algorithms.sharing.claims.hu2019.instance import Instance
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import Setting
 from dpaudit.algorithms.sharing.claims.hu2019.search import Window
-from hypothesis import strategies as st
-
 from dpaudit.errors import InvalidArgument
 from dpaudit.refutation import Inequality, minimal
 

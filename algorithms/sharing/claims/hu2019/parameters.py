@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dpaudit.algorithms.sharing.claims.hu2019.search import Window
 from pydantic import BaseModel, ConfigDict, Field
+
+from dpaudit.algorithms.sharing.claims.hu2019.search import Window
 
 Loss = Literal["squared", "logistic", "smoothed-hinge", "sigmoid"]
 

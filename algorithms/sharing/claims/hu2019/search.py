@@ -13,6 +13,9 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
+from numpy.random import Generator
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2019.instance import Instance, Measure
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     Problems,
@@ -20,9 +23,6 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     iterate,
     starting_point,
 )
-from numpy.random import Generator
-
-from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.refutation import Space
 from dpaudit.refutation.search import Batch

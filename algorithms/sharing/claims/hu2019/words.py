@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+
 from dpaudit.algorithms.sharing.claims.hu2019.instance import Instance, step
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import conditions
 from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import identity

@@ -6,6 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator, default_rng
+
+import dpaudit._validate as check
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.claims.hu2020.norms import Norms, log_exceeding, measured_norms
 from dpaudit.algorithms.sharing.claims.hu2020.parameters import Assumption1Parameters
@@ -20,9 +23,6 @@ from dpaudit.algorithms.sharing.noise import (
     published_sensitivity,
 )
 from dpaudit.algorithms.sharing.vertical import Risk, column_slices, parties
-from numpy.random import Generator, default_rng
-
-import dpaudit._validate as check
 from dpaudit.datasets import Dataset, load, subset
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import stream

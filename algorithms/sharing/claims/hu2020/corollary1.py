@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dpaudit.algorithms.problems.records import refuse_data
-from dpaudit.algorithms.sharing.claims.hu2020.compositions import Limits, composition_space, numbers
-from dpaudit.algorithms.sharing.claims.hu2020.parameters import Corollary1Parameters
 from numpy.random import Generator, default_rng
 
 import dpaudit._validate as check
 from dpaudit.accounting.composition import advanced, optimal
 from dpaudit.accounting.optimal import OptimalComposition
+from dpaudit.algorithms.problems.records import refuse_data
+from dpaudit.algorithms.sharing.claims.hu2020.compositions import Limits, composition_space, numbers
+from dpaudit.algorithms.sharing.claims.hu2020.parameters import Corollary1Parameters
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import one_thread, stream
 from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase

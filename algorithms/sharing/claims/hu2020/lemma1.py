@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from numpy.random import Generator, default_rng
+
 from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.sharing.claims.hu2020.parameters import Parameters
 from dpaudit.algorithms.sharing.claims.hu2020.update import (
@@ -16,8 +18,6 @@ from dpaudit.algorithms.sharing.claims.hu2020.update import (
 )
 from dpaudit.algorithms.sharing.claims.hu2020.update_search import instance_of, space
 from dpaudit.algorithms.sharing.claims.hu2020.update_small import smallest_instance
-from numpy.random import Generator, default_rng
-
 from dpaudit.errors import MechanismError
 from dpaudit.execution import one_thread
 from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase

@@ -16,13 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.claims.hu2020.update import Setting, local_model
 from dpaudit.algorithms.sharing.noise import MessageNoise
 from dpaudit.algorithms.sharing.vertical import Risk, parties
 from dpaudit.algorithms.sharing.views import State
-
-from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.laws.gaussian_steps import Step

@@ -36,6 +36,12 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.special import log_ndtr
+from scipy.stats import chi2
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import (
     MessageNoise,
@@ -46,12 +52,6 @@ from dpaudit.algorithms.sharing.noise import (
 )
 from dpaudit.algorithms.sharing.vertical import Party, column_slices, parties
 from dpaudit.algorithms.sharing.views import Iterate
-from numpy.random import Generator
-from numpy.typing import NDArray
-from scipy.special import log_ndtr
-from scipy.stats import chi2
-
-from dpaudit._typing import Array
 from dpaudit.datasets import Dataset
 from dpaudit.errors import MechanismError
 

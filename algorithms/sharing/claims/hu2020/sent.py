@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.random import default_rng
+
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.claims.hu2020.lemma1 import setting_of
 from dpaudit.algorithms.sharing.claims.hu2020.parameters import Theorem1Parameters
@@ -21,8 +23,6 @@ from dpaudit.algorithms.sharing.claims.hu2020.update_support import (
 )
 from dpaudit.algorithms.sharing.noise import Noise, ParameterNoise, WhitenedNoise
 from dpaudit.algorithms.sharing.vertical import Risk
-from numpy.random import default_rng
-
 from dpaudit.datasets import Dataset
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase

@@ -6,6 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator, default_rng
+
+import dpaudit._validate as check
 from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.sharing.claims.hu2020.lemma1 import public, searched, setting_of
 from dpaudit.algorithms.sharing.claims.hu2020.message import OneMessage
@@ -29,9 +32,6 @@ from dpaudit.algorithms.sharing.claims.hu2020.update_support import (
     support_space,
 )
 from dpaudit.algorithms.sharing.noise import published_noise_scale
-from numpy.random import Generator, default_rng
-
-import dpaudit._validate as check
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import stream

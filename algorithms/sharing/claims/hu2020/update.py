@@ -25,10 +25,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from dpaudit.algorithms.sharing.noise import published_sensitivity
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.sharing.noise import published_sensitivity
 from dpaudit.neighbours import REPLACE_COLUMN
 from dpaudit.refutation import Condition
 from dpaudit.refutation.sensitivity import Lemma

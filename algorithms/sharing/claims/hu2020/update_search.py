@@ -15,11 +15,11 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from dpaudit.algorithms.sharing.claims.hu2020.update import Instance, Setting
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.sharing.claims.hu2020.update import Instance, Setting
 from dpaudit.refutation import Space
 from dpaudit.refutation.search import Batch
 

@@ -11,6 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from hypothesis import strategies as st
+
+from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2020.update import (
     SOURCE,
     Instance,
@@ -20,9 +23,6 @@ from dpaudit.algorithms.sharing.claims.hu2020.update import (
     movement,
     published_bound,
 )
-from hypothesis import strategies as st
-
-from dpaudit._typing import Array
 from dpaudit.refutation import Inequality, minimal
 
 _INSIDE = 1 - 1e-9  # keeps norms within their limits whatever rounding does

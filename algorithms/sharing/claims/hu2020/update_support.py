@@ -27,11 +27,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from dpaudit.algorithms.sharing.claims.hu2020.update import ROUNDING, Setting
-from dpaudit.algorithms.sharing.claims.hu2020.update_search import neighbours, space
 from hypothesis import strategies as st
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.sharing.claims.hu2020.update import ROUNDING, Setting
+from dpaudit.algorithms.sharing.claims.hu2020.update_search import neighbours, space
 from dpaudit.refutation import Condition, Inequality, Space, minimal
 from dpaudit.refutation.search import Batch
 

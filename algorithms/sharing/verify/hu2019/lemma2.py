@@ -5,9 +5,9 @@ The claim is ``||y^{t+1} - y^t||^2 <= factor L^2 ||z^{t+1} - z^t||^2``, as publi
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.verify.hu2019.iterations import audited_step, positive, problem_of
 from mpmath import norm
 
+from dpaudit.algorithms.sharing.verify.hu2019.iterations import audited_step, positive, problem_of
 from dpaudit.errors import DataError
 from dpaudit.verification import Document, Outcome
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mpmath import mpf, norm
+
 from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
     Problem,
     State,
@@ -21,8 +23,6 @@ from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
     positive,
     problem_of,
 )
-from mpmath import mpf, norm
-
 from dpaudit.errors import DataError
 from dpaudit.verification import Document, Outcome
 

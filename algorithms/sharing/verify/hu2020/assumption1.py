@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpaudit.algorithms.sharing.verify.hu2020.update import positive, scaled
 from mpmath import cholesky, exp, fdot, gammainc, log, matrix, mp, mpf, sqrt
 
+from dpaudit.algorithms.sharing.verify.hu2020.update import positive, scaled
 from dpaudit.errors import DataError, shorten
 from dpaudit.verification import Document, Outcome
 

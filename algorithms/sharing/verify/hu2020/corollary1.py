@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpaudit.algorithms.sharing.verify.hu2020.update import positive, scaled
 from mpmath import binomial, exp, log, mpf, sqrt
 
+from dpaudit.algorithms.sharing.verify.hu2020.update import positive, scaled
 from dpaudit.errors import DataError
 from dpaudit.verification import Document, Outcome
 

@@ -7,7 +7,6 @@ the certificate states; `dpaudit.algorithms.sharing.verify.hu2020.update` recomp
 from __future__ import annotations
 
 from dpaudit.algorithms.sharing.verify.hu2020.update import moved, positive, scaled
-
 from dpaudit.errors import DataError
 from dpaudit.verification import Document, Outcome
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpaudit.algorithms.sharing.verify.hu2020.update import moved, neighbours, positive, scaled
 from mpmath import exp, fdot, log, matrix, mpf, ncdf, sqrt
 
+from dpaudit.algorithms.sharing.verify.hu2020.update import moved, neighbours, positive, scaled
 from dpaudit.errors import DataError, shorten
 from dpaudit.verification import Document, Outcome
 
