@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.accounting.events import ApproximateRelease
-from dpaudit.accounting.loss_table import Array, LossTable, log_binomial
+from dpaudit.accounting.loss_table import LossTable, log_binomial
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import Guarantee
 

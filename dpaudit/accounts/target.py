@@ -9,8 +9,8 @@ from typing import Any
 
 import dpaudit.extension.registry as registry
 from dpaudit.accounting.events import Event, Sequence, releases, repeated
-from dpaudit.auditing.run import parsed_parameters
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.release import Published, ReleaseCard
 from dpaudit.toml import read_tables
 

@@ -14,11 +14,12 @@ import numpy as np
 
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.verdict import Verdict, judge, reason
-from dpaudit.extension.case import AssumptionOutcome, Attained, PrivacyCase, Proof, SearchCase
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof, SearchCase
+from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import Guarantee
 from dpaudit.neighbours import compare
+from dpaudit.refutation import Attained
 from dpaudit.refutation.inequality import RELATIVE_ROUNDING, exceeds
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import (
@@ -40,7 +41,7 @@ _RATES = tuple(np.concatenate([np.geomspace(1e-6, 0.05, 40), np.linspace(0.06, 1
 
 
 def privacy_result(
-    claim: Claim,
+    claim: Statement,
     case: PrivacyCase,
     evidence: Evidence,
     settings: Settings,
@@ -164,7 +165,9 @@ def _proved(proof: Proof | None, delta: float) -> Proved | None:
     return Proved(epsilon=proof.guarantee.epsilon(delta), delta=delta, source=proof.source)
 
 
-def assumption_checks(claim: Claim, outcomes: Iterable[AssumptionOutcome]) -> list[AssumptionCheck]:
+def assumption_checks(
+    claim: Statement, outcomes: Iterable[AssumptionOutcome]
+) -> list[AssumptionCheck]:
     """Return the outcomes with the claim's statements of them."""
     return [
         AssumptionCheck(
@@ -222,7 +225,7 @@ _NO_UPPER = "a search finds no upper end; a proved bound is one"
 
 
 def search_result(
-    claim: Claim,
+    claim: Statement,
     case: SearchCase,
     attained: Attained,
     settings: Settings,
@@ -274,7 +277,12 @@ def search_result(
 
 
 def _search_reason(
-    claim: Claim, case: SearchCase, attained: Attained, bound: float, lower: float, verdict: Verdict
+    claim: Statement,
+    case: SearchCase,
+    attained: Attained,
+    bound: float,
+    lower: float,
+    verdict: Verdict,
 ) -> str:
     name = {"privacy": "epsilon", "sensitivity": "sensitivity"}.get(claim.kind, case.quantity)
     subject = "Found by search:" if attained.confidence == 1 else "Measured:"
@@ -283,13 +291,13 @@ def _search_reason(
     return sentence if attained.because is None else f"{sentence} {attained.because}"
 
 
-def _estimator(claim: Claim, case: SearchCase, attained: Attained) -> str:
+def _estimator(claim: Statement, case: SearchCase, attained: Attained) -> str:
     names = {"privacy": "epsilon", "sensitivity": "movement"}
     name = names.get(claim.kind, case.quantity or "value")
     return f"{name}, counted" if attained.confidence < 1 else f"largest {name} found by search"
 
 
-def _stated(claim: Claim, case: SearchCase, value: float) -> dict[str, Any]:
+def _stated(claim: Statement, case: SearchCase, value: float) -> dict[str, Any]:
     match claim.kind:
         case "privacy":
             return {"epsilon": value, "delta": case.at_delta}

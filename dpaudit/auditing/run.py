@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from numpy.random import default_rng
-from pydantic import ValidationError
 
 import dpaudit.auditing.betting as sequential_audit
 import dpaudit.auditing.event as black_box
@@ -21,7 +18,8 @@ from dpaudit.auditing.rerun import rerun_command, statistical_certificate
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import Executor, one_thread, stream
 from dpaudit.extension.case import Case, PrivacyCase, SearchCase
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Statement
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.mechanism import HasLossInDigits, Tiltable
 from dpaudit.refutation.certificate import Certificate
@@ -93,7 +91,7 @@ class Prepared:
         of its settings, and its counts can be drawn again.
     """
 
-    claim: Claim
+    claim: Statement
     case: Case
     settings: Settings
     repeated: str | None = None
@@ -129,9 +127,9 @@ def prepared_claim(name: str, settings: Settings) -> Prepared:
     False
     """
     claim = registry.claim(name)
-    parameters = parsed_parameters(claim.load_parameters(), settings.parameters)
+    parameters = parsed_parameters(claim.parameters, settings.parameters)
     with one_thread():
-        case = claim.load()(settings, parameters)
+        case = claim.prepare(settings, parameters)
     if isinstance(case, SearchCase):
         _refuse_for_search(settings)
     elif settings.candidate_pairs is not None and not case.candidates:
@@ -150,14 +148,14 @@ def _refuse_for_search(settings: Settings) -> None:
 
 
 def audit_case(
-    claim: Claim, case: Case, settings: Settings, executor: Executor, rerun: str
+    claim: Statement, case: Case, settings: Settings, executor: Executor, rerun: str
 ) -> Result:
     """Audit a case that is already prepared; ``rerun`` goes into the report."""
     return run_case(claim, case, settings, executor, rerun).result
 
 
 def run_case(
-    claim: Claim, case: Case, settings: Settings, executor: Executor, rerun: str
+    claim: Statement, case: Case, settings: Settings, executor: Executor, rerun: str
 ) -> Audited:
     """Audit a case; return the result, and the certificate that the case has for it, if any."""
     trials = case.default_trials if settings.trials is None else settings.trials
@@ -174,7 +172,7 @@ def run_case(
 
 
 def _run_privacy(
-    claim: Claim,
+    claim: Statement,
     case: PrivacyCase,
     settings: Settings,
     executor: Executor,
@@ -225,23 +223,3 @@ def _from_losses(case: PrivacyCase, settings: Settings) -> bool:
         return False
     computed = case.at_delta > 0 or isinstance(case.mechanism, HasLossInDigits)
     return settings.estimator == "exact-loss" or (tiltable and computed)
-
-
-def parsed_parameters(model: Any, given: Mapping[str, Any]) -> Any:
-    """Return the model of ``given``, or raise `InvalidArgument` on the first thing wrong."""
-    try:
-        return model.model_validate(dict(given))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = ".".join(str(part) for part in first["loc"]) or "parameters"
-        if first["type"] == "missing":
-            raise InvalidArgument(name, None, "a value: it has no default") from None
-        if first["type"] == "extra_forbidden":
-            expected = "one of: " + ", ".join(model.model_fields)
-            raise InvalidArgument("parameter", name, expected) from None
-        raise InvalidArgument(name, first["input"], _sentence(first["msg"])) from None
-
-
-def _sentence(message: str) -> str:
-    text = message.removeprefix("Input should be ")
-    return text[:1].lower() + text[1:]

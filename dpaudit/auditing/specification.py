@@ -16,10 +16,10 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from dpaudit._references import load_reference
-from dpaudit.auditing.run import parsed_parameters
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Statement
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.mechanism import Mechanism
@@ -100,9 +100,9 @@ def _parsed(table: Any, path: Path) -> Specification:
     if not isinstance(table, dict) or ("claim" in table) == ("mechanism" in table):
         given = sorted(table) if isinstance(table, dict) else table
         raise InvalidArgument(f"audit in {path}", given, "either a claim or a mechanism")
-    model = ClaimAudit if "claim" in table else MechanismAudit
-    parsed: Specification = parsed_parameters(model, table)
-    return parsed
+    if "claim" in table:
+        return parsed_parameters(ClaimAudit, table)
+    return parsed_parameters(MechanismAudit, table)
 
 
 def settings_of(specification: Specification, overrides: dict[str, Any]) -> Settings:
@@ -121,10 +121,10 @@ def settings_of(specification: Specification, overrides: dict[str, Any]) -> Sett
 
 def mechanism_case(
     specification: MechanismAudit, settings: Settings, path: Path
-) -> tuple[Claim, PrivacyCase]:
+) -> tuple[Statement, PrivacyCase]:
     """Return a claim card and a case for a mechanism of the user's own."""
     mechanism = _mechanism(specification.mechanism)
-    card = Claim(
+    card = Statement(
         name=specification.name or specification.mechanism,
         title="A mechanism of the user's own",
         statement=specification.statement
@@ -133,8 +133,6 @@ def mechanism_case(
         kind="privacy",
         relation=specification.relation,
         assumptions={},
-        prepare="",
-        parameters="",
     )
     pairs = _pairs(specification, path)
     case = PrivacyCase(

@@ -60,7 +60,7 @@ def show_command(
         pages = release_page(releases[name], releases[name].load_parameters())
     else:
         claim = registry.claim(name)
-        pages = claim_page(claim, claim.load_parameters())
+        pages = claim_page(claim, claim.parameters)
     for part in pages:
         console().print(part)
 

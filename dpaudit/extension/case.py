@@ -13,6 +13,7 @@ from dpaudit.guarantees.kinds import Guarantee
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 from dpaudit.refutation.certificate import Certificate
+from dpaudit.refutation.searched import Attained
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,47 +77,6 @@ class PrivacyCase:
     notes: tuple[str, ...] = ()
     certify: Callable[[float], Certificate | None] | None = None
     candidates: tuple[PrivacyCase, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Attained:
-    """The worst instance that a search found.
-
-    Parameters
-    ----------
-    value, bound
-        What the claim bounds, and by what, on this instance. An infinite epsilon is a value too.
-    instance
-        The instance in words.
-    scale
-        Size of what was added up in ``value`` and ``bound``, to which their difference is compared;
-        None compares it to ``bound``, which is then above 0.
-    because
-        Why the claim fails there, as a sentence for the report.
-    minimal
-        The smallest instance that breaks the claim, in words.
-    certificate
-        What refutes the claim, if anything does.
-    confidence
-        1 for an instance that was computed; below 1 where the bound is one that chance exceeds so
-        rarely.
-    """
-
-    value: float
-    bound: float
-    instance: str
-    scale: float | None = None
-    because: str | None = None
-    minimal: str | None = None
-    certificate: Certificate | None = None
-    confidence: float = 1.0
-
-    @property
-    def ratio(self) -> float:
-        """``value / bound``, or 1 plus their difference over the scale: above 1 refutes."""
-        if self.scale is None:
-            return self.value / self.bound
-        return 1 + (self.value - self.bound) / self.scale
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpaudit._references import load_reference
-
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from dpaudit.extension.case import Prepare
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
-    """A published claim, as the registry knows it.
+class Statement:
+    """What is audited, in words: all that a report says of a claim beside its numbers.
 
     Parameters
     ----------
     name
-        Its identifier, also that of its entry point.
+        Its identifier.
     title, statement, source
         In words; the source names paper, theorem and equation.
     kind
@@ -29,14 +29,6 @@ class Claim:
         The neighbour relation it is about (`dpaudit.neighbours.RELATIONS`).
     assumptions
         Name and sentence of each; checked on every audited instance.
-    prepare
-        ``"module:function"`` of a `dpaudit.extension.case.Prepare`: settings to a case that can be
-        audited.
-    parameters
-        ``"module:Model"``: a pydantic model of the claim's own parameters, with their defaults.
-    published
-        The audits of the published report, beside the one with default settings: a name for each,
-        and the `dpaudit.extension.settings.Settings` it changes.
     """
 
     name: str
@@ -46,15 +38,28 @@ class Claim:
     kind: Literal["privacy", "sensitivity", "property"]
     relation: str
     assumptions: Mapping[str, str]
-    prepare: str
-    parameters: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim(Statement):
+    """A published claim, as the registry knows it; the name is also that of its entry point.
+
+    The module that holds it is the claim's home. Listing claims imports every home, so that a home
+    imports what computes inside ``prepare``. The verifier of its certificates is ``recompute`` of
+    the module of the same name in the package ``verify`` beside ``claims``
+    (`dpaudit.verification.judge`).
+
+    Parameters
+    ----------
+    prepare
+        Settings and parameters to a case that can be audited.
+    parameters
+        A pydantic model of the claim's own parameters, with their defaults.
+    published
+        The audits of the published report, beside the one with default settings: a name for each,
+        and the `dpaudit.extension.settings.Settings` it changes.
+    """
+
+    prepare: Prepare
+    parameters: type[BaseModel]
     published: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def load(self) -> Prepare:
-        """Import and return the code that prepares an audit."""
-        prepare: Prepare = load_reference(f"claim {self.name}", self.prepare)
-        return prepare
-
-    def load_parameters(self) -> Any:
-        """Import and return the model of the claim's parameters."""
-        return load_reference(f"claim {self.name}", self.parameters)

@@ -11,19 +11,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from dpaudit.errors import DataError
-from dpaudit.refutation.inequality import Condition
+from dpaudit.refutation.inequality import Condition, Kind
 
 FORMAT, VERSION = "dpaudit-certificate", 1
-
-# What the file holds up against the claim: an instance that breaks an inequality, one output whose
-# exact privacy loss is too large, an output that only one of two datasets can give, a law whose
-# exact delta is too large, or counts that are drawn again.
-Kind = Literal["sensitivity", "property", "pure-dp", "support", "approximate-dp", "statistical"]
 
 
 @dataclass(frozen=True, kw_only=True)

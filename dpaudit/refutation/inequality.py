@@ -9,9 +9,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from dpaudit.errors import MechanismError
 
@@ -44,6 +44,35 @@ class Condition:
         return self.value <= self.limit
 
 
+# What a certificate holds up against the claim: an instance that breaks an inequality, one output
+# whose exact privacy loss is too large, an output that only one of two datasets can give, a law
+# whose exact delta is too large, or counts that are drawn again.
+Kind = Literal["sensitivity", "property", "pure-dp", "support", "approximate-dp", "statistical"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """The part of a certificate that one instance determines.
+
+    Parameters
+    ----------
+    parameters
+        Public parameters that the verifier has to know, plain numbers and names.
+    instance
+        Arrays: the neighbouring datasets, the state, an output; nested mappings are kept.
+    quantities
+        Numbers that the verifier recomputes, beside the ratio.
+    kind, relation
+        The sort of evidence, and between which neighbours.
+    """
+
+    parameters: Mapping[str, Any]
+    instance: Mapping[str, Any]
+    quantities: Mapping[str, float] = field(default_factory=dict)
+    kind: Kind = "property"
+    relation: str = "none"
+
+
 class Refutable(Protocol[InstanceT_contra]):
     """What can be searched for a violation."""
 
@@ -62,7 +91,7 @@ class Refutable(Protocol[InstanceT_contra]):
 
 @dataclass(frozen=True, kw_only=True)
 class Inequality(Generic[InstanceT]):
-    """A claim that one number of an instance is at most another.
+    """A claim that one number of an instance is at most another, and can be refuted by one.
 
     Parameters
     ----------
@@ -75,6 +104,12 @@ class Inequality(Generic[InstanceT]):
     scale
         A number above 0 to which the excess is compared, for claims whose right side may be 0 or
         less; the right side itself by default.
+    words
+        An instance for people.
+    because
+        Why the claim fails on an instance that breaks it, as a sentence for the report.
+    evidence
+        What a certificate of a violation holds; None where there is no verifier for it.
 
     Examples
     --------
@@ -96,6 +131,9 @@ class Inequality(Generic[InstanceT]):
     sides: Callable[[InstanceT], tuple[float, float]]
     conditions: Callable[[InstanceT], tuple[Condition, ...]]
     scale: Callable[[InstanceT], float] | None = None
+    words: Callable[[InstanceT], str] = repr
+    because: Callable[[InstanceT], str | None] | None = None
+    evidence: Callable[[InstanceT], Evidence | None] | None = None
 
     def ratio(self, instance: InstanceT) -> float:
         """Return ``1 + (left - right) / scale``, or raise `MechanismError` if the scale is 0."""

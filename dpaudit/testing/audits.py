@@ -13,7 +13,7 @@ from dpaudit.auditing.run import audit_case
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.mechanism import Mechanism
@@ -152,9 +152,9 @@ def _case(mechanism: Mechanism[Any], pair: Pair[Any], settings: Settings) -> Pri
     )
 
 
-def _card(case: PrivacyCase) -> Claim:
+def _card(case: PrivacyCase) -> Statement:
     claimed = f"({case.claimed.epsilon(case.at_delta):g}, {case.at_delta:g})-DP"
-    return Claim(
+    return Statement(
         name=type(case.mechanism).__name__,
         title="A mechanism under test",
         statement=f"the mechanism is {claimed}",
@@ -162,8 +162,6 @@ def _card(case: PrivacyCase) -> Claim:
         kind="privacy",
         relation=case.pair.relation.name,
         assumptions={},
-        prepare="",
-        parameters="",
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
+
+from mpmath import mpf
 
 from dpaudit.errors import DataError, shorten
 
@@ -67,6 +69,38 @@ class Document:
                 "least 1"
             )
         return value
+
+    def positive(self, *names: str) -> Any:
+        """Return parameters that are above 0 as `mpmath.mpf`, one alone without its tuple."""
+        return self._bounded(names, lambda value: value > 0, "above 0")
+
+    def at_least(self, least: float, *names: str) -> Any:
+        """Return parameters that are at least ``least`` as `mpmath.mpf`, one without its tuple."""
+        return self._bounded(names, lambda value: value >= least, f"at least {least:g}")
+
+    def choice(self, name: str, *options: str) -> str:
+        """Return a parameter that is one of a few names, or raise `DataError`."""
+        value = self.parameters.get(name)
+        if isinstance(value, str) and value in options:
+            return value
+        raise self.refused(f"parameters.{name}", value, " or ".join(map(repr, options)))
+
+    def require_kind(self, kind: str) -> None:
+        """Raise `DataError` unless the evidence is of this kind."""
+        if self.kind != kind:
+            raise self.refused("kind", self.kind, repr(kind))
+
+    def refused(self, name: str, value: object, expected: str) -> DataError:
+        """Return the error that names a value of the file and what was expected of it."""
+        return DataError(f"{self.path}: {name}: got {shorten(value)}, expected {expected}")
+
+    def _bounded(self, names: Sequence[str], inside: Callable[[float], bool], words: str) -> Any:
+        for name in names:
+            value = self.number("parameters", name)
+            if not inside(value):
+                raise self.refused(f"parameters.{name}", value, words)
+        numbers = tuple(mpf(self.number("parameters", name)) for name in names)
+        return numbers if len(numbers) > 1 else numbers[0]
 
     def array(self, name: str, shape: tuple[int, ...]) -> Any:
         """Return an array of the instance as nested lists of that shape, or raise `DataError`."""

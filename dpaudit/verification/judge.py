@@ -1,14 +1,18 @@
 """Hands a certificate to the verifier of its claim, and says what fails.
 
-A verifier is a function that is registered as an entry point of the group ``dpaudit.verifiers``
-under the claim's name. It recomputes everything from the instance and returns an `Outcome`.
+The verifier of a claim is found by convention. A claim whose home is the module
+``package.claims.theorem1`` (as its entry point in the group ``dpaudit.claims`` says) is verified by
+``recompute`` of ``package.verify.theorem1``, which recomputes everything from the instance and
+returns an `Outcome`. The home itself is not imported.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from typing import Any
 
 from mpmath import mp, mpf
@@ -19,7 +23,7 @@ from dpaudit.verification.again import draw_again
 from dpaudit.verification.document import Document
 from dpaudit.verification.outcome import Outcome
 
-VERIFIERS = "dpaudit.verifiers"
+CLAIMS = "dpaudit.claims"
 DIGITS = 50
 AGREEMENT = mpf("1e-8")  # between a number of the file and the recomputed one
 MARGIN = mpf("1e-9")  # by which a ratio has to exceed 1
@@ -90,11 +94,32 @@ def verify(document: Document) -> Verdict:
 
 
 def _verifier(claim: str) -> Verifier:
-    known = {entry.name: entry for entry in entry_points(group=VERIFIERS)}
+    homes = {entry.name: entry.module for entry in entry_points(group=CLAIMS)}
+    known = [name for name, home in homes.items() if _has_verifier(home)]
     if claim not in known:
         raise UnknownName("verifier", claim, known)
-    found: Verifier = load_reference(f"entry point {claim} of {VERIFIERS}", known[claim].value)
+    reference = f"{verifier_of(homes[claim])}:recompute"
+    found: Verifier = load_reference(f"verifier of {claim}", reference)
     return found
+
+
+def verifier_of(home: str) -> str:
+    """Return the module that verifies the certificates of a claim, from the module that states it.
+
+    Examples
+    --------
+    >>> verifier_of("smith.claims.theorem1")
+    'smith.verify.theorem1'
+    """
+    return re.sub(r"(?<=\.)claims(?=\.)", "verify", home)
+
+
+def _has_verifier(home: str) -> bool:
+    """Return whether the package holds the verifier; importing packages runs their ``__init__``."""
+    try:
+        return verifier_of(home) != home and find_spec(verifier_of(home)) is not None
+    except ImportError:  # no package ``verify`` there
+        return False
 
 
 def _recomputed(verifier: Verifier, document: Document) -> Outcome:

@@ -14,7 +14,7 @@ from dpaudit.algorithms.known_answer.ideal import IDEAL
 from dpaudit.auditing import audit_case
 from dpaudit.execution import Executor
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 
@@ -70,7 +70,7 @@ def case(answer):
 
 
 def card(answer):
-    return Claim(
+    return Statement(
         name=answer.name,
         title=answer.name,
         statement=f"({answer.claimed:g}, {answer.delta:g})-DP",
@@ -78,8 +78,6 @@ def card(answer):
         kind="privacy",
         relation=answer.pair.relation.name,
         assumptions={},
-        prepare="",
-        parameters="",
     )
 
 

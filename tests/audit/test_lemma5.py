@@ -10,10 +10,9 @@ from dpaudit.algorithms.multistep.claims.parameters import Parameters
 from dpaudit.auditing import audit_case, audit_claim, run_claim
 from dpaudit.errors import DataError
 from dpaudit.execution import Executor
-from dpaudit.extension.case import Attained
 from dpaudit.extension.registry import claim
 from dpaudit.extension.settings import Settings
-from dpaudit.refutation import certificates_text
+from dpaudit.refutation import Attained, certificates_text
 from dpaudit.verification import read, verify
 
 LEMMA_5 = "huang2020-lemma5"

@@ -11,13 +11,13 @@ from dpaudit.auditing import audit_case
 from dpaudit.errors import MechanismError
 from dpaudit.execution import Executor
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.gaussian_steps import GaussianSteps
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
-CARD = Claim(
+CARD = Statement(
     name="own",
     title="own",
     statement="own",
@@ -25,8 +25,6 @@ CARD = Claim(
     kind="privacy",
     relation="replace-record",
     assumptions={},
-    prepare="",
-    parameters="",
 )
 
 

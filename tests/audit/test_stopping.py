@@ -16,13 +16,13 @@ from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.estimation.sequential.game import Target
 from dpaudit.execution import Executor
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.report.environment import environment
 
-CARD = Claim(
+CARD = Statement(
     name="own",
     title="own",
     statement="own",
@@ -30,8 +30,6 @@ CARD = Claim(
     kind="privacy",
     relation="replace-record",
     assumptions={},
-    prepare="",
-    parameters="",
 )
 SURE = 1 - 1e-6
 

@@ -7,6 +7,7 @@ from numpy.random import default_rng
 
 from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES, sample_loss_called
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.claims.hu2019.dual_step import dual_step
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     Problems,
     Setting,
@@ -14,8 +15,7 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     iterate,
     starting_point,
 )
-from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import dual_step
-from dpaudit.algorithms.sharing.claims.hu2019.lemma4 import decrease, lagrangian
+from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import decrease, lagrangian
 from dpaudit.algorithms.sharing.claims.hu2019.search import Window, space
 from dpaudit.algorithms.sharing.verify.hu2019.iterations import LOSSES, Problem, State, advanced
 from dpaudit.algorithms.sharing.verify.hu2019.iterations import lagrangian as exact_lagrangian

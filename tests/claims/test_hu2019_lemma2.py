@@ -12,6 +12,7 @@ from numpy.random import default_rng
 from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES
 from dpaudit.algorithms.sharing.claims.hu2019.cards import LEMMA_2
 from dpaudit.algorithms.sharing.claims.hu2019.cases import lemma2_case
+from dpaudit.algorithms.sharing.claims.hu2019.dual_step import dual_step, identity
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     Problems,
     Setting,
@@ -19,7 +20,6 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     slopes,
     starting_point,
 )
-from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import dual_step, identity
 from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma2Parameters
 from dpaudit.algorithms.sharing.verify.hu2019.lemma2 import recompute
 from dpaudit.auditing.run import parsed_parameters, run_case

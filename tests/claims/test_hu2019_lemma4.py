@@ -17,7 +17,7 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     iterate,
     starting_point,
 )
-from dpaudit.algorithms.sharing.claims.hu2019.lemma4 import allowance, decrease, terms_of
+from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import allowance, decrease, terms_of
 from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma4Parameters
 from dpaudit.algorithms.sharing.verify.hu2019.lemma4 import recompute
 from dpaudit.auditing.run import parsed_parameters, run_case

@@ -9,10 +9,10 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
-from dpaudit.algorithms.sharing.claims.hu2020.assumption1 import assumption1_case, sharing
 from dpaudit.algorithms.sharing.claims.hu2020.cards import ASSUMPTION_1
 from dpaudit.algorithms.sharing.claims.hu2020.norms import log_exceeding, measured_norms
 from dpaudit.algorithms.sharing.claims.hu2020.parameters import Assumption1Parameters
+from dpaudit.algorithms.sharing.claims.hu2020.runs import assumption1_case, sharing
 from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise, WhitenedNoise
 from dpaudit.algorithms.sharing.verify.hu2020.assumption1 import recompute
 from dpaudit.algorithms.sharing.vertical import Risk

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaudit.algorithms.sharing.claims.hu2020.cards import COROLLARY_1
+from dpaudit.algorithms.sharing.claims.hu2020.composition import Composition
 from dpaudit.algorithms.sharing.claims.hu2020.compositions import claimed_epsilon, optimal_epsilon
-from dpaudit.algorithms.sharing.claims.hu2020.corollary1 import Composition
 from dpaudit.algorithms.sharing.verify.hu2020.corollary1 import recompute
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.guarantees.gaussian import epsilon_at

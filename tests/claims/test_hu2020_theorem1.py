@@ -9,8 +9,8 @@ from numpy.random import default_rng
 
 from dpaudit.algorithms.sharing.claims.hu2020.cards import THEOREM_1
 from dpaudit.algorithms.sharing.claims.hu2020.message import OneMessage
+from dpaudit.algorithms.sharing.claims.hu2020.message_case import noise_scale, theorem1_case
 from dpaudit.algorithms.sharing.claims.hu2020.parameters import Theorem1Parameters
-from dpaudit.algorithms.sharing.claims.hu2020.theorem1 import noise_scale, theorem1_case
 from dpaudit.algorithms.sharing.claims.hu2020.update import Setting, lemma1
 from dpaudit.algorithms.sharing.claims.hu2020.update_support import (
     Message,

@@ -7,7 +7,7 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.algorithms.multistep.claims.averages import Averages, ExactBroadcast, broadcast_mu
-from dpaudit.algorithms.multistep.claims.broadcast import broadcast
+from dpaudit.algorithms.multistep.claims.broadcast_case import broadcast
 from dpaudit.algorithms.multistep.claims.cases import make_instance
 from dpaudit.algorithms.multistep.claims.parameters import Broadcast
 from dpaudit.auditing import audit_claim

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from dpaudit.accounting.proved import proved_worst
-from dpaudit.algorithms.consensus.claims.broadcasts import broadcasts_case, run_of
+from dpaudit.algorithms.consensus.claims.broadcasts_case import broadcasts_case, run_of
 from dpaudit.algorithms.consensus.claims.cards import BROADCASTS
 from dpaudit.algorithms.consensus.claims.parameters import BroadcastsParameters
 from dpaudit.algorithms.consensus.guarantees import node_events

@@ -120,10 +120,12 @@ def test_schema_and_version(dpaudit):
 
 THIRD_PARTY = """
 from dpaudit.extension.claim import Claim
+from dpaudit.extension.parameters import Parameters
 CLAIM = Claim(
     name="other2027-theorem1", title="Somebody's theorem", statement="s", source="Other 2027",
-    kind="privacy", relation="replace-record", assumptions={}, prepare="other_claims:prepare",
-    parameters="other_claims:Parameters",
+    kind="privacy", relation="replace-record", assumptions={},
+    prepare=lambda settings, parameters: None,
+    parameters=Parameters,
 )
 """
 

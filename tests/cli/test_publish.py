@@ -10,9 +10,11 @@ from dpaudit.auditing.run import Audited
 from dpaudit.cli import audit as command
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Silent
-from dpaudit.extension.case import Attained, SearchCase
+from dpaudit.extension.case import SearchCase
 from dpaudit.extension.claim import Claim
+from dpaudit.extension.parameters import Parameters
 from dpaudit.extension.settings import Settings
+from dpaudit.refutation import Attained
 from dpaudit.report import read_report
 
 CARDS = {
@@ -52,20 +54,16 @@ def prepare(name):
 
 @pytest.fixture
 def cards(monkeypatch):
-    class Card(Claim):
-        def load(self):
-            return prepare(self.name)
-
     made = {
-        name: Card(
+        name: Claim(
             name=name,
             title=name,
             statement=f"{name} & <more>",
             source="an example",
             relation="any",
             assumptions={},
-            prepare="",
-            parameters="dpaudit.algorithms.sharing.claims.hu2020.parameters:Parameters",
+            prepare=prepare(name),
+            parameters=Parameters,
             **options,
         )
         for name, options in CARDS.items()

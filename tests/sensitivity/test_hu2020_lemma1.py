@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from dpaudit.algorithms.sharing.claims.hu2020.lemma1 import lemma1_case
 from dpaudit.algorithms.sharing.claims.hu2020.parameters import Parameters
 from dpaudit.algorithms.sharing.claims.hu2020.update import (
     Setting,
@@ -19,15 +18,15 @@ from dpaudit.algorithms.sharing.claims.hu2020.update import (
     movement,
     published_bound,
 )
+from dpaudit.algorithms.sharing.claims.hu2020.update_case import lemma1_case
 from dpaudit.algorithms.sharing.claims.hu2020.update_search import instance_of, space
 from dpaudit.algorithms.sharing.claims.hu2020.update_small import Small, small_claim, smalls
 from dpaudit.auditing import audit_case, audit_claim, run_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.extension.case import Attained
 from dpaudit.extension.registry import claim
 from dpaudit.extension.settings import Settings
-from dpaudit.refutation import exceeds, maximise, minimal
+from dpaudit.refutation import Attained, exceeds, maximise, minimal
 
 LEMMA_1 = "hu2020-lemma1"
 BUDGET = 2_000

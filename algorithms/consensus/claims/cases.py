@@ -14,8 +14,9 @@ from dpaudit.algorithms.consensus.claims.statements import bounded_modes, contra
 from dpaudit.algorithms.consensus.claims.steps import Statement, attained
 from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.problems.smooth_losses import smooth_loss_called
-from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
+from dpaudit.extension.case import AssumptionOutcome, SearchCase
 from dpaudit.extension.settings import Settings
+from dpaudit.refutation import Attained
 
 Attain = Callable[[int, Generator], Attained]
 

@@ -21,8 +21,15 @@ from dpaudit.algorithms.consensus.claims.search import adjacency_of
 from dpaudit.algorithms.consensus.claims.stall import Run, space, stalled
 from dpaudit.algorithms.consensus.claims.steps import components
 from dpaudit.errors import MechanismError
-from dpaudit.extension.case import Attained
-from dpaudit.refutation import Certificate, Condition, Inequality, exceeds, maximise, minimal
+from dpaudit.refutation import (
+    Attained,
+    Certificate,
+    Condition,
+    Inequality,
+    exceeds,
+    maximise,
+    minimal,
+)
 from dpaudit.refutation.inequality import broken
 from dpaudit.refutation.search import Batch
 

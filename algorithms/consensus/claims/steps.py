@@ -16,8 +16,7 @@ from numpy.random import Generator
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.claims.search import Family, small, space
 from dpaudit.errors import MechanismError
-from dpaudit.extension.case import Attained
-from dpaudit.refutation import Certificate, Condition, Found, exceeds, maximise, minimal
+from dpaudit.refutation import Attained, Certificate, Condition, Found, exceeds, maximise, minimal
 from dpaudit.refutation.inequality import broken
 from dpaudit.refutation.search import Batch
 

@@ -1,76 +1,48 @@
-"""The audit of what multi-step DP-ADMM broadcasts, against the proved guarantee of all it computes.
-
-Where the loss is linear the law of the averages is known exactly, and so is their epsilon; for any
-other loss an event bound is what can be certified.
-"""
+"""What the broadcast averages leak."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
-from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.multistep.claims.averages import Averages, ExactBroadcast, broadcast_mu
-from dpaudit.algorithms.multistep.claims.cases import theorem6
 from dpaudit.algorithms.multistep.claims.parameters import Broadcast
-from dpaudit.algorithms.multistep.views import BroadcastView
-from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.extension.case import PrivacyCase, Proof
-from dpaudit.extension.settings import Settings
-from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
-from dpaudit.laws.gaussian_steps import GaussianSteps
+from dpaudit.extension.claim import Claim
 
-_EXACT = "exact law of the averages: Gaussian given the earlier ones, as gradients are constant"
+if TYPE_CHECKING:
+    from dpaudit.extension.case import Case
+    from dpaudit.extension.settings import Settings
 
 
-def broadcast(settings: Settings, parameters: Broadcast) -> PrivacyCase:
-    """Return the audit of the averages; claimed is what is proved of all inner models.
+def prepare(settings: Settings, parameters: Broadcast) -> Case:
+    """Return the audit."""
+    from dpaudit.algorithms.multistep.claims.broadcast_case import broadcast
 
-    Raises
-    ------
-    InvalidArgument
-        The variant is stochastic: nothing is proved for its inner models.
-
-    Examples
-    --------
-    >>> case = broadcast(Settings(), Broadcast())
-    >>> round(case.claimed.epsilon(1e-5), 4), round(case.pair_ceiling.guarantee.epsilon(1e-5), 4)
-    (0.751, 0.7139)
-    """
-    case = theorem6(settings, parameters)
-    if case.proved is None:
-        raise InvalidArgument("batch_size", parameters.batch_size, "full gradients")
-    inner = case.proved.guarantee.epsilon(settings.delta)
-    algorithm = _algorithm(case)
-    question = replace(
-        case,
-        claimed=ApproximateDP(parameters.factor * inner, settings.delta),
-        certify=None,
-        default_trials=2_000,
-        notes=(f"What is proved of all inner models is epsilon = {inner:.6g}.",),
-    )
-    return _exact(question, algorithm, inner) if algorithm.loss.name == "linear" else question
+    return broadcast(settings, parameters)
 
 
-def _algorithm(case: PrivacyCase) -> MultiStepADMM:
-    match case.mechanism:
-        case BroadcastView(inner=GaussianSteps(process=MultiStepADMM() as algorithm)):
-            return algorithm
-    raise MechanismError("the audit of Theorem 6 did not prepare the broadcast view")
+_ASSUMPTIONS = {
+    "convex loss": "the loss is convex in the model",
+    "Lipschitz loss": "the loss is c_1-Lipschitz in the model for every record",
+    "bounded records": "records have Euclidean norm at most 1 and labels in {-1, +1}",
+    "one tuple differs": "the datasets differ in one tuple of one node",
+    "connected graph": "the graph of nodes is connected",
+}
 
-
-def _exact(case: PrivacyCase, algorithm: MultiStepADMM, inner: float) -> PrivacyCase:
-    """Return the case with the law of the averages, and their exact epsilon on this pair."""
-    mu = broadcast_mu(algorithm, case.pair)
-    exact = GaussianDP(mu).epsilon(case.at_delta)
-    mechanism: Any = ExactBroadcast(Averages(algorithm))
-    return replace(
-        case,
-        mechanism=mechanism,
-        pair_ceiling=Proof(guarantee=GaussianDP(mu), source=_EXACT),
-        notes=(
-            *case.notes,
-            f"The averages are exactly {mu:.6g}-Gaussian DP on this pair: epsilon = {exact:.6g}, "
-            f"{exact / inner:.1%} of that of all inner models.",
-        ),
-    )
+CLAIM = Claim(
+    name="huang2020-broadcast",
+    title="What the broadcast averages leak",
+    statement=(
+        "A question of this project, not a claim of the paper: the averages of the inner models, "
+        "all that is sent, leak no more than all inner models do, for which exact composition with "
+        "Lemma 5 gives an epsilon. How much less do they leak?"
+    ),
+    source="about Huang & Gong, multi-step DP-ADMM, Algorithm 1, line 13, and Note 2",
+    kind="privacy",
+    relation="replace-record",
+    assumptions=_ASSUMPTIONS | {"published noise": "sigma is the one of eq. (20)"},
+    prepare=prepare,
+    parameters=Broadcast,
+    published={
+        "many inner steps": {"parameters": {"iterations": 2, "inner_steps": 25}},
+        "logistic loss": {"trials": 2_000, "parameters": {"loss": "logistic"}},
+    },
+)

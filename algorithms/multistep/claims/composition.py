@@ -22,11 +22,19 @@ from dpaudit.algorithms.multistep.claims.composed import (
 from dpaudit.algorithms.multistep.claims.limits import constant
 from dpaudit.algorithms.multistep.claims.parameters import Composition
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
+from dpaudit.extension.case import AssumptionOutcome, SearchCase
 from dpaudit.extension.settings import WORST_CASE, Settings
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.neighbours import REPLACE_RECORD
-from dpaudit.refutation import Certificate, Condition, Inequality, exceeds, maximise, minimal
+from dpaudit.refutation import (
+    Attained,
+    Certificate,
+    Condition,
+    Inequality,
+    exceeds,
+    maximise,
+    minimal,
+)
 
 NAME = "huang2020-theorem4"
 SOURCE = "Huang & Gong, multi-step DP-ADMM, Theorem 4"

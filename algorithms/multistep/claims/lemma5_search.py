@@ -18,8 +18,8 @@ from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, State
 from dpaudit.algorithms.multistep.claims.certificates import lemma5_certificate
 from dpaudit.algorithms.problems.losses import LOSSES
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.extension.case import Attained
 from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.refutation import Attained
 
 _SCALES = (0.0, 0.1, 1.0, 10.0, 100.0)
 

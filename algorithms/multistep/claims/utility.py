@@ -12,10 +12,10 @@ from dpaudit.algorithms.multistep.claims.parameters import Utility
 from dpaudit.algorithms.multistep.claims.spread import Spread, certain_value, spread
 from dpaudit.algorithms.multistep.claims.suboptimality import SLACK, Sides, Star, run, sides, space
 from dpaudit.errors import InvalidArgument
-from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
+from dpaudit.extension.case import AssumptionOutcome, SearchCase
 from dpaudit.extension.settings import WORST_CASE, Settings
 from dpaudit.neighbours import REPLACE_RECORD
-from dpaudit.refutation import Certificate, Condition, exceeds, maximise
+from dpaudit.refutation import Attained, Certificate, Condition, exceeds, maximise
 from dpaudit.refutation.search import Batch
 
 NAME = "huang2020-theorem7"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dpaudit.algorithms.sharing.figures.data import Array
+from dpaudit._typing import Array
 from dpaudit.drawing.panels import Curve, Panel
 
 

@@ -22,10 +22,10 @@ from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.labels import LabelRelease
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.errors import MechanismError
-from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
+from dpaudit.extension.case import AssumptionOutcome, SearchCase
 from dpaudit.extension.settings import Settings
 from dpaudit.neighbours import REPLACE_LABEL, Pair
-from dpaudit.refutation import Certificate, Inequality, minimal
+from dpaudit.refutation import Attained, Certificate, Inequality, minimal
 
 PROOF = "triangle inequality in every coordinate: at most ||y - y'||_1 / b, with ||y - y'||_1 <= 2"
 

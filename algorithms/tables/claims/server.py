@@ -47,10 +47,10 @@ from dpaudit.algorithms.tables.claims.server_search import (
 )
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
+from dpaudit.extension.case import AssumptionOutcome, SearchCase
 from dpaudit.extension.settings import Settings
 from dpaudit.neighbours import REPLACE_TUPLE, Pair
-from dpaudit.refutation import Certificate, Inequality, minimal
+from dpaudit.refutation import Attained, Certificate, Inequality, minimal
 
 
 def server_case(settings: Settings, parameters: FeatureParameters) -> SearchCase:

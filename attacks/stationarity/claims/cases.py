@@ -35,8 +35,9 @@ from dpaudit.attacks.stationarity.measures import (
 from dpaudit.attacks.stationarity.runs import AVERAGED, EXACT, MEAN, UNIFORM, Study, measured
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import stream
-from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
+from dpaudit.extension.case import AssumptionOutcome, SearchCase
 from dpaudit.extension.settings import Settings
+from dpaudit.refutation import Attained
 
 
 class Parameters(BaseModel):

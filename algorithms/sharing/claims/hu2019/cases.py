@@ -12,18 +12,18 @@ from numpy.random import Generator
 
 from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES, SQUARED
+from dpaudit.algorithms.sharing.claims.hu2019.dual_step import dual_step, identity
 from dpaudit.algorithms.sharing.claims.hu2019.instance import Instance, Measure, inequality
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import Setting
-from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import dual_step, identity
-from dpaudit.algorithms.sharing.claims.hu2019.lemma4 import allowance, decrease
+from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import allowance, decrease
 from dpaudit.algorithms.sharing.claims.hu2019.minimal import smallest
 from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma2Parameters, Lemma4Parameters
 from dpaudit.algorithms.sharing.claims.hu2019.search import Window, instance_of, space
 from dpaudit.algorithms.sharing.claims.hu2019.words import Words, lemma2_words, lemma4_words
 from dpaudit.errors import MechanismError
-from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
+from dpaudit.extension.case import AssumptionOutcome, SearchCase
 from dpaudit.extension.settings import Settings
-from dpaudit.refutation import Certificate, Inequality, exceeds, maximise
+from dpaudit.refutation import Attained, Certificate, Inequality, exceeds, maximise
 
 _SOURCE = "Hu et al. (arXiv 2019), supplement"
 _PARTIES, _PENALTIES = (1, 2, 6), (2.5, 20.0)

@@ -58,7 +58,7 @@ def space(setting: Setting, measure: Measure, window: Window) -> Space:
 
     Examples
     --------
-    >>> from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import dual_step
+    >>> from dpaudit.algorithms.sharing.claims.hu2019.dual_step import dual_step
     >>> from dpaudit.refutation import maximise
     >>> small = space(Setting(parties=2), dual_step, Window())
     >>> 0.99 < maximise(small, 64, np.random.default_rng(0)).ratio <= 1 + 1e-9

@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
+from dpaudit.algorithms.sharing.claims.hu2019.dual_step import identity
 from dpaudit.algorithms.sharing.claims.hu2019.instance import Instance, step
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import conditions
-from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import identity
-from dpaudit.algorithms.sharing.claims.hu2019.lemma4 import Version, allowance, terms_at
+from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import Version, allowance, terms_at
 
 _CAUSES: Mapping[Version, str] = {
     "published": (

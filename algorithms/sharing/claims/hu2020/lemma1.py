@@ -1,129 +1,54 @@
-"""The instances on which the claims of Hu et al. are audited: found by search, not planted."""
+"""Sensitivity of a party's message."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from typing import TYPE_CHECKING
 
-from numpy.random import Generator, default_rng
-
-from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.sharing.claims.hu2020.parameters import Parameters
-from dpaudit.algorithms.sharing.claims.hu2020.update import (
-    CURVATURE,
-    ROUNDING,
-    Instance,
-    Setting,
-    conditions,
-    lemma1,
+from dpaudit.extension.claim import Claim
+
+if TYPE_CHECKING:
+    from dpaudit.extension.case import Case
+    from dpaudit.extension.settings import Settings
+
+
+def prepare(settings: Settings, parameters: Parameters) -> Case:
+    """Return the audit."""
+    from dpaudit.algorithms.sharing.claims.hu2020.update_case import lemma1_case
+
+    return lemma1_case(settings, parameters)
+
+
+_NEIGHBOURS = {
+    "unit rows": "every row of D_m has norm 1",
+    "unit rows of the neighbour": "every row of D_m' has norm 1",
+    "one column differs": "D_m and D_m' differ in one column",
+    "close neighbours": "||D_m - D_m'||_F is at most 1",
+}
+_BOUNDED = {
+    "unit rows of the others": "every row of every other D_k has norm 1",
+    "bounded model": "||x_m|| is at most b_1",
+    "bounded model of the neighbour": "||x_m|| on D_m' is at most b_1",
+    "bounded models of the others": "||x~_k|| is at most b_1 for every other party",
+    "bounded dual": "||y|| is at most b_1",
+    "bounded prediction": "||z|| is at most b_1",
+}
+
+CLAIM = Claim(
+    name="hu2020-lemma1",
+    title="Sensitivity of a party's message",
+    statement=(
+        "Replacing one feature column moves D_m x_m of eq. (6) by at most "
+        "3 / (d_m rho) [lambda c_1 + (1 + M rho) b_1] in L2 norm."
+    ),
+    source="Hu et al., ADMM sharing over vertically split features, NeurIPS 2020, Lemma 1",
+    kind="sensitivity",
+    relation="replace-column",
+    assumptions=_NEIGHBOURS | _BOUNDED,
+    prepare=prepare,
+    parameters=Parameters,
+    published={
+        "8 features": {"parameters": {"features": 8}},
+        "32 features": {"parameters": {"features": 32}},
+    },
 )
-from dpaudit.algorithms.sharing.claims.hu2020.update_search import instance_of, space
-from dpaudit.algorithms.sharing.claims.hu2020.update_small import smallest_instance
-from dpaudit.errors import MechanismError
-from dpaudit.execution import one_thread
-from dpaudit.extension.case import AssumptionOutcome, Attained, SearchCase
-from dpaudit.extension.settings import Settings
-from dpaudit.refutation import maximise
-from dpaudit.refutation.sensitivity import Lemma
-
-_WHY = "The proof takes ||(D'D)^-1|| for 1/d_m, which rows of norm 1 do not give."
-
-
-def lemma1_case(settings: Settings, parameters: Parameters) -> SearchCase:
-    """Return the audit of Lemma 1: a search over designs, neighbours and states.
-
-    Examples
-    --------
-    >>> case = lemma1_case(Settings(), Parameters(features=8))
-    >>> round(case.bound, 4), case.proved[0]
-    (0.4125, 1.1)
-    """
-    refuse_data(settings)
-    setting = setting_of(parameters)
-    lemma = lemma1(setting, parameters.factor)
-
-    def attain(trials: int, rng: Generator) -> Attained:
-        instance = searched(setting, lemma, trials, rng)
-        broken = lemma.refuted_by(instance)
-        return Attained(
-            value=lemma.movement(instance),
-            bound=lemma.claimed,
-            instance=_words(lemma, instance),
-            because=_WHY if broken else None,
-            minimal=smallest_instance(setting.bound, parameters.factor, settings.seed)
-            if broken
-            else None,
-            certificate=lemma.certificate(
-                instance,
-                parameters=public(setting, parameters),
-                arrays=vars(instance),
-                search={"seed": settings.seed, "budget": trials},
-            ),
-        )
-
-    return SearchCase(
-        bound=lemma.claimed,
-        attain=attain,
-        view="one update (6) of one party, given y, z and the other parties' models",
-        data="designs with unit rows, drawn and improved by the search",
-        relation=lemma.relation,
-        pair="found by the search: the signs of some entries of one column are flipped",
-        default_trials=parameters.budget,
-        parameters=parameters.model_dump(mode="json") | asdict(setting),
-        assumptions=tuple(_enforced(name) for name in _names(setting)),
-        proved=(lemma.proved, lemma.proof),
-        notes=("R is half the squared norm, without a constraint: c_1 = 1.",),
-    )
-
-
-def setting_of(parameters: Parameters) -> Setting:
-    """Return the public parameters of the update; N is twice d_m unless given."""
-    return Setting(
-        features=parameters.features,
-        samples=parameters.samples or 2 * parameters.features,
-        penalty=parameters.penalty,
-        regulariser_weight=parameters.regulariser_weight,
-        bound=parameters.bound,
-        parties=parameters.parties,
-    )
-
-
-def public(setting: Setting, parameters: Parameters) -> dict[str, float]:
-    """Return the parameters that a certificate states, as its verifier reads them."""
-    return asdict(setting) | {"curvature": CURVATURE, "factor": parameters.factor}
-
-
-def searched(setting: Setting, lemma: Lemma[Instance], budget: int, rng: Generator) -> Instance:
-    """Return the best instance of a search, with every assumption of the lemma checked on it.
-
-    Raises
-    ------
-    MechanismError
-        The instance breaks an assumption: the search is wrong, and nothing it found counts.
-    """
-    found = maximise(space(setting, lemma.claimed), budget, rng)
-    instance = instance_of(found.instance)
-    if broken := lemma.broken(instance):
-        raise MechanismError(f"{lemma.name}: the instance found breaks: {', '.join(broken)}")
-    return instance
-
-
-def _names(setting: Setting) -> tuple[str, ...]:
-    """Return the names of the conditions, read off any instance."""
-    with one_thread():
-        batch, _ = space(setting, 1.0).evaluate(space(setting, 1.0).start(1, default_rng(0)))
-    first = instance_of({name: values[0] for name, values in batch.items()})
-    return tuple(condition.name for condition in conditions(setting, first))
-
-
-def _enforced(name: str) -> AssumptionOutcome:
-    evidence = "checked on the instance found; its number is in the notes"
-    if name.startswith("unit rows"):
-        evidence += f" (up to {ROUNDING:g})"
-    return AssumptionOutcome(name=name, holds=True, evidence=evidence)
-
-
-def _words(lemma: Lemma[Instance], instance: Instance) -> str:
-    numbers = "; ".join(
-        f"{c.name} {c.value:.4g} (at most {c.limit:.4g})" for c in lemma.conditions(instance)
-    )
-    return f"{numbers}; {lemma.movement(instance) / lemma.proved:.1%} of the proved bound"

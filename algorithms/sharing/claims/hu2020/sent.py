@@ -1,6 +1,6 @@
 """hu2020's Theorem 1 with noise on the model, judged by messages that are sent.
 
-`dpaudit.algorithms.sharing.claims.hu2020.theorem1` refutes these variants without a message:
+`dpaudit.algorithms.sharing.claims.hu2020.message_case` refutes these variants without a message:
 supports differ. Here the event bound counts messages of one run of ADMM sharing, so that any attack
 can be tried.
 """
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.random import default_rng
 
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
-from dpaudit.algorithms.sharing.claims.hu2020.lemma1 import setting_of
 from dpaudit.algorithms.sharing.claims.hu2020.parameters import Theorem1Parameters
+from dpaudit.algorithms.sharing.claims.hu2020.update_case import setting_of
 from dpaudit.algorithms.sharing.claims.hu2020.update_support import (
     distance,
     message_of,

@@ -1,6 +1,23 @@
-"""What Zhang, Khalili & Liu say an attacker can and cannot infer from penalty perturbation."""
+"""Private penalties hide the record."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpaudit.attacks.stationarity.claims.cases import Parameters
 from dpaudit.extension.claim import Claim
+
+if TYPE_CHECKING:
+    from dpaudit.extension.case import Case
+    from dpaudit.extension.settings import Settings
+
+
+def prepare(settings: Settings, parameters: Parameters) -> Case:
+    """Return the audit."""
+    from dpaudit.attacks.stationarity.claims.cases import section62_case
+
+    return section62_case(settings, parameters)
+
 
 _ASSUMPTIONS = {
     "one record is missing": "the attacker knows all records of the node but one",
@@ -11,24 +28,7 @@ _ASSUMPTIONS = {
     "theta of Algorithm 1": "2 c_1 is below (B_i/C)(rho/N + 2 theta V_i)",
 }
 
-APPENDIX_E = Claim(
-    name="zhang2018-appendixE",
-    title="Averaging with known penalties",
-    statement=(
-        "If the attacker knows theta and eta_i(t), it determines the features of the unknown "
-        "individual up to a scaling factor by averaging the stationarity conditions. Made precise: "
-        "in at least half of the independent runs the average is within an angle of the record "
-        "that guesses reach so often with probability at most 1e-6."
-    ),
-    source="Zhang, Khalili & Liu, ADMM with penalty perturbation, ICML 2018, Appendix E",
-    kind="property",
-    relation="replace-record",
-    assumptions=_ASSUMPTIONS,
-    prepare="dpaudit.attacks.stationarity.claims.cases:appendix_e_case",
-    parameters="dpaudit.attacks.stationarity.claims.cases:Parameters",
-)
-
-SECTION_6_2 = Claim(
+CLAIM = Claim(
     name="zhang2018-section62",
     title="Private penalties hide the record",
     statement=(
@@ -42,7 +42,7 @@ SECTION_6_2 = Claim(
     kind="property",
     relation="replace-record",
     assumptions=_ASSUMPTIONS,
-    prepare="dpaudit.attacks.stationarity.claims.cases:section62_case",
-    parameters="dpaudit.attacks.stationarity.claims.cases:Parameters",
+    prepare=prepare,
+    parameters=Parameters,
     published={"no noise": {"parameters": {"noise": False, "iterations": 2, "runs": 50}}},
 )

@@ -1,27 +1,25 @@
-"""What the appendix on ADMM over joined tables (TablePuppet) states about privacy."""
+"""Privacy of the clients' features."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
 from dpaudit.extension.claim import Claim
 
-THEOREM_1 = Claim(
-    name="tables-theorem1",
-    title="Privacy of the labels",
-    statement=(
-        "Laplace noise of standard deviation 2 sqrt(2) / epsilon on each coordinate of the labels, "
-        "once, makes them epsilon-label-DP (delta = 0)."
-    ),
-    source="TablePuppet, appendix C, Theorem 1",
-    kind="privacy",
-    relation="replace-label",
-    assumptions={
-        "unit label": "the label is one-hot, a sign, or at most 1 long in L1 norm",
-        "unit label of the neighbour": "so is the label that replaces it",
-        "published noise": "the standard deviation is at least 2 sqrt(2) / epsilon",
-    },
-    prepare="dpaudit.algorithms.tables.claims.cases:theorem1",
-    parameters="dpaudit.algorithms.tables.claims.parameters:LabelParameters",
-)
+if TYPE_CHECKING:
+    from dpaudit.extension.case import Case
+    from dpaudit.extension.settings import Settings
 
-THEOREM_2 = Claim(
+
+def prepare(settings: Settings, parameters: FeatureParameters) -> Case:
+    """Return the audit."""
+    from dpaudit.algorithms.tables.claims.cases import theorem2
+
+    return theorem2(settings, parameters)
+
+
+CLAIM = Claim(
     name="tables-theorem2",
     title="Privacy of the clients' features",
     statement=(
@@ -40,8 +38,8 @@ THEOREM_2 = Claim(
         "published noise": "sigma is at least c_2 r sqrt(tau ln(1/delta)) / epsilon",
         "range of epsilon": "epsilon is at most c_1 r^2 tau",
     },
-    prepare="dpaudit.algorithms.tables.claims.cases:theorem2",
-    parameters="dpaudit.algorithms.tables.claims.parameters:FeatureParameters",
+    prepare=prepare,
+    parameters=FeatureParameters,
     published={
         "model": {"parameters": {"view": "model"}},
         "model across clients": {"parameters": {"view": "model", "joined": 40}},

@@ -1,0 +1,50 @@
+"""Public parameters: the model that others derive, and how what a user gave is read with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from dpaudit.errors import InvalidArgument
+
+
+class Parameters(BaseModel):
+    """Public parameters with their defaults: frozen, and no others than those it names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def parsed_parameters(model: type[ModelT], given: Mapping[str, object]) -> ModelT:
+    """Return the model of ``given``, or raise `InvalidArgument` on the first thing wrong.
+
+    Examples
+    --------
+    >>> class Nodes(Parameters):
+    ...     nodes: int = 3
+    >>> parsed_parameters(Nodes, {"nodes": 5}).nodes
+    5
+    >>> parsed_parameters(Nodes, {"node": 5})
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: parameter: got 'node', expected one of: nodes
+    """
+    try:
+        return model.model_validate(dict(given))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"]) or "parameters"
+        if first["type"] == "missing":
+            raise InvalidArgument(name, None, "a value: it has no default") from None
+        if first["type"] == "extra_forbidden":
+            expected = "one of: " + ", ".join(model.model_fields)
+            raise InvalidArgument("parameter", name, expected) from None
+        raise InvalidArgument(name, first["input"], _sentence(first["msg"])) from None
+
+
+def _sentence(message: str) -> str:
+    text = message.removeprefix("Input should be ")
+    return text[:1].lower() + text[1:]
