@@ -1,6 +1,14 @@
-"""The error tree: every failure a user can cause or repair is one of these.
+"""Errors: every failure that a user can cause or repair.
 
-Each message is a single line that names the argument, its value and what was expected, so the
+    DpauditError
+    ├── InvalidArgument      an argument outside its domain             (also a ValueError)
+    ├── UnknownName          a name that nothing installed bears        (also a LookupError)
+    ├── DataError            a file that is missing, damaged, or not what it promises
+    ├── MechanismError       a mechanism that broke its contract
+    ├── ConvergenceError     a solver that stopped short of its tolerance
+    └── UnsupportedEvent     an event that no theorem covers
+
+Each message is a single line that names the argument, its value and what was expected, so that the
 command line can print it as it stands.
 """
 
