@@ -1,5 +1,6 @@
 """What each command prints and how it ends."""
 
+import io
 import json
 import re
 import subprocess
@@ -8,8 +9,11 @@ import zipfile
 from importlib.metadata import entry_points, version
 
 import pytest
+from rich.console import Console
 
-from dpaudit.report import Report, read_report
+from dpaudit.cli import progress
+from dpaudit.report.document import read_report
+from dpaudit.report.schema import Report
 
 THEOREM_6, LEMMA_5 = "huang2020-theorem6", "huang2020-lemma5"
 
@@ -165,22 +169,12 @@ def test_progress_goes_to_a_terminal_only_and_never_into_the_results(dpaudit):
     json.loads(ran.out)
 
 
-def test_a_terminal_sees_the_stage_and_what_remains(monkeypatch, capsys):
-    import io
-
-    from dpaudit.cli import progress
-
+def test_a_terminal_sees_the_stage_and_what_remains():
     screen = io.StringIO()
-    console = progress.Console
-
-    def on_screen(**options):
-        return console(file=screen, force_terminal=True, width=120)
-
-    monkeypatch.setattr(progress, "Console", on_screen)
-    with progress.bar("a claim") as shown:
+    with progress.bar("a claim", Console(file=screen, force_terminal=True, width=120)) as shown:
         shown.start("certifying (dataset)", 200)
         shown.advance(100)
-        shown._progress.refresh()
+        shown._bars.refresh()
     seen = screen.getvalue()
     assert "a claim: certifying (dataset)" in seen
     assert "100/200" in seen

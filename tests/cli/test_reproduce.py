@@ -12,11 +12,10 @@ from rich.console import Console
 from dpaudit.algorithms.multistep.figures import runs as huang2020_runs
 from dpaudit.cli.reproduce import lines
 from dpaudit.datasets import breast_cancer
-from dpaudit.drawing import figures as drawing
-from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.drawing import Curve, Panel
+import dpaudit.drawing as drawing
 from dpaudit.reproduction.judgement import Judgement, Tried
-from dpaudit.reproduction.result import Reproduction
-from dpaudit.reproduction.write import write
+from dpaudit.reproduction.result import Reproduction, write
 
 
 @pytest.fixture(autouse=True)
