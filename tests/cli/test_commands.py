@@ -132,7 +132,8 @@ CLAIM = Claim(
 """
 
 
-def test_a_third_party_package_adds_its_claim(tmp_path):
+def list_with(tmp_path, *claims):
+    """Run ``dpaudit list`` beside an installed package that registers these claims."""
     wheel = tmp_path / "other_claims-1.0-py3-none-any.whl"
     info = "other_claims-1.0.dist-info"
     with zipfile.ZipFile(wheel, "w") as archive:
@@ -143,24 +144,42 @@ def test_a_third_party_package_adds_its_claim(tmp_path):
         archive.writestr(
             f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         )
-        archive.writestr(
-            f"{info}/entry_points.txt",
-            "[dpaudit.claims]\nother2027-theorem1 = other_claims:CLAIM\n",
-        )
+        archive.writestr(f"{info}/entry_points.txt", "\n".join(["[dpaudit.claims]", *claims, ""]))
         archive.writestr(f"{info}/RECORD", "")
     place = tmp_path / "installed"
     pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet"]
     subprocess.run([*pip, "--target", str(place), str(wheel)], check=True, capture_output=True)
-    ran = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "dpaudit", "list"],
         env={"PYTHONPATH": str(place), "PATH": "", "COLUMNS": "120"},
         capture_output=True,
         text=True,
         check=True,
     )
+
+
+def test_a_third_party_package_adds_its_claim(tmp_path):
+    ran = list_with(tmp_path, "other2027-theorem1 = other_claims:CLAIM")
     assert "other2027-theorem1" in ran.stdout
     assert "Somebody's theorem" in ran.stdout
     assert THEOREM_6 in ran.stdout
+    assert ran.stderr == ""
+
+
+def test_a_broken_entry_point_is_a_warning_on_one_line(tmp_path):
+    ran = list_with(
+        tmp_path,
+        "gone = other_claims.nowhere:CLAIM",
+        "other2027-theorem1 = other_claims:CLAIM",
+        "text = other_claims:__name__",
+    )
+    assert "other2027-theorem1" in ran.stdout
+    assert THEOREM_6 in ran.stdout
+    gone, text = ran.stderr.splitlines()
+    assert gone.startswith("warning: entry point gone of dpaudit.claims (other-claims): ")
+    assert "ModuleNotFoundError" in gone
+    assert text.startswith("warning: entry point text of dpaudit.claims (other-claims): ")
+    assert text.endswith("expected a Claim; it is left out")
 
 
 def test_progress_goes_to_a_terminal_only_and_never_into_the_results(dpaudit):
