@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,13 +12,14 @@ import typer
 
 from dpaudit.cli.console import budget_line, console, verdict_lines
 from dpaudit.cli.options import Json, Quiet, integer_option, number_option, pairs
+from dpaudit.cli.output import Output, processes, say, status
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError, InvalidArgument
 
 if TYPE_CHECKING:
     from dpaudit.auditing.run import Audited, Prepared
     from dpaudit.auditing.specification import Specification
-    from dpaudit.report.schema import Report, Result
+    from dpaudit.report.schema import Report
 
 
 def audit(
@@ -126,15 +127,6 @@ def audit(
     raise typer.Exit(run(targets or [], overrides, workers, output))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Output:
-    """Where results go: a directory for the report, JSON on standard output, a progress bar."""
-
-    directory: str | None
-    as_json: bool
-    quiet: bool
-
-
 def run(targets: list[str], overrides: dict[str, Any], workers: int | None, output: Output) -> int:
     """Run every audit and return the exit status.
 
@@ -176,32 +168,6 @@ def run(targets: list[str], overrides: dict[str, Any], workers: int | None, outp
     if failure is not None:
         raise failure
     return status(results)
-
-
-def processes(asked: int | None) -> int:
-    """Return how many worker processes are asked for: every core by default."""
-    import dpaudit._validate as check
-    from dpaudit.execution import available_cores
-
-    return available_cores() if asked is None else check.integer("workers", asked, least=1)
-
-
-def status(results: list[Result]) -> int:
-    """Return the exit status: 1 if a claim is refuted, else 0.
-
-    Raises
-    ------
-    DpauditError
-        A law does not match its code.
-    """
-    for result in results:
-        failed = [check.name for check in result.self_checks if not check.passed]
-        if failed:
-            raise DpauditError(
-                f"{result.claim}: the law does not match the code (failed: {', '.join(failed)}), "
-                "so nothing was certified; repair the mechanism's law, or use --estimator event"
-            )
-    return int(any(result.verdict == "refuted" for result in results))
 
 
 def _audits(target: str, overrides: dict[str, Any], repeated: str) -> list[tuple[Prepared, bool]]:
@@ -276,10 +242,3 @@ def _show(report: Report, audited: list[Audited], output: Output) -> None:
         say(lines, output)
     elif not output.as_json:
         console().print("Write the full report with --out DIRECTORY.", style="dim")
-
-
-def say(lines: list[str], output: Output) -> None:
-    """Print lines, unless the output is JSON."""
-    if not output.as_json:
-        for line in lines:
-            console().print(line, soft_wrap=True, markup=False)

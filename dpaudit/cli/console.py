@@ -14,7 +14,6 @@ from rich.text import Text
 from dpaudit.report.formatting import NONE, label, number, numbers, one_line, percent
 
 if TYPE_CHECKING:
-    from dpaudit.cli.attack import DistinguisherAttack
     from dpaudit.extension.attack import Attack
     from dpaudit.extension.claim import Claim
     from dpaudit.extension.distinguisher import Distinguisher
@@ -55,7 +54,7 @@ def attack_table(attacks: Iterable[Attack]) -> Table:
     return table
 
 
-def attack_page(card: Attack | DistinguisherAttack, parameters: Any) -> Iterator[Text | Table]:
+def attack_page(card: Any, parameters: Any) -> Iterator[Text | Table]:
     """Yield the page of an attack: its source, threat model and parameters."""
     yield Text(f"{card.name}: {card.title}", style="bold")
     yield Text(f"Source: {card.source}")

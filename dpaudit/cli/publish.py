@@ -22,8 +22,8 @@ from joblib import Parallel, delayed
 import dpaudit.extension.registry as registry
 from dpaudit.auditing.budget import Spender, shared, whole_report
 from dpaudit.auditing.run import Audited, prepared_claim, run_claim
-from dpaudit.cli.audit import Output, processes, say, status
 from dpaudit.cli.console import console, verdict_table
+from dpaudit.cli.output import Output, processes, say, status
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.execution import Executor, Progress, one_thread

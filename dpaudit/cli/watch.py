@@ -20,8 +20,8 @@ from dpaudit.auditing.betting import evidence_of
 from dpaudit.auditing.budget import whole_report
 from dpaudit.auditing.verdict import judge, reason
 from dpaudit.auditing.watch import Watch, numbered
-from dpaudit.cli.audit import Output
 from dpaudit.cli.console import console, verdict_lines
+from dpaudit.cli.output import Output
 from dpaudit.errors import DataError, DpauditError, InvalidArgument
 from dpaudit.estimation.sequential.game import Target
 from dpaudit.extension.settings import Settings

@@ -8,7 +8,7 @@ import pytest
 
 from dpaudit.auditing.run import Audited
 from dpaudit.cli import publish
-from dpaudit.cli.audit import Output
+from dpaudit.cli.output import Output
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Silent
 from dpaudit.extension.case import Attained, SearchCase

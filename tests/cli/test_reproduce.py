@@ -9,11 +9,11 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from rich.console import Console
 
+import dpaudit.drawing as drawing
 from dpaudit.algorithms.multistep.figures import runs as huang2020_runs
 from dpaudit.cli.reproduce import lines
 from dpaudit.datasets import breast_cancer
 from dpaudit.drawing import Curve, Panel
-import dpaudit.drawing as drawing
 from dpaudit.reproduction.judgement import Judgement, Tried
 from dpaudit.reproduction.result import Reproduction, write
 
