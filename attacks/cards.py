@@ -1,6 +1,6 @@
 """Cards of the attacks that measure what they recover; each module runs one."""
 
-from dpaudit.extension.attack import Study
+from dpaudit.extension.attack import Attack
 
 __all__ = [
     "CANARIES",
@@ -11,7 +11,7 @@ __all__ = [
     "STATIONARITY",
 ]
 
-CANARIES = Study(
+CANARIES = Attack(
     name="canary-audit",
     title="certifies a lower bound on epsilon from one run with canaries",
     source="Steinke, Nasr & Jagielski 2023; p-values derived in dpaudit.estimation.one_run",
@@ -22,7 +22,7 @@ CANARIES = Study(
     parameters="dpaudit.attacks.canaries.study:Parameters",
 )
 
-STATIONARITY = Study(
+STATIONARITY = Attack(
     name="stationarity",
     title="recovers missing records from the broadcasts of consensus ADMM: PP, DVP and M-ADMM",
     source="Zhang, Khalili & Liu 2018, Appendix E and section 6.2",
@@ -34,7 +34,7 @@ STATIONARITY = Study(
     parameters="dpaudit.attacks.stationarity.study:Parameters",
 )
 
-PREDICTION_INVERSION = Study(
+PREDICTION_INVERSION = Attack(
     name="prediction-inversion",
     title="recovers raw tuples from the predictions that a server of joined tables receives",
     source="the appendix on joined tables, eq. (26), (32) and (36)",
@@ -46,7 +46,7 @@ PREDICTION_INVERSION = Study(
     parameters="dpaudit.attacks.prediction_inversion.study:Parameters",
 )
 
-MESSAGE_SUPPORT = Study(
+MESSAGE_SUPPORT = Attack(
     name="message-support",
     title="tells two datasets apart from one message of ADMM sharing, whatever the noise",
     source="Hu et al. 2020, eq. (7), and 2019, eq. (10)",
@@ -56,7 +56,7 @@ MESSAGE_SUPPORT = Study(
     run="dpaudit.attacks.distinguishers.message_support:run",
     parameters="dpaudit.attacks.distinguishers.message_support:Parameters",
 )
-MEMBERSHIP_INFERENCE = Study(
+MEMBERSHIP_INFERENCE = Attack(
     name="membership-inference",
     title="tells from final models whether a record was in the data: multi-step DP-ADMM, FDML, "
     "joined tables",
@@ -67,7 +67,7 @@ MEMBERSHIP_INFERENCE = Study(
     run="dpaudit.attacks.membership.study:run",
     parameters="dpaudit.attacks.membership.study:Parameters",
 )
-RECORD_RECONSTRUCTION = Study(
+RECORD_RECONSTRUCTION = Attack(
     name="record-reconstruction",
     title="guesses a record, next to the most that what is proved allows anybody",
     source="Balle, Cherubin & Hayes 2022; Hayes, Mahloujifar & Balle 2023",

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from dpaudit.datasets.dataset import Dataset
     from dpaudit.errors import DpauditError
     from dpaudit.execution import Executor
+    from dpaudit.extension.attack import Attack
     from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof, SearchCase
     from dpaudit.extension.claim import Claim
-    from dpaudit.extension.distinguisher import Attack
+    from dpaudit.extension.distinguisher import Distinguisher
     from dpaudit.extension.settings import Settings
     from dpaudit.guarantees.kinds import (
         ApproximateDP,
@@ -44,9 +45,10 @@ _HOME = {
     "ApproximateDP": "guarantees.kinds",
     "ApproximateRelease": "accounting.events",
     "AssumptionOutcome": "extension.case",
-    "Attack": "extension.distinguisher",
+    "Attack": "extension.attack",
     "Claim": "extension.claim",
     "Dataset": "datasets.dataset",
+    "Distinguisher": "extension.distinguisher",
     "DpauditError": "errors",
     "Executor": "execution",
     "ExponentialNormRelease": "accounting.events",
@@ -86,6 +88,7 @@ __all__ = [
     "Attack",
     "Claim",
     "Dataset",
+    "Distinguisher",
     "DpauditError",
     "Executor",
     "ExponentialNormRelease",

@@ -1,6 +1,6 @@
 """``python -m dpaudit`` is the command line."""
 
-from dpaudit.cli import main
+from dpaudit.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpaudit.cli import main
+from dpaudit.cli.main import main
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 

@@ -9,9 +9,9 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.known_answer.answer import KnownMechanism
-from dpaudit.extension.distinguisher import Attack
+from dpaudit.extension.distinguisher import Distinguisher
 
-IDEAL = Attack(
+IDEAL = Distinguisher(
     name="ideal",
     statement="scores a transcript of a mechanism with a known answer by its exact log-ratio",
     threat_model="knows the mechanism, its law and both inputs; sees one transcript",

@@ -15,7 +15,7 @@ from dpaudit.attacks.canaries.broadcasts import BroadcastLikelihood
 from dpaudit.attacks.canaries.records import Canaries, orthogonal_canaries
 from dpaudit.attacks.canaries.scores import Likelihood, Margin
 from dpaudit.datasets import Dataset, load, split_evenly
-from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
 from dpaudit.extension.attack import Cell, Findings, numbers

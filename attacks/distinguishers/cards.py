@@ -1,10 +1,10 @@
 """Attacks: what an observer can find out, one module each, and the cards that register them."""
 
-from dpaudit.extension.distinguisher import Attack
+from dpaudit.extension.distinguisher import Distinguisher
 
 __all__ = ["COLUMN_SPACE", "LIKELIHOOD_RATIO", "LINEAR_CLASSIFIER"]
 
-LIKELIHOOD_RATIO = Attack(
+LIKELIHOOD_RATIO = Distinguisher(
     name="likelihood-ratio",
     statement="scores a transcript by its exact privacy loss: the most powerful test there is",
     threat_model=(
@@ -15,7 +15,7 @@ LIKELIHOOD_RATIO = Attack(
     fit="dpaudit.attacks.distinguishers.likelihood_ratio:fit",
 )
 
-LINEAR_CLASSIFIER = Attack(
+LINEAR_CLASSIFIER = Distinguisher(
     name="linear-classifier",
     statement="logistic regression on the transcript's entries and, when few, their squares",
     threat_model=(
@@ -26,7 +26,7 @@ LINEAR_CLASSIFIER = Attack(
     fit="dpaudit.attacks.distinguishers.linear_classifier:fit",
 )
 
-COLUMN_SPACE = Attack(
+COLUMN_SPACE = Distinguisher(
     name="column-space",
     statement="scores messages of ADMM sharing by the column space they lie in: D's or D''s",
     threat_model=(
@@ -35,5 +35,5 @@ COLUMN_SPACE = Attack(
     ),
     needs_law=False,
     fit="dpaudit.attacks.distinguishers.column_space:fit",
-    unasked=False,
+    default=False,
 )

@@ -30,11 +30,11 @@ from dpaudit.attacks.distinguishers.counting import (
     steps,
 )
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.extension.distinguisher import Attack
+from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 
-HISTOGRAM = Attack(
+HISTOGRAM = Distinguisher(
     name="histogram",
     statement=(
         "log-ratio of how often an outcome was seen on either dataset; of many outcomes, that of "
@@ -46,7 +46,7 @@ HISTOGRAM = Attack(
     ),
     needs_law=False,
     fit="dpaudit.attacks.distinguishers.histogram:fit",
-    unasked=False,
+    default=False,
     for_few_values=True,
 )
 

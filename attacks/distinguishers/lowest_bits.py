@@ -17,11 +17,11 @@ from numpy.random import Generator
 from dpaudit._typing import Array
 from dpaudit.attacks.distinguishers.counting import Steps, flat, steps
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.extension.distinguisher import Attack
+from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 
-LOWEST_BITS = Attack(
+LOWEST_BITS = Distinguisher(
     name="lowest-bits",
     statement="log-ratio of how often an entry is a multiple of each power of two and no higher",
     threat_model=(
@@ -30,7 +30,7 @@ LOWEST_BITS = Attack(
     ),
     needs_law=False,
     fit="dpaudit.attacks.distinguishers.lowest_bits:fit",
-    unasked=False,
+    default=False,
 )
 
 _MANTISSA = 53

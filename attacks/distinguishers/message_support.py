@@ -19,7 +19,7 @@ from dpaudit.attacks.distinguishers.column_space import (
     residuals,
 )
 from dpaudit.datasets import Dataset, load, subset
-from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound

@@ -23,7 +23,7 @@ from dpaudit.attacks.membership.targets import (
     tables_target,
 )
 from dpaudit.datasets import load, split_evenly
-from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
 from dpaudit.extension.attack import Cell, Findings, numbers

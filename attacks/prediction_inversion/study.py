@@ -30,7 +30,7 @@ from dpaudit.attacks.prediction_inversion.inversion import (
     errors_by_round,
 )
 from dpaudit.datasets import load
-from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
 from dpaudit.extension.attack import Cell, Findings

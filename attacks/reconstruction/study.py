@@ -28,7 +28,7 @@ from dpaudit.attacks.stationarity.likelihood import KNOWN
 from dpaudit.attacks.stationarity.measures import chance_above
 from dpaudit.attacks.stationarity.runs import Study, measured
 from dpaudit.datasets import Dataset, load, split_evenly, subset
-from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
 from dpaudit.extension.attack import Cell, Findings, numbers

@@ -34,8 +34,7 @@ from dpaudit.attacks.stationarity.inversion import Conditions, averaged, observe
 from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN, PROFILE, likeliest
 from dpaudit.attacks.stationarity.measures import Closeness, chance_quantile, matched
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.drawing.figures import picture
-from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.drawing import Curve, Panel, picture
 from dpaudit.errors import DataError, InvalidArgument, Shown
 from dpaudit.execution import one_thread, stream
 

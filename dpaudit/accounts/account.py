@@ -11,7 +11,7 @@ import numpy as np
 from dpaudit.accounting.accountants import Answer, ask_all, strongest
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounts.target import Target
-from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import ConvergenceError
 from dpaudit.execution import Progress
 from dpaudit.extension.release import Published

@@ -25,7 +25,7 @@ class Part:
     @classmethod
     def of(cls, name: str, given: Mapping[str, Any]) -> Part:
         """Return the release called ``name``, or raise `UnknownName` or `InvalidArgument`."""
-        card = registry.release(name)
+        card = registry.RELEASES.get(name)
         return cls(card, parsed_parameters(card.load_parameters(), given))
 
     @property

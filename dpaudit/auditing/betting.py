@@ -25,7 +25,7 @@ from dpaudit.estimation.rounding import grain, rounded
 from dpaudit.estimation.sequential.game import STAKES, Game, Target, boundaries
 from dpaudit.execution import Progress, Silent, stream
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.extension.distinguisher import Attack
+from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.report.formatting import number
 
 Score = Callable[[Array], Array]
@@ -259,7 +259,7 @@ class _Fit:
 
     case: PrivacyCase
     seed: int
-    attacks: list[Attack]
+    attacks: list[Distinguisher]
     times: int = 0
 
     def __call__(self, on_p: Array, on_q: Array) -> list[Score]:

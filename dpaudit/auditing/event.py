@@ -26,7 +26,7 @@ from dpaudit.estimation.model_based import EventCounts, model_based
 from dpaudit.estimation.rounding import grain, rounded
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.extension.distinguisher import Attack
+from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.laws.mechanism import HasLaw
 
 # Transcripts an attack learns on are the only ones ever held together.
@@ -46,7 +46,7 @@ class Chosen:
     ``counts`` are transcripts of each dataset, by purpose.
     """
 
-    attack: Attack
+    attack: Distinguisher
     score: Any
     step: float
     event: Event
@@ -84,7 +84,7 @@ def chosen_event(case: PrivacyCase, drawer: Drawer, trials: int, attack: str | N
 
 def applicable(
     case: PrivacyCase, drawer: Drawer, name: str | None, purpose: str = ""
-) -> list[Attack]:
+) -> list[Distinguisher]:
     """Return the attack of that name, or all that an audit tries unasked on this mechanism.
 
     Raises
@@ -94,15 +94,19 @@ def applicable(
     """
     has_law = isinstance(case.mechanism, HasLaw)
     if name is not None:
-        chosen = registry.attack(name)
+        chosen = registry.DISTINGUISHERS.get(name)
         if chosen.needs_law and not has_law:
-            raise InvalidArgument("attack", name, "one that works without the mechanism's law")
+            raise InvalidArgument(
+                "distinguisher", name, "one that works without the mechanism's law"
+            )
         return [chosen]
-    known, few = registry.attacks().values(), _few_values(drawer, purpose)
-    asked = [one for one in known if one.unasked or (few and one.for_few_values)]
+    known, few = registry.DISTINGUISHERS.all().values(), _few_values(drawer, purpose)
+    asked = [one for one in known if one.default or (few and one.for_few_values)]
     found = [one for one in asked if has_law or not one.needs_law]
     if not found:
-        raise InvalidArgument("attack", None, "an installed attack that works on this mechanism")
+        raise InvalidArgument(
+            "distinguisher", None, "an installed one that works on this mechanism"
+        )
     return found
 
 
@@ -115,7 +119,9 @@ def _few_values(drawer: Drawer, purpose: str) -> bool:
     return len(np.unique(rows, axis=0)) <= _FEW
 
 
-def _leak(case: PrivacyCase, drawer: Drawer, attacks: Sequence[Attack], size: int) -> Chosen | None:
+def _leak(
+    case: PrivacyCase, drawer: Drawer, attacks: Sequence[Distinguisher], size: int
+) -> Chosen | None:
     """Return what tells the datasets apart without an error and by far, if anything does."""
     try:
         found, scores = _best(case, drawer, attacks, (size, size), "pilot: ")
@@ -130,7 +136,7 @@ def _leak(case: PrivacyCase, drawer: Drawer, attacks: Sequence[Attack], size: in
 def _best(
     case: PrivacyCase,
     drawer: Drawer,
-    attacks: Sequence[Attack],
+    attacks: Sequence[Distinguisher],
     sizes: tuple[int, int],
     purpose: str,
 ) -> tuple[Chosen, tuple[Array, Array]]:
@@ -149,7 +155,7 @@ def _best(
 
 
 def _fitted(
-    case: PrivacyCase, drawer: Drawer, attacks: Sequence[Attack], size: int, purpose: str
+    case: PrivacyCase, drawer: Drawer, attacks: Sequence[Distinguisher], size: int, purpose: str
 ) -> list[Any]:
     on_p, on_q = (drawer.transcripts(side, size, f"{purpose}fitting") for side in (False, True))
     rng = default_rng(stream(drawer.seed, f"{purpose}attack"))

@@ -126,7 +126,7 @@ def prepared_claim(name: str, settings: Settings) -> Prepared:
     >>> prepared_claim("hu2020-lemma1", Settings()).draws
     False
     """
-    claim = registry.claim(name)
+    claim = registry.CLAIMS.get(name)
     parameters = parsed_parameters(claim.parameters, settings.parameters)
     with one_thread():
         case = claim.prepare(settings, parameters)
@@ -204,11 +204,13 @@ def _privacy_evidence(
 ) -> Evidence:
     alpha = 1 - settings.confidence
     if settings.until_refuted:
-        return sequential_audit.until_refuted(case, drawer, trials, alpha, settings.attack)
+        return sequential_audit.until_refuted(case, drawer, trials, alpha, settings.distinguisher)
     if not _from_losses(case, settings):
-        return black_box.event(case, drawer, trials, alpha, settings.attack)
-    if settings.attack is not None:
-        raise InvalidArgument("attack", settings.attack, "none, or the estimator event")
+        return black_box.event(case, drawer, trials, alpha, settings.distinguisher)
+    if settings.distinguisher is not None:
+        raise InvalidArgument(
+            "distinguisher", settings.distinguisher, "none, or the estimator event"
+        )
     return white_box.exact_loss(case, drawer, trials, alpha)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from dpaudit._references import load_reference
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
@@ -36,7 +36,9 @@ class _Common(BaseModel):
     confidence: float | None = None
     seed: int | None = None
     estimator: str | None = None
-    attack: str | None = None
+    distinguisher: str | None = Field(
+        None, validation_alias=AliasChoices("distinguisher", "attack")
+    )
     until_refuted: bool | None = None
 
 

@@ -23,7 +23,7 @@ from dpaudit.auditing.betting import Bettor, Score
 from dpaudit.errors import DataError, InvalidArgument, shorten
 from dpaudit.estimation.sequential.game import PILOT, Target
 from dpaudit.execution import stream
-from dpaudit.extension.distinguisher import Attack
+from dpaudit.extension.distinguisher import Distinguisher
 
 Output = tuple[int, list[float]]
 
@@ -191,13 +191,17 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _without_law(name: str | None) -> list[Attack]:
+def _without_law(name: str | None) -> list[Distinguisher]:
     if name is not None:
-        chosen = registry.attack(name)
+        chosen = registry.DISTINGUISHERS.get(name)
         if chosen.needs_law:
-            raise InvalidArgument("attack", name, "one that works without the mechanism's law")
+            raise InvalidArgument(
+                "distinguisher", name, "one that works without the mechanism's law"
+            )
         return [chosen]
-    found = [one for one in registry.attacks().values() if one.unasked and not one.needs_law]
+    found = [
+        one for one in registry.DISTINGUISHERS.all().values() if one.default and not one.needs_law
+    ]
     if not found:
-        raise InvalidArgument("attack", None, "an installed attack that works on outputs alone")
+        raise InvalidArgument("distinguisher", None, "an installed one that works on outputs alone")
     return found

@@ -106,7 +106,7 @@ def _ranked(
 def _promise(
     case: PrivacyCase, drawer: Drawer, settings: Settings, each: int, purpose: str
 ) -> float:
-    exact = isinstance(case.mechanism, HasLaw) and settings.attack is None
+    exact = isinstance(case.mechanism, HasLaw) and settings.distinguisher is None
     if exact and case.at_delta > 0:
         return max(_from_losses(case, drawer, each, purpose))
     return _from_events(case, drawer, settings, each, purpose)
@@ -129,7 +129,7 @@ def _from_events(
     rng = default_rng(stream(drawer.seed, purpose, "attack"))
     fitted = [
         attack.load()(case.mechanism, case.pair, on_p[:half], on_q[:half], rng)
-        for attack in applicable(case, drawer, settings.attack, f"{purpose}: ")
+        for attack in applicable(case, drawer, settings.distinguisher, f"{purpose}: ")
     ]
     scores = [np.stack([score(on[half:]) for score in fitted]) for on in (on_p, on_q)]
     epsilons = Target(case.claimed.epsilon(case.at_delta), case.at_delta, 0.5).epsilons

@@ -1,4 +1,4 @@
-"""What ``dpaudit attack`` does: runs a study, shows its table, writes it down."""
+"""``dpaudit attack``: an attack's table, next to chance."""
 
 from __future__ import annotations
 
@@ -6,26 +6,43 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-import dpaudit._validate as check
-import dpaudit.extension.registry as registry
-from dpaudit.auditing.scoring import Scoring, scorings
-from dpaudit.cli.audit import progress_bar
 from dpaudit.cli.console import console
-from dpaudit.drawing.figures import picture
+from dpaudit.cli.options import Json, Quiet, integer_option, pairs
+from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import UnknownName
-from dpaudit.execution import one_thread
-from dpaudit.extension.attack import Cell, Findings, Study
-from dpaudit.extension.parameters import parsed_parameters
-from dpaudit.report.document import prepare_directory, write_files
+from dpaudit.extension.attack import Attack, Cell, Findings, Run
+from dpaudit.extension.registry import ATTACKS, DISTINGUISHERS
 from dpaudit.report.formatting import number
+
+if TYPE_CHECKING:
+    from dpaudit.extension.distinguisher import Distinguisher
+
+
+def attack(
+    name: Annotated[str, typer.Argument(help="An attack by name; see list.")],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the attack; see show."),
+    ] = None,
+    seed: Annotated[int, integer_option("--seed", "The only source of randomness.")] = 0,
+    out: Annotated[
+        str | None, typer.Option(help="Write the table and draw it into this directory.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run an attack and say how close it comes to what the attacker wants, next to chance."""
+    run(name, pairs("--set", set_), seed, out, as_json=as_json, quiet=quiet)
 
 
 def run(
@@ -37,7 +54,7 @@ def run(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Run a study, print what it found and write it into a directory, if one is named.
+    """Run an attack, print its findings and write them into a directory, if one is named.
 
     Raises
     ------
@@ -46,25 +63,30 @@ def run(
     InvalidArgument
         A parameter.
     """
+    import dpaudit._validate as check
+    from dpaudit.execution import one_thread
+    from dpaudit.extension.parameters import parsed_parameters
+    from dpaudit.report.document import prepare_directory
+
     check.integer("seed", seed, least=0)
-    study = card(name)
-    parameters = parsed_parameters(study.load_parameters(), changes)
+    card = card_called(name)
+    parameters = parsed_parameters(card.load_parameters(), changes)
     if out is not None:
         prepare_directory(out)
     with progress_bar(name, shown=not (quiet or as_json)) as progress, one_thread():
-        findings = study.load()(parameters, seed, progress)
-    document = _document(study, parameters, findings, seed)
+        findings = card.load()(parameters, seed, progress)
+    document = _document(card, parameters, findings, seed)
     if as_json:
         typer.echo(json.dumps(document, indent=2))
     else:
-        _show(study, findings)
+        _show(card, findings)
     if out is not None:
-        written = _write(study, findings, document, Path(out))
+        written = _write(card, findings, document, Path(out))
         if not as_json:
             console().print(f"Written: {', '.join(map(str, written))}", soft_wrap=True)
 
 
-def card(name: str) -> Study | Scoring:
+def card_called(name: str) -> Attack | DistinguisherAttack:
     """Return the attack called ``name``, whether it measures or scores.
 
     Raises
@@ -72,16 +94,17 @@ def card(name: str) -> Study | Scoring:
     UnknownName
         No installed package has it.
     """
-    known: dict[str, Study | Scoring] = {**registry.studies(), **scorings()}
-    if name not in known:
-        raise UnknownName("attack", name, known)
-    return known[name]
+    if name in ATTACKS:
+        return ATTACKS.get(name)
+    if name in DISTINGUISHERS:
+        return DistinguisherAttack(DISTINGUISHERS.get(name))
+    raise UnknownName("attack", name, {*ATTACKS, *DISTINGUISHERS})
 
 
-def _show(study: Study | Scoring, findings: Findings) -> None:
+def _show(card: Attack | DistinguisherAttack, findings: Findings) -> None:
     shown = console()
-    shown.print(f"{study.name}: {study.title}", style="bold", markup=False)
-    for verb, rest in study.attacker.items():
+    shown.print(f"{card.name}: {card.title}", style="bold", markup=False)
+    for verb, rest in card.attacker.items():
         shown.print(f"The attacker {verb} {rest}.", markup=False)
     for table in _tables(findings, shown):
         shown.print(table)
@@ -124,12 +147,12 @@ def _cell(value: Cell) -> str:
 
 
 def _document(
-    study: Study | Scoring, parameters: Any, findings: Findings, seed: int
+    card: Attack | DistinguisherAttack, parameters: Any, findings: Findings, seed: int
 ) -> dict[str, Any]:
     return {
-        "attack": study.name,
-        "source": study.source,
-        "threat_model": study.attacker,
+        "attack": card.name,
+        "source": card.source,
+        "threat_model": card.attacker,
         "parameters": parameters.model_dump(mode="json"),
         "seed": seed,
         "rows": [dict(row) for row in findings.rows],
@@ -139,14 +162,20 @@ def _document(
 
 
 def _write(
-    study: Study | Scoring, findings: Findings, document: Mapping[str, Any], folder: Path
+    card: Attack | DistinguisherAttack,
+    findings: Findings,
+    document: Mapping[str, Any],
+    folder: Path,
 ) -> Sequence[Path]:
+    from dpaudit.drawing import picture
+    from dpaudit.report.document import write_files
+
     files = {
-        folder / f"{study.name}.json": (json.dumps(document, indent=2) + "\n").encode(),
-        folder / f"{study.name}.csv": _csv(findings).encode(),
+        folder / f"{card.name}.json": (json.dumps(document, indent=2) + "\n").encode(),
+        folder / f"{card.name}.csv": _csv(findings).encode(),
     }
     if findings.panels:
-        files[folder / f"{study.name}.png"] = picture(study.name, findings.panels, "png")
+        files[folder / f"{card.name}.png"] = picture(card.name, findings.panels, "png")
     write_files(folder, files)
     return list(files)
 
@@ -157,3 +186,43 @@ def _csv(findings: Findings) -> str:
     writer.writeheader()
     writer.writerows([dict(row) for row in findings.rows])
     return text.getvalue()
+
+
+@dataclass(frozen=True)
+class DistinguisherAttack:
+    """A distinguisher as an attack: how well it tells a claim's pair apart.
+
+    It learns, its threshold is set, and fresh transcripts are counted, as in an audit by the event
+    bound that tries no other distinguisher (`dpaudit.auditing.event`).
+    """
+
+    card: Distinguisher
+    source: str = "the event bound of dpaudit.estimation.event"
+
+    @property
+    def name(self) -> str:
+        """The name of the distinguisher."""
+        return self.card.name
+
+    @property
+    def title(self) -> str:
+        """The distinguisher's own sentence."""
+        return self.card.statement
+
+    @property
+    def attacker(self) -> dict[str, str]:
+        """The threat model: what the attacker sees, knows and wants, in the card's words."""
+        parts = (part.strip().partition(" ") for part in self.card.threat_model.split(";"))
+        return {verb: rest for verb, _, rest in parts}
+
+    def load(self) -> Run:
+        """Import and return the code that runs the attack."""
+        from dpaudit.cli.distinguish import tell_apart
+
+        return partial(tell_apart, self.card.name)
+
+    def load_parameters(self) -> Any:
+        """Import and return the model of its parameters."""
+        from dpaudit.cli.distinguish import Parameters
+
+        return Parameters

@@ -1,7 +1,8 @@
-"""What the terminal shows: lists, a claim's page, verdicts."""
+"""Tables and pages on the terminal: lists, a card's page, verdicts."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,47 +11,51 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from dpaudit.report.formatting import NONE, label, number, numbers, one_line, percent
+
 if TYPE_CHECKING:
-    from dpaudit.auditing.scoring import Scoring
+    from dpaudit.extension.attack import Attack
     from dpaudit.extension.claim import Claim
-    from dpaudit.extension.distinguisher import Attack
+    from dpaudit.extension.distinguisher import Distinguisher
     from dpaudit.extension.figure import Figure
     from dpaudit.extension.release import ReleaseCard
-    from dpaudit.report.schema import Result
-from dpaudit.extension.attack import Study
+    from dpaudit.report.schema import Report, Result
+
+_SYMBOLS = {"privacy": "ε =", "sensitivity": "L2 =", "property": "at most"}
+_STYLES = {"refuted": "bold red", "not refuted": "bold"}
 
 
 def console() -> Console:
-    """Return the console results are shown on."""
+    """Return the console that shows results."""
     return Console(highlight=False)
 
 
 def claim_table(claims: Iterable[Claim]) -> Table:
     """Return the installed claims as a table."""
-    table = _table("Claims", "name", "kind", "what it is about", "source")
+    table = titled("Claims", "name", "kind", "what it is about", "source")
     for card in claims:
         table.add_row(card.name, card.kind, escape(card.title), escape(card.source))
     return table
 
 
-def attack_table(attacks: Iterable[Attack]) -> Table:
-    """Return the installed attacks as a table."""
-    table = _table("Attacks that score transcripts", "name", "needs the law", "what it does")
-    for card in attacks:
+def distinguisher_table(distinguishers: Iterable[Distinguisher]) -> Table:
+    """Return the installed distinguishers as a table."""
+    table = titled("Attacks that score transcripts", "name", "needs the law", "what it does")
+    for card in distinguishers:
         table.add_row(card.name, "yes" if card.needs_law else "no", escape(card.statement))
     return table
 
 
-def study_table(studies: Iterable[Study]) -> Table:
-    """Return the installed attacks that measure what they recover as a table."""
-    table = _table("Attacks that measure what they recover", "name", "what it does", "source")
-    for card in studies:
+def attack_table(attacks: Iterable[Attack]) -> Table:
+    """Return the installed attacks as a table."""
+    table = titled("Attacks that measure what they recover", "name", "what it does", "source")
+    for card in attacks:
         table.add_row(card.name, escape(card.title), escape(card.source))
     return table
 
 
-def study_page(card: Study | Scoring, parameters: Any) -> Iterator[Text | Table]:
-    """Yield all that ``dpaudit show`` prints about an attack that measures what it recovers."""
+def attack_page(card: Any, parameters: Any) -> Iterator[Text | Table]:
+    """Yield the page of an attack: its source, threat model and parameters."""
     yield Text(f"{card.name}: {card.title}", style="bold")
     yield Text(f"Source: {card.source}")
     for verb, rest in card.attacker.items():
@@ -63,22 +68,22 @@ def study_page(card: Study | Scoring, parameters: Any) -> Iterator[Text | Table]
 
 def figure_table(figures: Iterable[Figure]) -> Table:
     """Return the installed figures as a table."""
-    table = _table("Figures that can be drawn again", "name", "what it shows", "source")
+    table = titled("Figures that can be drawn again", "name", "what it shows", "source")
     for card in figures:
         table.add_row(card.name, escape(card.title), escape(card.source))
     return table
 
 
 def release_table(releases: Iterable[ReleaseCard]) -> Table:
-    """Return what can be accounted for as a table."""
-    table = _table("Releases that can be accounted for", "name", "what it is", "source")
+    """Return the installed releases as a table."""
+    table = titled("Releases that can be accounted for", "name", "what it is", "source")
     for card in releases:
         table.add_row(card.name, escape(card.title), escape(card.source))
     return table
 
 
 def release_page(card: ReleaseCard, parameters: Any) -> Iterator[Text | Table]:
-    """Yield all that ``dpaudit show`` prints about a release."""
+    """Yield the page of a release: its source, neighbours and parameters."""
     yield Text(f"{card.name}: {card.title}", style="bold")
     yield Text(f"Source: {card.source}")
     yield Text(f"Neighbours: {card.relation}")
@@ -88,7 +93,7 @@ def release_page(card: ReleaseCard, parameters: Any) -> Iterator[Text | Table]:
 
 
 def _parameter_table(parameters: Any) -> Table:
-    table = _table("Parameters (--set name=value)", "name", "default", "meaning")
+    table = titled("Parameters (--set name=value)", "name", "default", "meaning")
     for name, field in parameters.model_fields.items():
         default = "needed"
         if not field.is_required():
@@ -98,12 +103,12 @@ def _parameter_table(parameters: Any) -> Table:
 
 
 def claim_page(card: Claim, parameters: Any) -> Iterator[Text | Table]:
-    """Yield all that ``dpaudit show`` prints about a claim."""
+    """Yield the page of a claim: its statement, source, assumptions and parameters."""
     yield Text(f"{card.name}: {card.title}", style="bold")
     yield Text(card.statement)
     yield Text(f"Source: {card.source}")
     yield Text(f"Neighbours: {card.relation}")
-    table = _table("Assumptions, checked on every audited instance", "name", "statement")
+    table = titled("Assumptions, checked on every audited instance", "name", "statement")
     for name, statement in card.assumptions.items():
         table.add_row(escape(name), escape(statement))
     yield table
@@ -113,9 +118,6 @@ def claim_page(card: Claim, parameters: Any) -> Iterator[Text | Table]:
 
 def verdict_lines(results: Sequence[Result]) -> Iterator[Text | Table]:
     """Yield the verdict table, then the reason of each verdict."""
-    from dpaudit.report import verdict_table
-    from dpaudit.report.formatting import label, one_line
-
     yield verdict_table(results)
     for result in results:
         yield Text(f"{label(result)}: {one_line(result.reason)}")
@@ -123,7 +125,81 @@ def verdict_lines(results: Sequence[Result]) -> Iterator[Text | Table]:
             yield Text(f"  No certified upper end: {result.measured.upper_note}.", style="dim")
 
 
-def _table(title: str, *columns: str) -> Table:
+def verdict_table(results: Sequence[Result]) -> Table:
+    """Return the three numbers and the verdict of each result, one row each.
+
+    Text that came from a user is shown as it is: markup in it has no effect. The table wraps its
+    cells to fit 100 columns.
+
+    Examples
+    --------
+    >>> verdict_table([]).row_count
+    0
+    """
+    names = [label(result) for result in results]
+    table = Table(title="Verdicts", title_justify="left", show_lines=True)
+    table.add_column(
+        "Claim",
+        overflow="fold",
+        min_width=_least_width([result.claim for result in results]),
+        max_width=30,
+        no_wrap=_short(names),
+    )
+    table.add_column("Claimed", overflow="fold", max_width=20)
+    table.add_column("Proved", overflow="fold", max_width=20)
+    table.add_column("Measured", max_width=24)
+    table.add_column("Verdict", no_wrap=True)
+    for result in results:
+        claim, claimed, proved, measured = (escape(cell) for cell in _cells(result))
+        style = _STYLES[result.verdict]
+        table.add_row(claim, claimed, proved, measured, f"[{style}]{result.verdict}[/]")
+    return table
+
+
+def budget_line(report: Report) -> str:
+    """Return the confidence of the whole report, and the shares of its error probability.
+
+    Examples
+    --------
+    >>> from dpaudit.report.schema import BudgetEntry, Environment
+    >>> made = Environment(
+    ...     dpaudit="1", python="3", packages={}, cores=1, workers=1, created="now", seconds=1
+    ... )
+    >>> spent = [BudgetEntry(purpose=name, alpha=0.025) for name in ("a", "b")]
+    >>> print(budget_line(Report(results=[], environment=made, confidence=0.95, budget=spent)))
+    All results together: 95% confidence. Error probability 0.05: a 0.025, b 0.025.
+    """
+    alpha = math.fsum(entry.alpha for entry in report.budget)
+    shares = ", ".join(f"{one_line(e.purpose)} {number(e.alpha)}" for e in report.budget)
+    sure = percent(1 - alpha)
+    return f"All results together: {sure} confidence. Error probability {number(alpha)}: {shares}."
+
+
+def _short(names: Sequence[str]) -> bool:
+    """Return whether all names are short enough to stay whole on a narrow terminal."""
+    return all(len(name) <= 20 for name in names)
+
+
+def _least_width(claims: Sequence[str]) -> int:
+    """Return the width at which no claim's name is broken, up to 20 columns."""
+    return min(max((len(one_line(claim)) for claim in claims), default=0), 20)
+
+
+def _cells(result: Result) -> tuple[str, str, str, str]:
+
+    shown = numbers(result)
+    symbol = _SYMBOLS[result.kind]
+    proved = NONE if result.proved is None else _stated(symbol, shown.proved, shown.proved_delta)
+    claimed = _stated(symbol, shown.claimed, shown.claimed_delta)
+    return label(result), claimed, proved, f"{shown.measured}\n{shown.surety}"
+
+
+def _stated(symbol: str, value: str, delta: str | None) -> str:
+    return f"{symbol} {value}" + (f"\nδ = {delta}" if delta is not None else "")
+
+
+def titled(title: str, *columns: str) -> Table:
+    """Return an empty table; the column of names is never broken."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for name in columns:
         table.add_column(name, no_wrap=name == "name")

@@ -1,42 +1,74 @@
-"""A progress bar for long audits, on standard error, with an estimate of what remains."""
+"""Progress on standard error: only a terminal sees it, and no result depends on it.
+
+This is the one place that asks whether somebody is watching.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+    from dpaudit.execution import Progress
 
 
 class StageBar:
-    """Shows the stage an audit is in; one bar, started anew for every stage."""
+    """One bar for the stage an audit is in, started anew for every stage."""
 
-    def __init__(self, progress: Progress, name: str) -> None:
-        self._progress, self._name = progress, name
-        self._task: TaskID = progress.add_task(name, total=None)
+    def __init__(self, bars: Bars, name: str) -> None:
+        self._bars, self._name = bars, name
+        self._task: TaskID = bars.add_task(name, total=None)
 
     def start(self, stage: str, trials: int) -> None:
         """Begin a stage of so many trials."""
-        self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(f"{self._name}: {stage}", total=trials)
+        self._bars.remove_task(self._task)
+        self._task = self._bars.add_task(f"{self._name}: {stage}", total=trials)
 
     def advance(self, trials: int) -> None:
-        """Say that so many more trials are done."""
-        self._progress.advance(self._task, trials)
+        """Add so many trials that are done."""
+        self._bars.advance(self._task, trials)
 
 
 @contextmanager
-def bar(name: str) -> Iterator[StageBar]:
-    """Show a bar while the block runs, and clear it afterwards."""
+def progress_bar(name: str, *, shown: bool) -> Iterator[Progress]:
+    """Show a bar on a terminal while the block runs, and clear it afterwards."""
+    if _watched(shown):
+        with bar(name, _screen()) as progress:
+            yield progress
+        return
+    from dpaudit.execution import Silent
+
+    yield Silent()
+
+
+@contextmanager
+def waiting(words: str) -> Iterator[None]:
+    """Show a spinner on a terminal while the block runs."""
+    if not _watched(True):
+        yield
+        return
+    with _screen().status(words):
+        yield
+
+
+@contextmanager
+def bar(name: str, console: Console) -> Iterator[StageBar]:
+    """Show a bar with the time that is left while the block runs, and clear it afterwards."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -45,5 +77,15 @@ def bar(name: str) -> Iterator[StageBar]:
         TextColumn("left:"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        yield StageBar(progress, name)
+    with Progress(*columns, console=console, transient=True) as bars:
+        yield StageBar(bars, name)
+
+
+def _watched(shown: bool) -> bool:
+    return shown and sys.stderr.isatty()
+
+
+def _screen() -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True)

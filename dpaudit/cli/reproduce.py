@@ -1,4 +1,4 @@
-"""What ``dpaudit reproduce`` does: draws figures one after the other, writes and judges them.
+"""``dpaudit reproduce``: figures of the papers drawn again, one after the other, and judged.
 
 A judgement on the terminal: the verdict, and a table of the other settings that were tried.
 """
@@ -8,23 +8,87 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-import dpaudit.extension.registry as registry
 from dpaudit.cli.console import console
-from dpaudit.execution import Silent
-from dpaudit.extension.figure import Figure
-from dpaudit.laws.residuals import recorded
-from dpaudit.report import prepare_directory
-from dpaudit.reproduction.judgement import OUTCOMES, Judgement, Tried, in_words
-from dpaudit.reproduction.result import Reproduction, Request
+from dpaudit.cli.options import Json, Quiet, integer_option
+from dpaudit.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from dpaudit.extension.figure import Figure
+    from dpaudit.reproduction.judgement import Judgement, Tried
+    from dpaudit.reproduction.result import Reproduction
+
+
+def reproduce(
+    figures: Annotated[list[str], typer.Argument(help="Figures by name; see list.")],
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data", "--data-path", help="The data's file or directory (default: $DPAUDIT_DATA)."
+        ),
+    ] = None,
+    runs: Annotated[
+        int | None, integer_option("--runs", "Independent runs to average over (the figure's).")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="The paper's own size.")] = False,
+    seed: Annotated[int, integer_option("--seed", "The only source of randomness.")] = 0,
+    out: Annotated[str, typer.Option(help="Where the numbers and pictures go.")] = "figures",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Draw figures of the papers again and judge what the papers say of them."""
+    options = {"data_path": data, "runs": runs, "full": full, "seed": seed}
+    run(figures, options, out, as_json=as_json, quiet=quiet)
+
+
+def run(names: list[str], options: dict[str, Any], out: str, *, as_json: bool, quiet: bool) -> None:
+    """Draw every figure, write it as soon as it is done, and print one line per statement."""
+    from dpaudit.extension.registry import FIGURES
+    from dpaudit.report.document import prepare_directory
+    from dpaudit.reproduction.result import write
+
+    cards = [FIGURES.get(name) for name in names]
+    prepare_directory(out)
+    finished = []
+    for card in cards:
+        reproduction = _drawn(card, options, quiet)
+        paths = write(reproduction, out)
+        finished.append(reproduction)
+        if not as_json:
+            _show(reproduction, str(paths["png"]))
+    if as_json:
+        document = {"figures": [asdict(reproduction) for reproduction in finished]}
+        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+
+
+def _drawn(card: Figure, options: dict[str, Any], quiet: bool) -> Reproduction:
+    from dpaudit.laws.residuals import recorded
+    from dpaudit.reproduction.result import Request
+
+    with progress_bar(card.name, shown=not quiet) as progress, recorded() as residuals:
+        drawn = card.load()(Request(progress=progress, **options))
+    return replace(drawn, solvers=residuals.lines())
+
+
+def _show(reproduction: Reproduction, picture: str) -> None:
+
+    console().print(Text(f"{reproduction.figure}: {reproduction.title}", style="bold"))
+    for judgement in reproduction.judgements:
+        for part in lines(judgement):
+            console().print(part)
+    for note in reproduction.notes:
+        console().print(Text(f"  note: {note}", style="dim"))
+    for line in reproduction.solvers:
+        console().print(Text(f"  solver: {line}", style="dim"))
+    console().print(Text(f"  {picture}"), soft_wrap=True)
 
 
 def lines(judgement: Judgement) -> Iterator[Text | Padding]:
@@ -33,6 +97,8 @@ def lines(judgement: Judgement) -> Iterator[Text | Padding]:
     Under a statement that did not hold, the table is of all. A setting without the drawn one's
     caveat, or with one of its own, is in it too.
     """
+    from dpaudit.reproduction.judgement import OUTCOMES
+
     outcome, tried = OUTCOMES[judgement.held], judgement.tried
     yield Text(f"  {outcome}: {judgement.statement} ({judgement.evidence})")
     if judgement.caveat:
@@ -62,6 +128,8 @@ def _free_of(judgement: Judgement) -> str:
 
 def _table(measure: str, tried: Sequence[Tried]) -> Table:
     """Return a column for each parameter where all settings have the same, else one for all."""
+    from dpaudit.reproduction.judgement import OUTCOMES, in_words
+
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
     names = list(tried[0].setting)
     alike = all(list(each.setting) == names for each in tried)
@@ -83,44 +151,5 @@ def _cell(value: object) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
     return escape(str(value))
-
-
-def run(names: list[str], options: dict[str, Any], out: str, *, as_json: bool, quiet: bool) -> None:
-    """Draw every figure, write it as soon as it is done, and print one line per statement."""
-    cards = [registry.figure(name) for name in names]
-    prepare_directory(out)
-    finished = []
-    for card in cards:
-        reproduction = _drawn(card, options, quiet)
-        from dpaudit.reproduction.write import write  # loads matplotlib
-
-        paths = write(reproduction, out)
-        finished.append(reproduction)
-        if not as_json:
-            _show(reproduction, str(paths["png"]))
-    if as_json:
-        document = {"figures": [asdict(reproduction) for reproduction in finished]}
-        sys.stdout.write(json.dumps(document, indent=2) + "\n")
-
-
-def _drawn(card: Figure, options: dict[str, Any], quiet: bool) -> Reproduction:
-    from dpaudit.cli.progress import bar
-
-    hidden = quiet or not sys.stderr.isatty()
-    with nullcontext(Silent()) if hidden else bar(card.name) as progress:
-        with recorded() as residuals:
-            drawn = card.load()(Request(progress=progress, **options))
-    return replace(drawn, solvers=residuals.lines())
-
-
-def _show(reproduction: Reproduction, picture: str) -> None:
-    console().print(Text(f"{reproduction.figure}: {reproduction.title}", style="bold"))
-    for judgement in reproduction.judgements:
-        for part in lines(judgement):
-            console().print(part)
-    for note in reproduction.notes:
-        console().print(Text(f"  note: {note}", style="dim"))
-    for line in reproduction.solvers:
-        console().print(Text(f"  solver: {line}", style="dim"))
-    console().print(Text(f"  {picture}"), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""What ``dpaudit audit --watch`` does: reads a stream, bets, says what changes.
+"""``dpaudit audit --watch``: reads a stream, bets, says what changes.
 
 Everything that has come is bet on at once, and no line waits for others: a refutation ends the
 watch while the mechanism still runs.
@@ -20,24 +20,23 @@ from dpaudit.auditing.betting import evidence_of
 from dpaudit.auditing.budget import whole_report
 from dpaudit.auditing.verdict import judge, reason
 from dpaudit.auditing.watch import Watch, numbered
-from dpaudit.cli.audit import Output
 from dpaudit.cli.console import console, verdict_lines
+from dpaudit.cli.output import Output
 from dpaudit.errors import DataError, DpauditError, InvalidArgument
 from dpaudit.estimation.sequential.game import Target
 from dpaudit.extension.settings import Settings
-from dpaudit.report import prepare_directory, write_report
-from dpaudit.report.environment import environment
+from dpaudit.report.document import prepare_directory, write_report
 from dpaudit.report.formatting import count, number
-from dpaudit.report.schema import BudgetEntry, Claimed, Measured, Result, WealthPath
+from dpaudit.report.schema import BudgetEntry, Claimed, Environment, Measured, Result, WealthPath
 
 _CHUNK = 2**16
-_TAKES = ("epsilon", "delta", "confidence", "seed", "attack")
+_TAKES = ("epsilon", "delta", "confidence", "seed", "distinguisher")
 
 
 def run(source: str, overrides: Mapping[str, Any], output: Output) -> int:
     """Watch a file, or standard input for ``-``; return 1 as soon as the claim is refuted.
 
-    What was found is shown, and written with ``--out``, however the watch ends: at the end of the
+    The result is shown, and written with ``--out``, however the watch ends: at the end of the
     stream, by an interrupt, or at a line that cannot be read.
 
     Raises
@@ -52,7 +51,7 @@ def run(source: str, overrides: Mapping[str, Any], output: Output) -> int:
             raise InvalidArgument(name, value, "nothing with --watch, which reads outputs only")
     settings, began = Settings(**overrides), time.monotonic()
     target = Target(settings.epsilon, settings.delta, 1 - settings.confidence)
-    watch = Watch(target, settings.attack, settings.seed)
+    watch = Watch(target, settings.distinguisher, settings.seed)
     if output.directory is not None:
         prepare_directory(output.directory)
     failure: BaseException | None = None
@@ -87,8 +86,8 @@ def _opened(source: str) -> Iterator[BufferedReader]:
 
 
 def _follow(watch: Watch, stream: BufferedReader, source: str, output: Output) -> None:
-    """Bet on what comes until the claim falls or the stream ends; tell what changes."""
-    told = (0.0, 0.0)
+    """Bet on what comes until the claim falls or the stream ends; say what changes."""
+    said = (0.0, 0.0)
     for lines in numbered(_chunks(stream, source)):
         try:
             fallen = watch.take(lines)
@@ -96,7 +95,7 @@ def _follow(watch: Watch, stream: BufferedReader, source: str, output: Output) -
             fallen = watch.bettor.refuted_after > 0
             if not fallen:
                 raise DataError(f"{_named(source)}: {error}") from None
-        told = _tell(watch, told, output)
+        said = _say_change(watch, said, output)
         if fallen:
             return
 
@@ -108,12 +107,12 @@ def _chunks(stream: BufferedReader, source: str) -> Iterator[bytes]:
         raise DataError(f"{_named(source)}: cannot be read on ({error.strerror})") from None
 
 
-def _tell(watch: Watch, told: tuple[float, float], output: Output) -> tuple[float, float]:
+def _say_change(watch: Watch, said: tuple[float, float], output: Output) -> tuple[float, float]:
     """Say a line if the lower bound rose or the wealth doubled or halved; return what was said."""
     bettor = watch.bettor
     now = (bettor.lower, bettor.log_wealth)
-    if now[0] <= told[0] and abs(now[1] - told[1]) < math.log(2):
-        return told
+    if now[0] <= said[0] and abs(now[1] - said[1]) < math.log(2):
+        return said
     if not (output.as_json or output.quiet):
         print(
             f"{count(bettor.pairs)} pairs: wealth {number(math.exp(min(now[1], 700)), 3)} of "
@@ -124,7 +123,9 @@ def _tell(watch: Watch, told: tuple[float, float], output: Output) -> tuple[floa
 
 
 def _finish(watch: Watch, settings: Settings, source: str, output: Output, seconds: float) -> None:
-    report = whole_report([_result(watch, settings, source)], environment(1, seconds))
+    report = whole_report(
+        [_result(watch, settings, source)], Environment.of_this_machine(1, seconds)
+    )
     if output.as_json:
         sys.stdout.write(report.model_dump_json(indent=2) + "\n")
     else:

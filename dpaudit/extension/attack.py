@@ -1,8 +1,8 @@
-"""An attack that measures what it recovers, as a card, and what it found.
+"""An attack that measures what it recovers: its card, and its findings.
 
-An `dpaudit.extension.distinguisher.Attack` scores transcripts for an audit. A study runs a
-mechanism, takes what an attacker sees and knows, and says how close the attacker comes to what it
-wants, next to chance.
+It runs a mechanism, takes what an attacker sees and knows, and says how close the attacker comes to
+what it wants, next to chance. What scores transcripts for an audit is a
+`dpaudit.extension.distinguisher.Distinguisher`.
 """
 
 from __future__ import annotations
@@ -10,27 +10,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpaudit._references import load_reference
-from dpaudit.drawing.panels import Panel
-from dpaudit.execution import Progress
+
+if TYPE_CHECKING:
+    from dpaudit.drawing import Panel
+    from dpaudit.execution import Progress
 
 Cell = float | int | str | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What an attack achieved.
+    """The result of an attack.
 
     Parameters
     ----------
     rows
         A table: the columns of the first row are those of all.
     reading
-        What the table says, in sentences.
+        The meaning of the table, in sentences.
     chance
-        What a guess gets, in words.
+        The success of a guess, in words.
     panels
         The picture, where there is one.
     """
@@ -54,23 +56,23 @@ def numbers(rows: Sequence[Mapping[str, Cell]], column: str) -> list[float]:
 
 
 class Run(Protocol):
-    """Runs a study: its parameters and a seed decide every number."""
+    """A function that runs an attack: its parameters and a seed decide every number."""
 
     def __call__(self, parameters: Any, seed: int, progress: Progress) -> Findings:
-        """Return what was found."""
+        """Return the findings."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study:
+class Attack:
     """An attack as the registry knows it, with its threat model.
 
     Parameters
     ----------
     name, title, source
-        What it is called, what it does, and where it is from.
+        Its identifier, what it does, and where it is from.
     sees, knows, wants
-        The attacker.
+        The threat model.
     run
         ``"module:function"`` of a `Run`.
     parameters

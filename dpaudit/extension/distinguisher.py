@@ -1,22 +1,24 @@
-"""What an attack is: a score, learned on transcripts of both datasets, that is higher on the first.
+"""A distinguisher: a score of transcripts that is higher on the dataset than on the neighbour.
 
-An attack certifies nothing by itself; the event bound turns its score into a number. `Attack` is
-the light card the registry hands out; the code behind it is imported when it is used.
+It is learned on transcripts of both and certifies nothing by itself; the event bound turns its
+score into a number. `Distinguisher` is the light card that the registry hands out; the code behind
+it is imported when it is used.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-from numpy.random import Generator
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpaudit._references import load_reference
 
+if TYPE_CHECKING:
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
 
 class Score(Protocol):
-    """A fitted attack. It crosses process borders, so it must pickle."""
+    """A fitted distinguisher. It crosses process borders, so it must pickle."""
 
     def __call__(self, transcripts: NDArray[Any]) -> NDArray[Any]:
         """Return scores, shape ``(R,)``; higher means rather from the dataset."""
@@ -24,7 +26,7 @@ class Score(Protocol):
 
 
 class Fit(Protocol):
-    """What fits an attack on transcripts of the dataset and of the neighbour."""
+    """A function that fits a distinguisher on transcripts of the dataset and of the neighbour."""
 
     def __call__(
         self,
@@ -39,22 +41,22 @@ class Fit(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attack:
-    """An attack as the registry knows it.
+class Distinguisher:
+    """A distinguisher as the registry knows it.
 
     Parameters
     ----------
     name, statement
-        What it is called and what it does.
+        Its identifier, and what it does.
     threat_model
         What the attacker knows, sees and wants.
     needs_law
         Whether it only works on mechanisms with a known law.
-    unasked
-        Whether an audit that names no attack tries it: what is slow, or made for few mechanisms, is
-        run when it is named.
+    default
+        Whether an audit that names no distinguisher tries it. One that is slow, or made for few
+        mechanisms, runs when it is named.
     for_few_values
-        Whether it is tried unasked all the same where outputs take few values.
+        Whether it is tried by default all the same where outputs take few values.
     fit
         ``"module:function"`` of a `Fit`.
     """
@@ -64,10 +66,10 @@ class Attack:
     threat_model: str
     needs_law: bool
     fit: str
-    unasked: bool = True
+    default: bool = True
     for_few_values: bool = False
 
     def load(self) -> Fit:
-        """Import and return the code that fits the attack."""
-        fit: Fit = load_reference(f"attack {self.name}", self.fit)
+        """Import and return the code that fits it."""
+        fit: Fit = load_reference(f"distinguisher {self.name}", self.fit)
         return fit

@@ -1,115 +1,98 @@
-"""Claims, attacks, figures and releases by name, found through entry points like any third party's.
+"""Claims, distinguishers, attacks, figures and releases by name, found through entry points.
 
-Entry points name light objects: `dpaudit.extension.claim.Claim`,
-`dpaudit.extension.distinguisher.Attack`, `dpaudit.extension.attack.Study`,
-`dpaudit.extension.figure.Figure` and `dpaudit.extension.release.ReleaseCard`. What does the work is
-named in them as ``"module:object"`` and imported on use, so that listing costs nothing.
+Entry points name light cards, the project's own like any third party's. What does the work is
+imported on use, so that a list costs nothing.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Generic, TypeVar
 
 from dpaudit._references import load_reference
 from dpaudit.errors import InvalidArgument, UnknownName
-from dpaudit.extension.attack import Study
+from dpaudit.extension.attack import Attack
 from dpaudit.extension.claim import Claim
-from dpaudit.extension.distinguisher import Attack
+from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.extension.figure import Figure
 from dpaudit.extension.release import ReleaseCard
 
-CLAIMS = "dpaudit.claims"
-ATTACKS = "dpaudit.attacks"
-FIGURES = "dpaudit.figures"
-RELEASES = "dpaudit.releases"
-STUDIES = "dpaudit.studies"
+T = TypeVar("T")
 
 
-def claims() -> dict[str, Claim]:
-    """Return every installed claim by name."""
-    return _installed(CLAIMS, Claim)
+class BrokenEntryPoint(UserWarning):
+    """An installed entry point that cannot be used; everything else works without it."""
 
 
-def attacks() -> dict[str, Attack]:
-    """Return every installed attack by name."""
-    return _installed(ATTACKS, Attack)
+@dataclass(frozen=True)
+class Registry(Generic[T]):
+    """The installed cards of one kind, by name.
 
-
-def figures() -> dict[str, Figure]:
-    """Return every installed figure by name."""
-    return _installed(FIGURES, Figure)
-
-
-def releases() -> dict[str, ReleaseCard]:
-    """Return everything installed that can be accounted for, by name."""
-    return _installed(RELEASES, ReleaseCard)
-
-
-def studies() -> dict[str, Study]:
-    """Return every installed attack that measures what it recovers, by name."""
-    return _installed(STUDIES, Study)
-
-
-def study(name: str) -> Study:
-    """Return the study called ``name``, or raise `UnknownName`."""
-    known = studies()
-    if name not in known:
-        raise UnknownName("attack", name, known)
-    return known[name]
-
-
-def release(name: str) -> ReleaseCard:
-    """Return the release called ``name``, or raise `UnknownName`."""
-    known = releases()
-    if name not in known:
-        raise UnknownName("release", name, known)
-    return known[name]
-
-
-def figure(name: str) -> Figure:
-    """Return the figure called ``name``, or raise `UnknownName`."""
-    known = figures()
-    if name not in known:
-        raise UnknownName("figure", name, known)
-    return known[name]
-
-
-def claim(name: str) -> Claim:
-    """Return the claim called ``name``.
-
-    Raises
-    ------
-    UnknownName
-        No installed package has it.
-
-    Examples
-    --------
-    >>> claim("huang2020-lemma5").relation
-    'replace-record'
+    Parameters
+    ----------
+    group
+        The group of entry points.
+    noun
+        What messages call one of them.
+    kind
+        The class of the cards.
     """
-    known = {entry.name: entry for entry in entry_points(group=CLAIMS)}
-    if name not in known:
-        raise UnknownName("claim", name, known)
-    found: Claim = _loaded(known[name], Claim)
-    return found
+
+    group: str
+    noun: str
+    kind: type[T]
+
+    def all(self) -> dict[str, T]:
+        """Return every card that can be loaded; warn of the others and leave them out."""
+        cards = {}
+        for name, entry in sorted(self._entries().items()):
+            try:
+                cards[name] = self._card(entry)
+            except InvalidArgument as error:
+                warnings.warn(f"{error}; it is left out", BrokenEntryPoint, stacklevel=2)
+        return cards
+
+    def get(self, name: str) -> T:
+        """Return the card called ``name``; no other one is loaded.
+
+        Raises
+        ------
+        UnknownName
+            No installed package has it.
+        InvalidArgument
+            It is there, and cannot be loaded.
+
+        Examples
+        --------
+        >>> CLAIMS.get("huang2020-lemma5").relation
+        'replace-record'
+        """
+        entries = self._entries()
+        if name not in entries:
+            raise UnknownName(self.noun, name, entries)
+        return self._card(entries[name])
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield every installed name; nothing is loaded."""
+        return iter(sorted(self._entries()))
+
+    def _entries(self) -> dict[str, EntryPoint]:
+        return {entry.name: entry for entry in entry_points(group=self.group)}
+
+    def _card(self, entry: EntryPoint) -> T:
+        package = "" if entry.dist is None else f" ({entry.dist.name})"
+        where = f"entry point {entry.name} of {self.group}{package}"
+        card = load_reference(where, entry.value)
+        if not isinstance(card, self.kind):
+            raise InvalidArgument(where, card, f"a {self.kind.__name__}")
+        return card
 
 
-def attack(name: str) -> Attack:
-    """Return the attack called ``name``, or raise `UnknownName`."""
-    known = attacks()
-    if name not in known:
-        raise UnknownName("attack", name, known)
-    return known[name]
-
-
-def _installed(group: str, kind: type) -> dict[str, Any]:
-    found = {entry.name: _loaded(entry, kind) for entry in entry_points(group=group)}
-    return dict(sorted(found.items()))
-
-
-def _loaded(entry: EntryPoint, kind: type) -> Any:
-    card = load_reference(f"entry point {entry.name} of {entry.group}", entry.value)
-    if not isinstance(card, kind):
-        raise InvalidArgument(f"entry point {entry.name}", card, f"a {kind.__name__}")
-    return card
+CLAIMS = Registry("dpaudit.claims", "claim", Claim)
+DISTINGUISHERS = Registry("dpaudit.distinguishers", "distinguisher", Distinguisher)
+ATTACKS = Registry("dpaudit.attacks", "attack", Attack)
+FIGURES = Registry("dpaudit.figures", "figure", Figure)
+RELEASES = Registry("dpaudit.releases", "release", ReleaseCard)

@@ -1,9 +1,9 @@
-"""What the user asks of an audit."""
+"""The settings of an audit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import dpaudit._validate as check
@@ -14,7 +14,7 @@ WORST_CASE = "worst-case"
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What the user asks of an audit; None leaves the choice to the claim.
+    """The settings of an audit; None leaves the choice to the claim.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class Settings:
         The only source of randomness.
     estimator
         ``auto``, ``exact-loss`` or ``event``.
-    attack
-        Scores the event bound may use; all installed ones by default.
+    distinguisher
+        The only one whose score the event bound may use; by default all that work on the mechanism.
     until_refuted
         Bet on outputs as they are drawn and stop at a refutation; ``trials`` is then the cap.
     candidate_pairs
@@ -52,7 +52,7 @@ class Settings:
     confidence: float = 0.95
     seed: int = 0
     estimator: str = "auto"
-    attack: str | None = None
+    distinguisher: str | None = None
     until_refuted: bool = False
     candidate_pairs: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -70,3 +70,28 @@ class Settings:
         if self.until_refuted and self.estimator == "exact-loss":
             expected = "event or auto: --until-refuted bets on outputs"
             raise InvalidArgument("estimator", self.estimator, expected)
+
+    def document(self) -> dict[str, Any]:
+        """Return the settings as certificates state them, where a distinguisher is an attack.
+
+        Examples
+        --------
+        >>> Settings(distinguisher="histogram").document()["attack"]
+        'histogram'
+        """
+        return {_STATED.get(name, name): value for name, value in asdict(self).items()}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Settings:
+        """Return the settings that a certificate states, all of whose names are known.
+
+        Examples
+        --------
+        >>> Settings.read({"attack": "histogram"}).distinguisher
+        'histogram'
+        """
+        names = {stated: name for name, stated in _STATED.items()}
+        return cls(**{names.get(name, name): value for name, value in document.items()})
+
+
+_STATED = {"distinguisher": "attack"}  # the name in certificates, of before the word was taken

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.drawing.charts import (
+from dpaudit.errors import InvalidArgument
+from dpaudit.report.charts import (
     CLAIMED,
     CLAIMED_MARK,
     FAINT,
@@ -17,7 +18,6 @@ from dpaudit.drawing.charts import (
     picture,
     plain_ticks,
 )
-from dpaudit.errors import InvalidArgument
 from dpaudit.report.formatting import number, percent
 from dpaudit.report.schema import DeltaCurves, Result, TradeOffCurves, WealthPath
 

@@ -1,4 +1,4 @@
-"""The report on disk: written all at once or not at all, and checked before it is believed."""
+"""Reports on disk: written all at once or not at all, and checked before they are believed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.refutation.certificate import Certificate, certificates_text
-from dpaudit.report.formatting import one_line
+from dpaudit.report.formatting import label, numbers, one_line, value_of
+from dpaudit.report.render import Row, render_html, render_index, render_markdown
 from dpaudit.report.schema import SCHEMA_VERSION, Report
 
 AGAIN = "run the audit again, or take the file from a backup"
@@ -23,7 +24,7 @@ AGAIN = "run the audit again, or take the file from a backup"
 
 @dataclass(frozen=True, kw_only=True)
 class ReportPaths:
-    """Where the three renderings of one report are, and the certificate if there is one."""
+    """Paths of the three renderings of one report, and of the certificate if there is one."""
 
     json: Path
     markdown: Path
@@ -64,8 +65,6 @@ def write_report(
     DataError
         If the directory or a file in it cannot be written.
     """
-    from dpaudit.report.render import render_html, render_markdown  # loads matplotlib
-
     text = _to_json(report)
     as_read = Report.model_validate_json(text)
     folder = Path(directory)
@@ -85,6 +84,64 @@ def write_report(
         certificate.unlink(missing_ok=True)
         return paths
     return replace(paths, certificate=certificate)
+
+
+def write_index(reports: Mapping[str, tuple[Report, Sequence[bool]]], folder: Path) -> Path:
+    """Write ``index.html``, ``index.md`` and ``index.json``; return the HTML page.
+
+    Parameters
+    ----------
+    reports
+        By the name of their folder: the report, and for each result whether it has a certificate.
+    folder
+        Where the folders are.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be written.
+    """
+    page = folder / "index.html"
+    rows = [
+        Row(folder=name, place=place, result=result, shown=numbers(result), certified=has)
+        for name, (report, certified) in reports.items()
+        for place, (result, has) in enumerate(zip(report.results, certified, strict=True), start=1)
+    ]
+    contents = {
+        page: render_index(rows, html=True),
+        folder / "index.md": render_index(rows, html=False),
+        folder / "index.json": json.dumps([_entry(row) for row in rows], indent=2, allow_nan=False)
+        + "\n",
+    }
+    write_files(folder, {path: text.encode("utf-8") for path, text in contents.items()})
+    return page
+
+
+def _entry(row: Row) -> dict[str, Any]:
+    result = row.result
+    return {
+        "claim": result.claim,
+        "variant": result.variant,
+        "label": label(result),
+        "kind": result.kind,
+        "verdict": result.verdict,
+        "unit": row.shown.unit,
+        "claimed": _number(value_of(result.claimed, result.kind)),
+        "proved": _number(value_of(result.proved, result.kind)),
+        "lower": _number(result.measured.lower),
+        "upper": _number(result.measured.upper),
+        "alpha": result.alpha,
+        "reason": result.reason,
+        "report": f"{row.folder}/report.html",
+        "certificate": f"{row.folder}/certificate.json" if row.certified else None,
+        "rerun": result.rerun,
+    }
+
+
+def _number(value: float | None) -> float | str | None:
+    """Return a number as the reports write it: infinities are words."""
+    infinite = {float("inf"): "Infinity", float("-inf"): "-Infinity"}
+    return value if value is None else infinite.get(value, value)
 
 
 def write_files(folder: Path, contents: Mapping[Path, bytes]) -> None:

@@ -1,4 +1,4 @@
-"""The picture of one result's three numbers, as SVG text.
+"""Pictures of numbers on one axis, as SVG text: a result's three, or those of many results.
 
 Every function is pure: the same result gives the same bytes, and no state of matplotlib is left
 changed.
@@ -10,16 +10,19 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.drawing.charts import (
+from dpaudit.errors import InvalidArgument
+from dpaudit.report.charts import (
     CLAIMED,
     CLAIMED_MARK,
+    FAINT,
     INK,
     PROVED,
     PROVED_MARK,
     number_ticks,
     picture,
+    plain_ticks,
 )
-from dpaudit.report.formatting import NO_UPPER, Numbers, numbers, value_of
+from dpaudit.report.formatting import NO_UPPER, Numbers, label, number, numbers, one_line, value_of
 from dpaudit.report.schema import Result
 
 if TYPE_CHECKING:
@@ -45,12 +48,12 @@ def three_numbers(result: Result, *, prefix: str = "figure") -> str:
         One ``svg`` element.
     """
     shown = numbers(result)
-    label = (
+    words = (
         f"{shown.unit}: claimed {shown.claimed}, proved {shown.proved}, measured "
         f"{shown.measured} {shown.surety}; {result.verdict}."
     )
     return picture(
-        lambda axes: _draw_three(axes, result, shown), size=(WIDTH, 2.1), label=label, prefix=prefix
+        lambda axes: _draw_three(axes, result, shown), size=(WIDTH, 2.1), label=words, prefix=prefix
     )
 
 
@@ -58,13 +61,13 @@ def _draw_three(axes: Axes, result: Result, shown: Numbers) -> None:
     measured = result.measured
     claimed = value_of(result.claimed, result.kind)
     proved = value_of(result.proved, result.kind)
-    low, high = limits([claimed, proved, measured.lower, measured.upper, measured.pair_ceiling])
+    low, high = _limits([claimed, proved, measured.lower, measured.upper, measured.pair_ceiling])
     axes.set_xlim(low, high)
     axes.set_ylim(-0.6, 2.75)
     _shade_beyond(axes, claimed, high)
     _point(axes, "Claimed", claimed, shown.claimed, CLAIMED, CLAIMED_MARK)
     _point(axes, "Proved", proved, shown.proved, PROVED, PROVED_MARK)
-    draw_interval(axes, 0, measured.lower, measured.upper)
+    _interval(axes, 0, measured.lower, measured.upper)
     _note(axes, _middle(axes, measured.lower, measured.upper), 0, _measured_words(shown))
     if measured.pair_ceiling is not None and math.isfinite(measured.pair_ceiling):
         axes.plot([measured.pair_ceiling] * 2, [-0.35, 0.35], color=PROVED["color"], ls=":", lw=1.8)
@@ -83,7 +86,7 @@ def _measured_words(shown: Numbers) -> str:
     return f"{shown.measured}, {NO_UPPER}" if shown.open_ended else shown.measured
 
 
-def limits(values: Sequence[float | None]) -> tuple[float, float]:
+def _limits(values: Sequence[float | None]) -> tuple[float, float]:
     """Return the ends of an axis on which all finite values and their labels have room.
 
     Values that nearly agree are drawn as one: a picture of their last digits would say nothing.
@@ -122,9 +125,7 @@ def _point(
     _note(axes, at, height, f"{text}", beside=True)
 
 
-def draw_interval(
-    axes: Axes, height: float, lower: float, upper: float | None, **look: Any
-) -> None:
+def _interval(axes: Axes, height: float, lower: float, upper: float | None, **look: Any) -> None:
     """Draw a certified interval; what no end is certified for is a thin line with an arrow."""
     left, edge = axes.get_xlim()
     bounded = upper is not None and math.isfinite(upper)
@@ -169,3 +170,121 @@ def _note(axes: Axes, at: float, height: float, text: str, *, beside: bool = Fal
         zorder=5,
         annotation_clip=False,
     )
+
+
+FAR_APART = 50.0
+"""Ratios that differ by more than this factor share a logarithmic axis."""
+
+
+def overview(results: Sequence[Result], *, prefix: str = "overview") -> str:
+    """Return one picture of all results: every number divided by the claimed one.
+
+    A result whose claimed number is not positive, infinite or missing has no such ratio; its row
+    says so. The axis is logarithmic where the ratios are far apart.
+
+    Raises
+    ------
+    InvalidArgument
+        If there are no results.
+    """
+    if not results:
+        raise InvalidArgument("results", results, "at least one result")
+    rows = "; ".join(f"{label(result)}: {result.verdict}" for result in results)
+    return picture(
+        lambda axes: _draw_all(axes, results),
+        size=(WIDTH + 0.6, 1.2 + 0.55 * len(results)),
+        label=f"Proved and measured numbers, each divided by the claimed one. {rows}.",
+        prefix=prefix,
+    )
+
+
+def divisor(result: Result) -> float | None:
+    """Return the claimed number if others can be divided by it."""
+    claimed = value_of(result.claimed, result.kind)
+    usable = claimed is not None and math.isfinite(claimed) and claimed > 0
+    return claimed if usable else None
+
+
+def _draw_all(axes: Axes, results: Sequence[Result]) -> None:
+    rows = range(len(results) - 1, -1, -1)
+    high = _scale(axes, _ratios(results))
+    axes.set_ylim(-0.6, len(results) - 0.4)
+    axes.axvspan(1, high, color="#f6e3d6", zorder=0, linewidth=0)
+    axes.axvline(1, **CLAIMED, label="claimed")
+    for row, result in zip(rows, results, strict=True):
+        _row(axes, row, result, high)
+    axes.plot([], [], PROVED_MARK, color=PROVED["color"], label="proved")
+    axes.plot([], [], color=INK, linewidth=4, label="measured")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    axes.set_yticks(list(rows), _names(results), parse_math=False)
+    axes.tick_params(axis="y", length=0, pad=MARK)
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel("divided by the claimed number")
+
+
+def _row(axes: Axes, row: int, result: Result, high: float) -> None:
+    claimed = divisor(result)
+    if claimed is None:
+        _no_ratio(axes, row, result)
+        return
+    lower, upper = result.measured.lower / claimed, result.measured.upper
+    _interval(axes, row - 0.17, lower, None if upper is None else upper / claimed)
+    proved = value_of(result.proved, result.kind)
+    if proved is not None and not math.isnan(proved):
+        shape = PROVED_MARK if math.isfinite(proved) else ">"
+        at = min(max(proved / claimed, axes.get_xlim()[0]), high)
+        look: dict[str, Any] = {"color": PROVED["color"], "markersize": 8, "clip_on": False}
+        axes.plot([at], [row + 0.22], shape, **look, zorder=4)
+
+
+def _no_ratio(axes: Axes, row: int, result: Result) -> None:
+    claimed = value_of(result.claimed, result.kind)
+    words = f"no ratio (claimed: {number(claimed)})"
+    axes.annotate(
+        words,
+        (axes.get_xlim()[0], row),
+        xytext=(MARK, 0),
+        textcoords="offset points",
+        color=FAINT,
+        style="italic",
+        va="center",
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
+    )
+
+
+def _ratios(results: Sequence[Result]) -> list[float]:
+    """Return 1 and every finite ratio."""
+    ratios = [1.0]
+    for result in results:
+        claimed, measured = divisor(result), result.measured
+        values = (value_of(result.proved, result.kind), measured.lower, measured.upper)
+        if claimed is not None:
+            ratios += [value / claimed for value in values if value is not None]
+    return [ratio for ratio in ratios if math.isfinite(ratio)]
+
+
+def _scale(axes: Axes, ratios: Sequence[float]) -> float:
+    """Set the horizontal axis and return its right end."""
+    positive = [ratio for ratio in ratios if ratio > 0]
+    if max(positive) > FAR_APART:
+        low, high = 0.3 * max(min(positive), 1e-3), 3 * max(positive)
+        axes.set_xscale("log")
+        plain_ticks(axes.xaxis)
+    else:
+        low, high = _limits(ratios)
+        low = max(0.0, low)
+        number_ticks(axes.xaxis)
+    axes.set_xlim(low, high)
+    return high
+
+
+def _names(results: Sequence[Result], width: int = 30) -> list[str]:
+    """Return what stands beside the rows: of one claim's variants, their own names."""
+    one_claim = len({result.claim for result in results}) == 1
+    names = []
+    for index, result in enumerate(results, start=1):
+        named = one_claim and result.variant is not None
+        name = one_line(result.variant or "") if named else label(result)
+        short = name if len(name) <= width else name[: width - 1] + "…"
+        names.append(f"{index}. {short}\n{result.verdict}")
+    return names

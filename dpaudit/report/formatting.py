@@ -12,9 +12,10 @@ import math
 import unicodedata
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpaudit.report.schema import Claimed, Measured, ModelBased, Proved, Result, WealthPath
+if TYPE_CHECKING:
+    from dpaudit.report.schema import Claimed, Measured, ModelBased, Proved, Result, WealthPath
 
 NONE = "—"
 NO_UPPER, INFINITE = "no certified upper end", "∞"
@@ -200,6 +201,7 @@ def modelled(one: ModelBased) -> str:
 
     Examples
     --------
+    >>> from dpaudit.report.schema import ModelBased
     >>> fields = dict(name="fit", assumes="a model", source="somebody")
     >>> modelled(ModelBased(lower=1.25, upper=None, confidence=None, **fields))
     '1.25'
@@ -214,6 +216,7 @@ def landmarks(path: WealthPath, rows: int = 8) -> list[tuple[int, float]]:
 
     Examples
     --------
+    >>> from dpaudit.report.schema import WealthPath
     >>> path = WealthPath(
     ...     transcripts=[50, 60, 70], log10_wealth=[0, 1, 2], log10_goal=1.3, refuted_after=65
     ... )

@@ -1,14 +1,17 @@
-"""A report as a page to print and as Markdown; both say the same, from the same document."""
+"""Reports, and the index of many, as pages to print and as Markdown: both say the same."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dpaudit.report.formatting import (
     NONE,
+    Numbers,
     count,
     label,
     landmarks,
@@ -57,6 +60,47 @@ def render_markdown(report: Report) -> str:
     template = templates(html=False).get_template("report.md.j2")
     text = template.render(report=report, results=results)
     return re.sub(r"\n{3,}", "\n\n", printable(text)).rstrip("\n") + "\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A line of the index: a folder, the place in its report, and the result there."""
+
+    folder: str
+    place: int
+    result: Result
+    shown: Numbers
+    certified: bool
+
+
+def render_index(rows: Sequence[Row], *, html: bool) -> str:
+    """Return the index as a page, or as Markdown."""
+    name = "index.html.j2" if html else "index.md.j2"
+    words = {"outcome": _outcome(rows), "surety": _surety(rows)}
+    text = templates(html=html).get_template(name).render(rows=rows, **words)
+    return printable(text)
+
+
+def _outcome(rows: Sequence[Row]) -> str:
+    refuted = sum(row.result.verdict == "refuted" for row in rows)
+    claims = len({row.result.claim for row in rows})
+    audited = "1 claim was" if claims == 1 else f"{claims} claims were"
+    return f"{refuted} of {len(rows)} audits refuted what they looked at; {audited} audited."
+
+
+def _surety(rows: Sequence[Row]) -> str:
+    """Return the confidence of the whole index, and how it is shared."""
+    spent = [row.result.alpha for row in rows if row.result.alpha > 0]
+    if not spent:
+        return "Every number was computed without drawing: none is left to chance."
+    alpha = math.fsum(spent)
+    drawn = "1 audit that draws" if len(spent) == 1 else f"{len(spent)} audits that draw"
+    return (
+        f"All of it together holds at {percent(1 - alpha)} confidence: the {drawn} share one error "
+        f"probability of {number(alpha)}, at most {number(max(spent))} each, and the other "
+        f"{len(rows) - len(spent)} were computed and spend none. Each report alone holds at what "
+        "it states, which is more."
+    )
 
 
 def markdown_text(text: object) -> str:
@@ -128,10 +172,10 @@ def _figures(result: Result, index: int) -> dict[str, str]:
 
 
 def _overview(report: Report) -> str | None:
-    import dpaudit.report.overview as overview
+    import dpaudit.report.figures as figures
 
-    ratios = any(overview.divisor(result) is not None for result in report.results)
-    return overview.overview(report.results) if ratios and len(report.results) > 1 else None
+    ratios = any(figures.divisor(result) is not None for result in report.results)
+    return figures.overview(report.results) if ratios and len(report.results) > 1 else None
 
 
 @lru_cache(maxsize=2)

@@ -8,13 +8,19 @@ versioning: a reader of version 1 can read every 1.x document.
 from __future__ import annotations
 
 import math
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from dpaudit.execution import available_cores
+
 SCHEMA_VERSION = "1.2"
+_PACKAGES = ("numpy", "scipy", "statsmodels", "scikit-learn", "joblib", "networkx", "pydantic")
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Label = Literal["certificate", "assumption"]
@@ -221,6 +227,19 @@ class Environment(Document):
     workers: int
     created: str
     seconds: float
+
+    @classmethod
+    def of_this_machine(cls, workers: int, seconds: float) -> Environment:
+        """Return this machine and these packages, for a report that took so many seconds."""
+        return cls(
+            dpaudit=version("dpaudit"),
+            python=platform.python_version(),
+            packages={package: version(package) for package in _PACKAGES},
+            cores=available_cores(),
+            workers=workers,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            seconds=round(seconds, 2),
+        )
 
 
 class Report(Document):

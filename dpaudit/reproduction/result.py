@@ -1,23 +1,28 @@
-"""What is asked of a reproduction, and what it hands back."""
+"""A figure drawn again: the request, the result, and its files."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import dpaudit._validate as check
-from dpaudit.drawing.panels import Panel
+from dpaudit.drawing import Panel, picture, table
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, Silent
-from dpaudit.reproduction.judgement import Judgement
+from dpaudit.report.document import write_files
+from dpaudit.reproduction.judgement import OUTCOMES, Judgement, Tried, in_words
 
 MOST_RUNS = 1000  # a hundred times the papers'
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What the user asks for; None leaves the choice to the figure.
+    """A request for a figure; None leaves the choice to the figure.
 
     Parameters
     ----------
@@ -31,7 +36,7 @@ class Request:
     seed
         The only source of randomness.
     progress
-        Told how many runs are done.
+        Receives how many runs are done.
     """
 
     data_path: str | None = None
@@ -55,9 +60,9 @@ class Reproduction:
     Parameters
     ----------
     figure, title, source
-        Which.
+        Its name, what it shows, and where it stands.
     panels
-        What is drawn.
+        The curves.
     judgements
         One for each statement of the paper.
     parameters
@@ -76,3 +81,42 @@ class Reproduction:
     parameters: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     solvers: tuple[str, ...] = ()
+
+
+def write(reproduction: Reproduction, directory: str | Path) -> dict[str, Path]:
+    """Write ``NAME.json``, ``.csv``, ``.png`` and ``.svg`` into ``directory``.
+
+    The curves are in the CSV; ``NAME-statements.csv`` has every statement at every setting.
+
+    Raises
+    ------
+    DataError
+        The directory or a file in it cannot be written.
+    """
+    folder, name = Path(directory), reproduction.figure
+    title = f"{name}: {reproduction.title}"
+    paths = {kind: folder / f"{name}.{kind}" for kind in ("json", "csv", "png", "svg")}
+    paths["statements"] = folder / f"{name}-statements.csv"
+    contents = {
+        paths["statements"]: _statements(reproduction).encode(),
+        paths["json"]: (json.dumps(asdict(reproduction), indent=2) + "\n").encode(),
+        paths["csv"]: table(reproduction.panels).encode(),
+        paths["png"]: picture(title, reproduction.panels, "png"),
+        paths["svg"]: picture(title, reproduction.panels, "svg"),
+    }
+    write_files(folder, contents)
+    return paths
+
+
+def _statements(reproduction: Reproduction) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["statement", "setting", "measure", "number", "outcome", "caveat"])
+    for judgement in reproduction.judgements:
+        rows: list[tuple[str, Judgement | Tried]] = [("as drawn", judgement)]
+        rows += [(in_words(each.setting), each) for each in judgement.tried]
+        for setting, each in rows:
+            shown = "" if each.number is None else each.number
+            what = (judgement.statement, setting, judgement.measure)
+            writer.writerow([*what, shown, OUTCOMES[each.held], each.caveat])
+    return text.getvalue()

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from dpaudit._references import load_reference
 from dpaudit.errors import DpauditError, InvalidArgument
-from dpaudit.extension.distinguisher import Attack
+from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.neighbours import Pair
 
 GROUP = "dpaudit.known_answers"
@@ -76,7 +76,7 @@ class Learner:
     What is slow to fit gets few; what counts gets all there are, which None says.
     """
 
-    attack: Attack
+    attack: Distinguisher
     most: int | None = None
 
 

@@ -19,8 +19,16 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.selftest.losses import CoinPair, ExactLoss, GaussianPair, NormPair
-from dpaudit.selftest.outputs import Canaries, Coins, Games, Learned
+from dpaudit.selftest.laws import (
+    Canaries,
+    CoinPair,
+    Coins,
+    ExactLoss,
+    Games,
+    GaussianPair,
+    Learned,
+    NormPair,
+)
 
 Run = Callable[[int, float, Generator], Array]
 """``run(audits, alpha, rng)`` returns what is certified, shape ``(audits,)``."""

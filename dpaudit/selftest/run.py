@@ -12,21 +12,25 @@ from functools import partial
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.random import default_rng
+from statsmodels.stats.proportion import proportion_confint
 
+import dpaudit._validate as check
+from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, one_thread, stream
 from dpaudit.selftest import answers
 from dpaudit.selftest.answers import KnownAnswer, Learner
 from dpaudit.selftest.black_box import Budget, Found, audit
 from dpaudit.selftest.estimators import CASES, CONTROLS, Case
-from dpaudit.selftest.rates import Rate
 
 ALPHA, TINY = 0.05, 1e-7
+CONFIDENCE = 0.999
+"""Of a rate's interval: with dozens of rows, one in a hundred tables is wrong by chance."""
 CERTAIN = 1e-6  # of all known answers together: what errs as rarely was no bad luck
 
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How much a self-test does.
+    """The size of a self-test.
 
     Parameters
     ----------
@@ -66,6 +70,56 @@ FULL = Size(
         least=1_000_000,
     ),
 )
+
+
+@dataclass(frozen=True)
+class Rate:
+    """So many misses in so many audits, of which a share of ``nominal`` may miss.
+
+    Parameters
+    ----------
+    misses, audits
+        Counts.
+    nominal
+        The error probability that was asked for.
+
+    Examples
+    --------
+    >>> rate = Rate(7, 100, 0.05)
+    >>> [round(end, 3) for end in rate.interval], rate.sound, Rate(20, 100, 0.05).sound
+    ([0.014, 0.193], True, False)
+    """
+
+    misses: int
+    audits: int
+    nominal: float
+
+    def __post_init__(self) -> None:
+        check.integer("audits", self.audits, least=1)
+        check.probability("nominal", self.nominal)
+        if not 0 <= check.integer("misses", self.misses, least=0) <= self.audits:
+            raise InvalidArgument("misses", self.misses, f"at most the {self.audits} audits")
+
+    @property
+    def observed(self) -> float:
+        """The share that missed."""
+        return self.misses / self.audits
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The Clopper-Pearson interval of the error probability, at 99.9%."""
+        low, high = proportion_confint(
+            self.misses, self.audits, alpha=1 - CONFIDENCE, method="beta"
+        )
+        return (
+            float(low) if self.misses else 0.0,
+            float(high) if self.misses < self.audits else 1.0,
+        )
+
+    @property
+    def sound(self) -> bool:
+        """Whether the counts allow an error probability of at most the nominal one."""
+        return self.interval[0] <= self.nominal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +184,7 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class SelfTest:
-    """All that a self-test found."""
+    """The result of a self-test."""
 
     full: bool
     seed: int
@@ -140,7 +194,7 @@ class SelfTest:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What must not happen and did, a sentence each."""
+        """Faults that must not happen and did, a sentence each."""
         return (*self._of_estimators(), *self._of_answers())
 
     def _of_estimators(self) -> Iterable[str]:

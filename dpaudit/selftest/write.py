@@ -20,16 +20,13 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from dpaudit.report.document import write_files
-from dpaudit.report.environment import environment
 from dpaudit.report.formatting import count, number, percent, printable
 from dpaudit.report.render import markdown_text
-from dpaudit.selftest.rates import CONFIDENCE
-from dpaudit.selftest.run import CERTAIN, Measured, SelfTest, Tested
+from dpaudit.report.schema import Environment
+from dpaudit.selftest.run import CERTAIN, CONFIDENCE, Measured, SelfTest, Tested
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from dpaudit.selftest.run import Measured, SelfTest
 
 
 _OURS, _OTHERS, _WRONG, _ENDLESS = "#0072B2", "#E69F00", "#D55E00", "#999999"  # Okabe and Ito
@@ -186,7 +183,7 @@ def document(result: SelfTest, workers: int) -> dict[str, Any]:
         "interval_confidence": CONFIDENCE,
         "estimators": [_tested(one) for one in result.tested],
         "known_answers": [_measured(one) for one in result.measured],
-        "environment": environment(workers, result.seconds).model_dump(mode="json"),
+        "environment": Environment.of_this_machine(workers, result.seconds).model_dump(mode="json"),
     }
 
 

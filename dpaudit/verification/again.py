@@ -6,7 +6,6 @@ but the bound, so the whole audit is repeated and every number compared; install
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from mpmath import mpf
@@ -77,10 +76,10 @@ def _settings(document: Document) -> Settings:
     from dpaudit.extension.settings import Settings
 
     given: Any = document.instance.get("settings")
-    known = {field.name for field in fields(Settings)}
+    known = Settings().document().keys()
     if not isinstance(given, dict) or not given.keys() <= known:
         raise DataError(
             f"{document.path}: instance.settings: got {shorten(given)}, expected an object with "
             f"some of: {', '.join(sorted(known))}"
         )
-    return Settings(**given)
+    return Settings.read(given)

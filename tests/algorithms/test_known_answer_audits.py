@@ -5,6 +5,7 @@ no attack does, and what it finds and the linear classifier does not is left to 
 """
 
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -30,10 +31,12 @@ full_size = partial(pytest.param, marks=pytest.mark.slow)
 @pytest.fixture
 def audit(monkeypatch):
     """Return an audit of a known answer by name that prints what it certified."""
-    installed = registry.attack
-    monkeypatch.setattr(
-        registry, "attack", lambda name: IDEAL if name == IDEAL.name else installed(name)
+    installed = registry.DISTINGUISHERS
+    with_ideal = SimpleNamespace(
+        all=installed.all,
+        get=lambda name: IDEAL if name == IDEAL.name else installed.get(name),
     )
+    monkeypatch.setattr(registry, "DISTINGUISHERS", with_ideal)
 
     def run(name, trials, seed=0, attack="linear-classifier"):
         answer = KNOWN_ANSWERS[name]
@@ -43,7 +46,7 @@ def audit(monkeypatch):
             trials=trials,
             seed=seed,
             confidence=CONFIDENCE,
-            attack=attack,
+            distinguisher=attack,
         )
         result = audit_case(card(answer), case(answer), settings, Executor(), "audit again")
         lower = result.measured.lower

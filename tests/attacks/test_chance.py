@@ -43,7 +43,7 @@ def pair(rng):
     return Pair(Dataset(rows, labels), Dataset(other, labels), REPLACE_COLUMN)
 
 
-@pytest.mark.parametrize("name", sorted(registry.attacks()))
+@pytest.mark.parametrize("name", sorted(registry.DISTINGUISHERS.all()))
 def test_a_score_tells_nothing_where_nothing_is_revealed(name, pair, rng):
     seen = SharingADMM(block_sizes=(2, 2), iterations=1, noise=MessageNoise(1.0)).messages()
 
@@ -51,7 +51,7 @@ def test_a_score_tells_nothing_where_nothing_is_revealed(name, pair, rng):
         return seen.sample(data, RUNS, rng)
 
     learning, setting, fresh = ((sent(pair.dataset), sent(pair.neighbour)) for _ in range(3))
-    score = registry.attack(name).load()(seen, pair, *learning, rng)
+    score = registry.DISTINGUISHERS.get(name).load()(seen, pair, *learning, rng)
     event = choose_event(*map(score, setting), 0.0)
     scores = tuple(map(score, fresh))
     assert event_bound(*scores, event, 0.0, 1e-6).lower == 0

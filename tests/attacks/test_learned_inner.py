@@ -7,7 +7,9 @@ from dpaudit.extension.settings import Settings
 
 
 def certified(claim, attack, epsilon, trials, seed):
-    settings = Settings(epsilon=epsilon, trials=trials, seed=seed, estimator="event", attack=attack)
+    settings = Settings(
+        epsilon=epsilon, trials=trials, seed=seed, estimator="event", distinguisher=attack
+    )
     result = audit_claim(claim, settings)
     assert result.measured.lower <= result.proved.epsilon
     print(f"{claim} {attack} at {trials}, seed {seed}: {result.measured.lower:.4f}")

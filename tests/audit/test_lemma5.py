@@ -10,7 +10,7 @@ from dpaudit.algorithms.multistep.claims.parameters import Parameters
 from dpaudit.auditing import audit_case, audit_claim, run_claim
 from dpaudit.errors import DataError
 from dpaudit.execution import Executor
-from dpaudit.extension.registry import claim
+from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import Attained, certificates_text
 from dpaudit.verification import read, verify
@@ -61,7 +61,7 @@ def test_half_the_bound_is_refuted():
         return Attained(value=found.value, bound=found.bound / 2, instance=found.instance)
 
     broken = replace(case, bound=case.bound / 2, attain=halved)
-    result = audit_case(claim(LEMMA_5), broken, settings, Executor(), "rerun")
+    result = audit_case(CLAIMS.get(LEMMA_5), broken, settings, Executor(), "rerun")
     assert result.verdict == "refuted"
     assert result.measured.lower == pytest.approx(case.bound, rel=1e-9)
 

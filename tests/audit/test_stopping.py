@@ -20,7 +20,7 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.report.environment import environment
+from dpaudit.report.schema import Environment
 
 CARD = Statement(
     name="own",
@@ -305,7 +305,7 @@ def test_a_report_states_what_all_its_results_spend():
         stopped(Laplace(), trials=200, confidence=0.97),
         audit_claim("hu2020-lemma1", Settings(trials=100)),
     ]
-    report = whole_report(results, environment(1, 0.0))
+    report = whole_report(results, Environment.of_this_machine(1, 0.0))
     assert len(report.budget) == 2
     assert math.fsum(e.alpha for e in report.budget) == pytest.approx(0.05)
     assert report.confidence == pytest.approx(0.95)

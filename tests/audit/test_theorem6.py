@@ -13,7 +13,7 @@ from dpaudit.auditing import audit_case, audit_claim
 from dpaudit.auditing.draws import Drawer
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor
-from dpaudit.extension.registry import claim
+from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.gaussian_steps import GaussianSteps
@@ -116,7 +116,7 @@ def test_a_law_that_is_not_the_code_s_withholds_the_number():
     settings = Settings(epsilon=20.0, trials=500)
     case = theorem6(settings, Parameters())
     broken = replace(case, mechanism=HalvedNoise(case.mechanism.process))
-    result = audit_case(claim(THEOREM_6), broken, settings, Executor(), "rerun")
+    result = audit_case(CLAIMS.get(THEOREM_6), broken, settings, Executor(), "rerun")
     assert not all(check.passed for check in result.self_checks)
     assert result.verdict == "not refuted"
     assert result.measured.lower == 0.0
@@ -139,7 +139,7 @@ def test_overstated_weights_cannot_refute():
     settings = Settings(epsilon=1.0, trials=1000)
     case = theorem6(settings, Parameters())
     broken = replace(case, mechanism=HeavyWeights(case.mechanism.process))
-    result = audit_case(claim(THEOREM_6), broken, settings, Executor(), "rerun")
+    result = audit_case(CLAIMS.get(THEOREM_6), broken, settings, Executor(), "rerun")
     assert any("weights" in c.name for c in result.self_checks if not c.passed)
     assert result.verdict == "not refuted"
 
@@ -165,9 +165,9 @@ def test_a_wrong_shift_cannot_certify_anything(factor, epsilon):
     wrong = replace(case, mechanism=GaussianSteps(Shifted(case.mechanism.process, factor)))
     if factor > 1:  # then the moments exceed the bound that the true shift has
         with pytest.raises(MechanismError, match="log_mgf_bounds"):
-            audit_case(claim(THEOREM_6), wrong, settings, Executor(), "")
+            audit_case(CLAIMS.get(THEOREM_6), wrong, settings, Executor(), "")
         return
-    result = audit_case(claim(THEOREM_6), wrong, settings, Executor(), "")
+    result = audit_case(CLAIMS.get(THEOREM_6), wrong, settings, Executor(), "")
     assert any("loss of transcripts" in c.name for c in result.self_checks if not c.passed)
     assert result.measured.lower == 0.0
 
@@ -186,7 +186,7 @@ def test_log_moments_a_quarter_too_large_are_noticed(epsilon):
     settings = Settings(epsilon=epsilon, trials=10_000)
     case = theorem6(settings, Parameters())
     broken = replace(case, mechanism=Overstated(case.mechanism.process))
-    result = audit_case(claim(THEOREM_6), broken, settings, Executor(), "")
+    result = audit_case(CLAIMS.get(THEOREM_6), broken, settings, Executor(), "")
     assert any("weights" in c.name for c in result.self_checks if not c.passed)
 
 
@@ -194,7 +194,7 @@ def test_a_lower_end_above_what_is_proved_is_pointed_at():
     settings = Settings(epsilon=1.0, trials=1000)
     case = theorem6(settings, Parameters())
     wrong = replace(case, proved=replace(case.proved, guarantee=ApproximateDP(0.5, 1e-5)))
-    result = audit_case(claim(THEOREM_6), wrong, settings, Executor(), "")
+    result = audit_case(CLAIMS.get(THEOREM_6), wrong, settings, Executor(), "")
     assert "It also exceeds the proved 0.5" in result.reason
 
 
@@ -215,14 +215,14 @@ def test_halved_noise_with_its_own_law_is_refuted_as_a_broken_mechanism():
     case = theorem6(settings, Parameters())
     process = replace(case.mechanism.process, noise_multiplier=1.0)
     broken = replace(case, mechanism=GaussianSteps(process))
-    result = audit_case(claim(THEOREM_6), broken, settings, Executor(), "rerun")
+    result = audit_case(CLAIMS.get(THEOREM_6), broken, settings, Executor(), "rerun")
     assert result.verdict == "refuted"
 
 
 def test_half_the_true_epsilon_as_a_claim_is_refuted():
     settings = Settings(epsilon=1.0, trials=1000)
     case = replace(theorem6(settings, Parameters()), claimed=ApproximateDP(0.375, 1e-5))
-    result = audit_case(claim(THEOREM_6), case, settings, Executor(), "rerun")
+    result = audit_case(CLAIMS.get(THEOREM_6), case, settings, Executor(), "rerun")
     assert result.verdict == "refuted"
 
 

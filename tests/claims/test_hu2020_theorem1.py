@@ -299,7 +299,7 @@ def test_messages_that_are_sent_refute_noise_on_the_model(variant):
     """The column-space attack errs on no message, so 300 of each certify ln(600 / 3)."""
     settings = Settings(
         estimator="event",
-        attack="column-space",
+        distinguisher="column-space",
         trials=300,
         parameters={"variant": variant, "features": 8},
     )

@@ -10,7 +10,7 @@ from dpaudit.algorithms.multistep.claims.parameters import Parameters
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.extension.registry import claim
+from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.refutation import certificates_text
@@ -43,9 +43,9 @@ def genuine():
     return json.loads(certificates_text((audited().certificate,)))
 
 
-@pytest.mark.parametrize("variant", claim(THEOREM_6).published)
+@pytest.mark.parametrize("variant", CLAIMS.get(THEOREM_6).published)
 def test_published_variants_are_refuted_by_their_exact_law(variant, checked):
-    asked = Settings(**({"trials": 500} | dict(claim(THEOREM_6).published[variant])))
+    asked = Settings(**({"trials": 500} | dict(CLAIMS.get(THEOREM_6).published[variant])))
     found = run_claim(THEOREM_6, asked, Executor())
     assert found.result.verdict == "refuted"
     assert found.certificate.kind == "approximate-dp"

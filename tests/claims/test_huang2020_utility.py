@@ -14,7 +14,7 @@ from dpaudit.algorithms.multistep.claims.utility import theorem7
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.extension.registry import claim
+from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
 from dpaudit.verification import read, verify
@@ -168,9 +168,9 @@ def genuine():
     return json.loads(certificates_text((audited(4_000, nodes=40, iterations=50).certificate,)))
 
 
-@pytest.mark.parametrize("variant", ["default", *claim(THEOREM_7).published])
+@pytest.mark.parametrize("variant", ["default", *CLAIMS.get(THEOREM_7).published])
 def test_published_audits_and_their_certificates(variant, checked):
-    asked = Settings(**({"trials": 1_500} | dict(claim(THEOREM_7).published.get(variant, {}))))
+    asked = Settings(**({"trials": 1_500} | dict(CLAIMS.get(THEOREM_7).published.get(variant, {}))))
     found = run_claim(THEOREM_7, asked, Executor())
     refuted = variant in ("default", "several inner steps")
     assert found.result.verdict == ("refuted" if refuted else "not refuted")

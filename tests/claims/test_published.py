@@ -11,15 +11,15 @@ from urllib.parse import unquote
 import pytest
 
 import dpaudit.extension.registry as registry
-from dpaudit.auditing.publish import published_settings
-from dpaudit.report import read_report
+from dpaudit.cli.publish import published_settings
+from dpaudit.report.document import read_report
 from dpaudit.report.formatting import label, value_of
 from dpaudit.verification import read, verify
 
 REPORTS = Path(__file__).parents[2] / "reports"
 AGAIN = "run: dpaudit audit --all --out reports"
-CLAIMS = sorted(registry.claims())
-NAMES = {name: list(published_settings(registry.claim(name), {})) for name in CLAIMS}
+CLAIMS = sorted(registry.CLAIMS.all())
+NAMES = {name: list(published_settings(registry.CLAIMS.get(name), {})) for name in CLAIMS}
 
 
 @pytest.fixture(scope="session")
@@ -68,7 +68,7 @@ def test_rows_agree_with_the_report_and_the_claim(name, folder, index):
     report = read_report(folder / name / "report.json")
     for row, result in zip(rows_of(index, name), report.results, strict=True):
         assert (result.claim, result.variant) == (name, row["variant"])
-        assert result.statement == registry.claim(name).statement, AGAIN
+        assert result.statement == registry.CLAIMS.get(name).statement, AGAIN
         for part in ("verdict", "reason", "kind", "rerun"):
             assert row[part] == getattr(result, part)
         assert row["label"] == label(result)

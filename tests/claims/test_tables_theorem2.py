@@ -27,7 +27,7 @@ from dpaudit.algorithms.tables.guarantees import theorem2_epsilon
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.extension.registry import claim
+from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
 
 CLAIM = "tables-theorem2"
@@ -52,7 +52,7 @@ def test_the_noise_is_the_theorems():
 
 def test_the_published_variants():
     names = {"model", "model across clients", "model, many steps"}
-    assert set(claim(CLAIM).published) == names
+    assert set(CLAIMS.get(CLAIM).published) == names
 
 
 # The server
@@ -70,7 +70,7 @@ def test_the_servers_view_has_no_epsilon(tuples, features, seed):
     assert audited.result.claimed.epsilon == 50.0
     assert audited.certificate.kind == "support"
     assert audited.certificate.quantities["distance"] > 0.5
-    assert {a.name for a in audited.result.assumptions} == set(claim(CLAIM).assumptions)
+    assert {a.name for a in audited.result.assumptions} == set(CLAIMS.get(CLAIM).assumptions)
     assert "Smallest instance" in " ".join(audited.result.notes)
 
 
@@ -214,7 +214,7 @@ def test_what_is_proved_on_batches_is_twice_a_removal(ratio, least, most):
 def test_batches_are_audited_next_to_what_is_proved(factor, verdict):
     given = {"view": "model", "sampling_ratio": 0.5, "first_constant": 10.0, "factor": factor}
     settings = Settings(
-        epsilon=4.0, delta=1e-2, trials=2000, attack="likelihood-ratio", parameters=given
+        epsilon=4.0, delta=1e-2, trials=2000, distinguisher="likelihood-ratio", parameters=given
     )
     result = audit_claim(CLAIM, settings)
     assert result.verdict == verdict

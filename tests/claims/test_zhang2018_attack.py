@@ -1,6 +1,7 @@
 """What zhang2018 says about attackers: averaging works, and private penalties do not prevent it."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -35,7 +36,8 @@ def asked(seed=0, **parameters):
 
 @pytest.fixture(autouse=True)
 def installed(monkeypatch):
-    monkeypatch.setattr(registry, "claim", {card.name: card for card in CARDS}.__getitem__)
+    known = {card.name: card for card in CARDS}
+    monkeypatch.setattr(registry, "CLAIMS", SimpleNamespace(get=known.__getitem__))
 
 
 # Section 6.2

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from dpaudit.cli import main
+from dpaudit.cli.main import main
 
 
 @dataclass

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from dpaudit.cli import main
-from dpaudit.extension.registry import studies
+from dpaudit.cli.main import main
+from dpaudit.extension.registry import ATTACKS
 
 SMALL = {
     "canary-audit": ["epsilons=[4]", "canaries=100"],
@@ -33,7 +33,7 @@ def arguments(name):
 
 
 def test_every_study_is_tried_here():
-    assert SMALL.keys() <= studies().keys()
+    assert SMALL.keys() <= ATTACKS.all().keys()
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -45,7 +45,9 @@ def test_what_is_printed_is_what_is_written(dpaudit, tmp_path, name):
     document = json.loads((tmp_path / f"{name}.json").read_text())
     with (tmp_path / f"{name}.csv").open() as file:
         assert len(list(csv.DictReader(file))) == len(document["rows"])
-    assert document["parameters"].keys() == studies()[name].load_parameters().model_fields.keys()
+    assert (
+        document["parameters"].keys() == ATTACKS.all()[name].load_parameters().model_fields.keys()
+    )
     assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / f"{name}.png").stat().st_size > 5000
 

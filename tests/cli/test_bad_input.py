@@ -32,7 +32,7 @@ def check_refused(ran, *words):
         ([THEOREM_6, "--seed", "-1"], ["seed: got -1"]),
         ([THEOREM_6, "--workers", "0"], ["workers: got 0", "at least 1"]),
         ([THEOREM_6, "--estimator", "guess"], ["estimator: got 'guess'", "exact-loss"]),
-        ([THEOREM_6, "--attack", "guess", "--estimator", "event"], ["attack: got 'guess'"]),
+        ([THEOREM_6, "--attack", "guess", "--estimator", "event"], ["distinguisher: got 'guess'"]),
         ([THEOREM_6, "--data", "aduld"], ["dataset: got 'aduld'", "did you mean 'adult'"]),
         ([THEOREM_6, "--data", "adult", "--data-path", "/none"], ["/none", "adult.data"]),
         ([THEOREM_6, "--set", "nodes"], ["--set: got 'nodes'", "KEY=VALUE"]),

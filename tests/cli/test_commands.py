@@ -1,5 +1,6 @@
 """What each command prints and how it ends."""
 
+import io
 import json
 import re
 import subprocess
@@ -8,8 +9,11 @@ import zipfile
 from importlib.metadata import entry_points, version
 
 import pytest
+from rich.console import Console
 
-from dpaudit.report import Report, read_report
+from dpaudit.cli import progress
+from dpaudit.report.document import read_report
+from dpaudit.report.schema import Report
 
 THEOREM_6, LEMMA_5 = "huang2020-theorem6", "huang2020-lemma5"
 
@@ -130,7 +134,8 @@ CLAIM = Claim(
 """
 
 
-def test_a_third_party_package_adds_its_claim(tmp_path):
+def list_with(tmp_path, *claims):
+    """Run ``dpaudit list`` beside an installed package that registers these claims."""
     wheel = tmp_path / "other_claims-1.0-py3-none-any.whl"
     info = "other_claims-1.0.dist-info"
     with zipfile.ZipFile(wheel, "w") as archive:
@@ -141,24 +146,42 @@ def test_a_third_party_package_adds_its_claim(tmp_path):
         archive.writestr(
             f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         )
-        archive.writestr(
-            f"{info}/entry_points.txt",
-            "[dpaudit.claims]\nother2027-theorem1 = other_claims:CLAIM\n",
-        )
+        archive.writestr(f"{info}/entry_points.txt", "\n".join(["[dpaudit.claims]", *claims, ""]))
         archive.writestr(f"{info}/RECORD", "")
     place = tmp_path / "installed"
     pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet"]
     subprocess.run([*pip, "--target", str(place), str(wheel)], check=True, capture_output=True)
-    ran = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "dpaudit", "list"],
         env={"PYTHONPATH": str(place), "PATH": "", "COLUMNS": "120"},
         capture_output=True,
         text=True,
         check=True,
     )
+
+
+def test_a_third_party_package_adds_its_claim(tmp_path):
+    ran = list_with(tmp_path, "other2027-theorem1 = other_claims:CLAIM")
     assert "other2027-theorem1" in ran.stdout
     assert "Somebody's theorem" in ran.stdout
     assert THEOREM_6 in ran.stdout
+    assert ran.stderr == ""
+
+
+def test_a_broken_entry_point_is_a_warning_on_one_line(tmp_path):
+    ran = list_with(
+        tmp_path,
+        "gone = other_claims.nowhere:CLAIM",
+        "other2027-theorem1 = other_claims:CLAIM",
+        "text = other_claims:__name__",
+    )
+    assert "other2027-theorem1" in ran.stdout
+    assert THEOREM_6 in ran.stdout
+    gone, text = ran.stderr.splitlines()
+    assert gone.startswith("warning: entry point gone of dpaudit.claims (other-claims): ")
+    assert "ModuleNotFoundError" in gone
+    assert text.startswith("warning: entry point text of dpaudit.claims (other-claims): ")
+    assert text.endswith("expected a Claim; it is left out")
 
 
 def test_progress_goes_to_a_terminal_only_and_never_into_the_results(dpaudit):
@@ -167,22 +190,12 @@ def test_progress_goes_to_a_terminal_only_and_never_into_the_results(dpaudit):
     json.loads(ran.out)
 
 
-def test_a_terminal_sees_the_stage_and_what_remains(monkeypatch, capsys):
-    import io
-
-    from dpaudit.cli import progress
-
+def test_a_terminal_sees_the_stage_and_what_remains():
     screen = io.StringIO()
-    console = progress.Console
-
-    def on_screen(**options):
-        return console(file=screen, force_terminal=True, width=120)
-
-    monkeypatch.setattr(progress, "Console", on_screen)
-    with progress.bar("a claim") as shown:
+    with progress.bar("a claim", Console(file=screen, force_terminal=True, width=120)) as shown:
         shown.start("certifying (dataset)", 200)
         shown.advance(100)
-        shown._progress.refresh()
+        shown._bars.refresh()
     seen = screen.getvalue()
     assert "a claim: certifying (dataset)" in seen
     assert "100/200" in seen

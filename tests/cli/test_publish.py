@@ -2,12 +2,13 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import pytest
 
-from dpaudit.auditing import publish
 from dpaudit.auditing.run import Audited
-from dpaudit.cli import audit as command
+from dpaudit.cli import publish
+from dpaudit.cli.output import Output
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Silent
 from dpaudit.extension.case import SearchCase
@@ -15,7 +16,7 @@ from dpaudit.extension.claim import Claim
 from dpaudit.extension.parameters import Parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import Attained
-from dpaudit.report import read_report
+from dpaudit.report.document import read_report
 
 CARDS = {
     "a-holds": {"kind": "sensitivity", "published": {"again": {"seed": 5}}},
@@ -68,8 +69,8 @@ def cards(monkeypatch):
         )
         for name, options in CARDS.items()
     }
-    monkeypatch.setattr(publish.registry, "claims", lambda: made)
-    monkeypatch.setattr(publish.registry, "claim", made.__getitem__)
+    claims = SimpleNamespace(all=lambda: made, get=made.__getitem__)
+    monkeypatch.setattr(publish.registry, "CLAIMS", claims)
 
 
 @pytest.fixture
@@ -147,7 +148,7 @@ def test_an_interrupt_keeps_the_reports_of_what_was_audited(dpaudit, cards, tmp_
 
     monkeypatch.setattr(publish, "audit_all", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        command.run_all({}, 1, command.Output(directory=str(tmp_path), as_json=False, quiet=True))
+        publish.run({}, 1, Output(directory=str(tmp_path), as_json=False, quiet=True))
     assert {path.name for path in tmp_path.iterdir()} == {
         "a-holds", "index.html", "index.json", "index.md",
     }  # fmt: skip

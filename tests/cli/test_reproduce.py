@@ -9,14 +9,13 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from rich.console import Console
 
+import dpaudit.drawing as drawing
 from dpaudit.algorithms.multistep.figures import runs as huang2020_runs
 from dpaudit.cli.reproduce import lines
 from dpaudit.datasets import breast_cancer
-from dpaudit.drawing import figures as drawing
-from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.drawing import Curve, Panel
 from dpaudit.reproduction.judgement import Judgement, Tried
-from dpaudit.reproduction.result import Reproduction
-from dpaudit.reproduction.write import write
+from dpaudit.reproduction.result import Reproduction, write
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ def test_it_is_the_audit_that_tries_no_other_attack(dpaudit, tmp_path):
     document = json.loads((tmp_path / "likelihood-ratio.json").read_text())
     (row,) = document["rows"]
     settings = Settings(
-        epsilon=8.0, trials=300, seed=5, estimator="event", attack="likelihood-ratio"
+        epsilon=8.0, trials=300, seed=5, estimator="event", distinguisher="likelihood-ratio"
     )
     result = audit_claim(CLAIM, settings)
     assert row["certified"] == result.measured.lower > 0.5
@@ -34,7 +34,7 @@ def test_the_claims_own_parameters_are_passed_on(dpaudit):
     assert dpaudit("attack", "likelihood-ratio", *ASKED, "--json").out != ran.out
 
 
-@pytest.mark.parametrize("name", sorted(registry.attacks()))
+@pytest.mark.parametrize("name", sorted(registry.DISTINGUISHERS.all()))
 def test_every_scoring_attack_shows_its_threat_model(dpaudit, name):
     ran = dpaudit("show", name)
     assert ran.status == 0

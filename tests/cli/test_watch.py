@@ -13,7 +13,7 @@ import pytest
 
 import dpaudit.auditing.watch as watch
 from dpaudit.errors import DataError
-from dpaudit.report import read_report
+from dpaudit.report.document import read_report
 
 CLAIM = ("--epsilon", "1", "--delta", "0")
 
@@ -208,7 +208,7 @@ try:
 except BrokenPipeError:
     sys.stderr.close()
 """
-WATCH = ("-c", "from dpaudit.cli import main; main()", "audit", "--watch", "-", *CLAIM)
+WATCH = ("-c", "from dpaudit.cli.main import main; main()", "audit", "--watch", "-", *CLAIM)
 
 
 @contextmanager

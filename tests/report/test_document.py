@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.report import ReportPaths, json_schema, read_report, write_report
-from dpaudit.report.schema import SCHEMA_VERSION, Report
+from dpaudit.report.document import ReportPaths, read_report, write_report
+from dpaudit.report.schema import SCHEMA_VERSION, Report, json_schema
 
 from . import samples
 

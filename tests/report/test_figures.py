@@ -6,8 +6,7 @@ import pytest
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.report.curves import delta_against_epsilon, trade_off
-from dpaudit.report.figures import three_numbers
-from dpaudit.report.overview import divisor, overview
+from dpaudit.report.figures import divisor, overview, three_numbers
 from dpaudit.report.schema import Claimed, DeltaCurves, Measured, Proved, TradeOffCurves
 
 from . import samples

@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from dpaudit.report import write_report
-from dpaudit.report.index import write_index
+from dpaudit.report.document import write_index, write_report
 
 from . import samples
 

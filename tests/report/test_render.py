@@ -7,8 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dpaudit.report import render_html, render_markdown
-from dpaudit.report.render import fenced, markdown_text, summary
+from dpaudit.report.render import fenced, markdown_text, render_html, render_markdown, summary
 
 from . import samples
 

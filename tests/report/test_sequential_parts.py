@@ -6,10 +6,12 @@ import pytest
 from pydantic import ValidationError
 
 from dpaudit.auditing.budget import whole_report
+from dpaudit.cli.console import budget_line
 from dpaudit.errors import InvalidArgument
-from dpaudit.report import budget_line, read_report, render_html, render_markdown, write_report
 from dpaudit.report.curves import wealth
+from dpaudit.report.document import read_report, write_report
 from dpaudit.report.formatting import landmarks, modelled
+from dpaudit.report.render import render_html, render_markdown
 from dpaudit.report.schema import BudgetEntry, ModelBased, PairSearch, Result, WealthPath
 
 from . import samples

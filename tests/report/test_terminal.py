@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from dpaudit.report import verdict_table
+from dpaudit.cli.console import verdict_table
 
 from . import samples
 

@@ -9,7 +9,7 @@ import pytest
 import dpaudit.selftest.answers as answers
 import dpaudit.selftest.run as selftest_run
 from dpaudit.attacks.distinguishers.known_answers import SUITE
-from dpaudit.cli import main
+from dpaudit.cli.main import main
 from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.selftest.black_box import Budget
 from dpaudit.selftest.estimators import CASES, CONTROLS
@@ -39,7 +39,7 @@ def small(monkeypatch):
     monkeypatch.setattr(selftest_run, "CASES", CHEAP)
     monkeypatch.setattr(selftest_run, "CONTROLS", CAUGHT)
     quick = replace(QUICK, audits=50, budget=BUDGET)
-    monkeypatch.setattr("dpaudit.cli.selftest.QUICK", quick)
+    monkeypatch.setattr(selftest_run, "QUICK", quick)
     chosen = {"laplace", "svt-5"}
     few = lambda published: {  # noqa: E731
         name: one for name, one in SUITE.answers(published=published).items() if name in chosen

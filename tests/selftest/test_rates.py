@@ -11,9 +11,17 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.one_run import p_value
 from dpaudit.selftest.estimators import CASES, CONTROLS, Case
-from dpaudit.selftest.losses import CoinPair, ExactLoss, GaussianPair, NormPair
-from dpaudit.selftest.outputs import Canaries, Coins, Games, Learned
-from dpaudit.selftest.rates import CONFIDENCE, Rate
+from dpaudit.selftest.laws import (
+    Canaries,
+    CoinPair,
+    Coins,
+    ExactLoss,
+    Games,
+    GaussianPair,
+    Learned,
+    NormPair,
+)
+from dpaudit.selftest.run import CONFIDENCE, Rate
 
 
 @pytest.mark.parametrize(("misses", "audits"), [(0, 50), (3, 50), (50, 50)])

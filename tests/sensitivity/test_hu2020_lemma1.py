@@ -24,7 +24,7 @@ from dpaudit.algorithms.sharing.claims.hu2020.update_small import Small, small_c
 from dpaudit.auditing import audit_case, audit_claim, run_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.extension.registry import claim
+from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import Attained, exceeds, maximise, minimal
 
@@ -137,7 +137,7 @@ def test_the_audit_refutes_and_shows_the_three_numbers(features):
     assert result.trials == BUDGET
     assert result.measured.lower >= WANTED[features] * result.claimed.sensitivity
     assert result.measured.lower <= result.proved.sensitivity == pytest.approx(1.1)
-    assert {a.name for a in result.assumptions} == set(claim(LEMMA_1).assumptions)
+    assert {a.name for a in result.assumptions} == set(CLAIMS.get(LEMMA_1).assumptions)
 
 
 def test_the_budget_is_a_parameter_and_trials_override_it():
@@ -156,7 +156,7 @@ def test_a_bound_attained_up_to_rounding_is_not_refuted(share):
         return Attained(value=reached, bound=share * reached, instance="here")
 
     true = dataclasses.replace(case, bound=share * reached, attain=attain)
-    result = audit_case(claim(LEMMA_1), true, asked, Executor(), "rerun")
+    result = audit_case(CLAIMS.get(LEMMA_1), true, asked, Executor(), "rerun")
     assert result.verdict == "not refuted"
 
 

@@ -30,7 +30,7 @@ from dpaudit.algorithms.consensus.figures.runs import (
     average_losses,
     by_iteration,
 )
-from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.drawing import Curve, Panel
 from dpaudit.execution import Silent, stream
 from dpaudit.extension.figure import Figure
 from dpaudit.reproduction.judgement import (

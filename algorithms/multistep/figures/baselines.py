@@ -30,7 +30,7 @@ from dpaudit.algorithms.multistep.figures.runs import (
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Constant, Given
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize
-from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent, stream
 from dpaudit.reproduction.judgement import Finding, Findings, Judgement, judgements, with_tried

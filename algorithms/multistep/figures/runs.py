@@ -20,7 +20,7 @@ from dpaudit.algorithms.multistep.figures import cards as huang2020
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize
 from dpaudit.datasets import Dataset, adult, split_evenly, subset
-from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.drawing import Curve, Panel
 from dpaudit.execution import Silent, stream
 from dpaudit.extension.figure import Figure
 from dpaudit.reproduction.judgement import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from dpaudit.algorithms.sharing.figures.data import Problem
 from dpaudit.algorithms.sharing.figures.drawing import panel
 from dpaudit.algorithms.sharing.figures.search import RUNS, Trace, admm, admm_search
-from dpaudit.drawing.panels import Panel
+from dpaudit.drawing import Panel
 from dpaudit.execution import stream
 from dpaudit.reproduction.judgement import Finding, Findings, Setting
 from dpaudit.reproduction.result import Request

@@ -17,7 +17,7 @@ from dpaudit.algorithms.sharing.figures.outcome import (
     slightly,
 )
 from dpaudit.algorithms.sharing.figures.search import RUNS, grids, rivals
-from dpaudit.drawing.panels import Panel
+from dpaudit.drawing import Panel
 from dpaudit.execution import Silent, one_thread
 from dpaudit.extension.figure import Figure
 from dpaudit.reproduction.judgement import (

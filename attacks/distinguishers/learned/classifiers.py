@@ -36,7 +36,7 @@ from dpaudit.attacks.distinguishers.learned.features import (
 )
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import one_thread
-from dpaudit.extension.distinguisher import Attack, Fit
+from dpaudit.extension.distinguisher import Distinguisher, Fit
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 
@@ -161,7 +161,7 @@ def decision(estimator: Any, features: Array) -> Array:
 
 Labels = NDArray[np.int64]
 
-LEARNED = Attack(
+LEARNED = Distinguisher(
     name="learned",
     statement=(
         "the best of several classifiers (linear, sparse, trees, network) on several features of "
@@ -173,7 +173,7 @@ LEARNED = Attack(
     ),
     needs_law=False,
     fit="dpaudit.attacks.distinguishers.learned.classifiers:fit",
-    unasked=False,
+    default=False,
 )
 
 Candidates = Mapping[str, tuple[FitMap, tuple[Model, ...]]]

@@ -12,7 +12,7 @@ from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.algorithms import card_parameters as parameters
 from dpaudit.algorithms import card_releases as releases
 from dpaudit.algorithms import cards
-from dpaudit.extension.registry import release
+from dpaudit.extension.registry import RELEASES
 from dpaudit.extension.release import ReleaseCard
 from dpaudit.neighbours import RELATIONS
 
@@ -29,7 +29,7 @@ def small(card, **options):
 
 def test_all_are_registered():
     assert len(CARDS) == 9
-    assert all(release(card.name) is card for card in CARDS)
+    assert all(RELEASES.get(card.name) is card for card in CARDS)
 
 
 @each_card

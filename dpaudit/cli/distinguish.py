@@ -1,24 +1,15 @@
-"""``dpaudit attack`` for an attack that scores transcripts: how well it tells a claim's pair apart.
-
-The attack learns, its threshold is set, and fresh transcripts are counted, as in an audit by the
-event bound that tries no other attack (`dpaudit.auditing.event`).
-"""
+"""``dpaudit attack`` with a distinguisher: an audit by the event bound that tries no other."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-import dpaudit.extension.registry as registry
-from dpaudit.auditing import run_claim
-from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.drawing import Curve, Panel
 from dpaudit.execution import Executor, Progress
-from dpaudit.extension.attack import Cell, Findings, Run
-from dpaudit.extension.distinguisher import Attack
+from dpaudit.extension.attack import Cell, Findings
 from dpaudit.extension.settings import WORST_CASE, Settings
 from dpaudit.report.schema import Result, TradeOffCurves
 
@@ -26,7 +17,7 @@ _RATE = 0.05
 
 
 class Parameters(BaseModel):
-    """What is attacked, and how often it runs."""
+    """The claim that is attacked, and how often its mechanism runs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -39,49 +30,19 @@ class Parameters(BaseModel):
     parameters: dict[str, Any] = Field(default_factory=dict, description="the claim's own, as JSON")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scoring:
-    """A scoring attack, as `dpaudit.extension.attack.Study` describes one that measures."""
-
-    attack: Attack
-    source: str = field(default="the event bound of dpaudit.estimation.event")
-
-    @property
-    def name(self) -> str:
-        """Of the attack."""
-        return self.attack.name
-
-    @property
-    def title(self) -> str:
-        """What the attack does."""
-        return self.attack.statement
-
-    @property
-    def attacker(self) -> dict[str, str]:
-        """What the attacker sees, knows and wants, in the card's words."""
-        parts = (part.strip().partition(" ") for part in self.attack.threat_model.split(";"))
-        return {verb: rest for verb, _, rest in parts}
-
-    def load(self) -> Run:
-        """Return the code that runs the attack."""
-        return partial(run, self.attack.name)
-
-    def load_parameters(self) -> Any:
-        """Return the model of its parameters."""
-        return Parameters
-
-
-def run(name: str, parameters: Parameters, seed: int, progress: Progress) -> Findings:
-    """Return what the attack certifies of a claim's pair, and its error rates.
+def tell_apart(name: str, parameters: Parameters, seed: int, progress: Progress) -> Findings:
+    """Return what the distinguisher certifies of a claim's pair, and its error rates.
 
     Raises
     ------
     UnknownName, InvalidArgument, DataError, MechanismError
         As an audit does.
     """
+    from dpaudit.auditing.run import run_claim
+
     given = parameters.model_dump()
     claim = given.pop("claim")
-    settings = Settings(estimator="event", attack=name, seed=seed, **given)
+    settings = Settings(estimator="event", distinguisher=name, seed=seed, **given)
     result = run_claim(claim, settings, Executor(progress=progress)).result
     curves = result.trade_off
     return Findings(
@@ -126,8 +87,3 @@ def _panel(curves: TradeOffCurves) -> Panel:
             Curve(label=label, x=rates, y=values) for label, values in drawn.items() if values
         ),
     )
-
-
-def scorings() -> dict[str, Scoring]:
-    """Return every installed attack that scores transcripts, by name."""
-    return {name: Scoring(attack=attack) for name, attack in registry.attacks().items()}

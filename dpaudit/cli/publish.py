@@ -10,6 +10,7 @@ error probability, as those of any other command do (`dpaudit.auditing.budget`).
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,25 +22,70 @@ from joblib import Parallel, delayed
 import dpaudit.extension.registry as registry
 from dpaudit.auditing.budget import Spender, shared, whole_report
 from dpaudit.auditing.run import Audited, prepared_claim, run_claim
+from dpaudit.cli.console import console, verdict_table
+from dpaudit.cli.output import Output, processes, say, status
+from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.execution import Executor, Progress, one_thread
 from dpaudit.extension.claim import Claim
 from dpaudit.extension.settings import Settings
-from dpaudit.report.document import prepare_directory, write_report
-from dpaudit.report.environment import environment
-from dpaudit.report.index import write_index
+from dpaudit.report.document import prepare_directory, write_index, write_report
+from dpaudit.report.schema import Environment, Result
 
 Asked = tuple[str, str | None, Settings]  # a claim, the variant's name, how it is audited
 
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """One audit of the published report: of which claim, which variant, and what was found."""
+    """One audit of the published report: its claim, its variant, and its outcome."""
 
     claim: str
     variant: str | None
     outcome: Audited | str
     seconds: float
+
+
+FOLDER = "reports"
+
+
+def run(overrides: dict[str, Any], workers: int | None, output: Output) -> int:
+    """Audit every installed claim, write a report each and an index; return the exit status.
+
+    An interrupt ends it early; what was found by then is written all the same.
+
+    Raises
+    ------
+    DpauditError
+        Some audits failed; what the others found is written all the same.
+    """
+    refuse_other_settings(overrides)
+    workers, directory = processes(workers), output.directory or FOLDER
+    prepare_directory(directory)
+    found, failure = list[Published](), None
+    with progress_bar("every claim", shown=not output.quiet) as progress:
+        try:
+            for one in audit_all(overrides, workers, progress):
+                found.append(one)  # an interrupt keeps those before it
+        except KeyboardInterrupt as interrupt:
+            failure = interrupt
+    if failure is not None and not found:
+        raise failure
+    page = write_all(found, directory, workers)
+    results = [one.outcome.result for one in found if isinstance(one.outcome, Audited)]
+    _show_all(results, page, output)
+    if failure is not None:
+        raise failure
+    if failed := failures(found):
+        raise DpauditError("; ".join(failed))
+    return status(results)
+
+
+def _show_all(results: list[Result], page: Path, output: Output) -> None:
+    if output.as_json:
+        sys.stdout.write(page.with_suffix(".json").read_text(encoding="utf-8"))
+        return
+    console().print(verdict_table(results))
+    say([f"Index: {page}"], output)
 
 
 def published_settings(
@@ -49,8 +95,8 @@ def published_settings(
 
     Examples
     --------
-    >>> from dpaudit.extension.registry import claim
-    >>> [name for name, _ in published_settings(claim("hu2020-lemma1"), {})][0] is None
+    >>> from dpaudit.extension.registry import CLAIMS
+    >>> [name for name, _ in published_settings(CLAIMS.get("hu2020-lemma1"), {})][0] is None
     True
     """
     yield None, Settings(**overrides)
@@ -70,12 +116,12 @@ def audit_all(
     workers
         Processes; no number depends on it.
     progress
-        Is told how many audits are done.
+        Receives how many audits are done.
     """
     asked = sharing(
         [
             (name, variant, settings)
-            for name, claim in registry.claims().items()
+            for name, claim in registry.CLAIMS.all().items()
             for variant, settings in published_settings(claim, overrides)
         ]
     )
@@ -125,7 +171,7 @@ def write_all(found: list[Published], directory: str, workers: int) -> Path:
         if not good:
             continue
         spent = sum(a.seconds for a in audits)
-        report = whole_report([a.result for a in good], environment(workers, spent))
+        report = whole_report([a.result for a in good], Environment.of_this_machine(workers, spent))
         certificates = [a.certificate for a in good if a.certificate is not None]
         write_report(report, folder / claim, certificates)
         reports[claim] = (report, [a.certificate is not None for a in good])
@@ -133,7 +179,7 @@ def write_all(found: list[Published], directory: str, workers: int) -> Path:
 
 
 def failures(found: list[Published]) -> list[str]:
-    """Return what went wrong, a line for each audit that gave no result."""
+    """Return a line for each audit that gave no result."""
     return [
         f"{one.claim}{'' if one.variant is None else f' ({one.variant})'}: {one.outcome}"
         for one in found

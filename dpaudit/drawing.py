@@ -1,4 +1,4 @@
-"""Panels as pictures and as tables."""
+"""Curves and panels, and the pictures and CSV tables that they become."""
 
 from __future__ import annotations
 
@@ -6,20 +6,72 @@ import csv
 import io
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
-from matplotlib import rc_context
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
+from dpaudit._typing import Array
+from dpaudit.errors import InvalidArgument, Shown
 
-from dpaudit.drawing.panels import Curve, Panel
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's palette: told apart by colour-blind readers; the dashes tell them apart in grey.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 _DASHES = ("-", "--", "-.", ":")
 _FEW = 5  # points up to which each is marked: one alone makes no line
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """One line of a panel: the mean over runs, and their range where there is one.
+
+    Parameters
+    ----------
+    label
+        As in the legend.
+    x, y
+        Same length.
+    low, high
+        Least and greatest over the runs, or None.
+    """
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        for part in (self.y, self.low, self.high):
+            if part is not None and len(part) != len(self.x):
+                given = Shown(f"{len(part)} values")
+                raise InvalidArgument(f"curve {self.label}", given, f"{len(self.x)} of them")
+
+    @classmethod
+    def over_runs(cls, label: str, x: Sequence[float], runs: Array) -> Curve:
+        """Return mean and range of ``runs``, shape ``(R, len(x))``.
+
+        Examples
+        --------
+        >>> curve = Curve.over_runs("loss", [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]))
+        >>> curve.y, curve.low, curve.high
+        ([2.0, 2.0], [1.0, 2.0], [3.0, 2.0])
+        """
+        mean, low, high = runs.mean(axis=0), runs.min(axis=0), runs.max(axis=0)
+        return cls(label=label, x=list(x), y=mean.tolist(), low=low.tolist(), high=high.tolist())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One set of axes."""
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: tuple[Curve, ...]
+    log_y: bool = False
+    log_x: bool = False
 
 
 def table(panels: Sequence[Panel]) -> str:
@@ -40,6 +92,10 @@ def _points(curve: Curve) -> Iterator[tuple[Any, ...]]:
 
 def picture(title: str, panels: Sequence[Panel], kind: Literal["png", "svg"]) -> bytes:
     """Return the panels side by side, two in a row; the same panels give the same bytes."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
     figure = _drawn(title, panels)
     drawn = io.BytesIO()
     if kind == "png":
@@ -53,6 +109,8 @@ def picture(title: str, panels: Sequence[Panel], kind: Literal["png", "svg"]) ->
 
 
 def _drawn(title: str, panels: Sequence[Panel]) -> Figure:
+    from matplotlib.figure import Figure
+
     columns = min(2, len(panels))
     rows = math.ceil(len(panels) / columns)
     figure = Figure(figsize=(6.0 * columns, 4.2 * rows + 0.5), layout="constrained")

@@ -1,0 +1,88 @@
+"""``dpaudit calibrate``: the least noise that meets a target."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from decimal import ROUND_CEILING
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from dpaudit.cli.account import DIGITS
+from dpaudit.cli.console import console
+from dpaudit.cli.options import Json, number_option, pairs
+from dpaudit.cli.progress import waiting
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.report.formatting import number
+
+
+def calibrate(
+    release: Annotated[str, typer.Argument(help="A release by name, see list; or a TOML file.")],
+    epsilon: Annotated[float, number_option("--epsilon", "The target.")] = 1.0,
+    delta: Annotated[float, number_option("--delta", "The target.")] = 1e-5,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Another parameter; see show."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the least noise with which a release is provably (epsilon, delta)-DP."""
+    run(release, pairs("--set", set_), epsilon, delta, as_json=as_json)
+
+
+def run(
+    word: str, changes: Mapping[str, Any], epsilon: float, delta: float, *, as_json: bool
+) -> None:
+    """Solve for the noise parameter that just meets a target, and show it."""
+    import dpaudit._validate as check
+    from dpaudit.accounting.calibrate import calibrate
+    from dpaudit.accounts.target import read_target
+
+    check.positive("epsilon", epsilon)
+    target = read_target(word, changes)
+    if len(target.parts) > 1:
+        given = Shown(f"{len(target.parts)} releases")
+        raise InvalidArgument(word, given, "a single release: which one's noise is meant?")
+    part = target.parts[0]
+    noise = part.card.noise
+    if noise in changes:
+        raise InvalidArgument("--set", Shown(noise), "other parameters: this one is solved for")
+    with waiting(f"solving for {noise}"):
+        solved = calibrate(
+            lambda value: part.having(**{noise: value}).event,
+            epsilon,
+            delta,
+            more_noise=part.card.more_noise,
+        )
+    result = {
+        "release": part.card.name,
+        "parameters": part.having(**{noise: solved.value}).parameters.model_dump(),
+        "noise": noise,
+        "value": solved.value,
+        "target": {"epsilon": epsilon, "delta": delta},
+        "proved": {"epsilon": solved.epsilon, "delta": delta},
+    }
+    if as_json:
+        sys.stdout.write(json.dumps(result, indent=2) + "\n")
+        return
+    for line in _calibrated(result, part.card.relation, changes):
+        console().print(line, soft_wrap=True)
+
+
+def _calibrated(
+    result: dict[str, Any], relation: str, changes: Mapping[str, Any]
+) -> Iterator[Text]:
+
+    setting = f"{result['noise']}={result['value']!r}"  # all digits: it errs to the private side
+    yield Text(setting, style="bold")
+    proved = number(result["proved"]["epsilon"], DIGITS, ROUND_CEILING)
+    delta = result["proved"]["delta"]
+    yield Text(f"Proved with it: ({proved}, {delta:g})-DP; neighbours: {relation}.")
+    given = [f"{name}={json.dumps(value)}" for name, value in changes.items()]
+    words = ["dpaudit", "account", result["release"], "--delta", repr(delta)]
+    words += [word for pair in (*given, setting) for word in ("--set", pair)]
+    yield Text(f"Check it: {shlex.join(words)}", style="dim")

@@ -1,1 +1,0 @@
-"""Pictures: the style they share, panels, and the charts of reports."""
