@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpaudit.accounting.composition import gaussian_guarantee
     from dpaudit.accounting.events import (
         ApproximateRelease,
         ExponentialNormRelease,
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
         Sequence,
         ZeroConcentratedRelease,
     )
-    from dpaudit.accounting.gaussian_dp import gaussian_guarantee
     from dpaudit.accounting.proved import proved_guarantee
     from dpaudit.auditing.run import audit_case, audit_claim
     from dpaudit.datasets.dataset import Dataset

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from numpy.random import default_rng
-from pydantic import ValidationError
 
 import dpaudit.auditing.betting as sequential_audit
 import dpaudit.auditing.event as black_box
@@ -22,6 +19,7 @@ from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import Executor, one_thread, stream
 from dpaudit.extension.case import Case, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Claim
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.mechanism import HasLossInDigits, Tiltable
 from dpaudit.refutation.certificate import Certificate
@@ -225,23 +223,3 @@ def _from_losses(case: PrivacyCase, settings: Settings) -> bool:
         return False
     computed = case.at_delta > 0 or isinstance(case.mechanism, HasLossInDigits)
     return settings.estimator == "exact-loss" or (tiltable and computed)
-
-
-def parsed_parameters(model: Any, given: Mapping[str, Any]) -> Any:
-    """Return the model of ``given``, or raise `InvalidArgument` on the first thing wrong."""
-    try:
-        return model.model_validate(dict(given))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = ".".join(str(part) for part in first["loc"]) or "parameters"
-        if first["type"] == "missing":
-            raise InvalidArgument(name, None, "a value: it has no default") from None
-        if first["type"] == "extra_forbidden":
-            expected = "one of: " + ", ".join(model.model_fields)
-            raise InvalidArgument("parameter", name, expected) from None
-        raise InvalidArgument(name, first["input"], _sentence(first["msg"])) from None
-
-
-def _sentence(message: str) -> str:
-    text = message.removeprefix("Input should be ")
-    return text[:1].lower() + text[1:]

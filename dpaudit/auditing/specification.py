@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from dpaudit._references import load_reference
-from dpaudit.auditing.run import parsed_parameters
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.claim import Claim

@@ -20,8 +20,7 @@ from rich.text import Text
 import dpaudit._validate as check
 from dpaudit.accounting.accountants import Answer
 from dpaudit.accounting.calibrate import calibrate
-from dpaudit.accounts.account import Account, account_for, panels
-from dpaudit.accounts.target import Target, read_target
+from dpaudit.accounts.account import Account, Target, account_for, panels, read_target
 from dpaudit.cli.console import console
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import Silent

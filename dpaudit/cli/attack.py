@@ -16,7 +16,7 @@ from rich.table import Table
 
 import dpaudit._validate as check
 import dpaudit.extension.registry as registry
-from dpaudit.auditing.run import parsed_parameters
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.auditing.scoring import Scoring, scorings
 from dpaudit.cli.audit import progress_bar
 from dpaudit.cli.console import console

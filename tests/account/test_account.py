@@ -47,7 +47,7 @@ def test_without_a_proof_nothing_is_contradicted():
 
 
 def test_an_account_asks_whether_its_answers_agree(monkeypatch):
-    from dpaudit.accounts.target import read_target
+    from dpaudit.accounts.account import read_target
 
     monkeypatch.setattr(account, "ask_all", lambda *_: (PROVED, answer("other", 2.0, 3.0)))
     with pytest.raises(ConvergenceError, match="contradict each other"):

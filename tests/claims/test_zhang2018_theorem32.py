@@ -17,7 +17,8 @@ from dpaudit.algorithms.consensus.verify.theorem32 import recompute
 from dpaudit.algorithms.problems.graphs import from_edges
 from dpaudit.algorithms.problems.schedules import Given
 from dpaudit.algorithms.problems.smooth_losses import LINEAR
-from dpaudit.auditing.run import parsed_parameters, run_case, run_claim
+from dpaudit.auditing.run import run_case, run_claim
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from numpy.random import Generator, default_rng
 
 import dpaudit._validate as check
-from dpaudit.accounting.composition import advanced, optimal
-from dpaudit.accounting.optimal import OptimalComposition
+from dpaudit.accounting.composition import OptimalComposition, advanced, optimal
 from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.sharing.claims.hu2020.compositions import Limits, composition_space, numbers
 from dpaudit.algorithms.sharing.claims.hu2020.parameters import Corollary1Parameters

@@ -91,7 +91,7 @@ subsampled_event = _event(PoissonSubsampledGaussian)
 
 
 def _card(name: str, title: str, source: str, model: str, noise: str, **more: Any) -> ReleaseCard:
-    here = "dpaudit.accounts.kinds"
+    here = "dpaudit.accounts.releases"
     return ReleaseCard(
         name=name,
         title=title,
@@ -133,7 +133,7 @@ EXPONENTIAL_NORM = _card(
 OBJECTIVE = _card(
     "objective-perturbation",
     "minimisers of objectives with exponential-norm noise in the linear term",
-    "Chaudhuri, Monteleoni & Sarwate 2011; dpaudit.accounting.pairs.objective",
+    "Chaudhuri, Monteleoni & Sarwate 2011; dpaudit.accounting.pairs.exponential_norm",
     "Objective",
     "noise_rate",
     event="objective_event",

@@ -1,0 +1,46 @@
+"""Parameters that a user gives by name: the base of every model of them, and their check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from dpaudit.errors import InvalidArgument
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Parameters(BaseModel):
+    """Public parameters: frozen, finite, and no others than these."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def parsed_parameters(model: type[Model], given: Mapping[str, object]) -> Model:
+    """Return the model of ``given``, or raise `InvalidArgument` on the first thing wrong.
+
+    Examples
+    --------
+    >>> class Noise(Parameters):
+    ...     scale: float = 1.0
+    >>> parsed_parameters(Noise, {"scale": 2})
+    Noise(scale=2.0)
+    """
+    try:
+        return model.model_validate(dict(given))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"]) or "parameters"
+        if first["type"] == "missing":
+            raise InvalidArgument(name, None, "a value: it has no default") from None
+        if first["type"] == "extra_forbidden":
+            expected = "one of: " + ", ".join(model.model_fields)
+            raise InvalidArgument("parameter", name, expected) from None
+        raise InvalidArgument(name, first["input"], _sentence(first["msg"])) from None
+
+
+def _sentence(message: str) -> str:
+    text = message.removeprefix("Input should be ")
+    return text[:1].lower() + text[1:]
