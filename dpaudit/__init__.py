@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ZeroConcentratedRelease,
     )
     from dpaudit.accounting.proved import proved_guarantee
+    from dpaudit.accounts.account import account
     from dpaudit.auditing.run import audit_case, audit_claim
     from dpaudit.datasets.dataset import Dataset
     from dpaudit.errors import DpauditError
@@ -72,6 +73,7 @@ _HOME = {
     "TiltedSample": "laws.mechanism",
     "ZeroConcentratedDP": "guarantees.kinds",
     "ZeroConcentratedRelease": "accounting.events",
+    "account": "accounts.account",
     "audit_case": "auditing.run",
     "audit_claim": "auditing.run",
     "gaussian_guarantee": "accounting.gaussian_dp",
@@ -111,6 +113,7 @@ __all__ = [
     "TiltedSample",
     "ZeroConcentratedDP",
     "ZeroConcentratedRelease",
+    "account",
     "audit_case",
     "audit_claim",
     "gaussian_guarantee",

@@ -1,10 +1,14 @@
-"""The kinds of release that can be accounted for by name, without any mechanism's paper."""
+"""The kinds of release that can be accounted for by name, without any mechanism's paper.
+
+Each card is an event class of `dpaudit.accounting.events`, with the meaning, bounds and default of
+every field.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from dpaudit.accounting.events import (
     ApproximateRelease,
@@ -14,156 +18,130 @@ from dpaudit.accounting.events import (
     LaplaceRelease,
     ObjectivePerturbation,
     PoissonSubsampledGaussian,
+    Release,
     ZeroConcentratedRelease,
 )
 from dpaudit.extension.release import ReleaseCard
 
-
-class _Parameters(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    count: int = Field(1, ge=0, description="how many such releases")
+KINDS: dict[type[Release], ReleaseCard] = {}
 
 
-class Gaussian(_Parameters):
-    """Parameters of `GaussianRelease`."""
+def _card(
+    kind: type[Release],
+    name: str,
+    title: str,
+    source: str,
+    fields: dict[str, Any],
+    *,
+    noise: str,
+    more_noise: int = 1,
+    relation: str = "any",
+) -> ReleaseCard:
+    """Return the card of a kind of event, and note it under that kind."""
+    types = get_type_hints(kind)
+    fields = {"count": Field(1, ge=0, description="how many such releases"), **fields}
+    model: type[BaseModel] = create_model(
+        kind.__name__,
+        __config__=ConfigDict(extra="forbid", frozen=True),
+        **{field: (types[field], bounds) for field, bounds in fields.items()},
+    )
 
-    sensitivity: float = Field(1.0, ge=0, description="L2 sensitivity of each query")
-    noise_scale: float = Field(1.0, gt=0, description="standard deviation of each coordinate")
+    def event(parameters: BaseModel) -> Event:
+        return kind(**parameters.model_dump())
 
-
-class Laplace(_Parameters):
-    """Parameters of `LaplaceRelease`."""
-
-    sensitivity: float = Field(1.0, ge=0, description="L1 sensitivity of each query")
-    noise_scale: float = Field(1.0, gt=0, description="b of the density exp(-|e|/b) / (2b)")
-
-
-class ExponentialNorm(_Parameters):
-    """Parameters of `ExponentialNormRelease`."""
-
-    sensitivity: float = Field(1.0, ge=0, description="L2 sensitivity of each query")
-    noise_rate: float = Field(1.0, gt=0, description="alpha of exp(-alpha ||e||); less is noisier")
-    dimension: int = Field(1, ge=1, description="of the query")
-
-
-class Objective(ExponentialNorm):
-    """Parameters of `ObjectivePerturbation`."""
-
-    log_determinant: float = Field(0.0, ge=0, description="bound on the log-ratio of Jacobians")
-
-
-class Approximate(_Parameters):
-    """Parameters of `ApproximateRelease`."""
-
-    epsilon: float = Field(1.0, ge=0, description="of each release")
-    delta: float = Field(0.0, ge=0, lt=1, description="of each release")
-
-
-class ZeroConcentrated(_Parameters):
-    """Parameters of `ZeroConcentratedRelease`."""
-
-    rho: float = Field(0.5, ge=0, description="of each release")
-
-
-class Subsampled(_Parameters):
-    """Parameters of `PoissonSubsampledGaussian`."""
-
-    sampling_ratio: float = Field(0.01, gt=0, le=1, description="probability of a record")
-    noise_multiplier: float = Field(1.0, gt=0, description="standard deviation over term norm")
-
-
-def _event(kind: type[Any]) -> Any:
-    def make(parameters: BaseModel) -> Event:
-        event: Event = kind(**parameters.model_dump())
-        return event
-
-    return make
-
-
-gaussian_event = _event(GaussianRelease)
-laplace_event = _event(LaplaceRelease)
-exponential_norm_event = _event(ExponentialNormRelease)
-objective_event = _event(ObjectivePerturbation)
-approximate_event = _event(ApproximateRelease)
-zero_concentrated_event = _event(ZeroConcentratedRelease)
-subsampled_event = _event(PoissonSubsampledGaussian)
-
-
-def _card(name: str, title: str, source: str, model: str, noise: str, **more: Any) -> ReleaseCard:
-    here = "dpaudit.accounts.releases"
-    return ReleaseCard(
+    KINDS[kind] = ReleaseCard(
         name=name,
         title=title,
         source=source,
-        relation=more.pop("relation", "any"),
-        parameters=f"{here}:{model}",
-        event=f"{here}:{more.pop('event')}",
+        relation=relation,
+        parameters=model,
+        event=event,
         count="count",
         noise=noise,
-        **more,
+        more_noise=more_noise,
     )
+    return KINDS[kind]
 
+
+_SHIFT = Field(1.0, ge=0, description="L2 sensitivity of each query")
+_SPHERICAL = {
+    "sensitivity": _SHIFT,
+    "noise_rate": Field(1.0, gt=0, description="alpha of exp(-alpha ||e||); less is noisier"),
+    "dimension": Field(1, ge=1, description="of the query"),
+}
 
 GAUSSIAN = _card(
+    GaussianRelease,
     "gaussian",
     "Gaussian noise on queries of bounded L2 sensitivity",
     "Dong, Roth & Su 2022",
-    "Gaussian",
-    "noise_scale",
-    event="gaussian_event",
+    {
+        "sensitivity": _SHIFT,
+        "noise_scale": Field(1.0, gt=0, description="standard deviation of each coordinate"),
+    },
+    noise="noise_scale",
 )
 LAPLACE = _card(
+    LaplaceRelease,
     "laplace",
     "Laplace noise on queries of bounded L1 sensitivity",
     "Dwork, McSherry, Nissim & Smith 2006",
-    "Laplace",
-    "noise_scale",
-    event="laplace_event",
+    {
+        "sensitivity": Field(1.0, ge=0, description="L1 sensitivity of each query"),
+        "noise_scale": Field(1.0, gt=0, description="b of the density exp(-|e|/b) / (2b)"),
+    },
+    noise="noise_scale",
 )
 EXPONENTIAL_NORM = _card(
+    ExponentialNormRelease,
     "exponential-norm",
     "noise of density exp(-alpha ||e||_2) on queries of bounded L2 sensitivity",
     "Chaudhuri, Monteleoni & Sarwate 2011",
-    "ExponentialNorm",
-    "noise_rate",
-    event="exponential_norm_event",
+    _SPHERICAL,
+    noise="noise_rate",
     more_noise=-1,
 )
 OBJECTIVE = _card(
+    ObjectivePerturbation,
     "objective-perturbation",
     "minimisers of objectives with exponential-norm noise in the linear term",
     "Chaudhuri, Monteleoni & Sarwate 2011; dpaudit.accounting.pairs.exponential_norm",
-    "Objective",
-    "noise_rate",
-    event="objective_event",
+    _SPHERICAL
+    | {"log_determinant": Field(0.0, ge=0, description="bound on the log-ratio of Jacobians")},
+    noise="noise_rate",
     more_noise=-1,
     relation="replace-record",
 )
 APPROXIMATE = _card(
+    ApproximateRelease,
     "approximate",
     "anything (epsilon, delta)-DP; randomised response attains it",
     "Kairouz, Oh & Viswanath 2015",
-    "Approximate",
-    "epsilon",
-    event="approximate_event",
+    {
+        "epsilon": Field(1.0, ge=0, description="of each release"),
+        "delta": Field(0.0, ge=0, lt=1, description="of each release"),
+    },
+    noise="epsilon",
     more_noise=-1,
 )
 ZERO_CONCENTRATED = _card(
+    ZeroConcentratedRelease,
     "zero-concentrated",
     "anything rho-zero-concentrated DP",
     "Bun & Steinke 2016",
-    "ZeroConcentrated",
-    "rho",
-    event="zero_concentrated_event",
+    {"rho": Field(0.5, ge=0, description="of each release")},
+    noise="rho",
     more_noise=-1,
 )
 SUBSAMPLED = _card(
+    PoissonSubsampledGaussian,
     "subsampled-gaussian",
     "Gaussian noise on sums over a Poisson sample, as in DP-SGD",
     "Zhu, Dong & Wang 2022, Theorem 11",
-    "Subsampled",
-    "noise_multiplier",
-    event="subsampled_event",
+    {
+        "sampling_ratio": Field(0.01, gt=0, le=1, description="probability of a record"),
+        "noise_multiplier": Field(1.0, gt=0, description="standard deviation over term norm"),
+    },
+    noise="noise_multiplier",
     relation="add-remove-record",
 )

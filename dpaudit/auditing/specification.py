@@ -16,10 +16,10 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from dpaudit._references import load_reference
-from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.claim import Claim
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.mechanism import Mechanism

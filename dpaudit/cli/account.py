@@ -19,11 +19,9 @@ from rich.text import Text
 
 import dpaudit._validate as check
 from dpaudit.accounting.accountants import Answer
-from dpaudit.accounting.calibrate import calibrate
-from dpaudit.accounts.account import Account, Target, account_for, panels, read_target
+from dpaudit.accounts.account import Account, Target, account_for, read_target
 from dpaudit.cli.console import console
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.execution import Silent
 from dpaudit.report.formatting import number
 
 _DIGITS = 8
@@ -120,8 +118,10 @@ def _against(result: Account) -> Iterator[Text]:
 
 
 def _write(target: Target, result: Account, folder: Path, *, quiet: bool, as_json: bool) -> None:
+    from dpaudit.accounts.curves import panels
     from dpaudit.cli.progress import bar
     from dpaudit.drawing.figures import picture, table  # loads matplotlib
+    from dpaudit.execution import Silent
     from dpaudit.report import prepare_directory
     from dpaudit.report.document import write_files
 
@@ -145,6 +145,8 @@ def find_noise(
     word: str, changes: Mapping[str, Any], epsilon: float, delta: float, *, as_json: bool
 ) -> None:
     """Solve for the noise parameter that just meets a target, and show it."""
+    from dpaudit.accounting.calibrate import calibrate
+
     check.positive("epsilon", epsilon)
     target = read_target(word, changes)
     if len(target.parts) > 1:

@@ -16,7 +16,6 @@ from rich.table import Table
 
 import dpaudit._validate as check
 import dpaudit.extension.registry as registry
-from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.auditing.scoring import Scoring, scorings
 from dpaudit.cli.audit import progress_bar
 from dpaudit.cli.console import console
@@ -24,6 +23,7 @@ from dpaudit.drawing.figures import picture
 from dpaudit.errors import UnknownName
 from dpaudit.execution import one_thread
 from dpaudit.extension.attack import Cell, Findings, Study
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.report.document import prepare_directory, write_files
 from dpaudit.report.formatting import number
 

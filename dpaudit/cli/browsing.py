@@ -57,7 +57,7 @@ def show_command(
         attack = card(name)
         pages = study_page(attack, attack.load_parameters())
     elif name in releases:
-        pages = release_page(releases[name], releases[name].load_parameters())
+        pages = release_page(releases[name], releases[name].parameters)
     else:
         claim = registry.claim(name)
         pages = claim_page(claim, claim.load_parameters())

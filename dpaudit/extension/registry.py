@@ -3,7 +3,7 @@
 Entry points name light objects: `dpaudit.extension.claim.Claim`,
 `dpaudit.extension.distinguisher.Attack`, `dpaudit.extension.attack.Study`,
 `dpaudit.extension.figure.Figure` and `dpaudit.extension.release.ReleaseCard`. What does the work is
-named in them as ``"module:object"`` and imported on use, so that listing costs nothing.
+named in them as ``"module:object"``, or imports what it needs, on use: listing costs nothing.
 """
 
 from __future__ import annotations
@@ -61,10 +61,11 @@ def study(name: str) -> Study:
 
 def release(name: str) -> ReleaseCard:
     """Return the release called ``name``, or raise `UnknownName`."""
-    known = releases()
+    known = {entry.name: entry for entry in entry_points(group=RELEASES)}
     if name not in known:
-        raise UnknownName("release", name, known)
-    return known[name]
+        raise UnknownName("release", name, sorted(known))
+    found: ReleaseCard = _loaded(known[name], ReleaseCard)
+    return found
 
 
 def figure(name: str) -> Figure:

@@ -14,9 +14,9 @@ from dpaudit.algorithms.consensus.claims.parameters import Theorem41Parameters
 from dpaudit.algorithms.consensus.claims.theorem41 import outputs_of, theorem41_case
 from dpaudit.algorithms.consensus.verify.theorem41 import recompute
 from dpaudit.auditing.run import run_case, run_claim
-from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text, maximise
 from dpaudit.verification import read, verify

@@ -9,7 +9,8 @@ under P and under Q are kept: the result is further apart in every hockey-stick 
 to second order in the spacing (Doroshenko et al. 2022, "connect the dots"). Downwards, all outputs
 of a cell become one output, which no divergence survives unharmed; P- and Q-masses of the cells are
 kept apart. Everything is multiplied by ``exp(order x - offset)``, so that the part of the law that
-decides is of order 1 and rounding errors are small against it."""
+decides is of order 1 and rounding errors are small against it.
+"""
 
 from __future__ import annotations
 
