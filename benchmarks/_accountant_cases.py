@@ -6,7 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dpaudit.accounting.composition import approximate_parts, optimal_heterogeneous
+from dpaudit.accounting.composition import (
+    approximate_parts,
+    gaussian_guarantee,
+    optimal_heterogeneous,
+)
 from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
@@ -15,7 +19,6 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
     Sequence,
 )
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.accounting.grid.numerical import CELLS, numerical_epsilon
 from dpaudit.accounting.series.contour import contour_epsilon
 from dpaudit.errors import ConvergenceError

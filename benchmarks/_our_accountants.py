@@ -12,6 +12,7 @@ from dpaudit.accounting.composition import (
     advanced_heterogeneous,
     approximate_parts,
     basic,
+    gaussian_guarantee,
     optimal_heterogeneous,
 )
 from dpaudit.accounting.events import (
@@ -24,7 +25,6 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
     repeated,
 )
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.accounting.grid.numerical import numerical_epsilon
 from dpaudit.accounting.renyi import RenyiDP, zcdp
 from dpaudit.accounting.series.contour import contour_epsilon

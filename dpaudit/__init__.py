@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpaudit.accounting.composition import gaussian_guarantee
     from dpaudit.accounting.events import (
         ApproximateRelease,
         ExponentialNormRelease,
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
         Sequence,
         ZeroConcentratedRelease,
     )
-    from dpaudit.accounting.gaussian_dp import gaussian_guarantee
     from dpaudit.accounting.proved import proved_guarantee
+    from dpaudit.accounts.account import account
     from dpaudit.auditing.run import audit_case, audit_claim
     from dpaudit.datasets.dataset import Dataset
     from dpaudit.errors import DpauditError
@@ -74,6 +75,7 @@ _HOME = {
     "TiltedSample": "laws.mechanism",
     "ZeroConcentratedDP": "guarantees.kinds",
     "ZeroConcentratedRelease": "accounting.events",
+    "account": "accounts.account",
     "audit_case": "auditing.run",
     "audit_claim": "auditing.run",
     "gaussian_guarantee": "accounting.gaussian_dp",
@@ -114,6 +116,7 @@ __all__ = [
     "TiltedSample",
     "ZeroConcentratedDP",
     "ZeroConcentratedRelease",
+    "account",
     "audit_case",
     "audit_claim",
     "gaussian_guarantee",

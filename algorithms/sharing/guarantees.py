@@ -23,9 +23,8 @@ from __future__ import annotations
 import math
 
 import dpaudit._validate as check
-from dpaudit.accounting.composition import advanced, optimal
+from dpaudit.accounting.composition import advanced, gaussian_guarantee, optimal
 from dpaudit.accounting.events import GaussianRelease
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 
 
 def message_event(*, sensitivity: float, noise_scale: float, iterations: int) -> GaussianRelease:

@@ -110,7 +110,7 @@ def model_event(
 
     Examples
     --------
-    >>> from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+    >>> from dpaudit.accounting.composition import gaussian_guarantee
     >>> run = {"iterations": 5, "local_steps": 2, "noise_multiplier": 20.0}
     >>> round(gaussian_guarantee(model_event(**run, joined=())).mu, 4)
     0.3162

@@ -33,7 +33,7 @@ from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, final_model
 from dpaudit.algorithms.sharing.fdml import FDML
 from dpaudit.algorithms.tables.algorithm import TablesADMM

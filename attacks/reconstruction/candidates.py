@@ -3,7 +3,7 @@
 Threat model. The attacker knows the mechanism's law and all records but one, sees one transcript,
 and wants to know which of K candidates the missing record is; all are alike to it before. No guess
 is right more often than the one that takes the candidate under which the transcript is likeliest
-(`dpaudit.accounting.reconstruction.candidates_success` bounds it by a guarantee).
+(`dpaudit.attacks.reconstruction.bound.candidates_success` bounds it by a guarantee).
 """
 
 from __future__ import annotations

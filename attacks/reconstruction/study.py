@@ -2,7 +2,7 @@
 
 Two guesses: the likeliest of K known candidates, the best there is where all are alike before, and
 the inversion of `dpaudit.attacks.stationarity.likelihood`, right when its direction is near enough.
-What is proved bounds any guess: `dpaudit.accounting.reconstruction`.
+What is proved bounds any guess: `dpaudit.attacks.reconstruction.bound`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
 from statsmodels.stats.proportion import proportion_confint
 
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.accounting.reconstruction import candidates_success, reconstruction_success
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.guarantees import node_events
 from dpaudit.algorithms.consensus.views import PenaltyPerturbation
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.attacks.canaries.audit import calibrated, claim_of
+from dpaudit.attacks.reconstruction.bound import candidates_success, reconstruction_success
 from dpaudit.attacks.reconstruction.candidates import right_guesses, signed_directions
 from dpaudit.attacks.stationarity.likelihood import KNOWN
 from dpaudit.attacks.stationarity.measures import chance_above

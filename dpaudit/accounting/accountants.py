@@ -10,17 +10,17 @@ from functools import partial
 from typing import Literal
 
 import dpaudit._validate as check
-from dpaudit.accounting.bracket import Bracket
 from dpaudit.accounting.composition import (
     advanced_heterogeneous,
     approximate_parts,
     basic,
+    gaussian_guarantee,
     kairouz_heterogeneous,
     optimal_heterogeneous,
 )
 from dpaudit.accounting.events import Event
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.accounting.grid.numerical import numerical_epsilon
+from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.accounting.renyi import RenyiDP, zcdp
 from dpaudit.accounting.series.contour import contour_epsilon
 from dpaudit.accounting.series.inversion import inverted_epsilon

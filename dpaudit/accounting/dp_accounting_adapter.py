@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 
 import dpaudit._validate as check
-from dpaudit.accounting.bracket import Bracket
 from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
@@ -38,7 +37,7 @@ from dpaudit.accounting.events import (
     Release,
     releases,
 )
-from dpaudit.accounting.pairs.dominating import dominating_pairs
+from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.errors import DpauditError, InvalidArgument, UnsupportedEvent
 
 INTERVAL = 1e-4
@@ -229,7 +228,7 @@ def _bounded(parts: list[Release], interval: float) -> None:
 
 def _width(part: Release) -> tuple[float, float]:
     """Return Chernoff bounds on the ranges of the losses of one release and of all copies."""
-    ((pair, count),) = dominating_pairs(part)
+    ((pair, count),) = Composition.of(part)
     orders = np.geomspace(1e-3, 1e4, 57)
     with np.errstate(over="ignore"):
         ends = [pair.log_mgf(orders), pair.log_mgf(-orders)]

@@ -94,7 +94,8 @@ class ObjectivePerturbation:
 
     One record of a generalised linear model is replaced. Given the output, that moves the noise
     behind it by ``p u + q w``: u and w are the two records, of norm at most 1, and p and q have
-    fixed signs and are at most half the sensitivity. See `dpaudit.accounting.pairs.objective`.
+    fixed signs and are at most half the sensitivity. See
+    `dpaudit.accounting.pairs.exponential_norm`.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ from dpaudit.accounting.events import (
     releases,
 )
 from dpaudit.accounting.loss_table import log_binomial
-from dpaudit.accounting.pairs.dominating import dominating_pairs
+from dpaudit.accounting.pairs.composition import Composition
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees.kinds import Guarantee, ZeroConcentratedDP
 
@@ -77,14 +77,14 @@ def curve(part: Release, orders: Array) -> Array:
 def _of_pairs(part: Release, orders: Array) -> Array:
     """Return ``log E_P[exp((a - 1) L)] / (a - 1)`` of a symmetric dominating pair."""
     divergence = np.zeros_like(orders)
-    for pair, _ in dominating_pairs(part):
+    for pair, _ in Composition.of(part):
         excess = np.atleast_1d(np.minimum(orders - 1, _FARTHEST))
         near = excess * pair.largest <= (_NEAR if pair.quadrature else np.inf)
         divergence = np.full_like(excess, pair.largest)  # what it tends to, and never passes
         moments = np.asarray(pair.log_mgf(excess[near]))
         divergence[near] = np.minimum(moments / excess[near], pair.largest)
         divergence = divergence.reshape(np.shape(orders))
-    return np.where(np.isinf(orders), sum(p.largest for p, _ in dominating_pairs(part)), divergence)
+    return np.where(np.isinf(orders), Composition.of(part).largest, divergence)
 
 
 def _linear(rho: float, orders: Array) -> Array:

@@ -22,8 +22,7 @@ from dpaudit.report.formatting import number
 
 if TYPE_CHECKING:
     from dpaudit.accounting.accountants import Answer
-    from dpaudit.accounts.account import Account
-    from dpaudit.accounts.target import Target
+    from dpaudit.accounts.account import Account, Target
 
 DIGITS = 8  # of a number that is shown
 
@@ -62,8 +61,7 @@ def run(
 ) -> None:
     """Ask every accountant, show the answers, and write and draw them where asked to."""
     import dpaudit._validate as check
-    from dpaudit.accounts.account import account_for
-    from dpaudit.accounts.target import read_target
+    from dpaudit.accounts.account import account_for, read_target
 
     delta = check.delta("delta", delta)
     target = read_target(word, changes)
@@ -151,7 +149,7 @@ def _against(result: Account) -> Iterator[Text]:
 
 def _write(target: Target, result: Account, folder: Path, *, quiet: bool, as_json: bool) -> None:
 
-    from dpaudit.accounts.account import panels
+    from dpaudit.accounts.curves import panels
     from dpaudit.drawing import picture, table
     from dpaudit.report.document import prepare_directory, write_files
 

@@ -50,7 +50,7 @@ def show(
         pages = terminal.attack_page(attack, attack.load_parameters())
     elif name in RELEASES:
         release = RELEASES.get(name)
-        pages = terminal.release_page(release, release.load_parameters())
+        pages = terminal.release_page(release, release.parameters)
     else:
         claim = CLAIMS.get(name)
         pages = terminal.claim_page(claim, claim.parameters)

@@ -9,17 +9,16 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dpaudit.errors import InvalidArgument
 
+Model = TypeVar("Model", bound=BaseModel)
+
 
 class Parameters(BaseModel):
-    """Public parameters with their defaults: frozen, and no others than those it names."""
+    """Public parameters: frozen, finite, and no others than these."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-ModelT = TypeVar("ModelT", bound=BaseModel)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-def parsed_parameters(model: type[ModelT], given: Mapping[str, object]) -> ModelT:
+def parsed_parameters(model: type[Model], given: Mapping[str, object]) -> Model:
     """Return the model of ``given``, or raise `InvalidArgument` on the first thing wrong.
 
     Examples

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpaudit._references import load_reference
-
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from dpaudit.accounting.events import Event
 
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """What a paper's own formula says.
+    """The number that a paper's own formula states.
 
     Parameters
     ----------
@@ -36,6 +36,9 @@ class Published:
 class ReleaseCard:
     """Something whose guarantee can be computed from public parameters.
 
+    A module of cards is imported to list them: what its functions need beyond pydantic, they
+    import when they are called.
+
     Parameters
     ----------
     name, title, source
@@ -43,9 +46,9 @@ class ReleaseCard:
     relation
         The neighbour relation the event is about (`dpaudit.neighbours.RELATIONS`).
     parameters
-        ``"module:Model"``: a pydantic model of its public parameters.
+        The model of its public parameters.
     event
-        ``"module:function"``: parameters to the event of the whole run.
+        Parameters to the event of the whole run.
     count
         The parameter that says how often something is released, or None.
     noise
@@ -53,34 +56,16 @@ class ReleaseCard:
     more_noise
         1 if a larger value of it is more noise, -1 if less.
     published
-        ``"module:function"``: parameters and delta to `Published`, or None.
+        Parameters and delta to the paper's own number, or None.
     """
 
     name: str
     title: str
     source: str
     relation: str
-    parameters: str
-    event: str
+    parameters: type[BaseModel]
+    event: Callable[[Any], Event]
     count: str | None
     noise: str
     more_noise: int = 1
-    published: str | None = None
-
-    def load_parameters(self) -> Any:
-        """Import and return the model of the parameters."""
-        return load_reference(f"release {self.name}", self.parameters)
-
-    def load_event(self) -> Callable[[Any], Event]:
-        """Import and return what makes the event."""
-        make: Callable[[Any], Event] = load_reference(f"release {self.name}", self.event)
-        return make
-
-    def load_published(self) -> Callable[[Any, float], Published] | None:
-        """Import and return the paper's formula, if there is one."""
-        if self.published is None:
-            return None
-        formula: Callable[[Any, float], Published] = load_reference(
-            f"release {self.name}", self.published
-        )
-        return formula
+    published: Callable[[Any, float], Published] | None = None

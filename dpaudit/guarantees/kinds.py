@@ -7,22 +7,24 @@ both directions. Every kind answers the same questions:
 * ``epsilon(delta)``: the smallest epsilon that is implied at this delta (infinite when none is);
 * ``trade_off(rate)``: the least false-negative rate of any attack at a false-positive rate;
 * ``advantage()``, ``success(prior)``, ``posterior(prior, delta)``: the most an attacker can
-  hope for (`dpaudit.guarantees.profile`);
+  hope for (`dpaudit.guarantees.guarantee`);
 * ``group(size)``, ``replace_one()``: the guarantee for datasets several steps apart;
-* ``implies(other)``: whether another guarantee follows (`dpaudit.guarantees.algebra`).
+* ``implies(other)``: whether another guarantee follows (`dpaudit.guarantees.guarantee`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
 from scipy.special import ndtri_exp
 
 import dpaudit._validate as check
-from dpaudit.guarantees import gaussian, tangents, zero_concentrated
-from dpaudit.guarantees.algebra import GroupOf, Guarantee
-from dpaudit.guarantees.profile import fraction
+from dpaudit.guarantees import gaussian, tangents
+from dpaudit.guarantees.guarantee import GroupOf, Guarantee, fraction
 
 __all__ = [
     "ApproximateDP",
@@ -226,12 +228,12 @@ class ZeroConcentratedDP(Guarantee):
 
     def log_delta(self, epsilon: float) -> float:
         """Return ``log(delta(epsilon))``, at any size."""
-        return zero_concentrated.log_delta(self.rho, check.non_negative("epsilon", epsilon))
+        return concentrated_log_delta(self.rho, check.non_negative("epsilon", epsilon))
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta``; infinite at delta = 0 unless rho = 0."""
         delta = check.delta("delta", delta)
-        return zero_concentrated.epsilon_at(self.rho, math.log(delta) if delta else -math.inf)
+        return concentrated_epsilon(self.rho, math.log(delta) if delta else -math.inf)
 
     def _group(self, size: int) -> ZeroConcentratedDP:
         """Return ``k^2 rho``-zCDP (Bun & Steinke 2016, Proposition 1.9)."""
@@ -252,3 +254,61 @@ def _log_geometric_sum(epsilon: float, size: int) -> float:
     if epsilon * size < 1e-12:
         return math.log(size) + epsilon * (size - 1) / 2
     return (size - 1) * epsilon + math.log(math.expm1(-size * epsilon) / math.expm1(-epsilon))
+
+
+def concentrated_log_delta(rho: float, epsilon: float) -> float:
+    """Return the logarithm of a delta that rho-zCDP implies at ``epsilon >= 0``, not tight.
+
+    Every Renyi order gives a bound; the least of them is the answer. Canonne, Kamath & Steinke
+    2020, Proposition 12, with the divergence of every order at most ``rho * order`` (Bun & Steinke
+    2016).
+
+    Examples
+    --------
+    >>> round(concentrated_log_delta(0.5, 40.0), 1)  # the exact Gaussian value is -788.4
+    -784.8
+    """
+    if rho == 0:
+        return -math.inf
+
+    def bound(log_excess: float) -> float:
+        excess = math.exp(log_excess)  # the order is 1 + excess
+        order = 1 + excess
+        exponent = excess * (order * rho - epsilon)
+        return exponent + excess * math.log(excess / order) - math.log(order)
+
+    return min(0.0, _least_over_orders(bound))
+
+
+def concentrated_epsilon(rho: float, log_delta_target: float) -> float:
+    """Return an ``epsilon >= 0`` at which delta is at most the target, infinite when none is.
+
+    Examples
+    --------
+    >>> round(concentrated_epsilon(0.5, math.log(1e-5)), 2)
+    4.73
+    """
+    if rho == 0:
+        return 0.0
+    if log_delta_target == -math.inf:
+        return math.inf
+    if concentrated_log_delta(rho, 0.0) <= log_delta_target:
+        return 0.0
+    # Bun & Steinke 2016, Proposition 1.3: implied as well, and what remains when no order on
+    # the grid does better.
+    high = rho + 2 * math.sqrt(rho * -log_delta_target)
+    if concentrated_log_delta(rho, high) >= log_delta_target:
+        return high
+    return float(
+        brentq(lambda e: concentrated_log_delta(rho, e) - log_delta_target, 0.0, high, xtol=1e-12)
+    )
+
+
+def _least_over_orders(function: Callable[[float], float]) -> float:
+    """Return the least value of a smooth function of a log-order, on a grid and then refined."""
+    grid = np.linspace(math.log(1e-4), math.log(1e8), 200)
+    values = [function(float(x)) for x in grid]
+    at = int(np.argmin(values))
+    low, high = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
+    refined = minimize_scalar(function, bounds=(low, high), method="bounded")
+    return float(min(values[at], refined.fun))

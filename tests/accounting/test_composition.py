@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaudit.accounting.composition import (
+    OptimalComposition,
     advanced,
     advanced_heterogeneous,
     approximate_parts,
@@ -32,7 +33,6 @@ from dpaudit.accounting.events import (
     repeated,
 )
 from dpaudit.accounting.loss_table import log_binomial
-from dpaudit.accounting.optimal import OptimalComposition
 from dpaudit.accounting.renyi import RenyiDP, zcdp
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees.kinds import ApproximateDP

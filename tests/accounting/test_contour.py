@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.events import (
     ApproximateRelease,
     ExponentialNormRelease,
@@ -16,7 +17,6 @@ from dpaudit.accounting.events import (
     Sequence,
     ZeroConcentratedRelease,
 )
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.accounting.series.contour import contour_epsilon, contour_log_delta
 from dpaudit.errors import ConvergenceError, InvalidArgument, UnsupportedEvent

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from dpaudit.accounting import dp_accounting_adapter as adapter
-from dpaudit.accounting.composition import optimal
+from dpaudit.accounting.composition import gaussian_guarantee, optimal
 from dpaudit.accounting.dp_accounting_adapter import (
     MOST_POINTS,
     SLACK,
@@ -27,7 +27,6 @@ from dpaudit.accounting.events import (
     Sequence,
     ZeroConcentratedRelease,
 )
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.errors import DpauditError, InvalidArgument, UnsupportedEvent
 

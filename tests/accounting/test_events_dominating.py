@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpaudit.accounting.bracket import Bracket
+from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.events import (
     ApproximateRelease,
     ExponentialNormRelease,
@@ -23,13 +23,15 @@ from dpaudit.accounting.events import (
     releases,
     repeated,
 )
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.pairs.dominating import dominating_pairs
-from dpaudit.accounting.pairs.exponential_norm import ExponentialNormPair
-from dpaudit.accounting.pairs.known import GaussianPair, LaplacePair, RandomizedResponsePair
-from dpaudit.accounting.pairs.objective import ObjectivePerturbationPair
-from dpaudit.accounting.pairs.subsampled import SubsampledGaussianPair
+from dpaudit.accounting.pairs.composition import Bracket, Composition
+from dpaudit.accounting.pairs.exponential_norm import ExponentialNormPair, ObjectivePerturbationPair
+from dpaudit.accounting.pairs.known import (
+    GaussianPair,
+    LaplacePair,
+    RandomizedResponsePair,
+    SubsampledGaussianPair,
+)
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 
 CELLS = 2**13
@@ -93,7 +95,7 @@ def test_what_is_no_event_is_refused():
         with pytest.raises(UnsupportedEvent):
             releases(event)
     with pytest.raises(UnsupportedEvent):
-        dominating_pairs(ZeroConcentratedRelease(rho=0.1))
+        Composition.of(ZeroConcentratedRelease(rho=0.1))
     with pytest.raises(UnsupportedEvent):
         gaussian_guarantee(Sequence((gaussian(1.0), laplace(1.0))))
 
@@ -123,23 +125,23 @@ def test_parameters_outside_their_domain_are_refused(bad):
 
 
 def test_pairs_of_events():
-    assert dominating_pairs(Sequence((gaussian(3.0), sampled(1.0, 0.25)))) == (
+    assert Composition.of(Sequence((gaussian(3.0), sampled(1.0, 0.25)))).parts == (
         (GaussianPair(5.0), 1),
     )
-    assert dominating_pairs(laplace(0.4, 3)) == ((LaplacePair(0.4), 3),)
-    assert dominating_pairs(response(0.4, 0.1)) == ((RandomizedResponsePair(0.4, 0.1), 1),)
-    assert dominating_pairs(spherical(0.4, 1)) == ((LaplacePair(0.4), 1),)
-    assert dominating_pairs(spherical(0.4, 3)) == ((ExponentialNormPair(0.4, 3), 1),)
-    assert dominating_pairs(minimiser(0.4, 3, 0.1)) == (
+    assert Composition.of(laplace(0.4, 3)).parts == ((LaplacePair(0.4), 3),)
+    assert Composition.of(response(0.4, 0.1)).parts == ((RandomizedResponsePair(0.4, 0.1), 1),)
+    assert Composition.of(spherical(0.4, 1)).parts == ((LaplacePair(0.4), 1),)
+    assert Composition.of(spherical(0.4, 3)).parts == ((ExponentialNormPair(0.4, 3), 1),)
+    assert Composition.of(minimiser(0.4, 3, 0.1)).parts == (
         (ObjectivePerturbationPair(0.4, 3, 0.1), 1),
     )
-    assert dominating_pairs(minimiser(0.0, 3, 0.1)) == ((RandomizedResponsePair(0.1), 1),)
-    assert dominating_pairs(sampled(0.2, 3.0)) == ((SubsampledGaussianPair(0.2, 3.0), 1),)
+    assert Composition.of(minimiser(0.0, 3, 0.1)).parts == ((RandomizedResponsePair(0.1), 1),)
+    assert Composition.of(sampled(0.2, 3.0)).parts == ((SubsampledGaussianPair(0.2, 3.0), 1),)
     nothing = (gaussian(0), laplace(0), response(0), spherical(0), minimiser(0), laplace(1.0, 0))
-    assert dominating_pairs(Sequence(nothing)) == ()
+    assert Composition.of(Sequence(nothing)).parts == ()
     huge = LaplaceRelease(sensitivity=1e300, noise_scale=1e-300)
     with pytest.raises(InvalidArgument):
-        dominating_pairs(huge)
+        Composition.of(huge)
 
 
 @pytest.mark.parametrize("event", KINDS, ids=repr)

@@ -17,7 +17,7 @@ from dpaudit.accounting.events import (
     Sequence,
 )
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.pairs.dominating import dominating_pairs
+from dpaudit.accounting.pairs.composition import Composition
 from dpaudit.accounting.proved import NumericalDP, proved_bracket
 from dpaudit.accounting.renyi import RenyiDP
 from dpaudit.accounting.series.inversion import inverted_epsilon
@@ -55,7 +55,7 @@ def test_one_minimiser_in_one_dimension_is_known(shift, delta):
 @pytest.mark.parametrize("order", [1.0, 30.0, 300.0, 1000.0])
 def test_moments_keep_their_digits_at_any_order(event, order):
     """Held to the same law on cells so fine that the tilt is flat in each."""
-    ((pair, _),) = dominating_pairs(event)
+    ((pair, _),) = Composition.of(event)
     edges = np.linspace(-pair.largest, pair.largest, 40_001)
     atoms = pair.atoms(edges)
     exponents = atoms.log_masses + order * atoms.losses

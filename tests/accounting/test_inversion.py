@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.events import (
     ApproximateRelease,
     ExponentialNormRelease,
@@ -19,10 +20,8 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
     Sequence,
 )
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.pairs.known import GaussianPair, LaplacePair
-from dpaudit.accounting.pairs.subsampled import SubsampledGaussianPair
+from dpaudit.accounting.pairs.known import GaussianPair, LaplacePair, SubsampledGaussianPair
 from dpaudit.accounting.proved import NumericalDP
 from dpaudit.accounting.series.inversion import inverted_delta, inverted_epsilon
 from dpaudit.errors import ConvergenceError, InvalidArgument

@@ -11,8 +11,7 @@ import math
 import mpmath
 import pytest
 
-from dpaudit.accounting.bracket import Bracket
-from dpaudit.accounting.composition import advanced, optimal
+from dpaudit.accounting.composition import advanced, gaussian_guarantee, optimal
 from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
@@ -21,8 +20,8 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
     Sequence,
 )
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.accounting.series.contour import contour_epsilon
 from dpaudit.guarantees.kinds import GaussianDP
 

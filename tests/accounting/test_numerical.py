@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import dpaudit.accounting.grid.convolution as grid
 import dpaudit.accounting.grid.numerical as numerical
-import dpaudit.accounting.pairs.dominating as dominating
-from dpaudit.accounting.bracket import Bracket
+import dpaudit.accounting.pairs.composition as dominating
 from dpaudit.accounting.events import (
     ApproximateRelease,
     GaussianRelease,
@@ -22,7 +21,8 @@ from dpaudit.accounting.events import (
     Sequence,
 )
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.pairs.subsampled import SubsampledGaussianPair
+from dpaudit.accounting.pairs.composition import Bracket
+from dpaudit.accounting.pairs.known import SubsampledGaussianPair
 from dpaudit.errors import ConvergenceError
 
 # Sums of parameters are rounded: brackets may be off by that much.
@@ -296,7 +296,7 @@ def test_the_wrong_direction_of_a_sampled_release_is_caught(monkeypatch, forget_
         exact = sampled_profile(0.1, 1.0, 0.5, removal=True)
         assert_contains(numerical_delta(sampled(0.1, 1.0), 0.5), exact, width=1e-4)
         monkeypatch.setattr(
-            "dpaudit.accounting.pairs.dominating.SubsampledGaussianPair",
+            "dpaudit.accounting.pairs.composition.SubsampledGaussianPair",
             lambda ratio, noise: SubsampledGaussianPair(ratio, noise, removal=False),
         )
         monkeypatch.setattr(SubsampledGaussianPair, "reversed", lambda self: self)

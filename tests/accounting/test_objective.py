@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from dpaudit.accounting.events import ExponentialNormRelease, ObjectivePerturbation
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.pairs.exponential_norm import pair_of
-from dpaudit.accounting.pairs.objective import ObjectivePerturbationPair
+from dpaudit.accounting.pairs.exponential_norm import ObjectivePerturbationPair, pair_of
 
 SHIFTS = st.floats(0.01, 20.0)
 DIMENSIONS = st.sampled_from([1, 2, 3, 10, 105])

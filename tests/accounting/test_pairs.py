@@ -12,11 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from dpaudit.accounting.pairs.exponential_norm import ExponentialNormPair
-from dpaudit.accounting.pairs.known import GaussianPair, LaplacePair, RandomizedResponsePair
-from dpaudit.accounting.pairs.objective import ObjectivePerturbationPair
+from dpaudit.accounting.pairs.exponential_norm import ExponentialNormPair, ObjectivePerturbationPair
+from dpaudit.accounting.pairs.known import (
+    GaussianPair,
+    LaplacePair,
+    RandomizedResponsePair,
+    SubsampledGaussianPair,
+)
 from dpaudit.accounting.pairs.pair import log_mgf_of
-from dpaudit.accounting.pairs.subsampled import SubsampledGaussianPair
 
 PAIRS = [
     GaussianPair(0.01),

@@ -8,7 +8,7 @@ from numpy.random import default_rng
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from dpaudit.accounting.reconstruction import candidates_success, reconstruction_success
+from dpaudit.attacks.reconstruction.bound import candidates_success, reconstruction_success
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP, ZeroConcentratedDP
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaudit.accounting import renyi as renyi_curves
-from dpaudit.accounting.composition import basic, optimal
+from dpaudit.accounting.composition import basic, gaussian_guarantee, optimal
 from dpaudit.accounting.events import (
     ApproximateRelease,
     ExponentialNormRelease,
@@ -23,9 +23,8 @@ from dpaudit.accounting.events import (
     ZeroConcentratedRelease,
     repeated,
 )
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.accounting.grid.numerical import numerical_epsilon
-from dpaudit.accounting.pairs.dominating import dominating_pairs
+from dpaudit.accounting.pairs.composition import Composition
 from dpaudit.accounting.renyi import RenyiDP, renyi_divergence, zcdp
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees.kinds import ZeroConcentratedDP
@@ -340,7 +339,7 @@ def test_a_concentrated_release_is_its_guarantee():
     ],
 )
 def test_curves_of_pairs_are_moments_of_their_loss(event):
-    ((pair, _),) = dominating_pairs(event)
+    ((pair, _),) = Composition.of(event)
     atoms = pair.atoms(np.linspace(-pair.largest, pair.largest, 20_001))
     for order in (1.5, 2.0, 8.0, 40.0):
         weights = atoms.log_masses + (order - 1) * atoms.losses

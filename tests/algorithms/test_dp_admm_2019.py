@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.algorithms.consensus.dp_admm_2019 import ServerADMM
 from dpaudit.algorithms.problems.losses import LINEAR, LOSSES
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize

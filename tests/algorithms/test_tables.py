@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.events import PoissonSubsampledGaussian
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.clients import ExactSolve, LocalSGD
 from dpaudit.algorithms.tables.joined import JoinedTables

@@ -5,8 +5,9 @@ import json
 
 import pytest
 
-from dpaudit.auditing.run import parsed_parameters, run_case
+from dpaudit.auditing.run import run_case
 from dpaudit.execution import Executor, one_thread
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
 

@@ -22,9 +22,10 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
 )
 from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma2Parameters
 from dpaudit.algorithms.sharing.verify.hu2019.lemma2 import recompute
-from dpaudit.auditing.run import parsed_parameters, run_case
+from dpaudit.auditing.run import run_case
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import exceeds
 from dpaudit.verification import Document

@@ -20,9 +20,10 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
 from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import allowance, decrease, terms_of
 from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma4Parameters
 from dpaudit.algorithms.sharing.verify.hu2019.lemma4 import recompute
-from dpaudit.auditing.run import parsed_parameters, run_case
+from dpaudit.auditing.run import run_case
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.verification import Document
 

@@ -17,10 +17,11 @@ from dpaudit.algorithms.consensus.verify.theorem32 import recompute
 from dpaudit.algorithms.problems.graphs import from_edges
 from dpaudit.algorithms.problems.schedules import Given
 from dpaudit.algorithms.problems.smooth_losses import LINEAR
-from dpaudit.auditing.run import parsed_parameters, run_case, run_claim
+from dpaudit.auditing.run import run_case, run_claim
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
 from dpaudit.verification import read, verify

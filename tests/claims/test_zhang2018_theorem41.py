@@ -13,9 +13,10 @@ from dpaudit.algorithms.consensus.claims.cards import THEOREM_41
 from dpaudit.algorithms.consensus.claims.parameters import Theorem41Parameters
 from dpaudit.algorithms.consensus.claims.theorem41_case import outputs_of, theorem41_case
 from dpaudit.algorithms.consensus.verify.theorem41 import recompute
-from dpaudit.auditing.run import parsed_parameters, run_case, run_claim
+from dpaudit.auditing.run import run_case, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text, maximise
 from dpaudit.verification import read, verify

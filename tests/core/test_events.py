@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.events import GaussianRelease, Sequence
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 
 POSITIVE = st.floats(1e-3, 1e3)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import default_rng
 
 import dpaudit._validate as check
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, published_noise_multiplier
 from dpaudit.algorithms.multistep.claims.certificates import theorem6_certificate
 from dpaudit.algorithms.multistep.claims.lemma5_search import Search

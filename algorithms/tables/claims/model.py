@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, ndtr
 
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.claims.batches import BatchSteps

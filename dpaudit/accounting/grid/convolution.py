@@ -1,10 +1,8 @@
-"""The convolution of tilted laws on a grid, and how far what it says may be off.
+"""Laws of the loss on a grid: tilted, rounded both ways and convolved, with a bound on the error.
 
 With ``g`` the tilted masses on grid points x and ``log_total`` their common factor, the mass at x
 is ``g exp(log_total - order x)``. Sums over ``x_j >= x_k`` of ``g_j exp(-c (x_j - x_k))`` are a
 linear filter run from the right: stable, and no power is ever large.
-
-One law of the loss on a grid, tilted, rounded both ways.
 
 Upwards, an atom at x between grid points a and b is split between them so that its probabilities
 under P and under Q are kept: the result is further apart in every hockey-stick divergence, and only

@@ -16,10 +16,6 @@ threshold on the sum of cell numbers ``delta >= P(A) - exp(epsilon) Q(A)``. The 
 counts; outputs in which some step left its window are in no test. So both ends are off to second
 order in the spacing only. Where delta is so small that the difference loses its digits, the law
 rounded downwards takes its place. A single release is not transformed: nothing wraps around.
-
-Where the tilted total loss and that of one step lie, and how fine a grid has to be.
-
-What a convolution of tilted laws says of epsilon and delta: an upper and a lower end.
 """
 
 from __future__ import annotations
@@ -33,21 +29,11 @@ import numpy as np
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.accounting.bracket import Bracket
 from dpaudit.accounting.events import Event
 from dpaudit.accounting.grid.convolution import Convolved, Rounded, convolved, rounded
-from dpaudit.accounting.pairs.dominating import (
-    Counted,
-    directions,
-    dominating_pairs,
-    infinite_mass,
-    trimmed,
-    trimmed_mass,
-)
+from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.accounting.pairs.pair import DominatingPair
 from dpaudit.errors import ConvergenceError
-
-Pairs = tuple[Counted, ...]
 
 LEAST_ORDER = 1e-6
 # Of the tilted mass: what the windows leave out.
@@ -97,7 +83,7 @@ def window_of(log_mgf: Callable[[float], float], order: float) -> Window:
     return Window(-below(down), above(up), down, up)
 
 
-def spacing_of(pairs: Pairs, at_least: float) -> float:
+def spacing_of(pairs: Composition, at_least: float) -> float:
     """Return a spacing of about this size on which a lattice all pairs share would fall."""
     lattices = {pair.lattice for pair, _ in pairs}
     lattice = lattices.pop() if len(lattices) == 1 else None
@@ -236,8 +222,6 @@ _SMALLEST, _UNDERFLOW, _ULPS = math.ulp(0.0), -760.0, 1e-13
 _MOST_TRIMS = 6
 # Of delta: tails that are not looked at. The more is left out, the finer is the grid.
 _SHARE, _LARGER_SHARE = 1e-8, 1e-5
-# Losses between these are composed; what lies beyond is pure DP that needs no composing.
-_FAINT, _VAST = 1e-100, 1e7
 
 
 def numerical_epsilon(event: Event, delta: float, cells: int | None = None) -> Bracket:
@@ -287,9 +271,9 @@ def _worst(event: Event, answer: Callable[..., Bracket], cells: int | None) -> B
     """Return the larger of both directions' answers, from a finer grid where that is needed."""
     if cells is not None:
         check.integer("cells", cells, least=LEAST_CELLS)
-    ways = directions(dominating_pairs(event))
+    ways = Composition.of(event).directions
     attempts = [(CELLS, _SHARE), (MORE_CELLS, _SHARE)] if cells is None else [(cells, _SHARE)]
-    if cells is None and any(trimmed(pairs, _LARGER_SHARE) != pairs for pairs in ways):
+    if cells is None and any(pairs.trimmed(_LARGER_SHARE) != pairs for pairs in ways):
         attempts[1:1] = [(CELLS, _LARGER_SHARE)]
         attempts += [(MORE_CELLS, _LARGER_SHARE)]
     lower, upper = 0.0, math.inf
@@ -302,22 +286,22 @@ def _worst(event: Event, answer: Callable[..., Bracket], cells: int | None) -> B
     return _ordered(lower, upper)
 
 
-def _epsilon(pairs: Pairs, delta: float, cells: int, share: float) -> Bracket:
-    betrayed, most = infinite_mass(pairs), _largest(pairs)
+def _epsilon(pairs: Composition, delta: float, cells: int, share: float) -> Bracket:
+    betrayed, most = pairs.infinite_mass, pairs.largest
     if most == 0 or delta <= betrayed * (1 + _ULPS) or delta == 0:
         enough = delta >= betrayed * (1 - _ULPS)
         sure = delta == 0 == betrayed or delta > betrayed * (1 + _ULPS) or len(pairs) < 2
         return Bracket(most if enough else math.inf, most if enough and sure else math.inf)
-    if beyond_the_grid(pairs):
+    if pairs.out_of_range:
         return Bracket(0.0, most)
-    pairs = trimmed(pairs, share * (delta - betrayed))
-    lost = betrayed + trimmed_mass(pairs)
+    pairs = pairs.trimmed(share * (delta - betrayed))
+    lost = betrayed + pairs.trimmed_mass
     if not lost < delta:  # a delta of about 1e-300: no tail is that rare
         return Bracket(0.0, most)
     log_delta = math.log(delta - lost)
 
     def bound(order: float) -> float:
-        return (_log_moment(pairs, order) + _saddle(order) - log_delta) / order
+        return (pairs.log_moment(order) + _saddle(order) - log_delta) / order
 
     order = _order(pairs, bound)
     above, below = _curves(pairs, order, cells, (lost, betrayed))
@@ -325,39 +309,35 @@ def _epsilon(pairs: Pairs, delta: float, cells: int, share: float) -> Bracket:
     return _ordered(max(0.0, below.epsilon(delta)), upper)
 
 
-def _delta(pairs: Pairs, epsilon: float, cells: int, share: float) -> Bracket:
-    betrayed = infinite_mass(pairs)
-    if epsilon >= _largest(pairs):
+def _delta(pairs: Composition, epsilon: float, cells: int, share: float) -> Bracket:
+    betrayed = pairs.infinite_mass
+    if epsilon >= pairs.largest:
         return Bracket.exactly(betrayed)
-    if beyond_the_grid(pairs):
-        return Bracket(betrayed, min(1.0, betrayed + _largest(pairs)))
+    if pairs.out_of_range:
+        return Bracket(betrayed, min(1.0, betrayed + pairs.largest))
     tail, answer = 1e-12, Bracket(0.0, 1.0)
     for _ in range(_MOST_TRIMS):
-        answer = _delta_without_tails(trimmed(pairs, tail), epsilon, cells, betrayed)
-        lost = trimmed_mass(trimmed(pairs, tail))
+        answer = _delta_without_tails(pairs.trimmed(tail), epsilon, cells, betrayed)
+        lost = pairs.trimmed(tail).trimmed_mass
         if lost <= 10 * share * answer.upper:
             break
         tail = max(1e-300, min(share / 10 * answer.upper, 1e-3 * tail**1.5))
     return answer
 
 
-def _delta_without_tails(pairs: Pairs, epsilon: float, cells: int, betrayed: float) -> Bracket:
+def _delta_without_tails(
+    pairs: Composition, epsilon: float, cells: int, betrayed: float
+) -> Bracket:
     def bound(order: float) -> float:
-        return _log_moment(pairs, order) + _saddle(order) - order * epsilon
+        return pairs.log_moment(order) + _saddle(order) - order * epsilon
 
     order = _order(pairs, bound)
-    lost = betrayed + trimmed_mass(pairs)
+    lost = betrayed + pairs.trimmed_mass
     if bound(order) < _UNDERFLOW:
         return Bracket(betrayed, min(lost + _SMALLEST, 1.0))
     above, below = _curves(pairs, order, cells, (lost, betrayed))
     upper = min(above.delta(epsilon), lost + math.exp(min(bound(order), 0.0)), 1.0)
     return _ordered(max(0.0, below.delta(epsilon)), max(upper, _SMALLEST))
-
-
-def beyond_the_grid(pairs: Pairs) -> bool:
-    """Return whether losses are so small or so large that only their bound is told."""
-    bounded = all(count * pair.largest <= _FAINT for pair, count in pairs)
-    return bounded or any(_VAST < pair.largest < math.inf for pair, _ in pairs)
 
 
 def _ordered(lower: float, upper: float) -> Bracket:
@@ -367,16 +347,6 @@ def _ordered(lower: float, upper: float) -> Bracket:
     return Bracket(min(lower, upper), upper)
 
 
-def _largest(pairs: Pairs) -> float:
-    return math.fsum(count * pair.largest for pair, count in pairs)
-
-
-def _log_moment(pairs: Pairs, order: float) -> float:
-    """Return ``log E exp(order L)`` of the total loss L."""
-    at = np.array(order)
-    return math.fsum(count * float(pair.log_mgf(at)) for pair, count in pairs)
-
-
 def _saddle(order: float) -> float:
     """Return ``log max_x exp(-order x) (1 - exp(-x))``."""
     if order < 1:  # 1 / order may overflow
@@ -384,24 +354,23 @@ def _saddle(order: float) -> float:
     return -order * math.log1p(1 / order) - math.log1p(order)
 
 
-def _order(pairs: Pairs, bound: Callable[[float], float]) -> float:
+def _order(pairs: Composition, bound: Callable[[float], float]) -> float:
     """Return about the order whose Chernoff bound is least."""
-    most = _largest(pairs)  # beyond 1e7 / most the tilt sees nothing but its last digits
+    most = pairs.largest  # beyond 1e7 / most the tilt sees nothing but its last digits
     farthest = 1e7 / most if math.isfinite(most) else _FARTHEST
-    farthest = min(farthest, *(pair.farthest_order for pair, _ in pairs))
+    farthest = min(farthest, pairs.farthest_order)
     near = lowest(bound, LEAST_ORDER, 2.0, 1e-3, farthest)
     orders = np.minimum(np.geomspace(near / 1.7, near * 1.7, 7), farthest)
     return float(min(orders.tolist(), key=bound))
 
 
 def _curves(
-    pairs: Pairs, order: float, cells: int, lost: tuple[float, float]
+    pairs: Composition, order: float, cells: int, lost: tuple[float, float]
 ) -> tuple[UpperCurve, LowerCurve]:
-    window = window_of(lambda at: _log_moment(pairs, at), order)
+    window = window_of(pairs.log_moment, order)
     spacing = spacing_of(pairs, (window.high - window.low) / (cells - 32))
-    total = sum(count for _, count in pairs)
     steps: list[tuple[Rounded, int]] = [
-        (rounded(pair, step_window(pair, order, window, total), spacing, order), count)
+        (rounded(pair, step_window(pair, order, window, pairs.steps), spacing, order), count)
         for pair, count in pairs
     ]
     first, tails = math.floor(window.low / spacing) - 16, (window.down, window.up)

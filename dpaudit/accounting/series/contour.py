@@ -22,12 +22,10 @@ from numpy.typing import NDArray
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event
-from dpaudit.accounting.pairs.dominating import Counted, directions, dominating_pairs, trimmed
-from dpaudit.accounting.series.saddle import chernoff, log_moment, saddle
+from dpaudit.accounting.pairs.composition import Composition
 from dpaudit.errors import ConvergenceError
 
 Complex = NDArray[np.complex128]
-Pairs = tuple[Counted, ...]
 
 _NODES, _MOST_BLOCKS, _MOST_STEPS = 256, 40, 40
 _SETTLED, _TOLERATED = 1e-12, 1e-8
@@ -51,7 +49,7 @@ def contour_log_delta(event: Event, epsilon: float) -> float:
     0.126936737507
     """
     epsilon = check.non_negative("epsilon", epsilon)
-    ways = directions(dominating_pairs(event))
+    ways = Composition.of(event).directions
     return min(0.0, max(_log_delta(pairs, epsilon) for pairs in ways))
 
 
@@ -71,19 +69,19 @@ def contour_epsilon(event: Event, delta: float) -> float:
     1.319479
     """
     log_delta = math.log(check.positive("delta", check.delta("delta", delta)))
-    return max(_epsilon(pairs, log_delta) for pairs in directions(dominating_pairs(event)))
+    return max(_epsilon(pairs, log_delta) for pairs in Composition.of(event).directions)
 
 
-def _epsilon(pairs: Pairs, log_delta: float) -> float:
+def _epsilon(pairs: Composition, log_delta: float) -> float:
     betrayed = _log_betrayed(pairs)
     if betrayed >= log_delta:
         return math.inf
     if not pairs or _log_delta(pairs, 0.0) <= log_delta:
         return 0.0
-    pairs = trimmed(pairs, 1e-13 * math.exp(log_delta))
-    epsilon = chernoff(pairs, log_delta)
+    pairs = pairs.trimmed(1e-13 * math.exp(log_delta))
+    epsilon = pairs.chernoff(log_delta)
     for _ in range(_MOST_STEPS):  # Newton's method, on the line that suits the last epsilon
-        line = _Line.through(pairs, saddle(pairs, epsilon))
+        line = _Line.through(pairs, pairs.saddle(epsilon))
         value, slope = line.log_delta(epsilon)
         step = (float(np.logaddexp(betrayed, value)) - log_delta) / -slope
         epsilon = max(epsilon + step, epsilon / 2)
@@ -92,18 +90,18 @@ def _epsilon(pairs: Pairs, log_delta: float) -> float:
     return epsilon
 
 
-def _log_delta(pairs: Pairs, epsilon: float) -> float:
+def _log_delta(pairs: Composition, epsilon: float) -> float:
     betrayed = _log_betrayed(pairs)
-    if not pairs or epsilon >= sum(n * pair.largest for pair, n in pairs):
+    if not pairs or epsilon >= pairs.largest:
         return betrayed
-    order = saddle(pairs, epsilon)
-    about = log_moment(pairs, order) - order * epsilon
-    line = _Line.through(trimmed(pairs, 1e-13 * math.exp(min(max(about, -690.0), 0.0))), order)
+    order = pairs.saddle(epsilon)
+    about = pairs.log_moment(order) - order * epsilon
+    line = _Line.through(pairs.trimmed(1e-13 * math.exp(min(max(about, -690.0), 0.0))), order)
     return float(np.logaddexp(betrayed, line.log_delta(epsilon)[0]))
 
 
-def _log_betrayed(pairs: Pairs) -> float:
-    betrayed = -math.expm1(sum(n * math.log1p(-pair.infinite_mass) for pair, n in pairs))
+def _log_betrayed(pairs: Composition) -> float:
+    betrayed = pairs.infinite_mass
     return math.log(betrayed) if betrayed else -math.inf
 
 
@@ -118,7 +116,7 @@ class _Line:
     values: Complex
 
     @classmethod
-    def through(cls, pairs: Pairs, order: float) -> _Line:
+    def through(cls, pairs: Composition, order: float) -> _Line:
         """Return the line through an order, long enough, or raise `ConvergenceError`."""
         step = _step(pairs, order)
         parts: list[Complex] = []
@@ -135,7 +133,7 @@ class _Line:
                 f"{_TOLERATED:.0e}: the loss has atoms; use the numerical accountant"
             )
         frequencies = step * np.arange(len(parts) * _NODES, dtype=np.float64)
-        moment = log_moment(pairs, order)
+        moment = pairs.log_moment(order)
         return cls(order, moment, step, frequencies, np.concatenate(parts))
 
     def log_delta(self, epsilon: float) -> tuple[float, float]:
@@ -152,15 +150,15 @@ class _Line:
         return scale + math.log(integral), slope / integral
 
 
-def _step(pairs: Pairs, order: float) -> float:
+def _step(pairs: Composition, order: float) -> float:
     """Return a step that resolves the pole next to the line and the peak on it."""
     h = order / 50
-    above, here, below = (log_moment(pairs, order + h * k) for k in (1, 0, -1))
+    above, here, below = (pairs.log_moment(order + h * k) for k in (1, 0, -1))
     variance = max((above - here) + (below - here), 0.0) / (h * h)  # of the tilted loss
     return min(order / 6, 1 / (12 * math.sqrt(variance)) if variance else math.inf)
 
 
-def _integrand(pairs: Pairs, order: float, u: Array) -> tuple[Complex, float]:
+def _integrand(pairs: Composition, order: float, u: Array) -> tuple[Complex, float]:
     """Return values relative to that at 0, and what bounds their size from here on."""
     at = order + 1j * u
     values: Complex = (order / at) * ((order + 1) / (at + 1))

@@ -28,21 +28,11 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.accounting.bracket import Bracket
 from dpaudit.accounting.events import Event
-from dpaudit.accounting.pairs.dominating import (
-    Counted,
-    directions,
-    dominating_pairs,
-    infinite_mass,
-    trimmed,
-    trimmed_mass,
-)
-from dpaudit.accounting.series.saddle import chernoff, log_moment, saddle
+from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.errors import ConvergenceError
 
 Complex = NDArray[np.complex128]
-Pairs = tuple[Counted, ...]
 
 # Relative error aimed at, and the largest that is still worth an answer.
 _AIM, _WORST = 1e-13, 1e-6
@@ -79,7 +69,7 @@ def inverted_epsilon(event: Event, delta: float) -> Bracket:
     ('4.36799392', '4.36799392')
     """
     check.positive("delta", check.delta("delta", delta))
-    brackets = [_epsilon(pairs, delta) for pairs in directions(dominating_pairs(event))]
+    brackets = [_epsilon(pairs, delta) for pairs in Composition.of(event).directions]
     return Bracket(max(b.lower for b in brackets), max(b.upper for b in brackets))
 
 
@@ -99,35 +89,35 @@ def inverted_delta(event: Event, epsilon: float) -> Bracket:
     ('0.12693673751', '0.12693673751')
     """
     epsilon = check.non_negative("epsilon", epsilon)
-    brackets = [_delta(pairs, epsilon) for pairs in directions(dominating_pairs(event))]
+    brackets = [_delta(pairs, epsilon) for pairs in Composition.of(event).directions]
     return Bracket(max(b.lower for b in brackets), max(b.upper for b in brackets))
 
 
-def _delta(pairs: Pairs, epsilon: float) -> Bracket:
-    if not pairs or epsilon >= math.fsum(n * pair.largest for pair, n in pairs):
-        return Bracket.exactly(infinite_mass(pairs))
+def _delta(pairs: Composition, epsilon: float) -> Bracket:
+    if not pairs or epsilon >= pairs.largest:
+        return Bracket.exactly(pairs.infinite_mass)
     about = _delta_about(pairs, epsilon)
-    return _Series.around(trimmed(pairs, _AIM * about), epsilon).delta(epsilon)
+    return _Series.around(pairs.trimmed(_AIM * about), epsilon).delta(epsilon)
 
 
-def _delta_about(pairs: Pairs, epsilon: float) -> float:
-    order = saddle(pairs, epsilon)
-    about = log_moment(pairs, order) - order * epsilon - _height(order)
+def _delta_about(pairs: Composition, epsilon: float) -> float:
+    order = pairs.saddle(epsilon)
+    about = pairs.log_moment(order) - order * epsilon - _height(order)
     return math.exp(min(max(about, -690.0), 0.0))
 
 
-def _epsilon(pairs: Pairs, delta: float) -> Bracket:
+def _epsilon(pairs: Composition, delta: float) -> Bracket:
     if not pairs or _delta(pairs, 0.0).upper <= delta:
         return Bracket.exactly(0.0)
-    pairs = trimmed(pairs, _AIM * delta)
-    if infinite_mass(pairs) + trimmed_mass(pairs) >= delta:
+    pairs = pairs.trimmed(_AIM * delta)
+    if pairs.infinite_mass + pairs.trimmed_mass >= delta:
         raise ConvergenceError("inversion: delta is too close to the mass of infinite losses")
-    epsilon = chernoff(pairs, math.log(delta))
+    epsilon = pairs.chernoff(math.log(delta))
     for _ in range(_MOST_STEPS):
         series = _Series.around(pairs, epsilon)
         near, epsilon = epsilon, _newton(series, epsilon, delta)
         if abs(epsilon - near) * series.order < 1:  # the series is still good there
-            most = math.fsum(n * pair.largest for pair, n in pairs)
+            most = pairs.largest
             upper = min(most, _first(series, epsilon, delta))
             return Bracket(min(_last(series, epsilon, delta), upper), upper)
     raise ConvergenceError("inversion: Newton's method does not settle")
@@ -171,7 +161,7 @@ def _last(series: _Series, epsilon: float, delta: float) -> float:
 class _Series:
     """The terms for one order and period, without the factor ``exp(i u epsilon)``."""
 
-    pairs: Pairs
+    pairs: Composition
     order: float
     log_moment: float
     farther: tuple[tuple[float, float], ...]  # larger orders and their log-moments
@@ -180,22 +170,22 @@ class _Series:
     cut: float  # of what is left out, relative to M(c)
 
     @classmethod
-    def around(cls, pairs: Pairs, epsilon: float) -> _Series:
+    def around(cls, pairs: Composition, epsilon: float) -> _Series:
         """Return a series that is good at an epsilon, or raise `ConvergenceError`."""
-        order = saddle(pairs, epsilon)
-        most = math.fsum(n * pair.largest for pair, n in pairs)
+        order = pairs.saddle(epsilon)
+        most = pairs.largest
         if math.isfinite(most) and order * most > _MOST_TILT:
             raise ConvergenceError(
                 f"inversion: epsilon is within 1 / {order:.1e} of the largest loss {most:.6g}; "
                 "use the numerical accountant"
             )
-        if any(order > pair.farthest_order for pair, _ in pairs):
+        if order > pairs.farthest_order:
             raise ConvergenceError(
                 f"inversion: a moment of order {order:.1e} has no more than an upper bound; "
                 "use the numerical accountant"
             )
-        moment = log_moment(pairs, order)
-        farther = tuple((c, log_moment(pairs, c)) for c in order * (1 + _SLOPES))
+        moment = pairs.log_moment(order)
+        farther = tuple((c, pairs.log_moment(c)) for c in order * (1 + _SLOPES))
         about = moment - order * epsilon - _height(order)
         period = _period(order, farther, epsilon, about + math.log(_AIM))
         h = 2 * math.pi / period
@@ -217,8 +207,8 @@ class _Series:
         factor = math.exp(min(self.log_moment - self.order * epsilon, 700.0))
         upper = factor * (total + error) * (1 + slack)
         lower = factor * (total - error) * (1 - slack) - self._copies(epsilon)
-        betrayed = infinite_mass(self.pairs)
-        upper = min(1.0, betrayed + trimmed_mass(self.pairs) + max(upper, 0.0))
+        betrayed = self.pairs.infinite_mass
+        upper = min(1.0, betrayed + self.pairs.trimmed_mass + max(upper, 0.0))
         return Bracket(min(betrayed + max(lower, 0.0), upper), upper)
 
     def _copies(self, epsilon: float) -> float:
@@ -245,7 +235,7 @@ def _period(
     return max(left, right)
 
 
-def _length(pairs: Pairs, order: float, h: float) -> int:
+def _length(pairs: Composition, order: float, h: float) -> int:
     """Return how many terms are enough, or raise `ConvergenceError`."""
     width = h * math.exp(-_height(order))  # of the first term, relative to M(c)
     count = _FEWEST_TERMS
@@ -260,7 +250,7 @@ def _length(pairs: Pairs, order: float, h: float) -> int:
     return count
 
 
-def _transform(pairs: Pairs, order: float, u: Array) -> Complex:
+def _transform(pairs: Composition, order: float, u: Array) -> Complex:
     """Return ``F(u) / M(c)`` of the finite losses."""
     at = order - 1j * u
     values = np.asarray(1 / (at * (at + 1)), dtype=np.complex128)
@@ -269,7 +259,7 @@ def _transform(pairs: Pairs, order: float, u: Array) -> Complex:
     return values
 
 
-def _cut(pairs: Pairs, order: float, u: float) -> float:
+def _cut(pairs: Composition, order: float, u: float) -> float:
     """Return a bound on the terms beyond u, relative to M(c)."""
     envelope = 1.0
     for pair, count in pairs:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from dpaudit.accounting.events import ExponentialNormRelease, releases
 from dpaudit.accounting.grid.numerical import numerical_epsilon
 from dpaudit.accounting.proved import proved_guarantee, proved_worst
-from dpaudit.algorithms import card_parameters as parameters
-from dpaudit.algorithms.card_releases import node_updates as updates_of
+from dpaudit.algorithms.consensus import releases as parameters
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.guarantees import (
     NodeUpdate,
@@ -23,6 +22,7 @@ from dpaudit.algorithms.consensus.guarantees import (
 )
 from dpaudit.algorithms.consensus.law import log_determinant_drop, noise_behind
 from dpaudit.algorithms.consensus.process import Differing
+from dpaudit.algorithms.consensus.releases import node_updates as updates_of
 from dpaudit.algorithms.problems.graphs import complete, ring, star
 from dpaudit.algorithms.problems.losses import ABSOLUTE
 from dpaudit.algorithms.problems.schedules import Constant, Geometric

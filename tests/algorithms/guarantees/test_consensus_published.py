@@ -7,10 +7,10 @@ import pytest
 
 from dpaudit.accounting.grid.numerical import numerical_epsilon
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.algorithms import card_parameters as parameters
-from dpaudit.algorithms.card_releases import node_updates as updates_of
-from dpaudit.algorithms.card_releases import penalty_perturbation, theorem41
+from dpaudit.algorithms.consensus import releases as parameters
 from dpaudit.algorithms.consensus.guarantees import node_updates
+from dpaudit.algorithms.consensus.releases import node_updates as updates_of
+from dpaudit.algorithms.consensus.releases import penalty_perturbation, theorem41
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
 from dpaudit.datasets import Dataset
 

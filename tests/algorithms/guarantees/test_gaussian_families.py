@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpaudit.accounting.gaussian_dp import gaussian_guarantee
+from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.algorithms.multistep import guarantees as multistep
 from dpaudit.algorithms.sharing import guarantees as sharing

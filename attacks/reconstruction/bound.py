@@ -30,8 +30,8 @@ import sys
 from scipy.special import expit, ndtr, ndtri
 
 import dpaudit._validate as check
+from dpaudit.guarantees.guarantee import fraction
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, PureDP
-from dpaudit.guarantees.profile import fraction
 
 
 def reconstruction_success(guarantee: Guarantee, prior_success: float) -> float:

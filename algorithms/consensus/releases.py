@@ -1,0 +1,206 @@
+"""Releases of consensus ADMM to account for by name; defaults are the papers' settings.
+
+Derivations and sources are in `dpaudit.algorithms.consensus.guarantees`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from dpaudit.extension.parameters import Parameters
+from dpaudit.extension.release import Published, ReleaseCard
+
+if TYPE_CHECKING:
+    from dpaudit.accounting.events import Event
+    from dpaudit.algorithms.consensus.guarantees import NodeUpdate
+
+
+class Consensus(Parameters):
+    """Consensus ADMM as one node sees it; zhang2018, Figure 2, with Adult on five nodes."""
+
+    dimension: int = Field(104, ge=1, description="d, features of a record")
+    records: int = Field(9044, ge=1, description="B, records of the node")
+    degree: int = Field(4, ge=1, description="V, neighbours of the node")
+    nodes: int = Field(5, ge=2, description="N, nodes of the graph")
+    iterations: int = Field(50, ge=1, description="T")
+    dual_step: float = Field(0.5, gt=0, description="theta")
+    noise_rate: float = Field(3.0, gt=0, description="alpha(1): the larger, the less noise")
+    rate_ratio: float = Field(1.02, gt=0, description="q_2 of alpha(t) = alpha(1) q_2^(t-1)")
+    loss_weight: float = Field(1750.0, gt=0, description="C, which the paper does not give")
+    regulariser_weight: float = Field(1.0, ge=0, description="rho, which the paper does not give")
+    loss: str = Field("logistic", description="logistic; smoothed-hinge; linear")
+
+
+class PenaltyPerturbation(Consensus):
+    """The same with a penalty that varies: PP, and the other variants where it is used."""
+
+    penalty_ratio: float = Field(1.02, gt=0, description="q_1 of eta(t) = theta q_1^(t-1)")
+
+
+class ConstantPenalty(PenaltyPerturbation):
+    """The same with the penalty eta = theta by default, as in the papers on PVP and R-ADMM."""
+
+    penalty_ratio: float = Field(1.0, gt=0, description="q_1 of eta(t) = theta q_1^(t-1)")
+
+
+class ServerADMM(Parameters):
+    """DP-ADMM of 2019."""
+
+    iterations: int = Field(100, ge=1, description="T")
+    noise_multiplier: float = Field(50.0, gt=0, description="sigma, in sensitivities")
+
+
+def node_updates(given: Consensus) -> tuple[NodeUpdate, ...]:
+    """Return the node's updates; without a ``penalty_ratio`` the penalty is theta.
+
+    Examples
+    --------
+    >>> updates = node_updates(PenaltyPerturbation())
+    >>> round(sum(update.published_bound for update in updates), 2)
+    15.6
+    """
+    from dpaudit.algorithms.consensus.guarantees import NodeUpdate
+    from dpaudit.algorithms.problems.schedules import Geometric
+    from dpaudit.algorithms.problems.smooth_losses import smooth_loss_called
+
+    ratio = given.penalty_ratio if isinstance(given, PenaltyPerturbation) else 1.0
+    penalties = Geometric(given.dual_step, ratio).values(given.iterations, 1)[:, 0]
+    rates = Geometric(given.noise_rate, given.rate_ratio).values(given.iterations, 1)[:, 0]
+    return tuple(
+        NodeUpdate(
+            loss=smooth_loss_called(given.loss),
+            loss_weight=given.loss_weight,
+            records=given.records,
+            ridge=given.regulariser_weight / given.nodes,
+            stretch=float(2 * penalty * given.degree),
+            noise_rate=float(rate),
+        )
+        for penalty, rate in zip(penalties, rates, strict=True)
+    )
+
+
+def penalty_perturbation(given: Consensus) -> Event:
+    """Return what PP releases, and DVP, whose penalty is theta."""
+    from dpaudit.algorithms.consensus.guarantees import run_event
+
+    return run_event("penalty", node_updates(given), given.dimension)
+
+
+def primal_perturbation(given: Consensus) -> Event:
+    """Return what PVP releases."""
+    from dpaudit.algorithms.consensus.guarantees import run_event
+
+    return run_event("primal", node_updates(given), given.dimension)
+
+
+def recycled(given: Consensus) -> Event:
+    """Return what R-ADMM releases."""
+    from dpaudit.algorithms.consensus.guarantees import run_event
+
+    return run_event("recycled", node_updates(given), given.dimension)
+
+
+def theorem41(given: Consensus, delta: float) -> Published:
+    """Return eq. (26) of zhang2018, infinite where the theorem's conditions fail.
+
+    They are Assumption 4, ``2 c_1 < (B/C)(rho/N + 2 theta V)`` and ``eta(t) >= theta``.
+
+    Examples
+    --------
+    >>> round(theorem41(PenaltyPerturbation(iterations=1), 0.0).epsilon, 6)
+    0.32411
+    """
+    from dpaudit.algorithms.problems.smooth_losses import smooth_loss_called
+
+    updates, loss = node_updates(given), smooth_loss_called(given.loss)
+    least = given.regulariser_weight / given.nodes + 2 * given.dual_step * given.degree
+    small = 2 * loss.largest_curvature < given.records / given.loss_weight * least
+    steady = getattr(given, "penalty_ratio", 1.0) >= 1
+    assumed = loss.strictly_convex and loss.lipschitz <= 1
+    total = math.fsum(update.published_bound for update in updates)
+    holds = small and steady and assumed
+    return Published(
+        epsilon=total if holds else math.inf,
+        delta=0.0,
+        source="Zhang, Khalili & Liu 2018, Theorem 4.1, eq. (26)",
+        note="at delta = 0, so at every delta" if holds else "the theorem's conditions fail",
+    )
+
+
+def server_admm(given: ServerADMM) -> Event:
+    """Return what DP-ADMM of 2019 releases: the algorithm's own event."""
+    from dpaudit.algorithms.consensus.dp_admm_2019 import ServerADMM as Algorithm
+
+    algorithm = Algorithm(
+        nodes=1, iterations=given.iterations, noise_multiplier=given.noise_multiplier
+    )
+    return algorithm.event()
+
+
+ZHANG2018_PP = ReleaseCard(
+    name="zhang2018-pp",
+    title="Consensus ADMM with penalty perturbation (PP)",
+    source="Zhang, Khalili & Liu 2018, Algorithm 1; derived in algorithms/consensus/guarantees.py",
+    relation="replace-record",
+    parameters=PenaltyPerturbation,
+    event=penalty_perturbation,
+    count="iterations",
+    noise="noise_rate",
+    more_noise=-1,
+    published=theorem41,
+)
+
+
+ZHANG2018_DVP = ReleaseCard(
+    name="zhang2018-dvp",
+    title="Consensus ADMM with dual variable perturbation (DVP): PP with eta = theta",
+    source="Zhang & Zhu 2017; derived in algorithms/consensus/guarantees.py",
+    relation="replace-record",
+    parameters=Consensus,
+    event=penalty_perturbation,
+    count="iterations",
+    noise="noise_rate",
+    more_noise=-1,
+    published=theorem41,
+)
+
+
+ZHANG2018_PVP = ReleaseCard(
+    name="zhang2018-pvp",
+    title="Consensus ADMM with primal variable perturbation (PVP)",
+    source="Zhang & Zhu 2017; derived in algorithms/consensus/guarantees.py",
+    relation="replace-record",
+    parameters=ConstantPenalty,
+    event=primal_perturbation,
+    count="iterations",
+    noise="noise_rate",
+    more_noise=-1,
+)
+
+
+RECYCLED_ADMM = ReleaseCard(
+    name="recycled-admm",
+    title="Recycled ADMM (R-ADMM): even iterations release nothing",
+    source="Zhang, Khalili & Liu 2019; derived in algorithms/consensus/guarantees.py",
+    relation="replace-record",
+    parameters=ConstantPenalty,
+    event=recycled,
+    count="iterations",
+    noise="noise_rate",
+    more_noise=-1,
+)
+
+
+DP_ADMM_2019 = ReleaseCard(
+    name="dp-admm-2019",
+    title="DP-ADMM through a server, every local model seen",
+    source="Huang, Hu, Guo, Chan-Tin & Gong 2019, with exact composition (Dong, Roth & Su 2022)",
+    relation="replace-record",
+    parameters=ServerADMM,
+    event=server_admm,
+    count="iterations",
+    noise="noise_multiplier",
+)

@@ -1,0 +1,253 @@
+"""Composition: the pairs that dominate an event's releases, whose privacy losses add up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from dpaudit.accounting.composition import gaussian_guarantee
+from dpaudit.accounting.events import (
+    ApproximateRelease,
+    Event,
+    ExponentialNormRelease,
+    GaussianRelease,
+    LaplaceRelease,
+    ObjectivePerturbation,
+    PoissonSubsampledGaussian,
+    Release,
+    Sequence,
+    releases,
+)
+from dpaudit.accounting.pairs.exponential_norm import ObjectivePerturbationPair, pair_of
+from dpaudit.accounting.pairs.known import (
+    GaussianPair,
+    LaplacePair,
+    RandomizedResponsePair,
+    SubsampledGaussianPair,
+)
+from dpaudit.accounting.pairs.pair import DominatingPair
+from dpaudit.errors import ConvergenceError, InvalidArgument, UnsupportedEvent
+
+# Losses between these are composed; what lies beyond is pure DP that needs no composing.
+_FAINT, _VAST = 1e-100, 1e7
+_MOST_QUADRATURES = 8
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Dominating pairs, each with the number of its independent copies. Their losses add up.
+
+    Parameters
+    ----------
+    parts
+        The pairs and their counts; none for an event that reveals nothing.
+
+    Examples
+    --------
+    >>> composed = Composition.of(LaplaceRelease(sensitivity=0.5, noise_scale=1.0, count=3))
+    >>> composed.largest, len(composed), composed.steps
+    (1.5, 1, 3)
+    """
+
+    parts: tuple[tuple[DominatingPair, int], ...]
+
+    @classmethod
+    def of(cls, event: Event) -> Composition:
+        """Return the pairs that dominate the event's releases.
+
+        Gaussian releases, also sampled ones with a ratio of 1, become one pair. Releases that
+        reveal nothing are left out.
+
+        Raises
+        ------
+        UnsupportedEvent
+            No pair is known for a release, such as one of which only zCDP is known.
+        InvalidArgument
+            Two parameters together pass what a number can hold.
+        """
+        gaussian, pairs = [], []
+        for part in releases(event):
+            whole = _whole_sample(part)
+            if isinstance(whole, GaussianRelease):
+                gaussian.append(whole)
+            else:
+                pairs.append((_pair(replace(part, count=1)), part.count))
+        mu = gaussian_guarantee(Sequence(tuple(gaussian))).mu
+        if mu > 0:
+            pairs.insert(0, (GaussianPair(mu), 1))
+        return cls(tuple((pair, count) for pair, count in pairs if pair is not None))
+
+    def __iter__(self) -> Iterator[tuple[DominatingPair, int]]:
+        return iter(self.parts)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def _each(self, change: Callable[[DominatingPair], DominatingPair]) -> Composition:
+        return Composition(tuple((change(pair), count) for pair, count in self.parts))
+
+    @property
+    def directions(self) -> tuple[Composition, ...]:
+        """The composition, and the reversed one where that makes a difference."""
+        if all(pair.symmetric for pair, _ in self.parts):
+            return (self,)
+        return self, self._each(lambda pair: pair.reversed())
+
+    @property
+    def steps(self) -> int:
+        """Number of releases."""
+        return sum(count for _, count in self.parts)
+
+    @property
+    def largest(self) -> float:
+        """Upper end of the finite total losses; infinity where there is none."""
+        return math.fsum(count * pair.largest for pair, count in self.parts)
+
+    @property
+    def infinite_mass(self) -> float:
+        """P-probability of an infinite total loss."""
+        if len(self.parts) == 1 and self.parts[0][1] == 1:
+            return self.parts[0][0].infinite_mass
+        return abs(math.expm1(math.fsum(n * math.log1p(-p.infinite_mass) for p, n in self.parts)))
+
+    @property
+    def trimmed_mass(self) -> float:
+        """Bound on the P-probability that some trimmed tail was met."""
+        return math.fsum(count * pair.trimmed_mass for pair, count in self.parts)
+
+    def trimmed(self, tails: float) -> Composition:
+        """Return pairs without tails whose P-probabilities add up to at most ``tails``."""
+        share = tails / (2 * max(1, self.steps))
+        return self._each(lambda pair: pair.trimmed(share))
+
+    @property
+    def out_of_range(self) -> bool:
+        """Whether losses are so small or so large that only their bound is told."""
+        bounded = all(count * pair.largest <= _FAINT for pair, count in self.parts)
+        return bounded or any(_VAST < pair.largest < math.inf for pair, _ in self.parts)
+
+    @property
+    def farthest_order(self) -> float:
+        """Largest order in size up to which every pair's moment is one, not a bound of it."""
+        return min((pair.farthest_order for pair, _ in self.parts), default=math.inf)
+
+    def log_moment(self, order: float) -> float:
+        """Return ``log E exp(order L)`` of the total finite loss L."""
+        at = np.array(order)
+        return math.fsum(count * float(pair.log_mgf(at)) for pair, count in self.parts)
+
+    def chernoff(self, log_delta: float) -> float:
+        """Return about the least epsilon that Chernoff's bound gives, an upper bound of it."""
+        bounds: list[float] = []
+        for order in np.geomspace(1e-3, 1e7, 60).tolist():
+            bounds.append((self.log_moment(order) - log_delta) / order)
+            if bounds[-1] > 2 * min(bounds):
+                break
+        return min(bounds)
+
+    def saddle(self, epsilon: float) -> float:
+        """Return the order at which the transform of the profile is least on the real axis.
+
+        Raises
+        ------
+        ConvergenceError
+            The losses are too small or too large, or their moments too much work.
+        """
+        if self.out_of_range:
+            raise ConvergenceError(
+                "saddle point: the losses are too small or too large for a transform; "
+                "use the numerical accountant"
+            )
+        if sum(pair.quadrature for pair, _ in self.parts) > _MOST_QUADRATURES:
+            raise ConvergenceError(
+                f"saddle point: more than {_MOST_QUADRATURES} different laws without a closed "
+                "form are too much work; use the numerical accountant"
+            )
+
+        def height(log_order: float) -> float:
+            order = math.exp(log_order)
+            value = self.log_moment(order) - order * epsilon
+            return min(value - math.log(order) - math.log1p(order), 1e300)
+
+        bounds = math.log(1e-3), math.log(1e7)
+        return math.exp(minimize_scalar(height, bounds=bounds, method="bounded").x)
+
+
+def _whole_sample(part: Release) -> Release:
+    if isinstance(part, PoissonSubsampledGaussian) and part.sampling_ratio == 1:
+        return GaussianRelease(sensitivity=1.0, noise_scale=part.noise_multiplier, count=part.count)
+    return part
+
+
+@lru_cache(maxsize=256)  # pairs keep what they worked out about themselves
+def _pair(part: Release) -> DominatingPair | None:
+    match part:
+        case LaplaceRelease():
+            shift = _finite("sensitivity / noise_scale", part.sensitivity / part.noise_scale)
+            return LaplacePair(shift) if shift else None
+        case ExponentialNormRelease():
+            shift = _finite("sensitivity * noise_rate", part.sensitivity * part.noise_rate)
+            return pair_of(shift, part.dimension) if shift else None
+        case ObjectivePerturbation():
+            return _objective(part)
+        case ApproximateRelease():
+            if part.epsilon == part.delta == 0:
+                return None
+            return RandomizedResponsePair(part.epsilon, part.delta)
+        case PoissonSubsampledGaussian():
+            return SubsampledGaussianPair(part.sampling_ratio, part.noise_multiplier)
+        case _:
+            raise UnsupportedEvent(
+                f"event: got {type(part).__name__}, expected a release with a dominating pair: "
+                "Renyi and zero-concentrated accounting may cover it"
+            )
+
+
+def _objective(part: ObjectivePerturbation) -> DominatingPair | None:
+    shift = _finite("sensitivity * noise_rate", part.sensitivity * part.noise_rate)
+    if shift:
+        return ObjectivePerturbationPair(shift, part.dimension, part.log_determinant)
+    return RandomizedResponsePair(part.log_determinant) if part.log_determinant else None
+
+
+def _finite(name: str, value: float) -> float:
+    if not math.isfinite(value):
+        raise InvalidArgument(name, value, "a finite number")
+    return value
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """An accountant's answer: bounds on an exact value. The upper end is what is proved.
+
+    Examples
+    --------
+    >>> Bracket(1.0, 1.5).width, Bracket.exactly(2.0)
+    (0.5, Bracket(lower=2.0, upper=2.0))
+    """
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:
+            raise InvalidArgument("lower", self.lower, f"at most the upper end, {self.upper}")
+
+    @classmethod
+    def exactly(cls, value: float) -> Bracket:
+        """Return the bracket of a value that is known."""
+        return cls(value, value)
+
+    @property
+    def width(self) -> float:
+        """Upper end less lower end; 0 where both are infinite."""
+        return 0.0 if self.lower == self.upper else self.upper - self.lower
+
+    def contains(self, value: float) -> bool:
+        """Return whether ``value`` lies between the ends."""
+        return self.lower <= value <= self.upper

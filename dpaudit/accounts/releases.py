@@ -1,0 +1,147 @@
+"""The kinds of release that can be accounted for by name, without any mechanism's paper.
+
+Each card is an event class of `dpaudit.accounting.events`, with the meaning, bounds and default of
+every field.
+"""
+
+from __future__ import annotations
+
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from dpaudit.accounting.events import (
+    ApproximateRelease,
+    Event,
+    ExponentialNormRelease,
+    GaussianRelease,
+    LaplaceRelease,
+    ObjectivePerturbation,
+    PoissonSubsampledGaussian,
+    Release,
+    ZeroConcentratedRelease,
+)
+from dpaudit.extension.release import ReleaseCard
+
+KINDS: dict[type[Release], ReleaseCard] = {}
+
+
+def _card(
+    kind: type[Release],
+    name: str,
+    title: str,
+    source: str,
+    fields: dict[str, Any],
+    *,
+    noise: str,
+    more_noise: int = 1,
+    relation: str = "any",
+) -> ReleaseCard:
+    """Return the card of a kind of event, and note it under that kind."""
+    types = get_type_hints(kind)
+    fields = {"count": Field(1, ge=0, description="how many such releases"), **fields}
+    model: type[BaseModel] = create_model(
+        kind.__name__,
+        __config__=ConfigDict(extra="forbid", frozen=True),
+        **{field: (types[field], bounds) for field, bounds in fields.items()},
+    )
+
+    def event(parameters: BaseModel) -> Event:
+        return kind(**parameters.model_dump())
+
+    KINDS[kind] = ReleaseCard(
+        name=name,
+        title=title,
+        source=source,
+        relation=relation,
+        parameters=model,
+        event=event,
+        count="count",
+        noise=noise,
+        more_noise=more_noise,
+    )
+    return KINDS[kind]
+
+
+_SHIFT = Field(1.0, ge=0, description="L2 sensitivity of each query")
+_SPHERICAL = {
+    "sensitivity": _SHIFT,
+    "noise_rate": Field(1.0, gt=0, description="alpha of exp(-alpha ||e||); less is noisier"),
+    "dimension": Field(1, ge=1, description="of the query"),
+}
+
+GAUSSIAN = _card(
+    GaussianRelease,
+    "gaussian",
+    "Gaussian noise on queries of bounded L2 sensitivity",
+    "Dong, Roth & Su 2022",
+    {
+        "sensitivity": _SHIFT,
+        "noise_scale": Field(1.0, gt=0, description="standard deviation of each coordinate"),
+    },
+    noise="noise_scale",
+)
+LAPLACE = _card(
+    LaplaceRelease,
+    "laplace",
+    "Laplace noise on queries of bounded L1 sensitivity",
+    "Dwork, McSherry, Nissim & Smith 2006",
+    {
+        "sensitivity": Field(1.0, ge=0, description="L1 sensitivity of each query"),
+        "noise_scale": Field(1.0, gt=0, description="b of the density exp(-|e|/b) / (2b)"),
+    },
+    noise="noise_scale",
+)
+EXPONENTIAL_NORM = _card(
+    ExponentialNormRelease,
+    "exponential-norm",
+    "noise of density exp(-alpha ||e||_2) on queries of bounded L2 sensitivity",
+    "Chaudhuri, Monteleoni & Sarwate 2011",
+    _SPHERICAL,
+    noise="noise_rate",
+    more_noise=-1,
+)
+OBJECTIVE = _card(
+    ObjectivePerturbation,
+    "objective-perturbation",
+    "minimisers of objectives with exponential-norm noise in the linear term",
+    "Chaudhuri, Monteleoni & Sarwate 2011; dpaudit.accounting.pairs.exponential_norm",
+    _SPHERICAL
+    | {"log_determinant": Field(0.0, ge=0, description="bound on the log-ratio of Jacobians")},
+    noise="noise_rate",
+    more_noise=-1,
+    relation="replace-record",
+)
+APPROXIMATE = _card(
+    ApproximateRelease,
+    "approximate",
+    "anything (epsilon, delta)-DP; randomised response attains it",
+    "Kairouz, Oh & Viswanath 2015",
+    {
+        "epsilon": Field(1.0, ge=0, description="of each release"),
+        "delta": Field(0.0, ge=0, lt=1, description="of each release"),
+    },
+    noise="epsilon",
+    more_noise=-1,
+)
+ZERO_CONCENTRATED = _card(
+    ZeroConcentratedRelease,
+    "zero-concentrated",
+    "anything rho-zero-concentrated DP",
+    "Bun & Steinke 2016",
+    {"rho": Field(0.5, ge=0, description="of each release")},
+    noise="rho",
+    more_noise=-1,
+)
+SUBSAMPLED = _card(
+    PoissonSubsampledGaussian,
+    "subsampled-gaussian",
+    "Gaussian noise on sums over a Poisson sample, as in DP-SGD",
+    "Zhu, Dong & Wang 2022, Theorem 11",
+    {
+        "sampling_ratio": Field(0.01, gt=0, le=1, description="probability of a record"),
+        "noise_multiplier": Field(1.0, gt=0, description="standard deviation over term norm"),
+    },
+    noise="noise_multiplier",
+    relation="add-remove-record",
+)
