@@ -17,7 +17,6 @@ from rich.markup import escape
 from rich.table import Table
 
 import dpaudit._validate as check
-from dpaudit.cli.audit import progress_bar
 from dpaudit.cli.console import console
 from dpaudit.cli.options import Json, Quiet, integer_option, pairs
 from dpaudit.cli.progress import progress_bar
