@@ -26,7 +26,7 @@ from dpaudit.attacks.canaries.audit import calibrated, claim_of
 from dpaudit.attacks.reconstruction.candidates import right_guesses, signed_directions
 from dpaudit.attacks.stationarity.likelihood import KNOWN
 from dpaudit.attacks.stationarity.measures import chance_above
-from dpaudit.attacks.stationarity.runs import Study, measured
+from dpaudit.attacks.stationarity.runs import Setting, measured
 from dpaudit.datasets import Dataset, load, split_evenly, subset
 from dpaudit.drawing.panels import Curve, Panel
 from dpaudit.errors import InvalidArgument
@@ -219,7 +219,7 @@ def _inversion(
     parameters: Parameters, names: dict[str, Cell], claims: tuple[Guarantee, ...], rate: float
 ) -> _Case:
     """Return the inversion; its penalties are at least theta, so that the claims hold of it too."""
-    study = Study(
+    setting = Setting(
         nodes=parameters.nodes,
         records=parameters.records,
         dimension=parameters.dimension,
@@ -229,7 +229,7 @@ def _inversion(
     )
 
     def count(rng: Generator) -> int:
-        runs = measured(study, (KNOWN,), parameters.inversions, int(rng.integers(2**31)))[KNOWN]
+        runs = measured(setting, (KNOWN,), parameters.inversions, int(rng.integers(2**31)))[KNOWN]
         return sum(one.cosine > parameters.cosine for one in runs)
 
     return _Case(
