@@ -51,11 +51,9 @@ import numpy as np
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.law import published_update_bound
-from dpaudit.algorithms.consensus.margin_problem import TOLERANCE, MarginProblem
+from dpaudit.algorithms.consensus.margin_problem import TOLERANCE, MarginProblem, minimise
 from dpaudit.algorithms.consensus.process import State
-from dpaudit.algorithms.consensus.recycled import Recycled
-from dpaudit.algorithms.consensus.solvers import minimise
-from dpaudit.algorithms.consensus.views import PenaltyPerturbation, PrimalPerturbation
+from dpaudit.algorithms.consensus.views import PenaltyPerturbation, PrimalPerturbation, Recycled
 from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.algorithms.problems.records import check_records, instance
 from dpaudit.algorithms.problems.schedules import Constant, Schedule, as_schedule, table_of

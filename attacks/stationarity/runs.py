@@ -29,8 +29,7 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Geometric
-from dpaudit.attacks.stationarity.exact import recovered
-from dpaudit.attacks.stationarity.inversion import Conditions, averaged, observe
+from dpaudit.attacks.stationarity.inversion import Conditions, averaged, observe, recovered
 from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN, PROFILE, likeliest
 from dpaudit.attacks.stationarity.measures import Closeness, chance_quantile, matched
 from dpaudit.datasets.dataset import Dataset

@@ -14,8 +14,7 @@ from numpy.random import SeedSequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from dpaudit._typing import Array
-from dpaudit.attacks.stationarity.exact import recovered
-from dpaudit.attacks.stationarity.inversion import Conditions
+from dpaudit.attacks.stationarity.inversion import Conditions, recovered
 from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN
 from dpaudit.attacks.stationarity.measures import chance_quantile, label_of
 from dpaudit.attacks.stationarity.runs import (

@@ -35,7 +35,7 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.claims.networks import Searchable, conditions, shown
 from dpaudit.algorithms.consensus.guarantees import node_updates
-from dpaudit.algorithms.consensus.process import Differing
+from dpaudit.algorithms.problems.records import Differing
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.extension.claim import Statement
 from dpaudit.laws.norm_noise import norm_gain

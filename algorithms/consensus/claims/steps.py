@@ -26,12 +26,7 @@ from dpaudit.algorithms.consensus.claims.networks import (
     small,
     space,
 )
-from dpaudit.algorithms.consensus.quadratics import (
-    first_step,
-    iteration_map,
-    rate,
-    spectral_radius,
-)
+from dpaudit.algorithms.consensus.quadratics import first_step, iteration_map, rate, spectral_radius
 from dpaudit.extension.case import SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.refutation import Condition, Evidence, Inequality, maximise

@@ -22,9 +22,9 @@ from dpaudit.algorithms.consensus.guarantees import (
     slope_bound,
 )
 from dpaudit.algorithms.consensus.law import log_determinant_drop, noise_behind
-from dpaudit.algorithms.consensus.process import Differing
 from dpaudit.algorithms.problems.graphs import complete, ring, star
 from dpaudit.algorithms.problems.losses import ABSOLUTE
+from dpaudit.algorithms.problems.records import Differing
 from dpaudit.algorithms.problems.schedules import Constant, Geometric
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE, SmoothLoss
 from dpaudit.datasets import Dataset
