@@ -25,11 +25,11 @@ curvature is below rounding beside the Hessian of the loss, or the tolerance bel
 the gradient, a `ConvergenceError` says so.
 
 **Newton's method**, held to descent, for the trials that need it. With F the objective and g its
-gradient, a pass takes the step ``p = -H^-1 g``, H a generalised Hessian where l'' jumps. The full step is taken if it
-halves the smallest gradient so far, or if F still falls at its end. Otherwise a line search on F
-brackets the t in (0, 1) at which ``F(f + t p)`` stops falling, and takes one just before it. It
-looks at the derivative ``p'g(f + t p)`` and not at values: by convexity its sign says the same, and
-near the minimum differences of values drown in rounding.
+gradient, a pass takes the step ``p = -H^-1 g``, H a generalised Hessian where l'' jumps. The full
+step is taken if it halves the smallest gradient so far, or if F still falls at its end. Otherwise a
+line search on F brackets the t in (0, 1) at which ``F(f + t p)`` stops falling, and takes one just
+before it. It looks at the derivative ``p'g(f + t p)`` and not at values: by convexity its sign says
+the same, and near the minimum differences of values drown in rounding.
 
 It converges: H lies between ``curvature I`` and a bound K, so p is a descent direction at an angle
 bounded away from 90 degrees, and each line search lowers F by at least a fixed share of
