@@ -38,7 +38,7 @@ and 3.2 take ``(W(t) - theta I)(D - A)`` and ``W(t)(D + A)`` for positive semi-d
 symmetric parts are so when all nodes share one penalty; otherwise (19) fails on small examples,
 though M-ADMM converged in all we tried. The rate (23) fails even for a shared penalty: consensus is
 in the null space of ``D - A``, so its ``2 m_o + 2 sigma_min`` has to be ``2 m_o``
-(``tests/algorithms/test_consensus_theorems.py``).
+(``tests/algorithms/consensus/test_convergence.py``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Audits a case that is prepared here, and verifies what it certifies."""
+"""Audits of claims from their home modules, and verdicts on what they certify."""
 
 import copy
 import json
