@@ -38,7 +38,7 @@ and 3.2 take ``(W(t) - theta I)(D - A)`` and ``W(t)(D + A)`` for positive semi-d
 symmetric parts are so when all nodes share one penalty; otherwise (19) fails on small examples,
 though M-ADMM converged in all we tried. The rate (23) fails even for a shared penalty: consensus is
 in the null space of ``D - A``, so its ``2 m_o + 2 sigma_min`` has to be ``2 m_o``
-(``tests/algorithms/test_consensus_theorems.py``).
+(``tests/algorithms/consensus/test_convergence.py``).
 """
 
 from __future__ import annotations
@@ -51,11 +51,9 @@ import numpy as np
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.law import published_update_bound
-from dpaudit.algorithms.consensus.margin_problem import TOLERANCE, MarginProblem
+from dpaudit.algorithms.consensus.margin_problem import TOLERANCE, MarginProblem, minimise
 from dpaudit.algorithms.consensus.process import State
-from dpaudit.algorithms.consensus.recycled import Recycled
-from dpaudit.algorithms.consensus.solvers import minimise
-from dpaudit.algorithms.consensus.views import PenaltyPerturbation, PrimalPerturbation
+from dpaudit.algorithms.consensus.views import PenaltyPerturbation, PrimalPerturbation, Recycled
 from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.algorithms.problems.records import check_records, instance
 from dpaudit.algorithms.problems.schedules import Constant, Schedule, as_schedule, table_of

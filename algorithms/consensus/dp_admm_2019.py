@@ -41,15 +41,14 @@ import numpy as np
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event, GaussianRelease
-from dpaudit.algorithms.consensus.process import Differing
-from dpaudit.algorithms.problems.gradients import full_gradient
 from dpaudit.algorithms.problems.linearised import (
+    full_gradient,
     mean_shift,
     proximal_weights,
     squared_shift_bounds,
 )
 from dpaudit.algorithms.problems.losses import LOGISTIC, MarginLoss
-from dpaudit.algorithms.problems.records import check_records
+from dpaudit.algorithms.problems.records import Differing, check_records
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize, StepSize
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import UnsupportedEvent

@@ -53,8 +53,7 @@ from dpaudit.accounting.events import Event, ExponentialNormRelease, ObjectivePe
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.law import published_update_bound
 from dpaudit.algorithms.consensus.process import noise_rates
-from dpaudit.algorithms.consensus.recycled import Recycled
-from dpaudit.algorithms.consensus.views import PenaltyPerturbation, PrimalPerturbation
+from dpaudit.algorithms.consensus.views import PenaltyPerturbation, PrimalPerturbation, Recycled
 from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
 

@@ -22,7 +22,6 @@ from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.laws.norm_noise import draw
-from dpaudit.neighbours import REPLACE_LABEL, REPLACE_RECORD, Pair
 
 
 @dataclass(frozen=True)
@@ -105,26 +104,6 @@ class ConsensusProcess(Protocol):
     def advance(self, state: State, broadcast: Array) -> State:
         """Return the state after a broadcast; a function of broadcasts alone."""
         ...
-
-
-@dataclass(frozen=True)
-class Differing:
-    """The record in which a pair differs, signed, and the node that holds it."""
-
-    dataset: Dataset
-    node: int
-    old: Array
-    new: Array
-
-    @classmethod
-    def of(cls, pair: Pair[Dataset]) -> Differing:
-        """Read a pair under replace-record or replace-label; refuse any other."""
-        if pair.relation not in (REPLACE_RECORD, REPLACE_LABEL):
-            expected = f"{REPLACE_RECORD.name} or {REPLACE_LABEL.name}"
-            raise InvalidArgument("relation", Shown(pair.relation.name), expected)
-        old = pair.dataset.signed_records[pair.index]
-        new = pair.neighbour.signed_records[pair.index]
-        return cls(pair.dataset, pair.dataset.node_of(pair.index), old, new)
 
 
 def replay(

@@ -35,17 +35,17 @@ from numpy.random import Generator
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event, GaussianRelease
-from dpaudit.algorithms.consensus.process import Differing
 from dpaudit.algorithms.multistep.views import BroadcastView, StochasticInner
-from dpaudit.algorithms.problems.gradients import batch_gradient, full_gradient
 from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.algorithms.problems.linearised import (
+    batch_gradient,
+    full_gradient,
     mean_shift,
     proximal_weights,
     squared_shift_bounds,
 )
 from dpaudit.algorithms.problems.losses import LOGISTIC, MarginLoss
-from dpaudit.algorithms.problems.records import check_records
+from dpaudit.algorithms.problems.records import Differing, check_records
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize, StepSize
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import UnsupportedEvent

@@ -1,11 +1,13 @@
-"""What algorithms share that put a node's gradient in place of its loss.
+"""Linearised objectives: algorithms that put a node's gradient in place of its loss.
 
 Such an update is ``(... - grad L_i(w)) / curvature`` with ``L_i`` the mean loss of the node's
 records, so that one record moves it by its own slope alone:
 `dpaudit.algorithms.multistep.algorithm` and `dpaudit.algorithms.consensus.dp_admm_2019`, which
 differ in the curvature. In multi-step DP-ADMM (Huang & Gong) the linearised objective is eq. (12),
 the update (13a), how far a record moves it eq. (16)-(19) of Lemma 5, and the proximal weights are
-those of Theorem 7, eq. (23).
+those of Theorem 7, eq. (23). Gradients are computed at every node and for every trial at once: the
+loss part of ``grad L_i`` in eq. (12) and (18), L_i as in eq. (26), over all of a node's records or
+over the batch of Note 1 to Algorithm 1.
 """
 
 from __future__ import annotations
@@ -14,11 +16,12 @@ import math
 from typing import Protocol
 
 import numpy as np
+from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.consensus.process import Differing
 from dpaudit.algorithms.problems.losses import MarginLoss
+from dpaudit.algorithms.problems.records import Differing
 from dpaudit.algorithms.problems.step_sizes import StepSize
 from dpaudit.datasets.dataset import Dataset
 
@@ -88,3 +91,33 @@ def squared_shift_bounds(algorithm: Linearised, record: Differing) -> tuple[floa
     unit = algorithm.steps / (2 * algorithm.loss.lipschitz * algorithm.noise_multiplier) ** 2
     low = max(corners) if slopes[0] == slopes[1] else 0.0
     return unit * low**2, unit * max(corners) ** 2
+
+
+# Records a matrix product takes at once: the margins of a block of trials then stay in cache.
+_TILE = 512
+
+
+def full_gradient(loss: MarginLoss, models: Array, dataset: Dataset) -> Array:
+    """Return every node's mean loss gradient at its model, without the regulariser, (R, n, d)."""
+    gradient = np.zeros_like(models)
+    for node, size in enumerate(dataset.node_sizes):
+        rows = dataset.rows_of(node)
+        for start in range(rows.start, rows.stop, _TILE):
+            tile = dataset.signed_records[start : min(start + _TILE, rows.stop)]
+            slopes = loss.slope(models[:, node] @ tile.T)
+            gradient[:, node] += slopes @ tile
+        gradient[:, node] /= size
+    return gradient
+
+
+def batch_gradient(
+    loss: MarginLoss, models: Array, dataset: Dataset, size: int, rng: Generator
+) -> Array:
+    """Return the same over ``size`` records drawn with replacement, afresh for every trial."""
+    gradient = np.empty_like(models)
+    for node, records in enumerate(dataset.node_sizes):
+        drawn = rng.integers(records, size=(len(models), size))
+        batch = dataset.signed_records[dataset.rows_of(node)][drawn]
+        slopes = loss.slope(np.einsum("rbd,rd->rb", batch, models[:, node]))
+        gradient[:, node] = np.einsum("rb,rbd->rd", slopes, batch) / size
+    return gradient

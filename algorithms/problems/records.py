@@ -1,20 +1,40 @@
-"""What an algorithm with a margin loss asks of the records its nodes hold.
+"""Records of margin losses: what is asked of them, and the one in which two datasets differ.
 
 Labels of -1 and 1 as in zhang2018's section 2.1, and norms of at most 1 as its Theorem 4.1 and the
-Lemma 5 of Huang & Gong take for granted or ask for.
-
-Claims whose records are made by the search or the audit itself.
-
-A check at the boundary for parameters that are objects of this package; no paper's equation.
+Lemma 5 of Huang & Gong take for granted or ask for. Checks at the boundary refuse other records,
+data where a search makes its own, and parameters that are no objects of this package.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import UnionType
 
+from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.extension.settings import WORST_CASE, Settings
+from dpaudit.neighbours import REPLACE_LABEL, REPLACE_RECORD, Pair
+
+
+@dataclass(frozen=True)
+class Differing:
+    """The record in which a pair differs, signed, and the node that holds it."""
+
+    dataset: Dataset
+    node: int
+    old: Array
+    new: Array
+
+    @classmethod
+    def of(cls, pair: Pair[Dataset]) -> Differing:
+        """Read a pair under replace-record or replace-label; refuse any other."""
+        if pair.relation not in (REPLACE_RECORD, REPLACE_LABEL):
+            expected = f"{REPLACE_RECORD.name} or {REPLACE_LABEL.name}"
+            raise InvalidArgument("relation", Shown(pair.relation.name), expected)
+        old = pair.dataset.signed_records[pair.index]
+        new = pair.neighbour.signed_records[pair.index]
+        return cls(pair.dataset, pair.dataset.node_of(pair.index), old, new)
 
 
 def check_records(dataset: Dataset, nodes: int, expected: str) -> None:

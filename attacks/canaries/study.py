@@ -11,9 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.problems.losses import loss_called
 from dpaudit.attacks.canaries.audit import CanaryAudit, Score, calibrated, claim_of, one_run_audit
-from dpaudit.attacks.canaries.broadcasts import BroadcastLikelihood
 from dpaudit.attacks.canaries.records import Canaries, orthogonal_canaries
-from dpaudit.attacks.canaries.scores import Likelihood, Margin
+from dpaudit.attacks.canaries.scores import BroadcastLikelihood, Likelihood, Margin
 from dpaudit.datasets import Dataset, load, split_evenly
 from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument

@@ -29,8 +29,7 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Geometric
-from dpaudit.attacks.stationarity.exact import recovered
-from dpaudit.attacks.stationarity.inversion import Conditions, averaged, observe
+from dpaudit.attacks.stationarity.inversion import Conditions, averaged, observe, recovered
 from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN, PROFILE, likeliest
 from dpaudit.attacks.stationarity.measures import Closeness, chance_quantile, matched
 from dpaudit.datasets.dataset import Dataset
@@ -47,7 +46,7 @@ _NODE = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study:
+class Setting:
     """The public parameters of a run.
 
     Parameters
@@ -70,8 +69,8 @@ class Study:
 
     Examples
     --------
-    >>> study = Study(records=5, dimension=3, iterations=4)
-    >>> run_of(study, default_rng(0)).conditions.models.shape
+    >>> setting = Setting(records=5, dimension=3, iterations=4)
+    >>> run_of(setting, default_rng(0)).conditions.models.shape
     (4, 3)
     """
 
@@ -120,44 +119,46 @@ class Run:
         return np.asarray(self.records[0])
 
 
-def run_of(study: Study, rng: Generator, people: Dataset | None = None) -> Run:
+def run_of(setting: Setting, rng: Generator, people: Dataset | None = None) -> Run:
     """Return one run, everything in it drawn from ``rng``, its records from ``people`` if given.
 
     Raises
     ------
     InvalidArgument
-        There are fewer people than records, or they do not have the study's dimension.
+        There are fewer people than records, or they do not have the setting's dimension.
     """
-    data, wanted = _drawn(study, rng) if people is None else _chosen(study, people, rng)
-    algorithm = _algorithm(study, rng)
+    data, wanted = _drawn(setting, rng) if people is None else _chosen(setting, people, rng)
+    algorithm = _algorithm(setting, rng)
     with one_thread():
         broadcasts = algorithm.penalty_perturbation().sample(data, 1, rng)[0]
-    known = data.signed_records[data.rows_of(_NODE)][study.missing :]
-    conditions = observe(algorithm, broadcasts, _NODE, known, missing=study.missing)
+    known = data.signed_records[data.rows_of(_NODE)][setting.missing :]
+    conditions = observe(algorithm, broadcasts, _NODE, known, missing=setting.missing)
     non_negative = people is not None and bool((people.features >= 0).all())
     return Run(conditions=conditions, records=wanted, non_negative=non_negative)
 
 
-def _drawn(study: Study, rng: Generator) -> tuple[Dataset, Array]:
+def _drawn(setting: Setting, rng: Generator) -> tuple[Dataset, Array]:
     """Return drawn data and the missing records, signed."""
-    data, count = _records(study, rng), study.missing
-    wanted, others = study.norm * directions(2 * count, study.dimension, rng).reshape(2, count, -1)
-    return _with_first(data, wanted if study.participates else others), wanted
+    data, count = _records(setting, rng), setting.missing
+    wanted, others = setting.norm * directions(2 * count, setting.dimension, rng).reshape(
+        2, count, -1
+    )
+    return _with_first(data, wanted if setting.participates else others), wanted
 
 
-def _chosen(study: Study, people: Dataset, rng: Generator) -> tuple[Dataset, Array]:
+def _chosen(setting: Setting, people: Dataset, rng: Generator) -> tuple[Dataset, Array]:
     """Return some of the people, dealt out in random order, and the missing records, signed."""
-    if people.dimension != study.dimension:
-        raise InvalidArgument("dimension", study.dimension, f"{people.dimension}, as the records")
-    total, count = study.nodes * study.records, study.missing
+    if people.dimension != setting.dimension:
+        raise InvalidArgument("dimension", setting.dimension, f"{people.dimension}, as the records")
+    total, count = setting.nodes * setting.records, setting.missing
     if total + count > len(people.labels):
-        expected = f"at most {(len(people.labels) - count) // study.nodes} at each node"
-        raise InvalidArgument("records", study.records, expected)
+        expected = f"at most {(len(people.labels) - count) // setting.nodes} at each node"
+        raise InvalidArgument("records", setting.records, expected)
     rows = rng.permutation(len(people.labels))
     taken, spare = rows[:total], rows[total : total + count]
-    sizes = (study.records,) * study.nodes
+    sizes = (setting.records,) * setting.nodes
     data = Dataset(people.features[taken], people.labels[taken], node_sizes=sizes)
-    return data, people.signed_records[taken[:count] if study.participates else spare]
+    return data, people.signed_records[taken[:count] if setting.participates else spare]
 
 
 def _with_first(data: Dataset, signed: Array) -> Dataset:
@@ -173,25 +174,25 @@ def directions(count: int, dimension: int, rng: Generator) -> Array:
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
 
-def _records(study: Study, rng: Generator) -> Dataset:
-    features = directions(study.nodes * study.records, study.dimension, rng)
-    planted = features @ directions(1, study.dimension, rng)[0]
+def _records(setting: Setting, rng: Generator) -> Dataset:
+    features = directions(setting.nodes * setting.records, setting.dimension, rng)
+    planted = features @ directions(1, setting.dimension, rng)[0]
     positive = rng.random(len(features)) < 1 / (1 + np.exp(-_STEEPNESS * planted))
     labels = np.where(positive, 1.0, -1.0)
-    return Dataset(features, labels, node_sizes=(study.records,) * study.nodes)
+    return Dataset(features, labels, node_sizes=(setting.records,) * setting.nodes)
 
 
-def _algorithm(study: Study, rng: Generator) -> ConsensusADMM:
-    first = study.dual_step * rng.uniform(1.0, study.spread, study.nodes)
-    growth = rng.uniform(1.0, study.growth, study.nodes)
+def _algorithm(setting: Setting, rng: Generator) -> ConsensusADMM:
+    first = setting.dual_step * rng.uniform(1.0, setting.spread, setting.nodes)
+    growth = rng.uniform(1.0, setting.growth, setting.nodes)
     return ConsensusADMM(
-        graph=complete(study.nodes),
-        iterations=study.iterations,
+        graph=complete(setting.nodes),
+        iterations=setting.iterations,
         penalty=Geometric(first.tolist(), growth.tolist()),
-        dual_step=study.dual_step,
-        noise_rate=study.noise_rate,
-        loss_weight=study.loss_weight,
-        regulariser_weight=study.regulariser_weight,
+        dual_step=setting.dual_step,
+        noise_rate=setting.noise_rate,
+        loss_weight=setting.loss_weight,
+        regulariser_weight=setting.regulariser_weight,
     )
 
 
@@ -246,7 +247,7 @@ def _typical(others: Array) -> Array:
 
 
 def measured(
-    study: Study,
+    setting: Setting,
     estimators: Sequence[str],
     runs: int,
     seed: SeedSequence | int,
@@ -257,7 +258,7 @@ def measured(
     Every run has a stream of its own: more runs, or other estimators, change no other run.
     """
     found: dict[str, list[Closeness]] = {name: [] for name in estimators}
-    for run, own in runs_of(study, runs, seed, people):
+    for run, own in runs_of(setting, runs, seed, people):
         for name in estimators:
             found[name] += closeness_of(run, name, own)
     return found
@@ -270,14 +271,14 @@ def closeness_of(run: Run, estimator: str, own: SeedSequence) -> list[Closeness]
 
 
 def runs_of(
-    study: Study, runs: int, seed: SeedSequence | int, people: Dataset | None = None
+    setting: Setting, runs: int, seed: SeedSequence | int, people: Dataset | None = None
 ) -> Iterator[tuple[Run, SeedSequence]]:
     """Yield runs, each with the randomness that an estimator may use."""
     root = stream(seed, "stationarity") if isinstance(seed, int) else seed
     for index in range(check.integer("runs", runs, least=1)):
         own = SeedSequence(root.entropy, spawn_key=(*root.spawn_key, index))
         drawing, attacking = own.spawn(2)
-        yield run_of(study, default_rng(drawing), people), attacking
+        yield run_of(setting, default_rng(drawing), people), attacking
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -301,7 +302,7 @@ class Row:
 
 
 def table(
-    study: Study,
+    setting: Setting,
     *,
     iterations: Sequence[int],
     rates: Sequence[float],
@@ -316,7 +317,7 @@ def table(
     """
     rows = []
     for rate in rates:
-        longest = replace(study, noise_rate=rate, iterations=max(iterations))
+        longest = replace(setting, noise_rate=rate, iterations=max(iterations))
         drawn = list(runs_of(longest, runs, seed, people))
         for length in iterations:
             cut = [(replace(r, conditions=r.conditions.first(length)), s) for r, s in drawn]

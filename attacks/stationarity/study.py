@@ -14,8 +14,7 @@ from numpy.random import SeedSequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from dpaudit._typing import Array
-from dpaudit.attacks.stationarity.exact import recovered
-from dpaudit.attacks.stationarity.inversion import Conditions
+from dpaudit.attacks.stationarity.inversion import Conditions, recovered
 from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN
 from dpaudit.attacks.stationarity.measures import chance_quantile, label_of
 from dpaudit.attacks.stationarity.runs import (
@@ -25,7 +24,7 @@ from dpaudit.attacks.stationarity.runs import (
     UNIFORM,
     Row,
     Run,
-    Study,
+    Setting,
     estimate_of,
     panels,
     runs_of,
@@ -57,7 +56,9 @@ class _Case:
 _CASES = (_Case(1, False), _Case(2, False), _Case(2, True))
 
 
-def noiseless(study: Study, runs: int, seed: int, people: Dataset | None) -> list[dict[str, Cell]]:
+def noiseless(
+    setting: Setting, runs: int, seed: int, people: Dataset | None
+) -> list[dict[str, Cell]]:
     """Return a line for one iteration, for two, and for two without the penalties.
 
     A run counts as undecided where one iteration allows two norms, or no record explains what was
@@ -68,11 +69,11 @@ def noiseless(study: Study, runs: int, seed: int, people: Dataset | None) -> lis
     InvalidArgument
         More than one record is missing.
     """
-    if study.missing > 1:
-        raise InvalidArgument("missing", study.missing, "1: without noise one record is found")
-    quiet = replace(study, noise_rate=None, iterations=2)
+    if setting.missing > 1:
+        raise InvalidArgument("missing", setting.missing, "1: without noise one record is found")
+    quiet = replace(setting, noise_rate=None, iterations=2)
     drawn = list(runs_of(quiet, runs, seed, people))
-    cases = [c for c in _CASES if not c.private or study.dimension >= _LEAST_PRIVATE]
+    cases = [c for c in _CASES if not c.private or setting.dimension >= _LEAST_PRIVATE]
     return [_line(case, drawn) for case in cases]
 
 
@@ -116,13 +117,13 @@ def _labels_right(found: Sequence[Array | None], wanted: Sequence[Array]) -> flo
     return float(np.mean([f is not None and label_of(f) == label_of(w) for f, w in pairs]))
 
 
-def noiseless_reading(rows: Sequence[dict[str, Cell]], study: Study) -> list[str]:
+def noiseless_reading(rows: Sequence[dict[str, Cell]], setting: Setting) -> list[str]:
     """Return what the table says.
 
     Examples
     --------
     >>> row = {"T": 1, "penalties": "known", "recovered": 1.0}
-    >>> noiseless_reading([row], Study())[0]
+    >>> noiseless_reading([row], Setting())[0]
     'Without noise: recovered to 1e-06 relative error from T = 1 with known penalties.'
     """
     whole = [
@@ -137,7 +138,7 @@ def noiseless_reading(rows: Sequence[dict[str, Cell]], study: Study) -> list[str
             "Undecided: one iteration allows two norms, which the second tells apart, or no record "
             "explains what was seen; labels count as wrong there."
         )
-    if not study.participates:
+    if not setting.participates:
         words.append("The record takes no part: another one is found, and none of this is of it.")
     return words
 
@@ -225,8 +226,8 @@ def _require(parameters: Parameters) -> None:
         raise InvalidArgument("norm", parameters.norm, "1 unless records are drawn")
 
 
-def _study(parameters: Parameters, people: Dataset | None, norm: float) -> Study:
-    study = Study(
+def _setting(parameters: Parameters, people: Dataset | None, norm: float) -> Setting:
+    setting = Setting(
         nodes=parameters.nodes,
         records=parameters.records,
         dimension=parameters.dimension if people is None else people.dimension,
@@ -235,19 +236,19 @@ def _study(parameters: Parameters, people: Dataset | None, norm: float) -> Study
         norm=norm,
         participates=parameters.record == "takes part",
     )
-    return replace(study, spread=1.0, growth=1.0) if parameters.algorithm == "DVP" else study
+    return replace(setting, spread=1.0, growth=1.0) if parameters.algorithm == "DVP" else setting
 
 
 def _without_noise(
     parameters: Parameters, people: Dataset | None, seed: int, progress: Progress
 ) -> Findings:
     progress.start("attacking", 1)
-    study = _study(parameters, people, parameters.norm)
-    rows = noiseless(study, parameters.runs, seed, people)
+    setting = _setting(parameters, people, parameters.norm)
+    rows = noiseless(setting, parameters.runs, seed, people)
     progress.advance(1)
     return Findings(
         rows=rows,
-        reading=noiseless_reading(rows, study),
+        reading=noiseless_reading(rows, setting),
         chance="who has seen nothing guesses the mean of the known records: the columns known mean",
     )
 
@@ -255,7 +256,7 @@ def _without_noise(
 def _with_noise(
     parameters: Parameters, people: Dataset | None, seed: int, progress: Progress
 ) -> Findings:
-    study, rates = _study(parameters, people, parameters.norm), parameters.noise_rates
+    setting, rates = _setting(parameters, people, parameters.norm), parameters.noise_rates
     settings = [(parameters.norm, rate, parameters.iterations) for rate in rates]
     if people is None:
         longest = [max(parameters.iterations)]
@@ -264,7 +265,7 @@ def _with_noise(
     by_norm: list[tuple[float, list[Row]]] = []
     for norm, rate, iterations in settings:
         rows = table(
-            _study(parameters, people, norm),
+            _setting(parameters, people, norm),
             iterations=iterations,
             rates=[rate],
             runs=parameters.runs,
@@ -280,8 +281,8 @@ def _with_noise(
     return Findings(
         rows=lines,
         reading=_reading(parameters, main, lines),
-        chance=_chance(parameters, study.dimension),
-        panels=panels(seeing, study.dimension),
+        chance=_chance(parameters, setting.dimension),
+        panels=panels(seeing, setting.dimension),
     )
 
 

@@ -16,16 +16,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-import dpaudit._validate as check
 from dpaudit.cli.console import console
 from dpaudit.cli.options import Json, Quiet, integer_option, pairs
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import UnknownName
-from dpaudit.execution import one_thread
 from dpaudit.extension.attack import Attack, Cell, Findings, Run
-from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.registry import ATTACKS, DISTINGUISHERS
-from dpaudit.report.document import prepare_directory, write_files
 from dpaudit.report.formatting import number
 
 if TYPE_CHECKING:
@@ -67,6 +63,11 @@ def run(
     InvalidArgument
         A parameter.
     """
+    import dpaudit._validate as check
+    from dpaudit.execution import one_thread
+    from dpaudit.extension.parameters import parsed_parameters
+    from dpaudit.report.document import prepare_directory
+
     check.integer("seed", seed, least=0)
     card = card_called(name)
     parameters = parsed_parameters(card.load_parameters(), changes)
@@ -167,6 +168,7 @@ def _write(
     folder: Path,
 ) -> Sequence[Path]:
     from dpaudit.drawing import picture
+    from dpaudit.report.document import write_files
 
     files = {
         folder / f"{card.name}.json": (json.dumps(document, indent=2) + "\n").encode(),

@@ -109,7 +109,7 @@ def test_nearly_dependent_columns_without_a_ridge_are_refused(eps):
 
 
 def test_an_argmin_that_fails_is_placed(make_data, monkeypatch):
-    monkeypatch.setattr("dpaudit.algorithms.consensus.solvers._MOST_PASSES", 0)
+    monkeypatch.setattr("dpaudit.algorithms.consensus.margin_problem._MOST_PASSES", 0)
     with pytest.raises(ConvergenceError, match=r"^iteration 1, node 0: argmin: trial 0 "):
         consensus().penalty_perturbation().sample(make_data((5, 4)), TRIALS, rng())
 

@@ -1,4 +1,6 @@
-r"""The space in which Theorem 4.1 of zhang2018 is searched: datasets, neighbours and outputs.
+r"""The exact loss of one output of penalty perturbation: what Theorem 4.1 of zhang2018 bounds.
+
+It is searched over datasets, neighbours and outputs.
 
 | paper          | name             | meaning                                          | shape     |
 |----------------|------------------|--------------------------------------------------|-----------|
@@ -22,18 +24,24 @@ The search computes the loss for many datasets at once; `Outputs.exact_loss` is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.consensus.process import Differing
+from dpaudit.algorithms.consensus.claims.networks import Searchable, conditions, shown
+from dpaudit.algorithms.consensus.guarantees import node_updates
+from dpaudit.algorithms.problems.records import Differing
 from dpaudit.datasets.dataset import Dataset
+from dpaudit.extension.claim import Statement
 from dpaudit.laws.norm_noise import norm_gain
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.refutation import Space
+from dpaudit.refutation import Condition, Evidence, Inequality, Space, maximise
+from dpaudit.refutation.inequality import broken
 from dpaudit.refutation.search import Batch
 
 _INSIDE = 1 - 1e-12  # keeps norms of records at most 1 whatever rounding does
@@ -48,6 +56,21 @@ class Outputs:
     records: int
     dimension: int
     any_start: bool = True
+
+    @property
+    def published(self) -> float:
+        """Beta of eq. (26)."""
+        sizes = (self.records,) * self.algorithm.graph.nodes
+        zeros = Dataset(
+            np.zeros((sum(sizes), self.dimension)), np.ones(sum(sizes)), node_sizes=sizes
+        )
+        return float(self.algorithm.published_bounds(zeros)[-1])
+
+    @property
+    def proved(self) -> float:
+        """What our accounting proves at delta = 0."""
+        nodes = node_updates(self.algorithm, (self.records,) * self.algorithm.graph.nodes)
+        return max(sum(update.pure_bound() for update in updates) for updates in nodes)
 
     def space(self, claimed: float) -> Space:
         """Return the search space; ratios are of the exact privacy loss to ``claimed``.
@@ -207,6 +230,74 @@ class Outputs:
 
 
 _INSTANCE = ("others", "old", "new", "models", "noise")
+
+
+def bounded_loss(
+    claim: Statement,
+    outputs: Outputs,
+    factor: float,
+    public: Mapping[str, tuple[float, float]],
+    parameters: Mapping[str, object],
+) -> Searchable[Batch]:
+    """Return that no output has a loss above ``factor beta``.
+
+    ``public`` holds the conditions on public parameters. Where one of them fails nothing is
+    certified, whatever is found. ``parameters`` are what the verifier has to know.
+    """
+    allowed = outputs.published * factor
+    holds = not broken(conditions(public))
+
+    def climb(budget: int, rng: Generator) -> Batch:
+        return maximise(outputs.space(allowed), budget, rng).instance
+
+    def evidence(instance: Batch) -> Evidence:
+        return Evidence(
+            parameters=parameters,
+            instance={name: instance[name] for name in ("others", "old", "new")}
+            | {"outputs": outputs.broadcasts(instance)},
+            quantities={"loss": outputs.exact_loss(instance), "bound": allowed},
+            kind="pure-dp",
+            relation=REPLACE_RECORD.name,
+        )
+
+    inequality = Inequality(
+        name=claim.name,
+        source=claim.source,
+        sides=lambda instance: (outputs.exact_loss(instance), allowed),
+        conditions=partial(_conditions, outputs, public if holds else {}),
+        words=partial(_words, outputs),
+        evidence=evidence if holds else None,
+    )
+    return inequality, climb
+
+
+def _conditions(
+    outputs: Outputs, public: Mapping[str, tuple[float, float]], instance: Batch
+) -> tuple[Condition, ...]:
+    loss, ends = outputs.algorithm.loss, [instance[name][None] for name in ("old", "new")]
+    records = np.concatenate([instance["others"], *ends])
+    margins = instance["models"] @ records.T
+    curvatures = loss.curvature(margins)
+    found = {
+        "unit records": (np.linalg.norm(records, axis=1).max(), 1.0),
+        "slopes within 1": (np.abs(loss.margin.slope(margins)).max(), 1.0),
+        "curvature above 0": (0.0, curvatures.min()),
+        "curvature at most c_1": (curvatures.max(), loss.largest_curvature),
+    }
+    return conditions({**found, **public})
+
+
+def _words(outputs: Outputs, instance: Batch) -> str:
+    slopes, models = outputs.algorithm.loss.margin.slope, instance["models"]
+    old, new = instance["old"], instance["new"]
+    moved = slopes(models @ old)[:, None] * old - slopes(models @ new)[:, None] * new
+    loss = outputs.exact_loss(instance)
+    return (
+        f"records that differ {shown(old)} and {shown(new)}, models of norms "
+        f"{shown(np.linalg.norm(models, axis=1))}; gradients differ by "
+        f"{shown(np.linalg.norm(moved, axis=1))} of at most 2; exact loss {loss:.6g}, "
+        f"{loss / outputs.proved:.1%} of the proved bound"
+    )
 
 
 def _unit(rows: Array) -> Array:

@@ -1,183 +1,279 @@
-"""A claim on steps of M-ADMM as an inequality, and the search for an instance that breaks it.
+"""What zhang2018 states about steps of M-ADMM: (19), Theorem 3.2, and settled penalties.
 
-The statements are in `dpaudit.algorithms.consensus.claims.statements`; they are searched over
-graphs, penalties and quadratics (`dpaudit.algorithms.consensus.claims.search`).
+Each statement is an inequality on one network, and a climb over batches of them; the mathematics is
+`dpaudit.algorithms.consensus.quadratics`, and instances are batches of one network.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.consensus.claims.search import Family, small, space
-from dpaudit.errors import MechanismError
-from dpaudit.refutation import Attained, Certificate, Condition, Found, exceeds, maximise, minimal
-from dpaudit.refutation.inequality import broken
+from dpaudit.algorithms.consensus.claims.networks import (
+    Family,
+    Ratios,
+    Searchable,
+    components,
+    conditions,
+    edges_of,
+    network_case,
+    shown,
+    small,
+    space,
+)
+from dpaudit.algorithms.consensus.quadratics import first_step, iteration_map, rate, spectral_radius
+from dpaudit.extension.case import SearchCase
+from dpaudit.extension.claim import Statement
+from dpaudit.refutation import Condition, Evidence, Inequality, maximise
 from dpaudit.refutation.search import Batch
 
-# Value and bound; and what their difference is compared to, if that is not the bound.
-Sides = tuple[Array, Array, Array | None]
+# The left and the right side on a batch, shape (R,) each.
+Sides = Callable[[Batch], tuple[Array, Array]]
 
+ASSUMPTIONS = ("penalties at least theta", "connected graph", "strongly convex")
+QUADRATICS = "O_i(f) = m_i f^2 / 2 - b_i f, one number a node; drawn and improved by the search"
+SIZE = "the size of the start is ||Y(0) - Y*||^2 / theta + sum_i 2 eta_i V_i (f_i(0) - f*)^2"
+SHARED_PROOF = (
+    "the paper's proof, which is sound for one penalty of all nodes with 2 m_o in place of "
+    "2 m_o + 2 sigma_min in eq. (23)"
+)
+
+_CLEAR = 1e-6  # of the size: a smaller squared distance has lost too many digits to be divided by
+_FAR = 0.05  # from 1: modes that turn, which slow modes would hide
 _SHRINKING = 60  # instances generated for the smallest one
 
 
-@dataclass(frozen=True, kw_only=True)
-class Statement:
-    """An inequality on a step, and what a certificate of its violation holds.
+def inequality_19(claim: Statement, family: Family, factor: float) -> Searchable[Batch]:
+    """Return (19) over the size of the start; with a factor, ``factor - 1`` is allowed for 0.
+
+    Examples
+    --------
+    >>> from dpaudit.algorithms.consensus.claims.theorem31 import CLAIM
+    >>> inequality, climb = inequality_19(CLAIM, Family(nodes=2, shared=False), 1.0)
+    >>> inequality.ratio(climb(1_000, np.random.default_rng(0))) > 2
+    True
+    """
+
+    def sides(batch: Batch) -> tuple[Array, Array]:
+        step = first_step(batch, family.dual_step)
+        product = _relative(step.product, step.size)
+        return product, np.full_like(product, factor - 1)
+
+    return _searchable(
+        claim,
+        family,
+        sides,
+        ("adjacency", "penalty", "curvature", "slope", "start"),
+        parameters={"part": "inequality", "factor": factor},
+        quantities=lambda batch: {"size": float(first_step(batch, family.dual_step).size[0])},
+        because=(
+            "The proof takes (W - theta I)(D - A) for positive semi-definite, in (38) to (39); for "
+            "penalties that differ its symmetric part is not."
+        ),
+        difference=True,
+    )
+
+
+def bounded_modes(claim: Statement, family: Family, factor: float) -> Searchable[Batch]:
+    """Return that no mode of M-ADMM with settled penalties leaves the unit circle.
+
+    Examples
+    --------
+    >>> from dpaudit.algorithms.consensus.claims.theorem31 import CLAIM
+    >>> inequality, climb = bounded_modes(CLAIM, Family(nodes=2, shared=False), 1.0)
+    >>> 0.99 < inequality.ratio(climb(1_000, np.random.default_rng(0))) < 1
+    True
+    """
+
+    def turning(batch: Batch) -> Array:
+        values = np.linalg.eigvals(iteration_map(batch, family.dual_step))
+        return np.asarray(np.where(np.abs(values - 1) > _FAR, np.abs(values), 0.0).max(axis=1))
+
+    def sides(batch: Batch) -> tuple[Array, Array]:
+        radius = spectral_radius(batch, family.dual_step)
+        return radius, np.full_like(radius, factor)
+
+    return _searchable(
+        claim,
+        family,
+        sides,
+        ("adjacency", "penalty", "curvature"),
+        parameters={"part": "bounded", "factor": factor},
+        quantities=lambda batch: {},
+        because="A mode of the iteration grows.",
+        hint=turning,
+    )
+
+
+def contraction(
+    claim: Statement, family: Family, factor: float, *, proved: bool
+) -> Searchable[Batch]:
+    """Return Theorem 3.2 with the rate of (23), or with the one that is proved.
+
+    For a shared penalty the value is the left side over the right one, and the bound is 1. Where
+    nodes have penalties of their own the squared "norms" can be negative; both sides are then
+    divided by `dpaudit.algorithms.consensus.quadratics.Step.size`.
+
+    Examples
+    --------
+    >>> from dpaudit.algorithms.consensus.claims.theorem32 import CLAIM
+    >>> for proved in (False, True):
+    ...     inequality, climb = contraction(CLAIM, Family(nodes=2), 1.0, proved=proved)
+    ...     print(inequality.ratio(climb(1_000, np.random.default_rng(0))) > 1)
+    True
+    False
+    """
+
+    def sides(batch: Batch) -> tuple[Array, Array]:
+        step = first_step(batch, family.dual_step)
+        grown = (1 + rate(batch, family.dual_step, proved=proved)) * step.after
+        if not family.shared:
+            return _relative(grown, step.size), factor * _relative(step.before, step.size)
+        clear = step.before > _CLEAR * step.size
+        ratio = _relative(grown, np.where(clear, step.before, 0.0))
+        return ratio, np.full_like(ratio, factor)
+
+    def quantities(batch: Batch) -> Mapping[str, float]:
+        step = first_step(batch, family.dual_step)
+        delta = float(rate(batch, family.dual_step, proved=proved)[0])
+        named = {"before": step.before, "after": step.after, "size": step.size}
+        return {name: float(values[0]) for name, values in named.items()} | {"rate": delta}
+
+    return _searchable(
+        claim,
+        family,
+        sides,
+        ("adjacency", "penalty", "curvature", "slope", "start", "mu"),
+        parameters={"rate": "proved" if proved else "printed", "factor": factor},
+        quantities=quantities,
+        because=_BECAUSE_SHARED if family.shared else _BECAUSE_OWN,
+        difference=not family.shared,
+    )
+
+
+_BECAUSE_SHARED = (
+    "Eq. (23) does not meet (22): consensus is in the null space of (W - theta I)(D - A), so its "
+    "smallest nonzero singular value cannot be added to 2 m_o. With 2 m_o alone the rate is proved."
+)
+_BECAUSE_OWN = (
+    "For penalties that differ W(t)(D + A) and (W(t) - theta I)(D - A) have symmetric parts that "
+    "are not positive semi-definite: neither (55), (56) nor the squared norm itself holds up."
+)
+
+
+def step_case(
+    searchable: Searchable[Batch],
+    family: Family,
+    seed: int,
+    assumptions: tuple[str, ...] = ASSUMPTIONS,
+    **particular: Any,
+) -> SearchCase:
+    """Return the audit of one of the statements."""
+    return network_case(
+        searchable, small(family), _SHRINKING, seed, assumptions, data=QUADRATICS, **particular
+    )
+
+
+def _searchable(
+    claim: Statement,
+    family: Family,
+    sides: Sides,
+    arrays: tuple[str, ...],
+    *,
+    parameters: Mapping[str, Any],
+    quantities: Callable[[Batch], Mapping[str, float]],
+    because: str,
+    difference: bool = False,
+    hint: Ratios | None = None,
+) -> Searchable[Batch]:
+    """Return a statement on one network, from its sides on batches, and the climb.
 
     Parameters
     ----------
-    name, source
-        Of the claim.
-    family
-        The instances.
-    sides
-        Of a batch, shape ``(R,)`` each.
     arrays
         Which arrays of an instance matter.
-    parameters
-        What the verifier has to know.
-    quantities
-        Further numbers of an instance.
+    parameters, quantities
+        What the verifier has to know, and further numbers of an instance.
     because
-        Why it fails.
-    hints
-        Other ratios to climb, each with its share of the budget.
+        Why it fails; with a factor below 1 it need not.
+    difference
+        Whether the excess counts as it is, as the right side may be 0 or less, or relative to it.
+    hint
+        Another ratio to climb, with half of the budget.
     """
 
-    name: str
-    source: str
-    family: Family
-    sides: Callable[[Batch], Sides]
-    arrays: tuple[str, ...]
-    parameters: Mapping[str, Any]
-    quantities: Callable[[Batch], Mapping[str, float]]
-    because: str
-    hints: tuple[Callable[[Batch], Array], ...] = ()
+    def ratios(batch: Batch) -> Array:
+        value, bound = sides(batch)
+        return 1 + (value - bound) if difference else value / bound
 
-    def ratios(self, batch: Batch) -> Array:
-        """Return value over bound, or 1 and their difference over the scale, shape ``(R,)``."""
-        value, bound, scale = self.sides(batch)
-        return value / bound if scale is None else 1 + (value - bound) / scale
+    def of_one(batch: Batch) -> tuple[float, float]:
+        value, bound = sides(batch)
+        return float(value[0]), float(bound[0])
 
+    public = {
+        "dual_step": family.dual_step,
+        "penalties": "shared" if family.shared else "own",
+        **parameters,
+        "nodes": family.nodes,
+    }
 
-def attained(statement: Statement, budget: int, rng: Generator, *, seed: int) -> Attained:
-    """Return the worst instance of a search over the statement's family.
+    def evidence(batch: Batch) -> Evidence:
+        value, bound = of_one(batch)
+        return Evidence(
+            parameters=public,
+            instance={name: batch[name][0] for name in arrays},
+            quantities={"value": value, "bound": bound, **quantities(batch)},
+        )
 
-    Raises
-    ------
-    MechanismError
-        An assumption does not hold on what was found: the search is wrong.
-    """
-    batch = _worst(statement, budget, rng)
-    conditions = conditions_of(statement, batch)
-    if names := broken(conditions):
-        raise MechanismError(f"{statement.name}: the instance found breaks: {', '.join(names)}")
-    value, bound, scale = statement.sides(batch)
-    ratio = float(statement.ratios(batch)[0])
-    refuted = exceeds(ratio)
-    stated = refuted and statement.parameters["factor"] >= 1
-    numbers = {"value": float(value[0]), "bound": float(bound[0])}
-    certificate = Certificate(
-        claim=statement.name,
-        source=statement.source,
-        relation="none",
-        parameters=dict(statement.parameters) | {"nodes": statement.family.nodes},
-        instance={name: batch[name][0] for name in statement.arrays},
-        quantities=numbers | dict(statement.quantities(batch)) | {"ratio": ratio},
-        conditions=conditions,
-        search={"seed": seed, "budget": budget},
-        kind="property",
+    inequality = Inequality(
+        name=claim.name,
+        source=claim.source,
+        sides=of_one,
+        conditions=partial(_conditions, family, arrays),
+        scale=(lambda batch: 1.0) if difference else None,
+        words=partial(_words, family, arrays),
+        because=lambda batch: because if parameters["factor"] >= 1 else None,
+        evidence=evidence,
     )
-    return Attained(
-        value=numbers["value"],
-        bound=numbers["bound"],
-        scale=None if scale is None else float(scale[0]),
-        instance=words(statement, batch),
-        because=statement.because if stated else None,
-        minimal=_smallest(statement, seed) if refuted else None,
-        certificate=certificate if refuted else None,
-    )
+    return inequality, partial(_climbed, family, ratios, hint)
 
 
-def _worst(statement: Statement, budget: int, rng: Generator) -> Batch:
-    """Return the best batch of one instance, over searches that climb ratio or a hint."""
-    climbed = (statement.ratios, *statement.hints)
-    shares = [budget - budget // 2, budget // 2] if statement.hints else [budget]
-    found: list[Found] = [
-        maximise(space(statement.family, climb), share, rng)
-        for climb, share in zip(climbed, shares, strict=True)
-    ]
+def _climbed(
+    family: Family, ratios: Ratios, hint: Ratios | None, budget: int, rng: Generator
+) -> Batch:
+    """Return the best batch of one instance, over searches that climb the ratio or the hint."""
+    shares = {ratios: budget} if hint is None else {ratios: budget - budget // 2, hint: budget // 2}
+    found = [maximise(space(family, climb), share, rng) for climb, share in shares.items()]
     batches = [{name: values[None] for name, values in one.instance.items()} for one in found]
-    return max(batches, key=lambda batch: float(statement.ratios(batch)[0]))
+    return max(batches, key=lambda batch: float(ratios(batch)[0]))
 
 
-def conditions_of(statement: Statement, batch: Batch) -> tuple[Condition, ...]:
-    """Return the theorem's assumptions as numbers of an instance."""
-    penalty, theta = batch["penalty"][0], statement.family.dual_step
+def _conditions(family: Family, arrays: tuple[str, ...], batch: Batch) -> tuple[Condition, ...]:
+    penalty, theta = batch["penalty"][0], family.dual_step
     pairs = {
         "penalties at least theta": (theta, penalty.min()),
         "connected graph": (components(batch["adjacency"][0]), 1),
         "strongly convex": (0.0, batch["curvature"].min()),
     }
-    if "mu" in statement.arrays:
+    if "mu" in arrays:
         pairs["mu above 1"] = (1.0, batch["mu"][0])
-    if statement.family.shared:
+    if family.shared:
         pairs["one penalty"] = (np.ptp(penalty), 0.0)
-    return tuple(
-        Condition(name=name, value=float(value), limit=float(limit))
-        for name, (value, limit) in pairs.items()
-    )
+    return conditions(pairs)
 
 
-def components(adjacency: Array) -> int:
-    """Return how many parts a graph falls into.
-
-    Examples
-    --------
-    >>> components(np.zeros((3, 3))), components(np.ones((3, 3)))
-    (3, 1)
-    """
-    nodes = len(adjacency)
-    reached = np.linalg.matrix_power(np.eye(nodes) + adjacency, nodes) > 0
-    return len(np.unique(reached, axis=0))
-
-
-def words(statement: Statement, batch: Batch) -> str:
-    """Return an instance as words for people."""
-    graph = batch["adjacency"][0]
-    edges = ", ".join(f"{i}-{j}" for i, j in zip(*np.nonzero(np.triu(graph)), strict=True))
+def _words(family: Family, arrays: tuple[str, ...], batch: Batch) -> str:
     named = {"penalty": "penalties", "curvature": "curvatures", "slope": "slopes"}
-    numbers = [
-        f"{named.get(name, name)} {np.array2string(batch[name][0], precision=4, separator=', ')}"
-        for name in statement.arrays
-        if name != "adjacency"
-    ]
-    return f"edges {edges}; theta {statement.family.dual_step:.4g}; {'; '.join(numbers)}"
+    numbers = [f"{named.get(n, n)} {shown(batch[n][0])}" for n in arrays if n != "adjacency"]
+    edges = edges_of(batch["adjacency"][0])
+    return f"edges {edges}; theta {family.dual_step:.4g}; {'; '.join(numbers)}"
 
 
-@dataclass(frozen=True)
-class _One:
-    """The statement on batches of one instance, as what `minimal` shrinks."""
-
-    statement: Statement
-
-    def ratio(self, batch: Batch) -> float:
-        return float(self.statement.ratios(batch)[0])
-
-    def broken(self, batch: Batch) -> tuple[str, ...]:
-        return broken(conditions_of(self.statement, batch))
-
-    def refuted_by(self, batch: Batch) -> bool:
-        return not self.broken(batch) and exceeds(self.ratio(batch))
-
-
-def _smallest(statement: Statement, seed: int) -> str | None:
-    family = small(statement.family)
-    batch = minimal(family, _One(statement), budget=_SHRINKING, seed=seed)
-    return None if batch is None else words(statement, batch)
+def _relative(numbers: Array, sizes: Array) -> Array:
+    """Return numbers over sizes, 0 where the size is 0."""
+    return np.asarray(np.divide(numbers, sizes, out=np.zeros_like(numbers), where=sizes > 0))

@@ -2,28 +2,143 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from dpaudit.algorithms.consensus.claims.parameters import Theorem31Parameters
+from pydantic import Field
+
 from dpaudit.extension.claim import Claim
+from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: Theorem31Parameters) -> Case:
-    """Return the audit."""
-    from dpaudit.algorithms.consensus.claims.cases import theorem31_case
+class Theorem31Parameters(Parameters):
+    """Which part of Theorem 3.1 is audited, on which networks, and the budget.
 
-    return theorem31_case(settings, parameters)
+    With ``part = "inequality"`` the claimed bound is 0; the factor less 1, times the distance at
+    the start, is added to it.
+    """
+
+    factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
+    part: Literal["growing", "bounded", "inequality"] = Field(
+        "growing",
+        description="penalties that grow geometrically; that settle; or inequality (19)",
+    )
+    nodes: int = Field(3, ge=2, le=12, description="N")
+    penalties: Literal["shared", "own"] = Field(
+        "own", description="one for all nodes, or one each; for bounded and inequality"
+    )
+    dual_step: float = Field(0.5, ge=0.5, le=1e3, description="theta")
+    loss: Literal["linear", "logistic"] = Field("logistic", description="for growing penalties")
+    ridge: float = Field(1.0, gt=0, description="rho / N; for growing penalties")
+    iterations: int = Field(120, ge=1, le=4000, description="T; for growing penalties")
+    first: tuple[float, ...] | None = Field(
+        None, description="eta_i(1) of every node (by default searched); for growing penalties"
+    )
+    growth: tuple[float, ...] | None = Field(
+        None, description="eta_i(t+1) / eta_i(t) (by default searched); for growing penalties"
+    )
+    tolerance: float = Field(
+        0.01,
+        gt=0,
+        description="share of the distance at the start that may be left; for growing penalties",
+    )
+    budget: int = Field(1_000, ge=100, description="evaluated runs, unless --trials is given")
 
 
-_PAPER = "Zhang, Khalili & Liu, Improving the Privacy and Accuracy of ADMM-Based Algorithms"
-_PENALTIES = {
-    "penalties at least theta": "eta_i(t) is at least theta > 0",
-    "connected graph": "every node is reachable from every other",
-}
+def prepare(settings: Settings, parameters: Theorem31Parameters) -> SearchCase:
+    """Return the audit of a part of Theorem 3.1.
+
+    Examples
+    --------
+    >>> from dpaudit.extension.settings import Settings
+    >>> prepare(Settings(), Theorem31Parameters()).bound
+    0.01
+    >>> prepare(Settings(), Theorem31Parameters(part="bounded")).quantity
+    'modulus of a mode'
+    """
+    from dpaudit.algorithms.problems.records import refuse_data
+
+    refuse_data(settings)
+    return (_growing if parameters.part == "growing" else _step)(settings, parameters)
+
+
+def _growing(settings: Settings, parameters: Theorem31Parameters) -> SearchCase:
+    from dpaudit.algorithms.consensus.claims import growing
+    from dpaudit.algorithms.consensus.claims.networks import network_case
+    from dpaudit.algorithms.problems.smooth_losses import smooth_loss_called
+
+    loss, allowed = smooth_loss_called(parameters.loss), parameters.tolerance * parameters.factor
+    names = {"nodes", "dual_step", "ridge", "iterations", "first", "growth"}
+    run = growing.Run(loss=loss, **parameters.model_dump(include=names))
+    return network_case(
+        growing.little_is_left(CLAIM, run, parameters.tolerance, parameters.factor),
+        growing.simplest(run),
+        growing.GENERATED,
+        settings.seed,
+        (
+            "penalties at least theta",
+            "penalties do not fall",
+            "finite penalties",
+            "connected graph",
+            "convex and differentiable",
+        ),
+        bound=allowed,
+        view="the models f_i(t) of M-ADMM, eq. (10) and (11), as t grows",
+        data=(
+            f"one record u_i in [1/2, 1] a node, O_i(f) = l(u_i f) + {run.ridge:g} f^2 / 2, the "
+            f"{run.loss.name} loss; drawn and improved by the search"
+        ),
+        default_trials=parameters.budget,
+        parameters=parameters.model_dump(mode="json"),
+        quantity="share of the distance to the optimum that is left in the limit",
+        effort="evaluated runs",
+        notes=(
+            "Convergence to the optimum means that nothing is left; what is judged is more than "
+            f"{allowed:g} of the distance at the start, proved to be left in the limit.",
+            "It takes eta_i(t) < infinity for all t and i as printed, as the paper's figures do. "
+            "Where all eta_i(t) have one bound, see part = bounded.",
+        ),
+    )
+
+
+def _step(settings: Settings, parameters: Theorem31Parameters) -> SearchCase:
+    from dpaudit.algorithms.consensus.claims import steps
+    from dpaudit.algorithms.consensus.claims.networks import Family
+
+    shared, factor = parameters.penalties == "shared", parameters.factor
+    family = Family(nodes=parameters.nodes, dual_step=parameters.dual_step, shared=shared)
+    if parameters.part == "bounded":
+        searchable, bound = steps.bounded_modes(CLAIM, family, factor), factor
+        view = "the iteration (13), (14) with penalties that have settled"
+        quantity, effort = "modulus of a mode", "evaluated networks"
+        note = (
+            "Penalties that do not fall and are bounded settle. All modes inside the unit circle "
+            "mean convergence to the optimum from every start."
+        )
+    else:
+        searchable, bound = steps.inequality_19(CLAIM, family, factor), factor - 1
+        view = "the first step of M-ADMM, eq. (10) and (11)"
+        quantity, effort = "left side of (19) over the size of the start", "evaluated steps"
+        note = f"Here {steps.SIZE}."
+    proved = 1.0 if parameters.part == "bounded" else 0.0
+    return steps.step_case(
+        searchable,
+        family,
+        settings.seed,
+        bound=bound,
+        view=view,
+        default_trials=parameters.budget,
+        parameters=parameters.model_dump(mode="json"),
+        quantity=quantity,
+        effort=effort,
+        proved=(proved, steps.SHARED_PROOF) if shared else None,
+        notes=(note,),
+    )
+
+
 _FIGURE_1A = {
     "nodes": 5,
     "dual_step": 0.5,
@@ -41,11 +156,15 @@ CLAIM = Claim(
         "M-ADMM (10), (11) satisfies inequality (19), and if eta_i(t+1) >= eta_i(t) >= theta > 0 "
         "and eta_i(t) < infinity for all t and i, its outputs converge to the optimum (17), (18)."
     ),
-    source=f"{_PAPER}, ICML 2018, Theorem 3.1",
+    source=(
+        "Zhang, Khalili & Liu, Improving the Privacy and Accuracy of ADMM-Based Algorithms, "
+        "ICML 2018, Theorem 3.1"
+    ),
     kind="property",
     relation="none",
-    assumptions=_PENALTIES
-    | {
+    assumptions={
+        "penalties at least theta": "eta_i(t) is at least theta > 0",
+        "connected graph": "every node is reachable from every other",
         "penalties do not fall": "eta_i(t+1) is at least eta_i(t)",
         "finite penalties": "eta_i(t) is finite for every t; all of them need not be bounded",
         "convex and differentiable": "O_i is convex and continuously differentiable",

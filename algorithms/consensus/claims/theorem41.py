@@ -2,25 +2,99 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from dpaudit.algorithms.consensus.claims.parameters import Theorem41Parameters
+from pydantic import Field
+
 from dpaudit.extension.claim import Claim
+from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.algorithms.consensus.claims.outputs import Outputs
+    from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: Theorem41Parameters) -> Case:
-    """Return the audit."""
-    from dpaudit.algorithms.consensus.claims.theorem41_case import theorem41_case
+class Theorem41Parameters(Parameters):
+    """Public parameters of penalty perturbation, of the search's datasets, and the budget."""
 
-    return theorem41_case(settings, parameters)
+    factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
+    nodes: int = Field(2, ge=2, le=30, description="N, a complete graph")
+    records: int = Field(2, ge=1, le=200, description="B_i")
+    dimension: int = Field(2, ge=1, le=50, description="d")
+    iterations: int = Field(3, ge=1, le=50, description="T")
+    penalty: float = Field(0.5, gt=0, description="eta_i(1)")
+    growth: float = Field(1.1, ge=1, description="eta_i(t+1) / eta_i(t)")
+    dual_step: float = Field(0.5, gt=0, description="theta")
+    noise_rate: float = Field(3.0, gt=0, description="alpha_i(1)")
+    noise_growth: float = Field(1.0, gt=0, description="alpha_i(t+1) / alpha_i(t)")
+    loss_weight: float = Field(1.0, gt=0, description="C")
+    regulariser_weight: float = Field(1e-2, gt=0, description="rho")
+    start: Literal["any", "zero"] = Field("any", description="f(0): any output, or 0")
+    budget: int = Field(12_000, ge=100, description="evaluated outputs, unless --trials is given")
 
 
-_PAPER = "Zhang, Khalili & Liu, Improving the Privacy and Accuracy of ADMM-Based Algorithms"
-_SECTION_4 = {
+def prepare(settings: Settings, parameters: Theorem41Parameters) -> SearchCase:
+    """Return the audit of Theorem 4.1 on a complete graph: the largest exact loss of an output.
+
+    Examples
+    --------
+    >>> from dpaudit.extension.settings import Settings
+    >>> case = prepare(Settings(), Theorem41Parameters())
+    >>> round(case.bound, 4), round(case.proved[0], 4), case.at_delta
+    (9.164, 8.5289, 0.0)
+    """
+    from dpaudit.algorithms.consensus.claims.outputs import bounded_loss
+    from dpaudit.algorithms.consensus.claims.section4 import outcomes, public_conditions
+    from dpaudit.algorithms.problems.records import refuse_data
+    from dpaudit.extension.case import SearchCase
+    from dpaudit.refutation import searched
+
+    refuse_data(settings)
+    p, outputs = parameters, outputs_of(parameters)
+    stated = p.model_dump(mode="json", exclude={"budget", "start"}) | {"loss": "logistic"}
+    public = public_conditions(p, outputs.algorithm)
+    inequality, climb = bounded_loss(CLAIM, outputs, p.factor, public, stated)
+    enforced = (True, "enforced, and checked on the output found")
+    return SearchCase(
+        bound=outputs.published * p.factor,
+        attain=lambda budget, rng: searched(inequality, climb, budget, rng, seed=settings.seed),
+        view="all broadcasts f_i(t), Definition 4.1",
+        data="records of norm at most 1 at node 1, zeros elsewhere; searched with the outputs",
+        relation=CLAIM.relation,
+        pair="found by the search: one record of node 1 replaced",
+        default_trials=p.budget,
+        parameters=p.model_dump(mode="json"),
+        at_delta=0.0,
+        effort="evaluated outputs",
+        assumptions=outcomes(p, outputs.algorithm, unit=enforced, eta="eta"),
+        proved=(
+            outputs.proved,
+            "alpha s + ln(1 + a) per update, s = C / (eta V B) and a = C c_1 / (B (rho/N + 2 eta "
+            "V)): consensus.guarantees; never above eq. (26), and it needs no condition on theta",
+        ),
+        notes=(
+            "Measured is the exact loss of one output, in its limit over outputs an epsilon that "
+            "pure differential privacy cannot be below.",
+        ),
+    )
+
+
+def outputs_of(parameters: Theorem41Parameters) -> Outputs:
+    """Return the audited algorithm and the size of its datasets."""
+    from dpaudit.algorithms.consensus.claims.outputs import Outputs
+    from dpaudit.algorithms.consensus.claims.section4 import algorithm_of
+    from dpaudit.algorithms.problems.graphs import complete
+
+    return Outputs(
+        algorithm=algorithm_of(parameters, complete(parameters.nodes)),
+        records=parameters.records,
+        dimension=parameters.dimension,
+        any_start=parameters.start == "any",
+    )
+
+
+SECTION_4 = {
     "unit records": "every record has norm at most 1",
     "loss": "|l'| is at most 1 and 0 < l'' <= c_1 (Assumption 4)",
     "weight at most records": "C is at most B_i",
@@ -35,10 +109,13 @@ CLAIM = Claim(
         "Penalty perturbation (Algorithm 1) is beta-DP over all broadcasts of T iterations, beta = "
         "max_i sum_t C (1.4 c_1 + alpha_i(t)) / (eta_i(t) V_i B_i)."
     ),
-    source=f"{_PAPER}, ICML 2018, Theorem 4.1, eq. (26)",
+    source=(
+        "Zhang, Khalili & Liu, Improving the Privacy and Accuracy of ADMM-Based Algorithms, "
+        "ICML 2018, Theorem 4.1, eq. (26)"
+    ),
     kind="privacy",
     relation="replace-record",
-    assumptions=_SECTION_4,
+    assumptions=SECTION_4,
     prepare=prepare,
     parameters=Theorem41Parameters,
     published={

@@ -20,14 +20,12 @@ from typing import Any
 
 from mpmath import diag, eig, exp, eye, matrix, mp, mpf
 
-from dpaudit.algorithms.consensus.verify.theorem_steps import (
-    choice,
+from dpaudit.algorithms.consensus.verify.networks import (
     first_step,
     laplacian,
     network,
     node_count,
-    positive,
-    refuse,
+    quadratics,
     row,
 )
 from dpaudit.verification import Document, Outcome
@@ -61,14 +59,13 @@ def recompute(document: Document) -> Outcome:
     >>> round(float(recompute(document).quantities["distance"]), 6)
     0.419422
     """
-    if document.kind != "property":
-        raise refuse(document, "kind", document.kind, "property")
+    document.require_kind("property")
     parts: dict[str, Callable[[Document], Outcome]] = {
         "growing": _growing,
         "bounded": _bounded,
         "inequality": _inequality,
     }
-    return parts[choice(document, "part", tuple(parts))](document)
+    return parts[document.choice("part", *parts)](document)
 
 
 # --- penalties that grow ---------------------------------------------------------------------
@@ -144,10 +141,10 @@ class _End:
 
 def _growing(document: Document) -> Outcome:
     stated, connected = _stated(document)
-    allowed = positive(document, "tolerance") * positive(document, "factor")
+    allowed = document.positive("tolerance") * document.positive("factor")
     end, best = stated.end(), stated.best()
     if not best:
-        raise refuse(document, "instance.records", "an optimum at the start", "a distance above 0")
+        raise document.refused("instance.records", "an optimum at the start", "a distance above 0")
     mean, tail = stated.mean(end.models), stated.tail(end)
     distance = max(abs(mean - best) - tail, mpf(0)) / abs(best) if tail <= 1 else mpf(0)
     growing = {
@@ -170,13 +167,13 @@ def _stated(document: Document) -> tuple[_Growing, dict[str, tuple[Any, Any]]]:
     nodes, iterations = node_count(document), document.count("iterations")
     if iterations > _MOST_ITERATIONS:
         expected = f"at most {_MOST_ITERATIONS}"
-        raise refuse(document, "parameters.iterations", iterations, expected)
+        raise document.refused("parameters.iterations", iterations, expected)
     adjacency, count, connected = network(document, nodes)
     stated = _Growing(
-        theta=positive(document, "dual_step"),
-        ridge=positive(document, "ridge"),
+        theta=document.positive("dual_step"),
+        ridge=document.positive("ridge"),
         iterations=iterations,
-        slope=_slope(choice(document, "loss", ("linear", "logistic"))),
+        slope=_slope(document.choice("loss", "linear", "logistic")),
         adjacency=adjacency,
         count=count,
         records=row(document, "records", nodes),
@@ -230,23 +227,9 @@ def _optimum(gradient: Callable[[int, Any], Any], nodes: int, reach: Any) -> Any
 # --- penalties that have settled ---------------------------------------------------------------
 
 
-def _quadratics(document: Document) -> tuple[int, Any, Any, dict[str, tuple[Any, Any]]]:
-    """Return nodes, theta, graph and the assumptions of a step on quadratics."""
-    nodes, theta = node_count(document), positive(document, "dual_step")
-    adjacency, _, assumptions = network(document, nodes)
-    penalty, curvature = (row(document, name, nodes, above=0) for name in ("penalty", "curvature"))
-    assumptions |= {
-        "penalties at least theta": (theta, min(penalty)),
-        "strongly convex": (mpf(0), min(curvature)),
-    }
-    if choice(document, "penalties", ("shared", "own")) == "shared":
-        assumptions["one penalty"] = (max(penalty) - min(penalty), mpf(0))
-    return nodes, theta, adjacency, assumptions
-
-
 def _bounded(document: Document) -> Outcome:
-    nodes, theta, adjacency, assumptions = _quadratics(document)
-    factor = positive(document, "factor")
+    nodes, theta, adjacency, assumptions = quadratics(document)
+    factor = document.positive("factor")
     penalty, curvature = (row(document, name, nodes) for name in ("penalty", "curvature"))
     lap, signless = laplacian(adjacency, -1), laplacian(adjacency, 1)
     inverse = diag([1 / (curvature[i] + 2 * penalty[i] * lap[i, i]) for i in range(nodes)])
@@ -268,12 +251,12 @@ def _bounded(document: Document) -> Outcome:
 
 
 def _inequality(document: Document) -> Outcome:
-    nodes, theta, adjacency, assumptions = _quadratics(document)
-    factor = positive(document, "factor")
+    nodes, theta, adjacency, assumptions = quadratics(document)
+    factor = document.positive("factor")
     rows = (row(document, n, nodes) for n in ("penalty", "curvature", "slope", "start"))
     step = first_step(adjacency, theta, *rows)
     if step.size <= 0:
-        raise refuse(document, "instance", "a start at the optimum", "a distance above 0")
+        raise document.refused("instance", "a start at the optimum", "a distance above 0")
     value, bound = step.product / step.size, factor - 1
     return Outcome(
         assumptions=assumptions,

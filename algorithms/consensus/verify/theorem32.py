@@ -4,7 +4,7 @@ One step of M-ADMM from ``Lambda(0) = 0`` on ``O_i(f) = m_i f^2/2 - b_i f``: the
 ``(1 + delta) ||Z(1) - Z*||_J^2 <= ||Z(0) - Z*||_J^2`` with the delta of eq. (23), everything
 computed in 50 digits. Both sides are divided by the right one if all nodes share a penalty, and
 otherwise, as that can be negative, by the size of the start. Notation in
-`dpaudit.algorithms.consensus.verify.theorem_steps`.
+`dpaudit.algorithms.consensus.verify.networks`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,10 @@ from typing import Any
 
 from mpmath import diag, mpf
 
-from dpaudit.algorithms.consensus.verify.theorem_steps import (
-    choice,
+from dpaudit.algorithms.consensus.verify.networks import (
     first_step,
     laplacian,
-    network,
-    node_count,
-    positive,
-    refuse,
+    quadratics,
     row,
     singular_values,
 )
@@ -52,37 +48,24 @@ def recompute(document: Document) -> Outcome:
     >>> round(float(recompute(document).quantities["ratio"]), 4)
     1.2761
     """
-    if document.kind != "property":
-        raise refuse(document, "kind", document.kind, "property")
-    nodes, theta, factor = (
-        node_count(document),
-        positive(document, "dual_step"),
-        positive(document, "factor"),
-    )
-    shared = choice(document, "penalties", ("shared", "own")) == "shared"
-    printed = choice(document, "rate", ("printed", "proved")) == "printed"
-    adjacency, _, connected = network(document, nodes)
-    penalty, curvature = (row(document, name, nodes, above=0) for name in ("penalty", "curvature"))
+    document.require_kind("property")
+    nodes, theta, adjacency, assumptions = quadratics(document)
+    factor, shared = document.positive("factor"), "one penalty" in assumptions
+    printed = document.choice("rate", "printed", "proved") == "printed"
+    penalty, curvature = (row(document, name, nodes) for name in ("penalty", "curvature"))
     mu = mpf(document.array("mu", ()))
     if mu <= 1:
-        raise refuse(document, "instance.mu", float(mu), "a number above 1")
+        raise document.refused("instance.mu", float(mu), "a number above 1")
     slope, start = (row(document, name, nodes) for name in ("slope", "start"))
     step = first_step(adjacency, theta, penalty, curvature, slope, start)
     delta = _rate(adjacency, theta, penalty, curvature, mu, printed)
     unit = step.before if shared else step.size
     if unit <= 0:
-        raise refuse(document, "instance", "a start at the optimum", "a distance above 0")
+        raise document.refused("instance", "a start at the optimum", "a distance above 0")
     value, bound = (1 + delta) * step.after / unit, factor * step.before / unit
-    assumptions = connected | {
-        "penalties at least theta": (theta, min(penalty)),
-        "strongly convex": (mpf(0), min(curvature)),
-        "mu above 1": (mpf(1), mu),
-    }
-    if shared:
-        assumptions["one penalty"] = (max(penalty) - min(penalty), mpf(0))
     ratio = value / bound if shared else 1 + value - bound
     return Outcome(
-        assumptions=assumptions,
+        assumptions=assumptions | {"mu above 1": (mpf(1), mu)},
         quantities={
             "before": step.before,
             "after": step.after,

@@ -13,7 +13,6 @@ from typing import Any
 
 from mpmath import det, exp, eye, log, matrix, mpf, norm
 
-from dpaudit.errors import DataError, shorten
 from dpaudit.verification import Document, Outcome
 
 _POSITIVE = (
@@ -55,15 +54,13 @@ def recompute(document: Document) -> Outcome:
     >>> round(float(recompute(document).quantities["bound"]), 4)
     1.35
     """
-    if document.kind != "pure-dp":
-        raise _refused(document, "kind", document.kind, "pure-dp")
-    if document.parameters.get("loss") != "logistic":
-        raise _refused(document, "parameters.loss", document.parameters.get("loss"), "logistic")
+    document.require_kind("pure-dp")
+    document.choice("loss", "logistic")
     sizes = {name: _count(document, name) for name in _MOST}
     nodes, count, d, last = sizes.values()
     if nodes < 2:
-        raise _refused(document, "parameters.nodes", nodes, "at least 2")
-    p = {name: _positive(document, name) for name in _POSITIVE}
+        raise document.refused("parameters.nodes", nodes, "at least 2")
+    p = dict(zip(_POSITIVE, document.positive(*_POSITIVE), strict=True))
     others = [matrix(u) for u in document.array("others", (count - 1, d))]
     old, new = (matrix(document.array(name, (d,))) for name in ("old", "new"))
     outputs = document.array("outputs", (last + 1, nodes, d))
@@ -141,19 +138,8 @@ def _sum(vectors: list[Any], d: int) -> Any:
     return sum(vectors, matrix(d, 1))
 
 
-def _positive(document: Document, name: str) -> Any:
-    value = document.number("parameters", name)
-    if value <= 0:
-        raise _refused(document, f"parameters.{name}", value, "a number above 0")
-    return mpf(value)
-
-
 def _count(document: Document, name: str) -> int:
     value = document.count(name)
     if value > _MOST[name]:
-        raise _refused(document, f"parameters.{name}", value, f"at most {_MOST[name]}")
+        raise document.refused(f"parameters.{name}", value, f"at most {_MOST[name]}")
     return value
-
-
-def _refused(document: Document, name: str, given: object, expected: str) -> DataError:
-    return DataError(f"{document.path}: {name}: got {shorten(given)}, expected {expected}")

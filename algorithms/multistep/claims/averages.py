@@ -26,9 +26,9 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.consensus.process import Differing
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.problems.gradients import full_gradient
+from dpaudit.algorithms.problems.linearised import full_gradient
+from dpaudit.algorithms.problems.records import Differing
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws.gaussian_steps import GaussianSteps, Step

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.consensus.process import Differing
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.multistep.claims.limits import constant
 from dpaudit.algorithms.multistep.claims.parameters import Parameters
 from dpaudit.algorithms.problems.linearised import mean_shift
+from dpaudit.algorithms.problems.records import Differing
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import GaussianDP

@@ -4,22 +4,72 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpaudit.attacks.stationarity.claims.cases import Parameters
+from pydantic import Field
+
+from dpaudit.errors import InvalidArgument
 from dpaudit.extension.claim import Claim
+from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.attacks.stationarity.runs import Setting
+    from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: Parameters) -> Case:
-    """Return the audit."""
-    from dpaudit.attacks.stationarity.claims.cases import appendix_e_case
+class RunParameters(Parameters):
+    """Public parameters of the runs that are attacked, and what counts as found."""
 
-    return appendix_e_case(settings, parameters)
+    nodes: int = Field(5, ge=2, description="N, all neighbours of each other")
+    records: int = Field(50, ge=2, description="B, of every node")
+    dimension: int = Field(10, ge=3, description="d")
+    iterations: int = Field(200, ge=2, description="T")
+    noise: bool = Field(True, description="whether there is noise; without it: M-ADMM")
+    noise_rate: float = Field(30.0, gt=0, description="alpha, of every node and iteration")
+    loss_weight: float = Field(50.0, gt=0, description="C, at most B in the paper")
+    regulariser_weight: float = Field(1e-2, ge=0, description="rho")
+    dual_step: float = Field(0.5, gt=0, description="theta")
+    spread: float = Field(1.4, ge=1, description="eta_i(1) / theta is uniform from 1 to this")
+    growth: float = Field(1.005, ge=1, description="eta_i(t+1) / eta_i(t) is uniform from 1 to it")
+    norm: float = Field(1.0, gt=0, le=1, description="of the missing record")
+    participates: bool = Field(True, description="False: a control whose runs do not use it")
+    runs: int = Field(20, ge=1, description="independent runs, unless --trials is given")
+    cosine: float = Field(0.6, gt=0, lt=1, description="c: a larger one counts as found")
+    factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
+
+    def setting(self) -> Setting:
+        """Return the runs that are attacked."""
+        from dpaudit.attacks.stationarity.runs import Setting
+
+        given = self.model_dump(exclude={"noise", "runs", "cosine", "factor"})
+        return Setting(**given | ({} if self.noise else {"noise_rate": None}))
 
 
-_ASSUMPTIONS = {
+def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
+    """Return the audit of Appendix E: the angle of the averaged direction.
+
+    Examples
+    --------
+    >>> from dpaudit.extension.settings import Settings
+    >>> round(prepare(Settings(), RunParameters()).bound, 2)
+    63.03
+    """
+    from dpaudit.attacks.stationarity.claims.chance import attack_case, averaging
+
+    if not parameters.noise:
+        raise InvalidArgument("noise", False, "true: without noise there is nothing to average out")
+    setting = parameters.setting()
+    return attack_case(
+        settings,
+        setting,
+        parameters.runs,
+        averaging(setting, parameters.factor),
+        parameters.model_dump(mode="json"),
+        quantity="degrees within which half of the averages are",
+        view="all broadcasts and the node's penalties",
+    )
+
+
+ASSUMPTIONS = {
     "one record is missing": "the attacker knows all records of the node but one",
     "uniform record": "the missing record's signed direction is uniform, independent of all else",
     "unit rows": "every record has norm at most 1",
@@ -40,7 +90,7 @@ CLAIM = Claim(
     source="Zhang, Khalili & Liu, ADMM with penalty perturbation, ICML 2018, Appendix E",
     kind="property",
     relation="replace-record",
-    assumptions=_ASSUMPTIONS,
+    assumptions=ASSUMPTIONS,
     prepare=prepare,
-    parameters=Parameters,
+    parameters=RunParameters,
 )

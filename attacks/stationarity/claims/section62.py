@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpaudit.attacks.stationarity.claims.cases import Parameters
+from dpaudit.attacks.stationarity.claims.appendix_e import ASSUMPTIONS, RunParameters
 from dpaudit.extension.claim import Claim
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: Parameters) -> Case:
-    """Return the audit."""
-    from dpaudit.attacks.stationarity.claims.cases import section62_case
+def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
+    """Return the audit of section 6.2: how often the record is found without the penalties.
 
-    return section62_case(settings, parameters)
+    Examples
+    --------
+    >>> from dpaudit.extension.settings import Settings
+    >>> prepare(Settings(), RunParameters()).bound
+    8.0
+    """
+    from dpaudit.attacks.stationarity.claims.chance import attack_case, finding
 
+    setting = parameters.setting()
+    return attack_case(
+        settings,
+        setting,
+        parameters.runs,
+        finding(setting, parameters.cosine, parameters.factor),
+        parameters.model_dump(mode="json"),
+        quantity="runs in which the record is found",
+        view="all broadcasts; the penalties are private",
+    )
 
-_ASSUMPTIONS = {
-    "one record is missing": "the attacker knows all records of the node but one",
-    "uniform record": "the missing record's signed direction is uniform, independent of all else",
-    "unit rows": "every record has norm at most 1",
-    "loss weight": "C is at most B_i",
-    "growing penalties": "eta_i(t) does not fall and is at least theta",
-    "theta of Algorithm 1": "2 c_1 is below (B_i/C)(rho/N + 2 theta V_i)",
-}
 
 CLAIM = Claim(
     name="zhang2018-section62",
@@ -41,8 +48,8 @@ CLAIM = Claim(
     source="Zhang, Khalili & Liu, ADMM with penalty perturbation, ICML 2018, section 6.2",
     kind="property",
     relation="replace-record",
-    assumptions=_ASSUMPTIONS,
+    assumptions=ASSUMPTIONS,
     prepare=prepare,
-    parameters=Parameters,
+    parameters=RunParameters,
     published={"no noise": {"parameters": {"noise": False, "iterations": 2, "runs": 50}}},
 )

@@ -11,9 +11,8 @@ from dpaudit.accounting.events import ExponentialNormRelease, Sequence
 from dpaudit.accounting.proved import proved_bracket
 from dpaudit.algorithms.consensus import law as consensus_law
 from dpaudit.algorithms.consensus.digits import Node
-from dpaudit.algorithms.consensus.process import Differing
-from dpaudit.algorithms.consensus.tilted import Aimed
-from dpaudit.algorithms.consensus.views import PenaltyPerturbation
+from dpaudit.algorithms.consensus.views import Aimed, PenaltyPerturbation
+from dpaudit.algorithms.problems.records import Differing
 from dpaudit.algorithms.problems.schedules import Constant
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE
 from dpaudit.auditing import exact as white_box

@@ -25,6 +25,7 @@ from dpaudit.algorithms.consensus.process import Differing
 from dpaudit.algorithms.consensus.releases import node_updates as updates_of
 from dpaudit.algorithms.problems.graphs import complete, ring, star
 from dpaudit.algorithms.problems.losses import ABSOLUTE
+from dpaudit.algorithms.problems.records import Differing
 from dpaudit.algorithms.problems.schedules import Constant, Geometric
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE, SmoothLoss
 from dpaudit.datasets import Dataset

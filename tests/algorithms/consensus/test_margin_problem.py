@@ -7,9 +7,8 @@ import pytest
 from scipy import optimize
 from scipy.special import expit
 
-from dpaudit.algorithms.consensus import solvers
-from dpaudit.algorithms.consensus.margin_problem import MarginProblem
-from dpaudit.algorithms.consensus.solvers import minimise
+from dpaudit.algorithms.consensus import margin_problem as solvers
+from dpaudit.algorithms.consensus.margin_problem import MarginProblem, minimise
 from dpaudit.algorithms.problems.smooth_losses import (
     LOGISTIC,
     SMOOTH_LOSSES,

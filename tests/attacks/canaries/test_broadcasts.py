@@ -8,9 +8,8 @@ from numpy.random import default_rng
 
 from dpaudit.algorithms.problems.losses import LINEAR
 from dpaudit.attacks.canaries.audit import calibrated, claim_of, one_run_audit
-from dpaudit.attacks.canaries.broadcasts import BroadcastLikelihood
 from dpaudit.attacks.canaries.records import orthogonal_canaries
-from dpaudit.attacks.canaries.scores import Likelihood
+from dpaudit.attacks.canaries.scores import BroadcastLikelihood, Likelihood
 from dpaudit.datasets import breast_cancer, split_evenly
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.one_run import draw_coins

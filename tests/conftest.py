@@ -1,4 +1,4 @@
-"""Audits a case that is prepared here, and verifies what it certifies."""
+"""Audits of claims from their home modules, and verdicts on what they certify."""
 
 import copy
 import json
@@ -16,9 +16,9 @@ from dpaudit.refutation import certificates_text
 def audited():
     def audit(card, **asked):
         settings = Settings(**asked)
-        parameters = parsed_parameters(card.load_parameters(), settings.parameters)
+        parameters = parsed_parameters(card.parameters, settings.parameters)
         with one_thread():
-            case = card.load()(settings, parameters)
+            case = card.prepare(settings, parameters)
         return run_case(card, case, settings, Executor(), "rerun")
 
     return audit

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.attacks.stationarity.claims.cards import APPENDIX_E, SECTION_6_2
+from dpaudit.attacks.stationarity.claims.appendix_e import CLAIM as APPENDIX_E
+from dpaudit.attacks.stationarity.claims.section62 import CLAIM as SECTION_6_2
 from dpaudit.attacks.stationarity.measures import most_by_chance
 from dpaudit.auditing.rerun import statistical_certificate
 from dpaudit.auditing.run import run_claim

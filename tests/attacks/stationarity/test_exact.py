@@ -11,8 +11,7 @@ from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Geometric
 from dpaudit.algorithms.problems.smooth_losses import LINEAR
-from dpaudit.attacks.stationarity.exact import recovered
-from dpaudit.attacks.stationarity.inversion import observe
+from dpaudit.attacks.stationarity.inversion import observe, recovered
 from dpaudit.attacks.stationarity.measures import label_of
 from dpaudit.datasets.census import adult
 from dpaudit.datasets.dataset import Dataset

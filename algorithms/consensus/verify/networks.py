@@ -12,7 +12,6 @@ from typing import Any
 
 from mpmath import diag, lu_solve, matrix, mpf, svd_r
 
-from dpaudit.errors import DataError, shorten
 from dpaudit.verification import Document
 
 _MOST_NODES = 12
@@ -28,32 +27,11 @@ class Step:
     size: Any
 
 
-def refuse(document: Document, name: str, given: object, expected: str) -> DataError:
-    """Return the error that names a field."""
-    return DataError(f"{document.path}: {name}: got {shorten(given)}, expected {expected}")
-
-
-def positive(document: Document, name: str) -> Any:
-    """Return a parameter above 0."""
-    value = document.number("parameters", name)
-    if value <= 0:
-        raise refuse(document, f"parameters.{name}", value, "a number above 0")
-    return mpf(value)
-
-
-def choice(document: Document, name: str, options: tuple[str, ...]) -> str:
-    """Return a parameter that is one of a few names."""
-    value = document.parameters.get(name)
-    if not isinstance(value, str) or value not in options:
-        raise refuse(document, f"parameters.{name}", value, f"one of: {', '.join(options)}")
-    return value
-
-
 def node_count(document: Document) -> int:
     """Return the number of nodes, 2 to 12."""
     nodes = document.count("nodes")
     if not 2 <= nodes <= _MOST_NODES:
-        raise refuse(document, "parameters.nodes", nodes, f"2 to {_MOST_NODES}")
+        raise document.refused("parameters.nodes", nodes, f"2 to {_MOST_NODES}")
     return nodes
 
 
@@ -61,7 +39,7 @@ def row(document: Document, name: str, nodes: int, *, above: float | None = None
     """Return one number a node, above a limit where one is given."""
     values = document.array(name, (nodes,))
     if above is not None and not min(values) > above:
-        raise refuse(document, f"instance.{name}", min(values), f"numbers above {above:g}")
+        raise document.refused(f"instance.{name}", min(values), f"numbers above {above:g}")
     return matrix(values)
 
 
@@ -72,7 +50,7 @@ def graph(document: Document, nodes: int) -> Any:
         for j in range(nodes):
             if entries[i][j] not in (0, 1) or entries[i][j] != entries[j][i] or entries[i][i]:
                 expected = "a symmetric matrix of 0 and 1 with zeros on its diagonal"
-                raise refuse(document, f"instance.adjacency[{i}][{j}]", entries[i][j], expected)
+                raise document.refused(f"instance.adjacency[{i}][{j}]", entries[i][j], expected)
     return matrix(entries)
 
 
@@ -102,8 +80,22 @@ def network(document: Document, nodes: int) -> tuple[Any, list[Any], dict[str, t
     adjacency = graph(document, nodes)
     parts = component_count(adjacency)
     if parts > 1:
-        raise refuse(document, "instance.adjacency", f"{parts} parts", "a connected graph")
+        raise document.refused("instance.adjacency", f"{parts} parts", "a connected graph")
     return adjacency, degrees(adjacency), {"connected graph": (mpf(parts), mpf(1))}
+
+
+def quadratics(document: Document) -> tuple[int, Any, Any, dict[str, tuple[Any, Any]]]:
+    """Return nodes, theta, graph and the assumptions of a step on quadratics."""
+    nodes, theta = node_count(document), document.positive("dual_step")
+    adjacency, _, assumptions = network(document, nodes)
+    penalty, curvature = (row(document, name, nodes, above=0) for name in ("penalty", "curvature"))
+    assumptions |= {
+        "penalties at least theta": (theta, min(penalty)),
+        "strongly convex": (mpf(0), min(curvature)),
+    }
+    if document.choice("penalties", "shared", "own") == "shared":
+        assumptions["one penalty"] = (max(penalty) - min(penalty), mpf(0))
+    return nodes, theta, adjacency, assumptions
 
 
 def laplacian(adjacency: Any, sign: int) -> Any:

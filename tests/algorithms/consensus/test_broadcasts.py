@@ -5,9 +5,8 @@ import os
 import pytest
 
 from dpaudit.accounting.proved import proved_worst
-from dpaudit.algorithms.consensus.claims.broadcasts_case import broadcasts_case, run_of
-from dpaudit.algorithms.consensus.claims.cards import BROADCASTS
-from dpaudit.algorithms.consensus.claims.parameters import BroadcastsParameters
+from dpaudit.algorithms.consensus.claims.broadcasts import CLAIM, BroadcastsParameters, prepare
+from dpaudit.algorithms.consensus.claims.composition import run_of
 from dpaudit.algorithms.consensus.guarantees import node_events
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings
@@ -17,7 +16,7 @@ SMALL = {"iterations": 8, "records": 20, "noise_rate": 12.0, "dimension": 6}
 
 def case_of(delta=1e-5, data="worst-case", seed=0, **parameters):
     settings = Settings(delta=delta, data=data, seed=seed)
-    return broadcasts_case(settings, BroadcastsParameters(**(SMALL | parameters)))
+    return prepare(settings, BroadcastsParameters(**(SMALL | parameters)))
 
 
 def test_claimed_is_the_sum_of_equation_26():
@@ -38,7 +37,7 @@ def test_proved_is_what_the_accountant_proves_of_the_worst_node():
 
 
 def test_opposite_records_are_measured_at_their_exact_epsilon(audited):
-    found = audited(BROADCASTS, delta=1e-5, trials=300, parameters=SMALL).result
+    found = audited(CLAIM, delta=1e-5, trials=300, parameters=SMALL).result
     ceiling = found.measured.pair_ceiling
     assert all(check.passed for check in found.self_checks)
     assert all(outcome.holds for outcome in found.assumptions)
@@ -49,14 +48,14 @@ def test_opposite_records_are_measured_at_their_exact_epsilon(audited):
 
 @pytest.mark.slow
 def test_a_claim_of_much_less_is_refuted(audited):
-    found = audited(BROADCASTS, trials=300, parameters=SMALL | {"factor": 0.1}).result
+    found = audited(CLAIM, trials=300, parameters=SMALL | {"factor": 0.1}).result
     assert found.verdict == "refuted"
 
 
 def test_at_delta_zero_one_output_refutes_a_claim_of_less(audited):
     asked = {"delta": 0.0, "estimator": "exact-loss", "trials": 300}
-    held = audited(BROADCASTS, parameters=SMALL, **asked).result
-    refuted = audited(BROADCASTS, parameters=SMALL | {"factor": 0.3}, **asked).result
+    held = audited(CLAIM, parameters=SMALL, **asked).result
+    refuted = audited(CLAIM, parameters=SMALL | {"factor": 0.3}, **asked).result
     assert held.verdict == "not refuted"
     assert held.measured.lower == pytest.approx(held.measured.pair_ceiling, rel=1e-4)
     assert held.measured.lower <= held.measured.pair_ceiling * (1 + 1e-12)
@@ -68,9 +67,7 @@ def test_at_delta_zero_one_output_refutes_a_claim_of_less(audited):
 @pytest.mark.slow
 def test_real_records_have_a_lower_end_near_the_estimate_and_a_statement(audited):
     real = {key: value for key, value in SMALL.items() if key != "dimension"}
-    found = audited(
-        BROADCASTS, data="breast-cancer", delta=1e-4, trials=300, parameters=real
-    ).result
+    found = audited(CLAIM, data="breast-cancer", delta=1e-4, trials=300, parameters=real).result
     assert all(check.passed for check in found.self_checks)
     assert 0.9 * found.measured.estimate < found.measured.lower <= found.measured.estimate
     assert found.measured.upper is None
@@ -82,7 +79,7 @@ def test_real_records_have_a_lower_end_near_the_estimate_and_a_statement(audited
 def test_adult_with_a_hundred_features_and_fifty_iterations(audited):
     if os.environ.get("DPAUDIT_DATA") is None:
         pytest.skip("DPAUDIT_DATA is not set: the Adult files are not at hand")
-    found = audited(BROADCASTS, data="adult", delta=1e-6).result
+    found = audited(CLAIM, data="adult", delta=1e-6).result
     assert found.parameters["dimension"] >= 50
     assert found.parameters["iterations"] == 50
     assert all(check.passed for check in found.self_checks)
@@ -99,11 +96,12 @@ def test_conditions_of_the_theorem_are_told():
 
 def test_a_seed_chooses_real_records_and_only_them():
     settings = [Settings(data="breast-cancer", seed=seed) for seed in (1, 1, 2)]
-    runs = [run_of(one, BroadcastsParameters(**SMALL)) for one in settings]
+    public = BroadcastsParameters(**SMALL)
+    runs = [run_of(public, one, "complete", public.dimension) for one in settings]
     rows = [run.pair.dataset.features.tobytes() for run in runs]
     assert rows[0] == rows[1] != rows[2]
 
 
 def test_data_options_without_data_are_refused():
     with pytest.raises(InvalidArgument, match="data_path"):
-        run_of(Settings(data_path="/nowhere"), BroadcastsParameters())
+        prepare(Settings(data_path="/nowhere"), BroadcastsParameters())

@@ -11,9 +11,8 @@ from scipy.stats import kstest
 
 from dpaudit.algorithms.problems.losses import HINGE, LINEAR, LOGISTIC
 from dpaudit.attacks.canaries.audit import calibrated, claim_of, one_run_audit
-from dpaudit.attacks.canaries.broadcasts import BroadcastLikelihood
 from dpaudit.attacks.canaries.records import Canaries, mislabelled_canaries, orthogonal_canaries
-from dpaudit.attacks.canaries.scores import Likelihood, Margin
+from dpaudit.attacks.canaries.scores import BroadcastLikelihood, Likelihood, Margin
 from dpaudit.datasets import breast_cancer, load, split_evenly
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.datasets.sources import DATA_VARIABLE

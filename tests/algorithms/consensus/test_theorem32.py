@@ -8,11 +8,9 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.consensus.claims.cards import THEOREM_32
-from dpaudit.algorithms.consensus.claims.cases import theorem32_case
-from dpaudit.algorithms.consensus.claims.iterations import first_step, rate
-from dpaudit.algorithms.consensus.claims.parameters import Theorem32Parameters
-from dpaudit.algorithms.consensus.claims.search import Family, space
+from dpaudit.algorithms.consensus.claims.networks import Family, space
+from dpaudit.algorithms.consensus.claims.theorem32 import CLAIM, Theorem32Parameters, prepare
+from dpaudit.algorithms.consensus.quadratics import first_step, rate
 from dpaudit.algorithms.consensus.verify.theorem32 import recompute
 from dpaudit.algorithms.problems.graphs import from_edges
 from dpaudit.algorithms.problems.schedules import Given
@@ -30,8 +28,8 @@ from dpaudit.verification import read, verify
 def audited(trials=2_000, seed=0, **parameters):
     settings = Settings(trials=trials, seed=seed, parameters=parameters)
     parsed = parsed_parameters(Theorem32Parameters, parameters)
-    case = theorem32_case(settings, parsed)
-    return run_case(THEOREM_32, case, settings, Executor(), "rerun")
+    case = prepare(settings, parsed)
+    return run_case(CLAIM, case, settings, Executor(), "rerun")
 
 
 @pytest.fixture
@@ -58,7 +56,7 @@ def test_the_printed_rate_is_refuted_for_a_shared_penalty(verified, seed, nodes)
     assert audit.result.verdict == "refuted"
     assert audit.result.measured.lower > 1.2
     assert "2 m_o" in audit.result.reason
-    assert {outcome.name for outcome in audit.result.assumptions} == set(THEOREM_32.assumptions)
+    assert {outcome.name for outcome in audit.result.assumptions} == set(CLAIM.assumptions)
     assert verified(document(audit)).failures == ()
 
 

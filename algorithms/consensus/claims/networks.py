@@ -7,8 +7,9 @@ nodes share one, it is node 0's. Scales are free: theta and the largest distance
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from hypothesis.strategies import (
@@ -22,10 +23,14 @@ from hypothesis.strategies import (
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.refutation import Space
+from dpaudit.extension.case import AssumptionOutcome, SearchCase
+from dpaudit.refutation import Attained, Condition, Inequality, Space, minimal, searched
 from dpaudit.refutation.search import Batch
 
 Ratios = Callable[[Batch], Array]
+InstanceT = TypeVar("InstanceT")
+# A claim, and what spends a budget on it and returns the worst instance.
+Searchable = tuple[Inequality[InstanceT], Callable[[int, Generator], InstanceT]]
 
 # Limits, relative to theta: of the penalty's excess over theta, and of the curvature.
 EXCESS = (1e-3, 1e2)
@@ -117,34 +122,32 @@ def small(family: Family) -> SearchStrategy[Batch]:
 
     Penalties of the nodes' own are not all the same.
     """
-    theta, most = family.dual_step, min(family.nodes, 3)
+    theta = family.dual_step
 
     def sized(nodes: int) -> SearchStrategy[Batch]:
-        def row(*values: float) -> SearchStrategy[Array]:
-            return lists(sampled_from(values), min_size=nodes, max_size=nodes).map(
-                lambda numbers: np.array([numbers])
-            )
-
         return (
             fixed_dictionaries(
                 {
                     "parents": just(np.zeros((1, nodes))),
                     "extra": just(np.zeros((1, nodes, nodes))),
-                    "excess": row(*(theta * x for x in (1.0, 0.5, 0.25, 4.0, 16.0, 0.01))),
-                    "curvature": row(*(theta * x for x in (1.0, 0.1, 0.01))),
-                    "slope": row(0.0, 1.0, -1.0).map(lambda slopes: theta * slopes),
-                    "start": row(0.0, 1.0, -1.0),
+                    "excess": rows(nodes, *(theta * x for x in (1.0, 0.5, 0.25, 4.0, 16.0, 0.01))),
+                    "curvature": rows(nodes, *(theta * x for x in (1.0, 0.1, 0.01))),
+                    "slope": rows(nodes, 0.0, 1.0, -1.0).map(lambda slopes: theta * slopes),
+                    "start": rows(nodes, 0.0, 1.0, -1.0),
                     "over": sampled_from((1.0, 0.5, 0.25, 0.1)).map(lambda x: np.array([x])),
                 }
             )
             .map(lambda batch: inside(replace(family, nodes=nodes), batch))
-            .filter(meant)
+            .filter(lambda batch: family.shared or bool(np.ptp(batch["penalty"]) > 0))
         )
 
-    def meant(batch: Batch) -> bool:
-        return family.shared or bool(np.ptp(batch["penalty"]) > 0)
+    return integers(2, min(family.nodes, 3)).flatmap(sized)
 
-    return integers(2, most).flatmap(sized)
+
+def rows(nodes: int, *values: float) -> SearchStrategy[Array]:
+    """Return batches of one row: one of the values for every node, earlier ones first."""
+    entries = lists(sampled_from(values), min_size=nodes, max_size=nodes)
+    return entries.map(lambda numbers: np.array([numbers]))
 
 
 def adjacency_of(parents: Array, extra: Array) -> Array:
@@ -161,3 +164,67 @@ def adjacency_of(parents: Array, extra: Array) -> Array:
     upper = np.triu(extra, 1)
     edges = tree + upper
     return np.asarray(np.minimum(edges + edges.transpose(0, 2, 1), 1.0))
+
+
+def components(adjacency: Array) -> int:
+    """Return how many parts a graph falls into.
+
+    Examples
+    --------
+    >>> components(np.zeros((3, 3))), components(np.ones((3, 3)))
+    (3, 1)
+    """
+    nodes = len(adjacency)
+    reached = np.linalg.matrix_power(np.eye(nodes) + adjacency, nodes) > 0
+    return len(np.unique(reached, axis=0))
+
+
+def conditions(pairs: Mapping[str, tuple[float, float]]) -> tuple[Condition, ...]:
+    """Return assumptions from values and limits."""
+    return tuple(
+        Condition(name=name, value=float(value), limit=float(limit))
+        for name, (value, limit) in pairs.items()
+    )
+
+
+def edges_of(adjacency: Array) -> str:
+    """Return a graph as words."""
+    return ", ".join(f"{i}-{j}" for i, j in zip(*np.nonzero(np.triu(adjacency)), strict=True))
+
+
+def shown(row: Array) -> str:
+    """Return the numbers of a row as words."""
+    return np.array2string(row, precision=4, separator=", ")
+
+
+def network_case(
+    searchable: Searchable[InstanceT],
+    simplest: SearchStrategy[InstanceT],
+    generated: int,
+    seed: int,
+    enforced: tuple[str, ...],
+    **particular: Any,
+) -> SearchCase:
+    """Return the audit of a claim on networks: no neighbours, every assumption enforced.
+
+    Instances that are ``generated`` from the ``simplest`` on are tried for the smallest one.
+    """
+    inequality, climb = searchable
+
+    def smallest(_: InstanceT) -> str | None:
+        instance = minimal(simplest, inequality, budget=generated, seed=seed)
+        return None if instance is None else inequality.words(instance)
+
+    def attain(budget: int, rng: Generator) -> Attained:
+        return searched(inequality, climb, budget, rng, seed=seed, smallest=smallest)
+
+    evidence = "enforced, and checked on what was found"
+    return SearchCase(
+        attain=attain,
+        relation="none",
+        pair="none: a statement about one dataset",
+        assumptions=tuple(
+            AssumptionOutcome(name=name, holds=True, evidence=evidence) for name in enforced
+        ),
+        **particular,
+    )

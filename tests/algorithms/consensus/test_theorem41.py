@@ -9,9 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from dpaudit.algorithms.consensus.claims.cards import THEOREM_41
-from dpaudit.algorithms.consensus.claims.parameters import Theorem41Parameters
-from dpaudit.algorithms.consensus.claims.theorem41_case import outputs_of, theorem41_case
+from dpaudit.algorithms.consensus.claims.theorem41 import (
+    CLAIM,
+    Theorem41Parameters,
+    outputs_of,
+    prepare,
+)
 from dpaudit.algorithms.consensus.verify.theorem41 import recompute
 from dpaudit.auditing.run import run_case, run_claim
 from dpaudit.errors import DataError, InvalidArgument
@@ -25,7 +28,7 @@ from dpaudit.verification import read, verify
 def audited(trials=3_000, seed=0, **parameters):
     asked = Settings(trials=trials, seed=seed, parameters=parameters)
     parsed = parsed_parameters(Theorem41Parameters, parameters)
-    return run_case(THEOREM_41, theorem41_case(asked, parsed), asked, Executor(), "rerun")
+    return run_case(CLAIM, prepare(asked, parsed), asked, Executor(), "rerun")
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def test_the_claim_is_not_refuted(parameters, seed):
     assert result.measured.lower <= result.proved.epsilon * (1 + 1e-12)
     assert result.proved.epsilon <= result.claimed.epsilon
     assert all(outcome.holds for outcome in result.assumptions)
-    assert {outcome.name for outcome in result.assumptions} == set(THEOREM_41.assumptions)
+    assert {outcome.name for outcome in result.assumptions} == set(CLAIM.assumptions)
     assert result.claimed.delta == 0
 
 
@@ -104,7 +107,7 @@ def test_the_proved_bound_is_never_above_the_claim(nodes, records, penalty, rho,
         loss_weight=weight,
         noise_rate=rate,
     )
-    case = theorem41_case(Settings(), chosen)
+    case = prepare(Settings(), chosen)
     assert case.proved[0] <= case.bound
 
 

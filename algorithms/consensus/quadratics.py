@@ -1,4 +1,6 @@
-"""One step of M-ADMM on quadratics: zhang2018's inequality (19), and Theorem 3.2.
+"""M-ADMM on quadratics: one step of it, as zhang2018's Theorems 3.1 and 3.2 see it, and its modes.
+
+**One step**: inequality (19), and Theorem 3.2.
 
 | paper         | name               | meaning                                      | shape   |
 |---------------|--------------------|----------------------------------------------|---------|
@@ -33,11 +35,10 @@ anything contracts, and delta stays away from 0. With penalties of the nodes' ow
 parts of ``(W - theta I) L`` and ``W S`` need not be semi-definite, so that (38) does not give (39),
 and what is written as a squared norm can be negative.
 
-M-ADMM with bounded penalties: modes of its iteration on quadratics (zhang2018, Theorem 3.1).
-
-Penalties that do not fall and are bounded settle, and the recursion (13), (14) tends to one with
-``W = W(infinity)``. On ``O_i(f) = m_i f^2/2 - b_i f`` it is linear; with M = diag(m_i) and
-``K = M + 2 W D``, the deviations from the fixed point follow
+**Modes**, for bounded penalties (Theorem 3.1). Penalties that do not fall and are bounded settle,
+and the recursion (13), (14) tends to one with ``W = W(infinity)``. On ``O_i(f) = m_i f^2/2 - b_i
+f`` it is linear; with M = diag(m_i) and ``K = M + 2 W D``, the deviations from the fixed point
+follow
 
     f+ = K^-1 (W (D + A) f - p),    p+ = p + theta (D - A) f+,     p = 2 Lambda,  sum_i p_i = 0.
 
@@ -45,13 +46,12 @@ M-ADMM converges to the optimum from every start if all modes are inside the uni
 diverges from almost every start if one is outside. The spectral radius is therefore what the
 theorem, read with bounded penalties, says to be below 1 when the m_i are above 0.
 
-**What is known.** If all nodes share a penalty, the paper's proof is sound (see
-`dpaudit.algorithms.consensus.claims.iterations`). For penalties of their own, regular graphs and M
-= 0: with ``z f`` for ``f+`` one gets ``(z L + (z - 1) S) f = -W^-1 p`` and ``p = theta z/(z-1) L
-f``. The inner product with ``L f`` gives ``(a + b) z^2 - (a + 2b - c) z + b = 0``, where ``a = |L
-f|^2``, ``b = f* L S f >= 0`` as L and S commute, and ``0 < c = theta f* L W^-1 L f <= a`` unless f
-is a consensus: both roots are inside the unit circle. For other graphs and M nothing is proved
-here; the search finds no mode outside either.
+**What is known.** If all nodes share a penalty, the paper's proof is sound. For penalties of their
+own, regular graphs and M = 0: with ``z f`` for ``f+`` one gets ``(z L + (z - 1) S) f = -W^-1 p``
+and ``p = theta z/(z-1) L f``. The inner product with ``L f`` gives ``(a + b) z^2 - (a + 2b - c) z +
+b = 0``, where ``a = |L f|^2``, ``b = f* L S f >= 0`` as L and S commute, and ``0 < c = theta f* L
+W^-1 L f <= a`` unless f is a consensus: both roots are inside the unit circle. For other graphs and
+M nothing is proved here; the search finds no mode outside either.
 """
 
 from __future__ import annotations

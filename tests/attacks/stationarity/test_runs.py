@@ -24,7 +24,7 @@ from dpaudit.attacks.stationarity.runs import (
     EXACT,
     MEAN,
     UNIFORM,
-    Study,
+    Setting,
     directions,
     draw,
     estimate_of,
@@ -36,7 +36,7 @@ from dpaudit.attacks.stationarity.runs import (
 from dpaudit.errors import DataError, InvalidArgument
 
 BLIND = (AVERAGED, KNOWN, INTEGRATED)
-SMALL = Study(dimension=4, records=10, iterations=6, loss_weight=10.0)
+SMALL = Setting(dimension=4, records=10, iterations=6, loss_weight=10.0)
 
 
 def cosines(close):
@@ -98,7 +98,7 @@ def test_estimates_are_matched_in_the_order_that_suits_them():
 
 @pytest.fixture(scope="module")
 def close():
-    return measured(Study(), ESTIMATORS, 20, 0)
+    return measured(Setting(), ESTIMATORS, 20, 0)
 
 
 def test_the_attack_finds_the_record_with_and_without_the_penalties(close):
@@ -117,7 +117,7 @@ def test_guesses_that_see_nothing_are_at_chance(close):
 
 
 def test_the_scale_is_found_where_the_penalties_are_known():
-    close = measured(Study(norm=0.6, iterations=100, noise_rate=100.0), (AVERAGED, KNOWN), 10, 0)
+    close = measured(Setting(norm=0.6, iterations=100, noise_rate=100.0), (AVERAGED, KNOWN), 10, 0)
     errors = {name: np.median([c.norm_error for c in each]) for name, each in close.items()}
     assert errors[KNOWN] < 0.3 < errors[AVERAGED]
 
@@ -132,7 +132,7 @@ def test_what_reveals_nothing_leaves_the_attack_at_chance(blind):
 @pytest.mark.slow
 @pytest.mark.parametrize("blind", [{"participates": False}, {"noise_rate": 1e-3}])
 def test_what_reveals_nothing_leaves_the_attack_at_chance_at_full_size(blind):
-    for name, each in measured(replace(Study(), **blind), BLIND, 100, 1).items():
+    for name, each in measured(replace(Setting(), **blind), BLIND, 100, 1).items():
         law = np.vectorize(lambda c: 1 - chance_above(float(c), 10))
         assert kstest(cosines(each), law).pvalue > 1e-5, name
 
@@ -144,17 +144,17 @@ def test_the_same_attack_on_the_same_data_is_above_chance():
 
 
 def test_without_noise_two_iterations_are_enough():
-    close = measured(Study(noise_rate=None, iterations=2), (EXACT,), 10, 0)
+    close = measured(Setting(noise_rate=None, iterations=2), (EXACT,), 10, 0)
     assert all(1 - each.cosine < 1e-10 and each.norm_error < 1e-6 for each in close[EXACT])
 
 
 @pytest.mark.parametrize("method", [KNOWN, PROFILE])
 def test_two_missing_records_are_found_jointly(method):
-    study = Study(
+    setting = Setting(
         dimension=6, records=20, loss_weight=20.0, iterations=50, noise_rate=1e4, missing=2
     )
     for seed in range(2):
-        run = run_of(study, default_rng(seed))
+        run = run_of(setting, default_rng(seed))
         conditions = run.conditions if method == KNOWN else run.conditions.private()
         found = likeliest(conditions, default_rng(0), missing=2, method=method, starts=6)
         assert all(each.cosine > 0.95 for each in matched(found.records, run.records))
@@ -206,7 +206,7 @@ def test_the_table_and_its_picture(tmp_path):
 )
 def test_bad_input_is_named(changes, named):
     with pytest.raises(InvalidArgument, match=f"^{named}: "):
-        Study(**changes)
+        Setting(**changes)
 
 
 def test_an_unknown_estimator_is_named():

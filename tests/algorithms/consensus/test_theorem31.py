@@ -8,13 +8,11 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.consensus.claims.cards import THEOREM_31
-from dpaudit.algorithms.consensus.claims.cases import theorem31_case
-from dpaudit.algorithms.consensus.claims.iterations import iteration_map, spectral_radius
-from dpaudit.algorithms.consensus.claims.parameters import Theorem31Parameters
-from dpaudit.algorithms.consensus.claims.search import Family, space
-from dpaudit.algorithms.consensus.claims.stall import Run, optimum, stalled
-from dpaudit.algorithms.consensus.claims.stall import space as stall_space
+from dpaudit.algorithms.consensus.claims.growing import Run, optimum, stalled
+from dpaudit.algorithms.consensus.claims.growing import space as growing_space
+from dpaudit.algorithms.consensus.claims.networks import Family, space
+from dpaudit.algorithms.consensus.claims.theorem31 import CLAIM, Theorem31Parameters, prepare
+from dpaudit.algorithms.consensus.quadratics import iteration_map, spectral_radius
 from dpaudit.algorithms.consensus.verify.theorem31 import recompute
 from dpaudit.algorithms.problems.graphs import from_edges, random_connected
 from dpaudit.algorithms.problems.schedules import Geometric, Given
@@ -28,14 +26,14 @@ from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
 from dpaudit.verification import read, verify
 
-FIGURE_1A = THEOREM_31.published["penalties-of-figure-1a"]["parameters"]
+FIGURE_1A = CLAIM.published["penalties-of-figure-1a"]["parameters"]
 
 
 def audited(trials=300, seed=0, **parameters):
     settings = Settings(trials=trials, seed=seed, parameters=parameters)
     parsed = parsed_parameters(Theorem31Parameters, parameters)
-    case = theorem31_case(settings, parsed)
-    return run_case(THEOREM_31, case, settings, Executor(), "rerun")
+    case = prepare(settings, parsed)
+    return run_case(CLAIM, case, settings, Executor(), "rerun")
 
 
 @pytest.fixture
@@ -68,7 +66,7 @@ def test_growing_penalties_stop_short_of_the_optimum(verified, seed, loss, nodes
     assert audit.result.verdict == "refuted"
     assert audit.result.measured.lower > 0.7
     assert all(outcome.holds for outcome in audit.result.assumptions)
-    assert {outcome.name for outcome in audit.result.assumptions} <= set(THEOREM_31.assumptions)
+    assert {outcome.name for outcome in audit.result.assumptions} <= set(CLAIM.assumptions)
     assert verified(document(audit)).failures == ()
 
 
@@ -105,7 +103,7 @@ def test_the_smallest_case_in_closed_form_and_by_the_algorithm_itself():
 @pytest.mark.parametrize("loss", [LINEAR, LOGISTIC])
 def test_the_recursion_is_that_of_the_algorithm_and_the_tail_bounds_what_follows(loss):
     short, long = (Run(nodes=4, loss=loss, ridge=0.3, iterations=t) for t in (25, 60))
-    starts = stall_space(short, 1.0)
+    starts = growing_space(short, 1.0)
     batch, _ = starts.evaluate(starts.start(6, default_rng(3)))
     before, after = stalled(short, batch), stalled(long, batch)
     assert (np.abs(after.mean - before.mean) <= before.tail).all()
@@ -365,7 +363,7 @@ def test_how_finite_penalties_are_read_is_said():
 
 def test_data_is_refused():
     with pytest.raises(InvalidArgument, match=r"^data: "):
-        theorem31_case(Settings(data="breast-cancer"), Theorem31Parameters())
+        prepare(Settings(data="breast-cancer"), Theorem31Parameters())
 
 
 def test_the_installed_claim_and_verifier_work_together(tmp_path):

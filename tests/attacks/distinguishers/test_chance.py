@@ -15,7 +15,7 @@ from dpaudit.attacks.prediction_inversion.inversion import (
     principal_angle,
     relative_error,
 )
-from dpaudit.attacks.reconstruction.candidates import right_guesses
+from dpaudit.attacks.reconstruction.study import right_guesses
 from dpaudit.datasets import Dataset
 from dpaudit.estimation.event import choose_event, event_bound
 from dpaudit.neighbours import REPLACE_COLUMN, Pair

@@ -1,0 +1,175 @@
+"""Runs of the attack against what guesses do: the audits of zhang2018's claims about attackers.
+
+Both claims are put in numbers that a guess obeys exactly. In n independent runs with missing
+records of uniform direction, let K count those in which an estimate has a cosine above c with the
+record. If broadcasts and record are independent, K is Binomial(n, p), p the probability of
+`dpaudit.attacks.stationarity.measures.chance_above`.
+
+* Section 6.2 holds that K, of the estimate that sees no penalty, is at most the least k with
+  ``P(Binomial(n, p) > k) <= 1e-9``. n and c are parameters: they are set before anything is drawn.
+* Appendix E holds that the averaged direction is within an angle A of the record in half of the
+  runs or more, A being so small that guesses do that with probability at most 1e-6. A refutation
+  says that averaging does not do better than that in so many iterations, not that it never can.
+
+Counts come from draws, not from an instance that could be shrunk: the seed gives them again, and
+they mislead with the probabilities above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from dpaudit._typing import Array
+from dpaudit.algorithms.problems.records import refuse_data
+from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
+from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN
+from dpaudit.attacks.stationarity.measures import (
+    Closeness,
+    angle_by_chance,
+    chance_above,
+    middle_angle,
+    most_by_chance,
+)
+from dpaudit.attacks.stationarity.runs import AVERAGED, EXACT, MEAN, UNIFORM, Setting, measured
+from dpaudit.errors import InvalidArgument
+from dpaudit.execution import stream
+from dpaudit.extension.case import AssumptionOutcome, SearchCase
+from dpaudit.extension.settings import Settings
+from dpaudit.refutation import Attained
+
+_INDEPENDENT, _GUESSED = 1e-9, 1e-6  # error probabilities of the two claims
+Bound = Callable[[int], float]
+Attain = Callable[[int, Generator], Attained]
+
+
+def averaging(setting: Setting, factor: float) -> tuple[Bound, Attain]:
+    """Return the angle of guesses in so many runs, and that of the averaged direction."""
+
+    def allowed(runs: int) -> float:
+        return factor * angle_by_chance(runs, setting.dimension, _GUESSED)
+
+    def attain(trials: int, rng: Generator) -> Attained:
+        close = _attacked(setting, (AVERAGED, KNOWN, MEAN, UNIFORM), trials, rng)
+        bound = allowed(len(close[AVERAGED]))
+        angle = middle_angle(_cosines(close[AVERAGED]))
+        return Attained(value=angle, bound=bound, instance=_words(close))
+
+    return allowed, attain
+
+
+def finding(setting: Setting, cosine: float, factor: float) -> tuple[Bound, Attain]:
+    """Return how often guesses find the record, and how often an estimate without penalties."""
+    noisy = setting.noise_rate is not None
+    estimator = INTEGRATED if noisy else EXACT
+    others = (AVERAGED, KNOWN, MEAN, UNIFORM) if noisy else (MEAN, UNIFORM)
+
+    def allowed(runs: int) -> float:
+        return factor * most_by_chance(runs, cosine, setting.dimension, _INDEPENDENT)
+
+    def attain(trials: int, rng: Generator) -> Attained:
+        close = _attacked(setting, (estimator, *others), trials, rng)
+        cosines = _cosines(close[estimator])
+        found, bound = int(np.sum(cosines > cosine)), allowed(len(cosines))
+        guess = chance_above(cosine, setting.dimension)
+        because = (
+            f"In {found} runs the estimate has a cosine above {cosine:g} with the record; a guess "
+            f"has one with probability {guess:.3g}."
+        )
+        return Attained(
+            value=found,
+            bound=bound,
+            instance=_words(close),
+            because=because if found > bound else None,
+            confidence=1 - _INDEPENDENT,
+        )
+
+    return allowed, attain
+
+
+def attack_case(
+    settings: Settings,
+    setting: Setting,
+    runs: int,
+    measure: tuple[Bound, Attain],
+    parameters: Mapping[str, Any],
+    *,
+    quantity: str,
+    view: str,
+) -> SearchCase:
+    """Return the audit of a claim about what the attack reaches in so many runs."""
+    refuse_data(settings, "every run draws its own")
+    if settings.trials is not None and settings.trials < setting.iterations:
+        expected = f"the {setting.iterations} broadcasts of a run, or more"
+        raise InvalidArgument("trials", settings.trials, expected)
+    allowed, attain = measure
+    return SearchCase(
+        bound=allowed(runs),
+        attain=attain,
+        quantity=quantity,
+        view=view,
+        data="uniform directions, labels by a planted model; drawn anew in every run",
+        relation="replace-record",
+        pair="none: the record itself is looked for",
+        effort="broadcasts of the node",
+        default_trials=runs * setting.iterations,
+        parameters=parameters,
+        assumptions=_assumed(setting),
+        notes=_notes(setting),
+    )
+
+
+def _attacked(
+    setting: Setting, estimators: tuple[str, ...], trials: int, rng: Generator
+) -> dict[str, list[Closeness]]:
+    """Attack as many runs as there are broadcasts for."""
+    entropy = int(rng.integers(2**63))
+    return measured(setting, estimators, trials // setting.iterations, stream(entropy, "attack"))
+
+
+def _cosines(close: list[Closeness]) -> Array:
+    return np.array([each.cosine for each in close])
+
+
+def _words(close: dict[str, list[Closeness]]) -> str:
+    """Return every estimate's median cosine, and error of the norm where it estimates one."""
+    medians = []
+    for name, each in close.items():
+        off = np.median([one.norm_error for one in each])
+        norm = "" if name in (AVERAGED, MEAN, UNIFORM) else f" (norm {off:.1%} off)"
+        medians.append(f"{name} {np.median(_cosines(each)):.3f}{norm}")
+    runs = len(next(iter(close.values())))
+    return f"median cosine with the record over {runs} runs: " + ", ".join(medians)
+
+
+def _assumed(setting: Setting) -> tuple[AssumptionOutcome, ...]:
+    """Return the assumptions, those on numbers checked on the parameters of the audit."""
+    degree, weight = setting.nodes - 1, setting.loss_weight / setting.records
+    ridge = setting.regulariser_weight / setting.nodes
+    right = (ridge + 2 * setting.dual_step * degree) / weight
+    left = 2 * LOGISTIC.largest_curvature
+    drawn = "drawn so in every run"
+    return (
+        AssumptionOutcome(name="one record is missing", holds=True, evidence="the attack's input"),
+        AssumptionOutcome(name="uniform record", holds=True, evidence=drawn),
+        AssumptionOutcome(name="unit rows", holds=True, evidence=drawn),
+        AssumptionOutcome(name="loss weight", holds=weight <= 1, evidence=f"C/B = {weight:.4g}"),
+        AssumptionOutcome(name="growing penalties", holds=True, evidence=drawn),
+        AssumptionOutcome(
+            name="theta of Algorithm 1",
+            holds=left < right,
+            evidence=f"{left:.4g} against {right:.4g}",
+        ),
+    )
+
+
+def _notes(setting: Setting) -> tuple[str, ...]:
+    notes = ["Runs are drawn from the seed; the error probability is part of the claim's bound."]
+    if not setting.participates:
+        notes.append("Control: the missing record takes no part in the runs.")
+    if setting.norm == 1:
+        notes.append("Likelihoods are searched up to norm 1, the norm that the record has here.")
+    return tuple(notes)
