@@ -1,12 +1,13 @@
-"""Audits a case that is prepared here, and verifies what it certifies."""
+"""Audits of claims from their home modules, and verdicts on what they certify."""
 
 import copy
 import json
 
 import pytest
 
-from dpaudit.auditing.run import parsed_parameters, run_case
+from dpaudit.auditing.run import run_case
 from dpaudit.execution import Executor, one_thread
+from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
 
@@ -15,9 +16,9 @@ from dpaudit.refutation import certificates_text
 def audited():
     def audit(card, **asked):
         settings = Settings(**asked)
-        parameters = parsed_parameters(card.load_parameters(), settings.parameters)
+        parameters = parsed_parameters(card.parameters, settings.parameters)
         with one_thread():
-            case = card.load()(settings, parameters)
+            case = card.prepare(settings, parameters)
         return run_case(card, case, settings, Executor(), "rerun")
 
     return audit
