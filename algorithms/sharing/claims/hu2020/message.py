@@ -22,7 +22,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.algorithm import SharingADMM, State
 from dpaudit.algorithms.sharing.claims.hu2020.search import worst
 from dpaudit.algorithms.sharing.claims.hu2020.update import (
     PROOF,
@@ -36,7 +36,6 @@ from dpaudit.algorithms.sharing.claims.hu2020.update import (
 )
 from dpaudit.algorithms.sharing.noise import MessageNoise, published_noise_scale
 from dpaudit.algorithms.sharing.vertical import Risk, parties
-from dpaudit.algorithms.sharing.views import State
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import stream

@@ -44,7 +44,7 @@ from scipy.special import log_ndtr
 from scipy.stats import chi2
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.algorithm import Iterate, SharingADMM
 from dpaudit.algorithms.sharing.claims.hu2020.update import CURVATURE, ROUNDING
 from dpaudit.algorithms.sharing.noise import (
     MessageNoise,
@@ -57,7 +57,6 @@ from dpaudit.algorithms.sharing.noise import (
     published_sensitivity,
 )
 from dpaudit.algorithms.sharing.vertical import Party, column_slices, parties
-from dpaudit.algorithms.sharing.views import Iterate
 from dpaudit.datasets import Dataset, load, subset
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import stream
