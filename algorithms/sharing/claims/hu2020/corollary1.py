@@ -10,6 +10,7 @@ from dpaudit.extension.claim import Claim
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
+    from dpaudit.algorithms.sharing.claims.hu2020.composition import Limits
     from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
@@ -22,6 +23,18 @@ class Corollary1Parameters(Parameters):
     least_slack: float = Field(1e-12, gt=0, lt=1, description="the smallest delta'")
     least_epsilon: float = Field(1e-3, gt=0, description="the smallest epsilon of an iteration")
     budget: int = Field(2_000, ge=100, description="evaluated compositions")
+
+    def limits(self, settings: Settings) -> Limits:
+        """Return the limits between which every number of a composition is searched."""
+        from dpaudit.algorithms.sharing.claims.hu2020.composition import Limits
+
+        return Limits.of(
+            epsilon=settings.epsilon,
+            delta=settings.delta,
+            count=self.iterations,
+            slack=self.least_slack,
+            least=self.least_epsilon,
+        )
 
 
 def prepare(settings: Settings, parameters: Corollary1Parameters) -> SearchCase:
@@ -51,13 +64,7 @@ def prepare(settings: Settings, parameters: Corollary1Parameters) -> SearchCase:
         raise InvalidArgument("epsilon", settings.epsilon, "in (0, 1]: Theorem 1's range")
     check.probability("delta", settings.delta)
     budget = parameters.budget if settings.trials is None else settings.trials
-    limits = of.Limits.of(
-        epsilon=settings.epsilon,
-        delta=settings.delta,
-        count=parameters.iterations,
-        slack=parameters.least_slack,
-        least=parameters.least_epsilon,
-    )
+    limits = parameters.limits(settings)
     with one_thread():
         best = of.tightest(limits, budget, default_rng(stream(settings.seed, "search")))
 
