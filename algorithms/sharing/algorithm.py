@@ -49,13 +49,32 @@ from dpaudit.algorithms.sharing.proximal import (
     ridge_in_ball,
 )
 from dpaudit.algorithms.sharing.vertical import Party, Risk, check_blocks, parties, party_of
-from dpaudit.algorithms.sharing.views import Iterate, MessageView, ModelView, NetworkView, State
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.laws.gaussian_steps import GaussianSteps, Step
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.laws.residuals import located
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
+
+
+@dataclass(frozen=True)
+class State:
+    """What the centre knows: a function of past messages and of the labels, which are public."""
+
+    messages: Array
+    prediction: Array
+    dual: Array
+    gap: Array
+    labels: Array
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """One turn of hu2020's Algorithm 1: all models side by side, (R, d), and the state after it."""
+
+    models: Array
+    perturbed: Array
+    state: State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,3 +319,46 @@ class SharingADMM:
 
     def _smoothness(self, party: Party) -> float:
         return (self.penalty * party.norm**2 + self.risk.ridge) or 1.0
+
+
+# What is seen where no law is offered: hu2020's Algorithm 1, lines 6 (messages), 6 and 12 (the
+# network), and the models of eq. (6), which no party sends.
+
+
+@dataclass(frozen=True)
+class MessageView:
+    """What the centre sees: every party's message. Without a law: see the module `noise`."""
+
+    algorithm: SharingADMM
+
+    def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` transcripts, shape ``(R, T, M, N)``."""
+        iterates = self.algorithm.iterates(dataset, trials, rng)
+        return np.stack([iterate.state.messages for iterate in iterates], axis=1)
+
+
+@dataclass(frozen=True)
+class NetworkView:
+    """All that is sent: every party's message, then the centre's ``S - z`` and ``y``."""
+
+    algorithm: SharingADMM
+
+    def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` transcripts, shape ``(R, T, M + 2, N)``."""
+        sent = []
+        for iterate in self.algorithm.iterates(dataset, trials, rng):
+            state = iterate.state
+            sent.append(np.concatenate([state.messages, np.stack([state.gap, state.dual], 1)], 1))
+        return np.stack(sent, axis=1)
+
+
+@dataclass(frozen=True)
+class ModelView:
+    """The models themselves, as if every party published its x_m after each iteration."""
+
+    algorithm: SharingADMM
+
+    def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` transcripts, shape ``(R, T, d)``."""
+        iterates = self.algorithm.iterates(dataset, trials, rng)
+        return np.stack([iterate.models for iterate in iterates], axis=1)

@@ -13,7 +13,7 @@ It knows neither models nor noise scale. It wants to know which dataset was used
 With the noise on the model (`ParameterNoise`, `WhitenedNoise`) the message ``s = D x~`` lies in
 col(D), so ``r = ||(I - P) s|| / ||s||`` is 0 but for rounding, and ``r' = ||(I - P') s|| / ||s||``
 is not where N > d_m, for all but special neighbours
-(`dpaudit.algorithms.sharing.claims.hu2020.update_support`). The score of a message is ``log r' -
+(`dpaudit.algorithms.sharing.claims.hu2020.column_space`). The score of a message is ``log r' -
 log r`` with both held in [`INSIDE`, `OUTSIDE`]: at most ``log(OUTSIDE / INSIDE)``, which every
 message gets that is in the one space and not in the other, and 0 where it is in both or in neither.
 Rounding makes r about ``2^-52`` times the condition number of D; one above `INSIDE` lowers the

@@ -31,7 +31,6 @@ from dpaudit.algorithms.consensus.views import PenaltyPerturbation
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.attacks.canaries.audit import calibrated, claim_of
 from dpaudit.attacks.reconstruction.bound import candidates_success, reconstruction_success
-from dpaudit.attacks.reconstruction.candidates import right_guesses, signed_directions
 from dpaudit.attacks.stationarity.likelihood import KNOWN
 from dpaudit.attacks.stationarity.measures import chance_above
 from dpaudit.attacks.stationarity.runs import Setting, measured

@@ -10,7 +10,7 @@ import numpy as np
 from dpaudit.accounting.accountants import ask_all, strongest
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounts.account import Target
-from dpaudit.drawing.panels import Curve, Panel
+from dpaudit.drawing import Curve, Panel
 from dpaudit.execution import Progress
 
 _DRAWN = ("basic", "advanced", "optimal", "zCDP", "Renyi", "proved")

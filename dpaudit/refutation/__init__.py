@@ -1,10 +1,16 @@
 """Search for instances that break a claimed bound, make them small, and write certificates."""
 
 from dpaudit.refutation.certificate import Certificate, certificates_text, write_certificates
-from dpaudit.refutation.inequality import Condition, Evidence, Inequality, Refutable, exceeds
+from dpaudit.refutation.inequality import Condition, Evidence, Inequality, Sensitivity, exceeds
 from dpaudit.refutation.search import Found, Space, maximise
 from dpaudit.refutation.searched import Attained, certified, searched
 from dpaudit.refutation.shrinking import minimal
+from dpaudit.refutation.theorems import (
+    bounded_mean,
+    clipped_sum,
+    gradient_step,
+    strongly_convex_minimiser,
+)
 
 __all__ = [
     "Attained",
@@ -13,13 +19,17 @@ __all__ = [
     "Evidence",
     "Found",
     "Inequality",
-    "Refutable",
+    "Sensitivity",
     "Space",
+    "bounded_mean",
     "certificates_text",
     "certified",
+    "clipped_sum",
     "exceeds",
+    "gradient_step",
     "maximise",
     "minimal",
     "searched",
+    "strongly_convex_minimiser",
     "write_certificates",
 ]

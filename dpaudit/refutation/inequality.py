@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
+import dpaudit._validate as check
 from dpaudit.errors import MechanismError
 
 # A ratio of computed floats; equality up to rounding is not a violation.
 RELATIVE_ROUNDING = 1e-9
 
 InstanceT = TypeVar("InstanceT")
-InstanceT_contra = TypeVar("InstanceT_contra", contravariant=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,9 +61,12 @@ class Evidence:
     instance
         Arrays: the neighbouring datasets, the state, an output; nested mappings are kept.
     quantities
-        Numbers that the verifier recomputes, beside the ratio.
+        Numbers that the verifier recomputes; the inequality's ratio joins them unless one of them
+        is a ratio already.
     kind, relation
         The sort of evidence, and between which neighbours.
+    conditions
+        What the evidence itself has to meet, after the assumptions of the claim.
     """
 
     parameters: Mapping[str, Any]
@@ -71,22 +74,7 @@ class Evidence:
     quantities: Mapping[str, float] = field(default_factory=dict)
     kind: Kind = "property"
     relation: str = "none"
-
-
-class Refutable(Protocol[InstanceT_contra]):
-    """What can be searched for a violation."""
-
-    def ratio(self, instance: InstanceT_contra) -> float:
-        """Return a number that is above 1 where the claim fails."""
-        ...
-
-    def broken(self, instance: InstanceT_contra) -> tuple[str, ...]:
-        """Return the names of the conditions that the instance violates."""
-        ...
-
-    def refuted_by(self, instance: InstanceT_contra) -> bool:
-        """Return whether the instance meets every condition and breaks the claim."""
-        ...
+    conditions: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,9 +135,72 @@ class Inequality(Generic[InstanceT]):
         """Return the names of the conditions that the instance violates."""
         return broken(self.conditions(instance))
 
+    def checked(self, instance: InstanceT) -> InstanceT:
+        """Return an instance that was found, or raise `MechanismError` if it breaks a condition."""
+        if names := self.broken(instance):
+            raise MechanismError(f"{self.name}: the instance found breaks: {', '.join(names)}")
+        return instance
+
     def refuted_by(self, instance: InstanceT) -> bool:
         """Return whether the instance meets every condition and breaks the inequality."""
         return not self.broken(instance) and exceeds(self.ratio(instance))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensitivity(Inequality[InstanceT]):
+    """A claimed bound on how far a query moves between neighbours: the right side is a constant.
+
+    Parameters
+    ----------
+    movement
+        How far the query moves on an instance, computed from the instance alone.
+    claimed
+        The published bound.
+    proved, proof
+        A bound that holds, and why in a sentence.
+    norm, relation
+        In which norm the query moves, and between which neighbours.
+
+    Raises
+    ------
+    InvalidArgument
+        A bound is not a finite number above 0.
+
+    Examples
+    --------
+    >>> halved = Sensitivity(
+    ...     name="halved-mean",
+    ...     source="an example",
+    ...     norm="absolute value",
+    ...     relation="replace-record",
+    ...     claimed=0.05,
+    ...     proved=0.1,
+    ...     proof="one of ten records in [0, 1] moves the mean by at most 1/10",
+    ...     movement=lambda values: abs(values[0] - values[1]) / 10,
+    ...     conditions=lambda values: (
+    ...         Condition(name="records in [0, 1]", value=max(map(abs, values)), limit=1.0),
+    ...     ),
+    ... )
+    >>> halved.ratio((0.0, 1.0)), halved.refuted_by((0.0, 1.0)), halved.refuted_by((0.0, 9.0))
+    (2.0, True, False)
+    """
+
+    sides: Callable[[InstanceT], tuple[float, float]] = field(init=False)
+    movement: Callable[[InstanceT], float]
+    claimed: float
+    proved: float
+    proof: str
+    norm: str
+    relation: str
+
+    def __post_init__(self) -> None:
+        check.positive("claimed", self.claimed)
+        check.positive("proved", self.proved)
+        object.__setattr__(self, "sides", lambda one: (self.movement(one), self.claimed))
+
+    def ratio(self, instance: InstanceT) -> float:
+        """Return true movement over claimed bound."""
+        return self.movement(instance) / self.claimed
 
 
 def broken(conditions: tuple[Condition, ...]) -> tuple[str, ...]:

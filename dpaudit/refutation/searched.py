@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from numpy.random import Generator
 
-from dpaudit.errors import MechanismError
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.refutation.inequality import Inequality, exceeds
 
@@ -102,9 +101,7 @@ def searched(
     >>> round(searched(halved, best, 1_000, np.random.default_rng(0), seed=0).ratio, 1)
     2.0
     """
-    instance = climb(budget, rng)
-    if names := inequality.broken(instance):
-        raise MechanismError(f"{inequality.name}: the instance found breaks: {', '.join(names)}")
+    instance = inequality.checked(climb(budget, rng))
     value, bound = inequality.sides(instance)
     refuted = exceeds(inequality.ratio(instance))
     return Attained(
@@ -130,14 +127,16 @@ def certified(
     evidence = inequality.evidence(instance)
     if evidence is None:
         return None
+    quantities = dict(evidence.quantities)
+    quantities.setdefault("ratio", inequality.ratio(instance))
     return Certificate(
         claim=inequality.name,
         source=inequality.source,
         relation=evidence.relation,
         parameters=evidence.parameters,
         instance=evidence.instance,
-        quantities={**evidence.quantities, "ratio": inequality.ratio(instance)},
-        conditions=inequality.conditions(instance),
+        quantities=quantities,
+        conditions=(*inequality.conditions(instance), *evidence.conditions),
         search=search,
         kind=evidence.kind,
     )

@@ -11,7 +11,7 @@ from hypothesis import seed as seeded
 from hypothesis.strategies import SearchStrategy
 
 import dpaudit._validate as check
-from dpaudit.refutation.inequality import Refutable
+from dpaudit.refutation.inequality import Inequality
 
 InstanceT = TypeVar("InstanceT")
 
@@ -27,7 +27,7 @@ _OPTIONS: dict[str, Any] = {
 
 def minimal(
     instances: SearchStrategy[InstanceT],
-    claim: Refutable[InstanceT],
+    claim: Inequality[InstanceT],
     *,
     budget: int = 500,
     seed: int = 0,

@@ -1,4 +1,4 @@
-r"""General theorems that bound how far a query moves, as lemmas that can be tried on an instance.
+r"""General theorems that bound how far a query moves, each an inequality to try on instances.
 
 | symbol | name                  | meaning                                                         |
 |--------|-----------------------|-----------------------------------------------------------------|
@@ -8,8 +8,8 @@ r"""General theorems that bound how far a query moves, as lemmas that can be tri
 | mu     | ``strong_convexity``  | of the whole objective, an average over records                 |
 | eta    | ``step_size``         |                                                                 |
 
-An instance is a `dpaudit.Pair` of arrays of records, shape ``(N, ...)``; a lemma's ``movement``
-runs the query on both datasets, its ``conditions`` are numbers of the same pair.
+An instance is a `dpaudit.Pair` of arrays of records, shape ``(N, ...)``; ``movement`` runs the query
+on both datasets, and ``conditions`` are numbers of the same pair.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair, Relation
-from dpaudit.refutation.bound import Lemma
-from dpaudit.refutation.inequality import Condition
+from dpaudit.refutation.inequality import Condition, Sensitivity
 
 Records = Pair[Any]
 
 
-def bounded_mean(*, bound: float, records: int) -> Lemma[Records]:
+def bounded_mean(*, bound: float, records: int) -> Sensitivity[Records]:
     """Return the lemma that the mean of bounded records moves by at most ``2 B / N``.
 
     Proof: only one summand changes, by at most ``2 B``. Attained by opposite records of norm B.
@@ -71,7 +70,7 @@ def bounded_mean(*, bound: float, records: int) -> Lemma[Records]:
     )
 
 
-def clipped_sum(*, clip: float, relation: Relation) -> Lemma[Records]:
+def clipped_sum(*, clip: float, relation: Relation) -> Sensitivity[Records]:
     """Return the lemma that a sum of clipped records moves by ``C``; ``2 C`` if one is replaced.
 
     Nothing is asked of the records: clipping is part of the query.
@@ -119,7 +118,7 @@ def clipped_sum(*, clip: float, relation: Relation) -> Lemma[Records]:
 
 def gradient_step(
     *, lipschitz: float, step_size: float, records: int, gradients: Callable[[Array], Array]
-) -> Lemma[Records]:
+) -> Sensitivity[Records]:
     """Return the lemma that a gradient step on an average moves by at most ``2 c eta / N``.
 
     Proof: from one state, both steps differ by eta / N times a difference of two gradients. This is
@@ -175,7 +174,7 @@ def strongly_convex_minimiser(
     records: int,
     fit: Callable[[Array], Array],
     gradients: Callable[[Array, Array], Array],
-) -> Lemma[Records]:
+) -> Sensitivity[Records]:
     """Return the lemma that a strongly convex average's minimiser moves by ``2 c / (mu N)``.
 
     The objective is ``J(w) = (1/N) sum_i l(w; x_i) + r(w)``, mu-strongly convex.
@@ -250,12 +249,12 @@ def _lemma(
     proof: str,
     query: Callable[[Array], Array],
     conditions: Callable[[Records], tuple[Condition, ...]],
-) -> Lemma[Records]:
+) -> Sensitivity[Records]:
     def movement(pair: Records) -> float:
         here, there = (query(np.asarray(one)) for one in (pair.dataset, pair.neighbour))
         return float(np.linalg.norm(np.ravel(here - there)))
 
-    return Lemma(
+    return Sensitivity(
         name=name,
         source=source,
         norm="L2",

@@ -12,7 +12,6 @@ from dpaudit.attacks.distinguishers import message_support as column_space
 from dpaudit.attacks.membership import study as membership
 from dpaudit.attacks.reconstruction import study as reconstruction
 from dpaudit.attacks.reconstruction.bound import candidates_success
-from dpaudit.attacks.reconstruction.candidates import right_guesses, signed_directions
 from dpaudit.attacks.reconstruction.study import right_guesses, signed_directions
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument

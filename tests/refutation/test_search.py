@@ -1,4 +1,4 @@
-"""The generic search, the lemma object and the certificate, on queries whose answer is known."""
+"""The generic search, sensitivities and the certificate, on queries whose answer is known."""
 
 import json
 from dataclasses import replace
@@ -7,8 +7,14 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import DataError, InvalidArgument, MechanismError
-from dpaudit.refutation import Certificate, Condition, Space, certificates_text, maximise
-from dpaudit.refutation.sensitivity import Lemma
+from dpaudit.refutation import (
+    Certificate,
+    Condition,
+    Sensitivity,
+    Space,
+    certificates_text,
+    maximise,
+)
 
 
 def cosine_space(limit=1.0):
@@ -80,9 +86,9 @@ def test_a_bad_budget_is_named(budget):
         maximise(cosine_space(), budget, np.random.default_rng(0))
 
 
-# Lemmas
+# Sensitivities
 
-MEAN = Lemma(
+MEAN = Sensitivity(
     name="mean",
     source="an example",
     norm="absolute value",

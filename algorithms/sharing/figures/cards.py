@@ -16,7 +16,7 @@ FIGURE_1 = Figure(
         "only slightly": "on a9a ADMM is slower only slightly",
         "same end": "both end at the same test log loss",
     },
-    run="dpaudit.algorithms.sharing.figures.runs:figure1",
+    run="dpaudit.algorithms.sharing.figures.convergence:figure1",
 )
 
 FIGURE_2 = Figure(
@@ -27,7 +27,7 @@ FIGURE_2 = Figure(
         "fewer epochs": "on wide data ADMM converges in fewer epochs than SGD",
         "better end": "on wide data ADMM's test log loss is at most SGD's at the end",
     },
-    run="dpaudit.algorithms.sharing.figures.runs:figure2",
+    run="dpaudit.algorithms.sharing.figures.convergence:figure2",
 )
 
 FIGURE_3 = Figure(
@@ -38,5 +38,5 @@ FIGURE_3 = Figure(
         "moderate noise": "with some level of noise ADMM still converges and beats party 1 alone",
         "too much noise": "too much noise ruins the model",
     },
-    run="dpaudit.algorithms.sharing.figures.runs:figure3",
+    run="dpaudit.algorithms.sharing.figures.noise:figure3",
 )

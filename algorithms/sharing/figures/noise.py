@@ -1,4 +1,4 @@
-"""ADMM sharing with noise on the models: hu2020's Figure 3 on one problem."""
+"""hu2020's Figure 3: ADMM sharing with noise on the models, on a9a and on wide data."""
 
 from __future__ import annotations
 
@@ -6,16 +6,53 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dpaudit.algorithms.sharing.figures.data import Problem
-from dpaudit.algorithms.sharing.figures.drawing import panel
-from dpaudit.algorithms.sharing.figures.search import RUNS, Trace, admm, admm_search
+from dpaudit.algorithms.sharing.figures import cards
+from dpaudit.algorithms.sharing.figures.data import Problem, census, places, wide
+from dpaudit.algorithms.sharing.figures.runs import (
+    A9A_NOTE,
+    NOTES,
+    RUNS,
+    Trace,
+    admm,
+    admm_search,
+    common_parameters,
+    epochs_of,
+    panel,
+)
 from dpaudit.drawing import Panel
 from dpaudit.execution import stream
-from dpaudit.reproduction.judgement import Finding, Findings, Setting
-from dpaudit.reproduction.result import Request
+from dpaudit.reproduction.judgement import Finding, Findings, Setting, judgements, with_tried
+from dpaudit.reproduction.result import Reproduction, Request
 
 NOISE_LEVELS = (0.1, 0.3, 1.0, 3.0, 10.0)
 _SETTLED = 0.05  # relative change of the test log loss from one fifth of the epochs to the next
+
+
+def figure3(request: Request) -> Reproduction:
+    """Return Figure 3: test log loss by epoch with noise on the models, a9a and wide data."""
+    asked = [replace(request, data_path=place) for place in places(request.data_path)]
+    census_problem, (wide_problem, notes) = census(asked[0]), wide(asked[1])
+    epochs, card = epochs_of(request), cards.FIGURE_3
+    noisy = [noisy_runs(problem, epochs, request) for problem in (census_problem, wide_problem)]
+    parameters: dict[str, object] = {
+        "problems": [
+            each.problem.parameters() | {"rho, times 1/N": each.penalty} for each in noisy
+        ],
+        "noise": "parameter",
+        "noise levels, over the root mean squared norm": list(NOISE_LEVELS),
+    }
+    levels = [row for each in noisy for row in each.by_level()]
+    return Reproduction(
+        figure=card.name,
+        title=card.title,
+        source=card.source,
+        panels=tuple(each.panel() for each in noisy),
+        judgements=with_tried(
+            judgements(card.statements, together(noisy)), card.statements, levels
+        ),
+        parameters=parameters | common_parameters(request),
+        notes=(*NOTES, A9A_NOTE, *notes),
+    )
 
 
 @dataclass(frozen=True)

@@ -1,188 +1,232 @@
-"""Draws the figures of hu2020 again: ADMM sharing against FDML, and under noise."""
+"""Runs of ADMM sharing and of FDML with several parameters, so that each shows at its best.
+
+Parameters are scale-free: ``rho`` in units of 1/N, the weight of a sample's loss; step sizes and
+the variance of noise in units of 1 / (mean squared norm of a record). Of the parameters tried, that
+with the least training objective over the last fifth of the epochs is taken, and the speed of
+either algorithm is that of the fastest of all tried. Test records play no part.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
 
-from dpaudit.algorithms.sharing.figures import cards as hu2020
-from dpaudit.algorithms.sharing.figures.data import Problem, census, places, wide
-from dpaudit.algorithms.sharing.figures.drawing import panel
-from dpaudit.algorithms.sharing.figures.noise import NOISE_LEVELS, noisy_runs, together
-from dpaudit.algorithms.sharing.figures.outcome import (
-    Outcome,
-    better_end,
-    faster,
-    same_end,
-    slightly,
-)
-from dpaudit.algorithms.sharing.figures.search import RUNS, grids, rivals
-from dpaudit.drawing import Panel
-from dpaudit.execution import Silent, one_thread
-from dpaudit.extension.figure import Figure
-from dpaudit.reproduction.judgement import (
-    Findings,
-    Setting,
-    all_held,
-    judgements,
-    sweep,
-    with_tried,
-)
-from dpaudit.reproduction.result import Reproduction, Request
+import numpy as np
+from numpy.random import SeedSequence, default_rng
 
-_WEIGHTS, _SEEDS = (0.1, 10.0), (1,)  # tried where a statement does not hold
+from dpaudit._typing import Array
+from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.fdml import FDML
+from dpaudit.algorithms.sharing.figures.data import Problem
+from dpaudit.algorithms.sharing.noise import NoNoise, ParameterNoise
+from dpaudit.drawing import Curve, Panel
+from dpaudit.execution import one_thread, stream
+from dpaudit.reproduction.result import Request
 
-_NOTES = (
+RUNS = 5
+PENALTIES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+STEP_SIZES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+DECAYS = (0.0, 1.0)  # an epoch: eta = step / sqrt(1 + decay * epochs done)
+_START = 0.1
+
+NOTES = (
     "The paper gives neither the regulariser's weight, rho, FDML's step and batch sizes nor the "
     "noise levels: lambda is 1/N (scikit-learn's default), rho and FDML's parameters are the best "
     "of those tried, by training objective.",
     "An epoch is an iteration of ADMM, or a pass of FDML over all samples. ADMM's first iteration "
     "leaves every model at 0, plus noise.",
 )
-_A9A_NOTE = "Rows of a9a are divided by their norm, which the paper does not do."
+A9A_NOTE = "Rows of a9a are divided by their norm, which the paper does not do."
 
 
-def _epochs(request: Request) -> int:
+def epochs_of(request: Request) -> int:
+    """Return the number of epochs."""
     return 200 if request.full else 50
 
 
-def figure1(request: Request) -> Reproduction:
-    """Return Figure 1: a9a, training objective and test log loss by epoch."""
-    notes = (*_NOTES, _A9A_NOTE)
-    return _comparison(hu2020.FIGURE_1, lambda _: (census(request), notes), _findings1, request)
+@dataclass(frozen=True)
+class Step:
+    """FDML's parameters."""
+
+    batch_size: int
+    step_size: float
+    decay: float
+
+    def __str__(self) -> str:
+        return f"step {self.step_size:g}, batch {self.batch_size}, decay {self.decay:g}"
 
 
-def figure2(request: Request) -> Reproduction:
-    """Return Figure 2: gisette or its stand-in, training objective and test log loss by epoch."""
+@dataclass(frozen=True)
+class Trace:
+    """Training objective and test log loss after every epoch, each of shape ``(R, epochs)``."""
 
-    def records(asked: Request) -> tuple[Problem, tuple[str, ...]]:
-        problem, notes = wide(asked)
-        return problem, (*_NOTES, *notes)
+    label: str
+    objective: Array
+    test_loss: Array
 
-    return _comparison(hu2020.FIGURE_2, records, _findings2, request)
+    @property
+    def score(self) -> float:
+        """What parameters are chosen by: the mean over the last fifth of the epochs."""
+        fifth = max(1, self.objective.shape[1] // 5)
+        return float(self.objective[:, -fifth:].mean())
+
+    @property
+    def last_objective(self) -> float:
+        """The mean over runs at the end."""
+        return float(self.objective[:, -1].mean())
+
+    @property
+    def last_test_loss(self) -> float:
+        """The mean over runs at the end."""
+        return float(self.test_loss[:, -1].mean())
+
+    def epochs_to(self, level: float) -> int | None:
+        """Return the first epoch with a mean objective of at most ``level``.
+
+        Examples
+        --------
+        >>> trace = Trace("run", np.array([[3.0, 1.0]]), np.array([[3.0, 1.0]]))
+        >>> trace.epochs_to(2.0), trace.epochs_to(0.5)
+        (2, None)
+        """
+        below = self.objective.mean(axis=0) <= level
+        return int(np.argmax(below)) + 1 if below.any() else None
 
 
-def _findings1(outcome: Outcome) -> Findings:
-    fdml, admm = outcome.fdml_epochs, outcome.admm_epochs
-    same = same_end(outcome.rivals.admm, outcome.rivals.fdml)
-    return {
-        "slower on a9a": faster(fdml, admm, "FDML's, less ADMM's", outcome.speed()),
-        "only slightly": slightly(admm, fdml),
-        "same end": replace(same, evidence=f"{outcome.ends()}; {same.evidence}"),
-    }
+def fastest(traces: Iterable[Trace], level: float) -> tuple[int | None, str]:
+    """Return the fewest epochs to ``level`` of all traces, None if none gets there, and whose.
+
+    Examples
+    --------
+    >>> slow, fast = (np.array([[3.0, y, 1.0]]) for y in (2.0, 1.0))
+    >>> fastest([Trace("slow", slow, slow), Trace("fast", fast, fast)], 1.5)
+    (2, 'fast')
+    """
+    reached = [(epochs, each.label) for each in traces if (epochs := each.epochs_to(level))]
+    return min(reached, default=(None, "none"))
 
 
-def _findings2(outcome: Outcome) -> Findings:
-    epochs = outcome.admm_epochs, outcome.fdml_epochs
-    better = better_end(outcome.rivals.admm, outcome.rivals.fdml)
-    return {
-        "fewer epochs": faster(*epochs, "ADMM's, less FDML's", outcome.speed()),
-        "better end": replace(better, evidence=outcome.ends()),
-    }
+@dataclass(frozen=True)
+class Rivals:
+    """The best of each, and what was tried, best first."""
+
+    admm: Trace
+    fdml: Trace
+    admm_tried: tuple[Trace, ...]
+    fdml_tried: tuple[Trace, ...]
+    penalties: tuple[float, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def by_penalty(self) -> dict[float, Trace]:
+        """ADMM's traces by rho."""
+        return dict(zip(self.penalties, self.admm_tried, strict=True))
+
+    def with_step(self, step_size: float) -> Trace:
+        """Return FDML's best trace with this step size."""
+        pairs = zip(self.steps, self.fdml_tried, strict=True)
+        return next(trace for step, trace in pairs if step.step_size == step_size)
 
 
-def figure3(request: Request) -> Reproduction:
-    """Return Figure 3: test log loss by epoch with noise on the models, a9a and wide data."""
-    asked = [replace(request, data_path=place) for place in places(request.data_path)]
-    census_problem, (wide_problem, notes) = census(asked[0]), wide(asked[1])
-    epochs, card = _epochs(request), hu2020.FIGURE_3
-    noisy = [noisy_runs(problem, epochs, request) for problem in (census_problem, wide_problem)]
-    parameters: dict[str, object] = {
-        "problems": [
-            each.problem.parameters() | {"rho, times 1/N": each.penalty} for each in noisy
-        ],
-        "noise": "parameter",
-        "noise levels, over the root mean squared norm": list(NOISE_LEVELS),
-    }
-    levels = [row for each in noisy for row in each.by_level()]
-    return Reproduction(
-        figure=card.name,
-        title=card.title,
-        source=card.source,
-        panels=tuple(each.panel() for each in noisy),
-        judgements=with_tried(
-            judgements(card.statements, together(noisy)), card.statements, levels
-        ),
-        parameters=parameters | _common(request),
-        notes=(*_NOTES, _A9A_NOTE, *notes),
+def rivals(problem: Problem, epochs: int, runs: int, request: Request) -> Rivals:
+    """Return ADMM sharing and FDML, each with the best parameters of its grid.
+
+    FDML's best is run again, ``runs`` times, from other starts and in other orders than those it
+    was chosen by.
+    """
+    sharing = admm_search(problem, epochs, request)
+    steps = [Step(*each) for each in product(problem.batch_sizes, STEP_SIZES, DECAYS)]
+    request.progress.start(f"FDML, {problem.title}", len(steps) + 1)
+    searched = []
+    for number, step in enumerate(steps):
+        seed = stream(request.seed, problem.title, "FDML", str(number))
+        searched.append((_fdml(problem, step, epochs, 1, seed), step))
+        request.progress.advance(1)
+    searched.sort(key=lambda pair: pair[0].score)
+    best = searched[0][1]
+    again = _fdml(problem, best, epochs, runs, stream(request.seed, problem.title, "FDML again"))
+    request.progress.advance(1)
+    admm_tried, penalties = zip(*sharing, strict=True)
+    fdml_tried, ranked = zip(*searched, strict=True)
+    return Rivals(sharing[0][0], again, admm_tried, fdml_tried, penalties, ranked)
+
+
+def admm_search(problem: Problem, epochs: int, request: Request) -> list[tuple[Trace, float]]:
+    """Return ADMM sharing without noise for every penalty, and the penalty, best first."""
+    request.progress.start(f"ADMM, {problem.title}", len(PENALTIES))
+    searched = []
+    for penalty in PENALTIES:
+        seed = stream(request.seed, problem.title, "ADMM")  # unused: nothing is random
+        searched.append((admm(problem, penalty, 0.0, epochs, 1, seed), penalty))
+        request.progress.advance(1)
+    return sorted(searched, key=lambda pair: pair[0].score)
+
+
+def admm(
+    problem: Problem, penalty: float, level: float, epochs: int, runs: int, seed: SeedSequence
+) -> Trace:
+    """Return ADMM sharing's trace; with noise, that of the perturbed models."""
+    algorithm = SharingADMM(
+        block_sizes=problem.blocks,
+        iterations=epochs,
+        penalty=penalty / problem.samples,
+        noise=ParameterNoise(level / problem.squared_norm**0.5) if level else NoNoise(),
+        risk=problem.risk,
     )
-
-
-# --- Figures 1 and 2 -----------------------------------------------------------------------
-
-
-def _comparison(
-    card: Figure,
-    records: Callable[[Request], tuple[Problem, tuple[str, ...]]],
-    judge: Callable[[Outcome], Findings],
-    request: Request,
-) -> Reproduction:
-    problem, notes = records(request)
-    outcome = _outcome(problem, request)
-    judged = judgements(card.statements, judge(outcome))
-    last = list(card.statements)[-1]  # about the end, which runs at hand say more of
-    others = outcome.other_ends(last, better_end if last == "better end" else same_end)
-    if not all_held(judged):
-        others += _run_again(records, judge, request)
-    return Reproduction(
-        figure=card.name,
-        title=card.title,
-        source=card.source,
-        panels=_panels(outcome),
-        judgements=with_tried(judged, card.statements, others),
-        parameters=problem.parameters() | _common(request) | {"tried": outcome.tried()},
-        notes=notes,
-    )
-
-
-def _outcome(problem: Problem, request: Request) -> Outcome:
-    return Outcome(problem, rivals(problem, _epochs(request), request.runs or RUNS, request))
-
-
-def _run_again(
-    records: Callable[[Request], tuple[Problem, tuple[str, ...]]],
-    judge: Callable[[Outcome], Findings],
-    request: Request,
-) -> list[tuple[Setting, Findings]]:
-    """Return what other regulariser weights, and other seeds, say: each is a whole comparison."""
-    quiet = replace(request, progress=Silent())
-
-    def at(other: Setting) -> Findings:
-        asked = replace(quiet, seed=request.seed + other.get("seed, more by", 0))
-        problem, _ = records(asked)
-        weight = other.get("lambda, times 1/N", 1.0)
-        return judge(_outcome(replace(problem, regulariser=weight), asked))
-
-    settings: list[Setting] = [{"lambda, times 1/N": weight} for weight in _WEIGHTS]
-    settings += [{"seed, more by": more} for more in _SEEDS]
-    return sweep(settings, at, request.progress)
-
-
-def _panels(outcome: Outcome) -> tuple[Panel, Panel]:
-    problem, both = outcome.problem, (outcome.rivals.admm, outcome.rivals.fdml)
     with one_thread():
-        objectives = [problem.objective(model) for model in (problem.central, problem.alone)]
-        losses = [problem.test_loss(model) for model in (problem.central, problem.alone)]
-    return (
-        panel(
-            f"(a) training, {problem.title}",
-            "training objective",
-            [(trace.label, trace.objective) for trace in both],
-            objectives,
-            log_y=True,
-        ),
-        panel(
-            f"(b) test, {problem.title}",
-            "test log loss",
-            [(trace.label, trace.test_loss) for trace in both],
-            losses,
-            log_y=True,
-        ),
+        iterates = algorithm.iterates(problem.train, runs, default_rng(seed))
+        label = f"ADMM, rho {penalty:g}" + (f", noise {level:g}" if level else "")
+        return _trace(problem, label, (iterate.perturbed for iterate in iterates))
+
+
+def _fdml(problem: Problem, step: Step, epochs: int, runs: int, seed: SeedSequence) -> Trace:
+    algorithm = FDML(
+        block_sizes=problem.blocks,
+        epochs=epochs,
+        batch_size=step.batch_size,
+        step_size=step.step_size / problem.squared_norm,
+        decay=step.decay / max(1.0, problem.samples / step.batch_size),
+        start_scale=_START / problem.squared_norm**0.5,
+        risk=problem.risk,
     )
+    with one_thread():
+        models = algorithm.iterates(problem.train, runs, default_rng(seed))
+        return _trace(problem, f"FDML, {step}", models)
 
 
-# --- all figures ---------------------------------------------------------------------------
+def _trace(problem: Problem, label: str, models: Iterable[Array]) -> Trace:
+    scored = [(problem.objective(each), problem.test_loss(each)) for each in models]
+    objective, test_loss = (np.stack(part, axis=1) for part in zip(*scored, strict=True))
+    return Trace(label, objective, test_loss)
 
 
-def _common(request: Request) -> dict[str, object]:
-    return {"epochs": _epochs(request), "runs": request.runs or RUNS} | grids()
+def common_parameters(request: Request) -> dict[str, object]:
+    """Return what was run and tried in every figure, with its units."""
+    return {
+        "epochs": epochs_of(request),
+        "runs": request.runs or RUNS,
+        "rho tried, times 1/N": list(PENALTIES),
+        "step sizes tried, over the mean squared norm": list(STEP_SIZES),
+        "decays tried, an epoch": list(DECAYS),
+        "start_scale, over the root mean squared norm": _START,
+        "chosen by": "least training objective, mean over the last fifth of the epochs",
+    }
+
+
+def panel(
+    title: str,
+    y_label: str,
+    runs: Iterable[tuple[str, Array]],
+    baselines: Sequence[Array],
+    *,
+    log_y: bool = False,
+) -> Panel:
+    """Return the runs, and the baselines (all features, party 1 alone) as level lines."""
+    curves = []
+    for label, values in runs:
+        epochs = list(range(1, values.shape[1] + 1))
+        curves.append(Curve.over_runs(label, epochs, values))
+    for label, value in zip(("all features, centrally", "party 1 alone"), baselines, strict=True):
+        curves.append(Curve(label=label, x=epochs, y=np.repeat(value, len(epochs)).tolist()))
+    return Panel(title=title, x_label="epoch", y_label=y_label, curves=tuple(curves), log_y=log_y)

@@ -21,7 +21,6 @@ from dpaudit.algorithms.consensus.guarantees import (
     slope_bound,
 )
 from dpaudit.algorithms.consensus.law import log_determinant_drop, noise_behind
-from dpaudit.algorithms.consensus.process import Differing
 from dpaudit.algorithms.consensus.releases import node_updates as updates_of
 from dpaudit.algorithms.problems.graphs import complete, ring, star
 from dpaudit.algorithms.problems.losses import ABSOLUTE

@@ -11,11 +11,25 @@ for a convex loss.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.sharing.claims.hu2019.instance import ROUNDING, Sides
-from dpaudit.algorithms.sharing.claims.hu2019.iterations import Point, Problems, slopes
+from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    ROUNDING,
+    Instance,
+    Measure,
+    Point,
+    Problems,
+    Sides,
+    conditions_at,
+    scale_at,
+    sides_at,
+    slopes,
+)
+from dpaudit.extension.claim import Statement
+from dpaudit.refutation import Inequality
 
 SOLVED = 1e-11  # of the slope of (7) at its computed minimiser, beside rounding
 
@@ -75,3 +89,56 @@ def _size(problems: Problems, before: Point, after: Point) -> Array:
 
 def _norm(rows: Array) -> Array:
     return np.asarray(np.linalg.norm(rows, axis=-1))
+
+
+# The lemma as an inequality
+
+
+def lemma2(claim: Statement, measure: Measure, factor: float) -> Inequality[Instance]:
+    """Return the part of Lemma 2 that ``measure`` compares, `identity` or `dual_step`."""
+    own = measure is identity
+    return Inequality(
+        name=claim.name,
+        source=claim.source,
+        sides=partial(sides_at, measure),
+        conditions=conditions_at,
+        scale=partial(scale_at, measure),
+        words=partial(_words, None if own else factor),
+        because=_because,
+        evidence=None if own else lambda one: one.evidence(_quantities(factor, one), factor=factor),
+    )
+
+
+def step_words(factor: float, instance: Instance) -> str:
+    """Return how far y moves, and how far it may."""
+    found = _quantities(factor, instance)
+    return (
+        f"||dy||^2 is {found['movement']:.6g} where {found['bound']:.6g} is claimed "
+        f"({found['ratio']:.6g} times)"
+    )
+
+
+def _quantities(factor: float, instance: Instance) -> dict[str, float]:
+    _, before, after = instance.step()
+    moved = float(((after.dual - before.dual) ** 2).sum())
+    centre = float(((after.prediction - before.prediction) ** 2).sum())
+    bound = factor * instance.setting.smoothness**2 * centre
+    return {"movement": moved, "bound": bound, "ratio": moved / bound}
+
+
+def _words(factor: float | None, instance: Instance) -> str:
+    residual = identity(*instance.step())
+    steps = "" if factor is None else f"{step_words(factor, instance)}; "
+    return (
+        f"{instance.words()}; {steps}||grad l(z) - y|| is {residual.value[0]:.2g} after it, where "
+        f"rounding allows {residual.bound[0]:.2g}"
+    )
+
+
+def _because(instance: Instance) -> str | None:
+    if instance.iteration > 1:
+        return None
+    return (
+        "Before the first iteration y is not the slope of the loss at z: from zero y moves rho "
+        "times as far as z, and rho is at least L."
+    )

@@ -24,7 +24,8 @@ variable that is a slope (Lemma 2) are those before iteration 2 and later.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -33,10 +34,13 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.problems.sample_losses import SampleLoss, sample_loss_called
 from dpaudit.algorithms.sharing.entrywise import ScalarProblem
 from dpaudit.errors import InvalidArgument
-from dpaudit.refutation import Condition
+from dpaudit.refutation import Condition, Evidence
 
 STRICT = 1 - 1e-12  # where the paper has "<"
 RANK = 1e-9  # least over largest eigenvalue of a block that counts as of full column rank
+# What rounding may add to a sum, relative to the size of its terms. The solver of eq. (7) stops
+# within 1e-12 of the minimiser, which counts in second order only.
+ROUNDING = 1e-13
 _COUNTS = ("parties", "features", "samples")
 
 
@@ -236,3 +240,105 @@ def conditions(problems: Problems) -> tuple[Condition, ...]:
     }
     own = (Condition(name=n, value=float(v), limit=limit) for n, (v, limit) in found.items())
     return (*own, *problems.setting.conditions())
+
+
+# A lemma about one step
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sides:
+    """The two sides of a lemma in one step of every problem, each of shape ``(B,)``.
+
+    ``value <= bound`` is claimed. The value is already reduced by what rounding may have added;
+    their difference is compared to ``scale``.
+    """
+
+    value: Array
+    bound: Array
+    scale: Array
+
+    @property
+    def ratio(self) -> Array:
+        """``1 + (value - bound) / scale``; 0 where nothing moves."""
+        moves = self.scale > 1e-200
+        excess = (self.value - self.bound) / np.where(moves, self.scale, 1.0)
+        return np.where(moves, 1 + excess, 0.0)
+
+
+Measure = Callable[[Problems, Point, Point], Sides]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Instance:
+    """One problem, its start, and the audited iteration; the first is 1.
+
+    Shapes: designs ``(M, N, d)``, models ``(M, d)``, the others ``(N,)``.
+    """
+
+    setting: Setting
+    designs: Array
+    labels: Array
+    models: Array
+    prediction: Array
+    dual: Array
+    iteration: int
+
+    @property
+    def problem(self) -> Problems:
+        """The problem, as a batch of one."""
+        return Problems(setting=self.setting, designs=self.designs[None], labels=self.labels[None])
+
+    def step(self) -> tuple[Problems, Point, Point]:
+        """Return the problem, the state before the audited iteration, and the one after it."""
+        problems, start = self.problem, (self.models, self.prediction, self.dual)
+        first = starting_point(problems, *(array[None] for array in start))
+        *_, before, after = iterate(problems, first, self.iteration)
+        return problems, before, after
+
+    def words(self) -> str:
+        """Return the public parameters, and every assumption as a number."""
+        numbers = "; ".join(
+            f"{c.name} {c.value:.4g} (at most {c.limit:.4g})" for c in conditions(self.problem)
+        )
+        setting = self.setting
+        return (
+            f"{setting.loss} loss, M = {setting.parties}, rho = {setting.penalty:g}, iteration "
+            f"{self.iteration}; {numbers}"
+        )
+
+    def small_words(self) -> str:
+        """Return a problem of one column a party, from zero, entry by entry."""
+        setting = self.setting
+        columns = "; ".join(str(np.ravel(design).tolist()) for design in self.designs)
+        return (
+            f"M = {setting.parties}, rho = {setting.penalty:g}, lambda = "
+            f"{setting.regulariser_weight:g}, {setting.loss} loss of weight "
+            f"{setting.loss_weight:g}, columns {columns}, labels {self.labels.tolist()}, iteration "
+            f"{self.iteration} from zero"
+        )
+
+    def evidence(self, quantities: dict[str, float], **stated: object) -> Evidence:
+        """Return what a certificate holds: the problem, its start, and what the lemma states."""
+        names = ("designs", "labels", "models", "prediction", "dual")
+        return Evidence(
+            parameters=asdict(self.setting) | {"iteration": self.iteration} | stated,
+            instance={name: getattr(self, name) for name in names},
+            quantities=quantities,
+        )
+
+
+def sides_at(measure: Measure, instance: Instance) -> tuple[float, float]:
+    """Return the two sides of a lemma on an instance."""
+    sides = measure(*instance.step())
+    return float(sides.value[0]), float(sides.bound[0])
+
+
+def scale_at(measure: Measure, instance: Instance) -> float:
+    """Return the scale; where nothing moves both sides are 0, and any number does."""
+    return float(measure(*instance.step()).scale[0]) or 1.0
+
+
+def conditions_at(instance: Instance, *, reached: bool = False) -> tuple[Condition, ...]:
+    """Return Assumption 1, and with ``reached`` that an iteration led to the state before."""
+    later = Condition(name="reached by an iteration", value=2, limit=instance.iteration)
+    return (*conditions(instance.problem), *([later] if reached else []))

@@ -41,6 +41,7 @@ rise, and the iterations diverge although Assumption 1 holds. With one sample, `
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -48,16 +49,33 @@ from typing import Literal
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.sharing.claims.hu2019.instance import (
+from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     ROUNDING,
     Instance,
     Measure,
+    Point,
+    Problems,
+    Setting,
     Sides,
-    step,
+    conditions_at,
+    scale_at,
+    sides_at,
 )
-from dpaudit.algorithms.sharing.claims.hu2019.iterations import Point, Problems, Setting
+from dpaudit.extension.claim import Statement
+from dpaudit.refutation import Evidence, Inequality
 
 Version = Literal["published", "with-penalty", "corrected"]
+_CAUSES: Mapping[Version, str] = {
+    "published": (
+        "The proof drops a factor rho/2 in (18), and Lemma 3 has the sign of its cross terms "
+        "reversed: sigma_max needs the factor (M - 1) rho / 2 = {corrected:g}."
+    ),
+    "with-penalty": (
+        "With the dropped rho/2 the proof still rests on Lemma 3, whose cross terms have the wrong "
+        "sign: sigma_max needs the factor (M - 1) rho / 2 = {corrected:g}."
+    ),
+    "corrected": "This contradicts a proof: the code is wrong, or the proof is.",
+}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -169,6 +187,53 @@ def lagrangian(problems: Problems, point: Point) -> tuple[Array, Array]:
     return kept + linear + squared, kept + (weights * reach).sum(axis=1) + squared
 
 
-def terms_at(instance: Instance) -> Terms:
-    """Return the terms of (*) in the audited iteration of an instance, shapes ``(1,)``."""
-    return terms_of(*step(instance))
+# The lemma as an inequality
+
+
+def lemma4(claim: Statement, version: Version, factor: float) -> Inequality[Instance]:
+    """Return (*) as an inequality on steps from states that an iteration has reached."""
+    measure = decrease(version, factor)
+
+    def evidence(instance: Instance) -> Evidence:
+        quantities = _quantities(version, factor, instance)
+        return instance.evidence(quantities, version=version, factor=factor)
+
+    return Inequality(
+        name=claim.name,
+        source=claim.source,
+        sides=partial(sides_at, measure),
+        conditions=partial(conditions_at, reached=True),
+        scale=partial(scale_at, measure),
+        words=lambda one: f"{one.words()}; {change_words(version, factor, one)}",
+        because=partial(_because, version, factor),
+        evidence=evidence,
+    )
+
+
+def change_words(version: Version, factor: float, instance: Instance) -> str:
+    """Return how far the Lagrangian changes, and how far it may."""
+    found = _quantities(version, factor, instance)
+    change = (
+        f"the augmented Lagrangian changes by {found['rise']:.6g} where at most "
+        f"{found['bound']:.6g} is claimed"
+    )
+    if found["ratio"] <= 1:
+        return f"{change}: {found['ratio']:.1%} of the claim's positive terms"
+    return (
+        f"{change}, an excess of {found['rise'] - found['bound']:.6g}: its positive terms are "
+        f"{found['ratio']:.6g} times too small"
+    )
+
+
+def _quantities(version: Version, factor: float, instance: Instance) -> dict[str, float]:
+    terms = terms_of(*instance.step())
+    c = allowance(instance.setting, version)
+    slack = factor * float(c * terms.parallel[0] + terms.dual[0])
+    rise, bound = float(terms.rise[0]), slack - float(terms.convexity[0])
+    return {"rise": rise, "bound": bound, "ratio": 1 + (rise - bound) / slack}
+
+
+def _because(version: Version, factor: float, instance: Instance) -> str | None:
+    if factor != 1:
+        return None
+    return _CAUSES[version].format(corrected=allowance(instance.setting, "corrected"))

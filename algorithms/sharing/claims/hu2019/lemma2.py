@@ -2,26 +2,117 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Literal, get_args
 
-from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma2Parameters
+from pydantic import Field
+
 from dpaudit.extension.claim import Claim
+from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.algorithms.sharing.claims.hu2019.iterations import Setting
+    from dpaudit.algorithms.sharing.claims.hu2019.search import Window
+    from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
-
-def prepare(settings: Settings, parameters: Lemma2Parameters) -> Case:
-    """Return the audit."""
-    from dpaudit.algorithms.sharing.claims.hu2019.cases import lemma2_case
-
-    return lemma2_case(settings, parameters)
+Loss = Literal["squared", "logistic", "smoothed-hinge", "sigmoid"]
+_LOSSES: tuple[Loss, ...] = get_args(Loss)
+_PARTIES, _PENALTIES = (1, 2, 6), (2.5, 20.0)
 
 
-_PAPER = "Hu et al., Learning Privately over Distributed Features, arXiv 2019"
-_RELATION = "none"
-_ASSUMPTIONS = {
+class ProblemParameters(Parameters):
+    """The size of the problems, and the searched iterations: what both lemmas share."""
+
+    features: int = Field(2, ge=1, description="d_m, of every party")
+    samples: int = Field(4, ge=1, description="N")
+    regulariser_weight: float = Field(0.01, ge=0, description="lambda")
+    loss_weight: float = Field(1.0, gt=0, description="what the loss of a sample counts")
+    iterations: int = Field(6, ge=1, le=50, description="the last audited iteration")
+    factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
+
+    def setting(self, parties: int, penalty: float, loss: Loss) -> Setting:
+        """Return the public parameters of the problems."""
+        from dpaudit.algorithms.sharing.claims.hu2019.iterations import Setting
+
+        shared = self.model_dump(
+            include={"features", "samples", "regulariser_weight", "loss_weight"}
+        )
+        return Setting(parties=parties, penalty=penalty, loss=loss, **shared)
+
+    def window(self, earliest: int, start: str) -> Window:
+        """Return the audited iterations, and where they begin."""
+        from dpaudit.algorithms.sharing.claims.hu2019.search import Window
+
+        return Window(earliest=earliest, latest=self.iterations, any_start=start == "any")
+
+
+class Lemma2Parameters(ProblemParameters):
+    """Public parameters of the problems, which part of Lemma 2 is audited, and the budget."""
+
+    parties: int | None = Field(None, ge=1, description="M (by default 1, 2 and 6)")
+    penalty: float | None = Field(None, gt=0, description="rho (by default 2.5 and 20)")
+    loss: Loss | None = Field(None, description="of a sample (by default every one)")
+    part: Literal["dual-step", "identity"] = Field(
+        "dual-step", description="||dy||^2 <= L^2 ||dz||^2, or grad l(z) = y"
+    )
+    start: Literal["any", "zero"] = Field("any", description="x, y and z before iteration 1")
+    earliest: int = Field(2, ge=1, description="the first audited iteration")
+    budget: int = Field(24_000, ge=100, description="evaluated runs, unless --trials is given")
+
+    def grid(self) -> tuple[Setting, ...]:
+        """Return the settings that share the budget: penalties grow with L (Assumption 1.2c)."""
+        losses = _LOSSES if self.loss is None else (self.loss,)
+        parties = _PARTIES if self.parties is None else (self.parties,)
+        weighted = tuple(max(1.0, self.loss_weight) * penalty for penalty in _PENALTIES)
+        penalties = weighted if self.penalty is None else (self.penalty,)
+        every = product(losses, parties, penalties)
+        return tuple(self.setting(m, rho, loss) for loss, m, rho in every)
+
+
+def prepare(settings: Settings, parameters: Lemma2Parameters) -> SearchCase:
+    """Return the audit: every loss, several numbers of parties and penalties.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpaudit.extension.settings import Settings
+    >>> case = prepare(Settings(), Lemma2Parameters(loss="logistic", parties=2))
+    >>> attained = case.attain(200, np.random.default_rng(0))
+    >>> 0.9 < attained.ratio <= 1 + 1e-9
+    True
+    """
+    from functools import partial
+
+    from dpaudit.algorithms.problems.records import refuse_data
+    from dpaudit.algorithms.sharing.claims.hu2019 import dual_step as lemma
+    from dpaudit.algorithms.sharing.claims.hu2019.search import search_case
+
+    refuse_data(settings)
+    factor, own = parameters.factor, parameters.part == "identity"
+    measure = lemma.identity if own else partial(lemma.dual_step, factor=factor)
+    return search_case(
+        lemma.lemma2(CLAIM, measure, factor),
+        measure,
+        parameters.grid(),
+        parameters.window(parameters.earliest, parameters.start),
+        seed=settings.seed,
+        short=partial(lemma.step_words, factor),
+        parameters=parameters.model_dump(mode="json"),
+        budget=parameters.budget,
+        quantity="norm of grad l(z) - y" if own else "squared step of the dual variable",
+        notes=(_LATER if parameters.earliest > 1 else _FIRST,),
+    )
+
+
+_LATER = (
+    "The second part needs y to be a slope already, so it is audited from the second iteration on; "
+    "the variant first-iteration shows that it fails in the first."
+)
+_FIRST = "In the first iteration y is the start's, which need not be the slope at the start's z."
+
+PAPER = "Hu et al., Learning Privately over Distributed Features, arXiv 2019"
+ASSUMPTION_1 = {
     "full column rank": "every D_m is of full column rank (1.1)",
     "strongly convex parties": "gamma_m(rho) is at least 2 sigma_max(D_m'D_m) for every m (1.2b)",
     "penalty above smoothness": "rho is at least L (1.2c)",
@@ -38,10 +129,10 @@ CLAIM = Claim(
         "Under Assumption 1, grad l(z^{t+1}) = y^{t+1} and "
         "||y^{t+1} - y^t||^2 <= L^2 ||z^{t+1} - z^t||^2."
     ),
-    source=f"{_PAPER}, supplement, Lemma 2",
+    source=f"{PAPER}, supplement, Lemma 2",
     kind="property",
-    relation=_RELATION,
-    assumptions=_ASSUMPTIONS,
+    relation="none",
+    assumptions=ASSUMPTION_1,
     prepare=prepare,
     parameters=Lemma2Parameters,
     published={

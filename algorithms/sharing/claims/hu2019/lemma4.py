@@ -2,34 +2,79 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma4Parameters
+from pydantic import Field
+
+from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import (
+    ASSUMPTION_1,
+    PAPER,
+    Loss,
+    ProblemParameters,
+)
 from dpaudit.extension.claim import Claim
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: Lemma4Parameters) -> Case:
-    """Return the audit."""
-    from dpaudit.algorithms.sharing.claims.hu2019.cases import lemma4_case
+class Lemma4Parameters(ProblemParameters):
+    """Public parameters of the problems, which version of Lemma 4 is audited, and the budget.
 
-    return lemma4_case(settings, parameters)
+    With a factor it is the two terms by which the fall may be less that are multiplied.
+    """
+
+    parties: int = Field(6, ge=1, description="M")
+    penalty: float = Field(10.0, gt=0, description="rho")
+    loss: Loss = Field("squared", description="of a sample")
+    version: Literal["published", "with-penalty", "corrected"] = Field(
+        "published", description="sigma_max(D_m'D_m) as it is, times rho/2, or times (M - 1) rho/2"
+    )
+    start: Literal["any", "zero"] = Field("zero", description="x, y and z before iteration 1")
+    earliest: int = Field(2, ge=2, description="the first audited iteration")
+    budget: int = Field(16_000, ge=100, description="evaluated runs, unless --trials is given")
 
 
-_PAPER = "Hu et al., Learning Privately over Distributed Features, arXiv 2019"
-_RELATION = "none"
-_ASSUMPTIONS = {
-    "full column rank": "every D_m is of full column rank (1.1)",
-    "strongly convex parties": "gamma_m(rho) is at least 2 sigma_max(D_m'D_m) for every m (1.2b)",
-    "penalty above smoothness": "rho is at least L (1.2c)",
-    "penalty against smoothness": "rho gamma(rho) is above 2 L^2 (1.2c)",
-    "signed labels": "labels are -1 or +1",
-    "bounded below": "the objective has a lower bound (1.3)",
-    "regulariser": "R_m is convex, or smooth (1.4)",
-}
+def prepare(settings: Settings, parameters: Lemma4Parameters) -> SearchCase:
+    """Return the audit of Lemma 4, as published or with another constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpaudit.extension.settings import Settings
+    >>> case = prepare(Settings(), Lemma4Parameters())
+    >>> attained = case.attain(1000, np.random.default_rng(0))
+    >>> attained.ratio > 10, attained.value > attained.bound
+    (True, True)
+    """
+    from functools import partial
+
+    from dpaudit.algorithms.problems.records import refuse_data
+    from dpaudit.algorithms.sharing.claims.hu2019 import lagrangian
+    from dpaudit.algorithms.sharing.claims.hu2019.search import search_case
+
+    refuse_data(settings)
+    version, factor = parameters.version, parameters.factor
+    setting = parameters.setting(parameters.parties, parameters.penalty, parameters.loss)
+    return search_case(
+        lagrangian.lemma4(CLAIM, version, factor),
+        lagrangian.decrease(version, factor),
+        (setting,),
+        parameters.window(parameters.earliest, parameters.start),
+        seed=settings.seed,
+        short=partial(lagrangian.change_words, version, factor),
+        parameters=parameters.model_dump(mode="json"),
+        budget=parameters.budget,
+        quantity="change of the augmented Lagrangian",
+        notes=(
+            f"With (M - 1) rho / 2 = {lagrangian.allowance(setting, 'corrected'):g} times "
+            "sigma_max(D_m'D_m) the lemma is true, by proof; as published it is true where that "
+            "number is at most 1.",
+        ),
+        reached=True,
+    )
+
 
 CLAIM = Claim(
     name="hu2019-lemma4",
@@ -39,11 +84,11 @@ CLAIM = Claim(
         "-sum_m (gamma_m/2 - sigma_max(D_m'D_m)) ||x_m^{t+1} - x_m^t||^2 "
         "- (gamma/2 - L^2/rho) ||z^{t+1} - z^t||^2."
     ),
-    source=f"{_PAPER}, supplement, Lemma 4",
+    source=f"{PAPER}, supplement, Lemma 4",
     kind="property",
-    relation=_RELATION,
+    relation="none",
     assumptions={
-        **_ASSUMPTIONS,
+        **ASSUMPTION_1,
         "reached by an iteration": "x^t, z^t and y^t come from an iteration (Lemma 2 at t)",
     },
     prepare=prepare,

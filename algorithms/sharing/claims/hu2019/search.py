@@ -1,4 +1,4 @@
-"""The space in which the lemmas of hu2019 are searched for a violation.
+"""The search for problems and starts on which a lemma of hu2019 fails, and the smallest of them.
 
 An instance is a problem with given public parameters, a start, and one of the iterations that are
 audited, the one with the largest ratio. Starts draw the parties' blocks with a correlation of their
@@ -8,28 +8,50 @@ are then put back to where Assumption 1.2b holds, at most 1: to scale a block is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
+from hypothesis import strategies as st
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.sharing.claims.hu2019.instance import Instance, Measure
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    Instance,
+    Measure,
     Problems,
     Setting,
     iterate,
     starting_point,
 )
 from dpaudit.errors import InvalidArgument
-from dpaudit.refutation import Space
+from dpaudit.extension.case import AssumptionOutcome, SearchCase
+from dpaudit.refutation import Attained, Inequality, Space, maximise, minimal, searched
 from dpaudit.refutation.search import Batch
 
 _ENTRIES, _LABELS, _START = range(3)  # what a move changes
 _INSIDE = 1 - 1e-9  # keeps conditions strictly within their limits whatever rounding does
 _FLATTEST = 1e-3  # least over largest singular value of a block
+_BUDGET = 150  # small problems drawn before giving up
+_MOST_PARTIES = 4
+_SMALL_ENTRIES = (1.0, 2.0, -1.0)
+_ON_INSTANCE = {
+    "full column rank": "least eigenvalue of every D_m'D_m",
+    "strongly convex parties": "eigenvalues of every D_m'D_m; gamma_m = lambda + rho sigma_min",
+    "penalty above smoothness": "L of the loss is known",
+    "penalty against smoothness": "gamma = rho + the least curvature of the loss",
+    "signed labels": "every label",
+}
+_CHECKED = {name: f"checked on the instance found: {text}" for name, text in _ON_INSTANCE.items()}
+_REACHED = {
+    "reached by an iteration": "iterations are run from the start, and the first is not audited"
+}
+_BY_FORM = {
+    "bounded below": "every loss and the regulariser are at least 0",
+    "regulariser": "R = ||x||^2/2, without a constraint",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,3 +161,134 @@ def _within_assumptions(setting: Setting, designs: Array) -> Array:
     least = np.sqrt(np.maximum(2 * largest**2 - ridge, 0.0) / (_INSIDE * rho))
     floor = np.minimum(np.maximum(least, _FLATTEST * largest), largest)
     return np.asarray((left * np.clip(values, floor, largest)[..., None, :]) @ right)
+
+
+# The audit of a lemma
+
+
+def search_case(
+    claim: Inequality[Instance],
+    measure: Measure,
+    settings: Sequence[Setting],
+    window: Window,
+    *,
+    seed: int,
+    short: Callable[[Instance], str],
+    parameters: dict[str, object],
+    budget: int,
+    quantity: str,
+    notes: tuple[str, ...],
+    reached: bool = False,
+) -> SearchCase:
+    """Return the audit of a lemma over settings that share the budget.
+
+    Parameters
+    ----------
+    claim, measure
+        The lemma on an instance, and its sides on a batch.
+    settings, window
+        Which problems, and which of their iterations.
+    seed, short
+        Of the search; and words for the smallest instance.
+    parameters, budget, quantity, notes
+        Of the report.
+    reached
+        Whether the lemma is about states that an iteration has reached.
+    """
+
+    def least(instance: Instance) -> str | None:
+        found = smallest(claim, instance.setting, window, seed)
+        return None if found is None else f"{found.small_words()}; {short(found)}"
+
+    def attain(trials: int, rng: Generator) -> Attained:
+        climb = partial(worst, settings, measure, window)
+        return searched(claim, climb, trials, rng, seed=seed, smallest=least)
+
+    outcomes = _CHECKED | (_REACHED if reached else {}) | _BY_FORM
+    start = "any start" if window.any_start else "x = y = z = 0, the paper's start"
+    return SearchCase(
+        bound=1.0,  # differs from instance to instance
+        attain=attain,
+        view=f"iterations {window.earliest} to {window.latest}, from {start}",
+        data="problems that meet Assumption 1, drawn and improved by the search",
+        relation="none: the claim is about one dataset",
+        pair="none",
+        default_trials=budget,
+        parameters=parameters,
+        quantity=quantity,
+        effort="evaluated runs",
+        assumptions=tuple(
+            AssumptionOutcome(name=name, holds=True, evidence=text)
+            for name, text in outcomes.items()
+        ),
+        notes=notes,
+    )
+
+
+def worst(
+    settings: Sequence[Setting], measure: Measure, window: Window, budget: int, rng: Generator
+) -> Instance:
+    """Return the worst of exactly ``budget`` evaluated runs, the earlier setting of equal ones."""
+    found = []
+    for i, setting in enumerate(settings):
+        share = (budget + i) // len(settings)  # they add up to the budget
+        best = maximise(space(setting, measure, window), share, rng)
+        found.append((best.ratio, -i, instance_of(setting, best.instance)))
+    *_, instance = max(found, key=lambda item: item[:2])
+    return instance
+
+
+# The smallest instance
+
+
+def smallest(
+    claim: Inequality[Instance], setting: Setting, window: Window, seed: int
+) -> Instance | None:
+    """Return the smallest problem of one column a party that breaks the claim, or None.
+
+    It starts at zero and has the loss of ``setting``, no regulariser, and a penalty that is a whole
+    number.
+    """
+    return minimal(_problems(setting, window), claim, budget=_BUDGET, seed=seed)
+
+
+def _problems(setting: Setting, window: Window) -> st.SearchStrategy[Instance]:
+    lone = replace(setting, features=1, samples=1, regulariser_weight=0.0, penalty=1e9)
+    low = next(rho for rho in range(2, 10**6) if _allowed(lone, float(rho)))
+    settings = st.builds(
+        lambda parties, penalty, samples: replace(
+            lone, parties=parties, penalty=float(penalty), samples=samples
+        ),
+        st.integers(1, _MOST_PARTIES),
+        st.integers(low, low + 10),
+        st.integers(1, 2),
+    )
+    return settings.flatmap(lambda one: _instances(one, window))
+
+
+def _allowed(setting: Setting, penalty: float) -> bool:
+    try:
+        replace(setting, penalty=penalty)
+    except InvalidArgument:
+        return False
+    return True
+
+
+def _instances(setting: Setting, window: Window) -> st.SearchStrategy[Instance]:
+    m, n = setting.parties, setting.samples
+    entries = st.lists(st.sampled_from(_SMALL_ENTRIES), min_size=m * n, max_size=m * n)
+    labels = st.lists(st.sampled_from((1.0, -1.0)), min_size=n, max_size=n)
+    return st.builds(
+        lambda designs, signs, iteration: Instance(
+            setting=setting,
+            designs=np.reshape(designs, (m, n, 1)),
+            labels=np.array(signs),
+            models=np.zeros((m, 1)),
+            prediction=np.zeros(n),
+            dual=np.zeros(n),
+            iteration=iteration,
+        ),
+        entries,
+        labels,
+        st.integers(window.earliest, min(window.latest, window.earliest + 1)),
+    )

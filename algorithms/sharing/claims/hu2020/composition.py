@@ -1,30 +1,55 @@
-"""The audit of hu2020's Corollary 1: its composition against the one that cannot be improved."""
+r"""hu2020's Corollary 1: its composition against the one that cannot be improved.
+
+| paper  | name      | meaning                                       | shape |
+|--------|-----------|-----------------------------------------------|-------|
+| eps    | epsilon   | of an iteration                               | (B,)  |
+| delta  | delta     | of an iteration                               | (B,)  |
+| T      | count     | iterations                                    | (B,)  |
+| delta' | slack     | what is added to T delta                      | (B,)  |
+| eps'   |           | ``sqrt(2T ln(1/delta')) eps + T eps (e^eps - 1)`` | (B,)  |
+
+T releases of which each is (eps, delta)-DP, and nothing more is known, are exactly as private as T
+randomised responses that each tell the secret with probability delta (Kairouz, Oh & Viswanath
+2015, Theorem 3.3). A randomised response has loss +eps with probability ``p = e^eps/(1 + e^eps)``,
+else -eps; T of them have loss ``L_j = (T - 2 j) eps`` with binomial probability ``P_j``. With
+``g = e^(-2 eps)``,
+
+    G_j = sum_{i <= j} P_i e^(L_j - L_i) = P_j + g G_{j-1}
+    D_j = delta(L_j)                     = D_{j-1} + (1 - g) G_{j-1}
+
+and between two losses ``delta(e) = D_j + (1 - e^(e - L_j)) G_j``. All terms are positive, instances
+go side by side, and the recurrence stops where D exceeds what was asked for.
+
+**How tight Corollary 1 is.** Let T grow with ``T eps^2 = mu^2`` fixed. The loss of the responses
+tends to N(mu^2/2, mu^2), so the optimal epsilon at delta' tends to that of a Gaussian, ``mu q +
+O(1)`` with ``q ~ sqrt(2 ln(1/delta'))`` as delta' vanishes; the claim tends to ``mu sqrt(2
+ln(1/delta')) + mu^2``. The ratio of the two tends to 1: no factor below 1 is true for all
+parameters. For fixed delta' and large mu it tends to 1/2, the drift of (10) being twice too large.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
-from numpy.random import Generator, default_rng
+import numpy as np
+from numpy.random import Generator
+from scipy.special import gammaln
 
-import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.accounting.composition import advanced, optimal
 from dpaudit.accounting.optimal import OptimalComposition
-from dpaudit.algorithms.problems.records import refuse_data
-from dpaudit.algorithms.sharing.claims.hu2020.compositions import Limits, composition_space, numbers
-from dpaudit.algorithms.sharing.claims.hu2020.parameters import Corollary1Parameters
-from dpaudit.errors import InvalidArgument
-from dpaudit.execution import one_thread, stream
-from dpaudit.extension.case import AssumptionOutcome, SearchCase
-from dpaudit.extension.settings import Settings
+from dpaudit.extension.claim import Statement
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.neighbours import REPLACE_COLUMN
-from dpaudit.refutation import Attained, Certificate, Condition, exceeds, maximise
+from dpaudit.refutation import Condition, Evidence, Inequality, Space, exceeds, maximise
+from dpaudit.refutation.search import Batch
 
-NAME = "hu2020-corollary1"
-SOURCE = "Hu et al. (NeurIPS 2020), Corollary 1, eq. (10)"
+_NAMES = ("epsilon", "delta", "count", "slack")
+_LEAST_DELTA = 1e-15
+MOST_SLACK = 0.5
 _BELOW = 1e-6  # how far below the exact epsilon a certificate stays, relatively
-_PAPER = 20  # "when T is confined to less than 20"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,109 +104,34 @@ class Composition:
         )
 
 
-def corollary1_case(settings: Settings, parameters: Corollary1Parameters) -> SearchCase:
-    """Return the audit: a search for the composition on which eq. (10) is tightest.
+def usual(epsilon: float, delta: float) -> Composition:
+    """Return the composition of the paper: "when T is confined to less than 20"."""
+    return Composition(epsilon=epsilon, delta=delta, count=20, slack=delta)
 
-    The search is made here, so that the proved number is that of the composition found.
 
-    Examples
-    --------
-    >>> case = corollary1_case(Settings(), Corollary1Parameters(iterations=50, budget=200))
-    >>> 0.6 < case.proved[0] / case.bound < 1
-    True
-    """
-    refuse_data(settings)
-    if not 0 < settings.epsilon <= 1:
-        raise InvalidArgument("epsilon", settings.epsilon, "in (0, 1]: Theorem 1's range")
-    check.probability("delta", settings.delta)
-    budget = parameters.budget if settings.trials is None else settings.trials
-    with one_thread():
-        rng = default_rng(stream(settings.seed, "search"))
-        best = tightest(settings, parameters, budget, rng)
-
-    def attain(trials: int, rng: Generator) -> Attained:
-        found = best if trials == budget else tightest(settings, parameters, trials, rng)
-        bound = parameters.factor * found.claimed
-        return Attained(
-            value=found.optimal,
-            bound=bound,
-            instance=found.words(),
-            because=_because(found) if exceeds(found.optimal / bound) else None,
-            certificate=_certificate(found, parameters.factor, settings.seed, trials),
-        )
-
-    return SearchCase(
-        bound=parameters.factor * best.claimed,
-        attain=attain,
-        view="T messages, each (epsilon, delta)-DP given those before",
-        data="none: compositions of which only the epsilon and delta of each release are known",
-        relation=REPLACE_COLUMN.name,
-        pair="T randomised responses that each tell the secret with probability delta: the pair "
-        "of laws that dominates all others",
-        default_trials=budget,
-        parameters=parameters.model_dump(mode="json")
-        | {"most_epsilon": settings.epsilon, "most_delta": settings.delta},
-        at_delta=best.total,
-        effort="evaluated compositions",
-        assumptions=(
-            AssumptionOutcome(
-                name="private iterations",
-                holds=True,
-                evidence="taken for granted here: Theorem 1 is audited on its own",
-            ),
+def advanced_composition(claim: Statement, factor: float) -> Inequality[Composition]:
+    """Return the corollary as an inequality: the optimal epsilon is at most the claimed one."""
+    return Inequality(
+        name=claim.name,
+        source=claim.source,
+        sides=lambda found: (found.optimal, factor * found.claimed),
+        conditions=lambda found: (),
+        words=Composition.words,
+        because=lambda found: (
+            f"{found.count} randomised responses are a composition of this kind, and their exact "
+            "epsilon is above it."
         ),
-        proved=(best.optimal, "optimal composition: Kairouz, Oh & Viswanath 2015, Theorem 3.3"),
-        notes=(*_notes(settings),),
+        evidence=partial(_evidence, factor),
     )
 
 
-def tightest(
-    settings: Settings, parameters: Corollary1Parameters, budget: int, rng: Generator
-) -> Composition:
-    """Return the composition with the largest ratio of optimal to claimed epsilon."""
-    limits = Limits.of(
-        epsilon=settings.epsilon,
-        delta=settings.delta,
-        count=parameters.iterations,
-        slack=parameters.least_slack,
-        least=parameters.least_epsilon,
-    )
-    found = maximise(composition_space(limits, 1.0), budget, rng)
-    epsilon, delta, count, slack = numbers(found.instance["logs"])
-    return Composition(
-        epsilon=float(epsilon), delta=float(delta), count=int(count), slack=float(slack)
-    )
-
-
-def _notes(settings: Settings) -> tuple[str, ...]:
-    usual = Composition(
-        epsilon=settings.epsilon, delta=settings.delta, count=_PAPER, slack=settings.delta
-    )
-    return (
-        "No factor below the ratio found is true. "
-        "It tends to 1 for many releases of small epsilon and a vanishing delta': for all "
-        "parameters at once, no smaller constant factor is true.",
-        f"With {usual.words()}.",
-    )
-
-
-def _because(found: Composition) -> str:
-    return (
-        f"{found.count} randomised responses are a composition of this kind, and their exact "
-        "epsilon is above it."
-    )
-
-
-def _certificate(found: Composition, factor: float, seed: int, budget: int) -> Certificate | None:
+def _evidence(factor: float, found: Composition) -> Evidence | None:
     """Return an epsilon just below the exact one, where delta is above the claimed one."""
     bound, witness = factor * found.claimed, (1 - _BELOW) * found.optimal
     if not exceeds(witness / bound):
         return None
     exact = found.exact.delta(witness)
-    return Certificate(
-        claim=NAME,
-        source=SOURCE,
-        relation=REPLACE_COLUMN.name,
+    return Evidence(
         parameters={
             "epsilon": found.epsilon,
             "delta": found.delta,
@@ -196,7 +146,126 @@ def _certificate(found: Composition, factor: float, seed: int, budget: int) -> C
             "exact delta over claimed delta": exact / found.total,
             "ratio": witness / bound,
         },
-        conditions=(Condition(name="claimed delta is exceeded", value=found.total, limit=exact),),
-        search={"seed": seed, "budget": budget},
         kind="approximate-dp",
+        relation=REPLACE_COLUMN.name,
+        conditions=(Condition(name="claimed delta is exceeded", value=found.total, limit=exact),),
     )
+
+
+# The search
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Which compositions are searched: each number between two limits, both above 0."""
+
+    epsilon: tuple[float, float]
+    delta: tuple[float, float]
+    count: tuple[float, float]
+    slack: tuple[float, float]
+
+    @classmethod
+    def of(cls, *, epsilon: float, delta: float, count: int, slack: float, least: float) -> Limits:
+        """Return limits from the largest epsilon, delta and T, the least delta' and epsilon."""
+        return cls(
+            epsilon=(min(least, epsilon), epsilon),
+            delta=(min(_LEAST_DELTA, delta), delta),
+            count=(1, count),
+            slack=(min(slack, MOST_SLACK), max(slack, MOST_SLACK)),
+        )
+
+
+def tightest(limits: Limits, budget: int, rng: Generator) -> Composition:
+    """Return the composition with the largest ratio of optimal to claimed epsilon."""
+    found = maximise(composition_space(limits, 1.0), budget, rng)
+    epsilon, delta, count, slack = numbers(found.instance["logs"])
+    return Composition(
+        epsilon=float(epsilon), delta=float(delta), count=int(count), slack=float(slack)
+    )
+
+
+def composition_space(limits: Limits, factor: float) -> Space:
+    """Return the compositions, on logarithmic scales; ratios are optimal epsilon over claimed.
+
+    Examples
+    --------
+    >>> from dpaudit.refutation import maximise
+    >>> limits = Limits.of(epsilon=1.0, delta=1e-5, count=100, slack=1e-9, least=1e-3)
+    >>> found = maximise(composition_space(limits, 1.0), 300, np.random.default_rng(0))
+    >>> 0.7 < found.ratio < 1
+    True
+    """
+    low, high = (np.log([getattr(limits, n)[side] for n in _NAMES]) for side in (0, 1))
+
+    def start(count: int, rng: Generator) -> Batch:
+        return {"logs": low + (high - low) * rng.random((count, len(_NAMES)))}
+
+    def move(batch: Batch, step: Array, rng: Generator) -> Batch:
+        logs = batch["logs"]
+        touched = rng.random(logs.shape) < 0.5
+        size = step[:, None] * (high - low) / 2
+        return {"logs": logs + touched * size * rng.standard_normal(logs.shape)}
+
+    def evaluate(batch: Batch) -> tuple[Batch, Array]:
+        logs = np.clip(batch["logs"], low, high)
+        # The logarithm of a limit is not the limit to the last digit.
+        logs = np.where(logs == high, high - 1e-12, logs)
+        epsilon, delta, count, slack = numbers(logs)
+        claimed = factor * claimed_epsilon(epsilon, count, slack)
+        return {"logs": logs}, optimal_epsilon(epsilon, delta, count, slack) / claimed
+
+    return Space(start=start, move=move, evaluate=evaluate)
+
+
+def numbers(logs: Array) -> tuple[Array, Array, Array, Array]:
+    """Return epsilon, delta, T (rounded) and delta' of the last axis' logarithms."""
+    epsilon, delta, count, slack = np.moveaxis(np.exp(logs), -1, 0)
+    return epsilon, delta, np.maximum(np.rint(count), 1.0), slack
+
+
+def claimed_epsilon(epsilon: Array, count: Array, slack: Array) -> Array:
+    """Return Corollary 1's eps'.
+
+    Examples
+    --------
+    >>> round(float(claimed_epsilon(np.array(0.1), np.array(20.0), np.array(1e-5))), 4)
+    2.3563
+    """
+    drift = count * epsilon * np.expm1(epsilon)
+    return np.asarray(np.sqrt(-2 * count * np.log(slack)) * epsilon + drift)
+
+
+def optimal_epsilon(epsilon: Array, delta: Array, count: Array, slack: Array) -> Array:
+    """Return the exact epsilon of T randomised responses at ``T delta + delta'``, shape ``(B,)``.
+
+    Examples
+    --------
+    >>> one = optimal_epsilon(np.array([0.1]), np.array([0.0]), np.array([20.0]), np.array([1e-5]))
+    >>> round(float(one[0]), 4)
+    1.598
+    """
+    lost = -np.expm1(count * np.log1p(-delta))
+    target = (count * delta + slack - lost) / (1 - lost)
+    found = np.zeros(len(epsilon))
+    shrink, log_odds = np.exp(-2 * epsilon), -np.log1p(np.exp(-epsilon))
+    tilted, reached = np.zeros(len(epsilon)), np.zeros(len(epsilon))
+    open_ = target < 1
+    for j in range(int(count.max(initial=0)) + 1):
+        loss = (count - 2 * j) * epsilon
+        reached = reached + (1 - shrink) * tilted
+        crossed = open_ & ((reached > target) | (j > count))
+        open_ &= ~crossed
+        if not open_.any():
+            break
+        mass = np.exp(_log_binomial(count, j) + count * log_odds - j * epsilon)
+        tilted = mass + shrink * tilted
+        share = (target - reached) / np.maximum(tilted, 1e-300)
+        here = loss + np.log1p(-np.minimum(share, 1 - 1e-16))
+        found = np.where(open_, here, found)
+    return np.maximum(found, 0.0)
+
+
+def _log_binomial(count: Array, successes: int) -> Array:
+    inside = np.maximum(count - successes, 0.0)
+    log = gammaln(count + 1) - gammaln(successes + 1) - gammaln(inside + 1)
+    return np.asarray(np.where(count >= successes, log, -math.inf))

@@ -4,20 +4,103 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpaudit.algorithms.sharing.claims.hu2020.parameters import Corollary1Parameters
+from pydantic import Field
+
 from dpaudit.extension.claim import Claim
+from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.algorithms.sharing.claims.hu2020.composition import Limits
+    from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: Corollary1Parameters) -> Case:
-    """Return the audit."""
-    from dpaudit.algorithms.sharing.claims.hu2020.composition import corollary1_case
+class Corollary1Parameters(Parameters):
+    """The compositions that are searched, up to the epsilon and the delta of the settings."""
 
-    return corollary1_case(settings, parameters)
+    factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
+    iterations: int = Field(1_000, ge=1, le=10_000, description="the largest T")
+    least_slack: float = Field(1e-12, gt=0, lt=1, description="the smallest delta'")
+    least_epsilon: float = Field(1e-3, gt=0, description="the smallest epsilon of an iteration")
+    budget: int = Field(2_000, ge=100, description="evaluated compositions")
 
+    def limits(self, settings: Settings) -> Limits:
+        """Return the limits between which every number of a composition is searched."""
+        from dpaudit.algorithms.sharing.claims.hu2020.composition import Limits
+
+        return Limits.of(
+            epsilon=settings.epsilon,
+            delta=settings.delta,
+            count=self.iterations,
+            slack=self.least_slack,
+            least=self.least_epsilon,
+        )
+
+
+def prepare(settings: Settings, parameters: Corollary1Parameters) -> SearchCase:
+    """Return the audit: a search for the composition on which eq. (10) is tightest.
+
+    The search is made here, so that the proved number is that of the composition found.
+
+    Examples
+    --------
+    >>> from dpaudit.extension.settings import Settings
+    >>> case = prepare(Settings(), Corollary1Parameters(iterations=50, budget=200))
+    >>> 0.6 < case.proved[0] / case.bound < 1
+    True
+    """
+    from numpy.random import Generator, default_rng
+
+    import dpaudit._validate as check
+    from dpaudit.algorithms.problems.records import refuse_data
+    from dpaudit.algorithms.sharing.claims.hu2020 import composition as of
+    from dpaudit.errors import InvalidArgument
+    from dpaudit.execution import one_thread, stream
+    from dpaudit.extension.case import AssumptionOutcome, SearchCase
+    from dpaudit.refutation import searched
+
+    refuse_data(settings)
+    if not 0 < settings.epsilon <= 1:
+        raise InvalidArgument("epsilon", settings.epsilon, "in (0, 1]: Theorem 1's range")
+    check.probability("delta", settings.delta)
+    budget = parameters.budget if settings.trials is None else settings.trials
+    limits = parameters.limits(settings)
+    with one_thread():
+        best = of.tightest(limits, budget, default_rng(stream(settings.seed, "search")))
+
+    def climb(trials: int, rng: Generator) -> of.Composition:
+        return best if trials == budget else of.tightest(limits, trials, rng)
+
+    claim = of.advanced_composition(CLAIM, parameters.factor)
+    return SearchCase(
+        bound=parameters.factor * best.claimed,
+        attain=lambda trials, rng: searched(claim, climb, trials, rng, seed=settings.seed),
+        view="T messages, each (epsilon, delta)-DP given those before",
+        data="none: compositions of which only the epsilon and delta of each release are known",
+        relation=CLAIM.relation,
+        pair="T randomised responses that each tell the secret with probability delta: the pair "
+        "of laws that dominates all others",
+        default_trials=budget,
+        parameters=parameters.model_dump(mode="json")
+        | {"most_epsilon": settings.epsilon, "most_delta": settings.delta},
+        at_delta=best.total,
+        effort="evaluated compositions",
+        assumptions=(
+            AssumptionOutcome(
+                name="private iterations",
+                holds=True,
+                evidence="taken for granted here: Theorem 1 is audited on its own",
+            ),
+        ),
+        proved=(best.optimal, "optimal composition: Kairouz, Oh & Viswanath 2015, Theorem 3.3"),
+        notes=(_TIGHT, f"With {of.usual(settings.epsilon, settings.delta).words()}."),
+    )
+
+
+_TIGHT = (
+    "No factor below the ratio found is true. It tends to 1 for many releases of small epsilon and "
+    "a vanishing delta': for all parameters at once, no smaller constant factor is true."
+)
 
 CLAIM = Claim(
     name="hu2020-corollary1",

@@ -4,28 +4,100 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpaudit.algorithms.sharing.claims.hu2020.parameters import Parameters
+from pydantic import Field
+
 from dpaudit.extension.claim import Claim
+from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.algorithms.sharing.claims.hu2020.update import Setting
+    from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: Parameters) -> Case:
-    """Return the audit."""
-    from dpaudit.algorithms.sharing.claims.hu2020.update_case import lemma1_case
+class UpdateParameters(Parameters):
+    """Public parameters of one update of ADMM sharing, and the budget of the search."""
 
-    return lemma1_case(settings, parameters)
+    factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
+    features: int = Field(16, ge=1, description="d_m")
+    samples: int | None = Field(None, ge=1, description="N (by default 2 d_m)")
+    penalty: float = Field(10.0, gt=0, description="rho")
+    regulariser_weight: float = Field(1e-3, gt=0, description="lambda")
+    bound: float = Field(1.0, gt=0, description="b_1, of every norm")
+    parties: int = Field(1, ge=1, description="M")
+    budget: int = Field(8_000, ge=100, description="evaluated instances, unless --trials is given")
+
+    def setting(self) -> Setting:
+        """Return the update itself; N is twice d_m unless given."""
+        from dpaudit.algorithms.sharing.claims.hu2020.update import Setting
+
+        return Setting(
+            features=self.features,
+            samples=self.samples or 2 * self.features,
+            penalty=self.penalty,
+            regulariser_weight=self.regulariser_weight,
+            bound=self.bound,
+            parties=self.parties,
+        )
 
 
-_NEIGHBOURS = {
+def prepare(settings: Settings, parameters: UpdateParameters) -> SearchCase:
+    """Return the audit: a search over designs, neighbours and states.
+
+    Examples
+    --------
+    >>> from dpaudit.extension.settings import Settings
+    >>> case = prepare(Settings(), UpdateParameters(features=8))
+    >>> round(case.bound, 4), case.proved[0]
+    (0.4125, 1.1)
+    """
+    from dataclasses import asdict
+    from functools import partial
+
+    from dpaudit.algorithms.problems.records import refuse_data
+    from dpaudit.algorithms.sharing.claims.hu2020.search import smallest_instance, worst
+    from dpaudit.algorithms.sharing.claims.hu2020.update import condition_names, lemma1
+    from dpaudit.extension.case import AssumptionOutcome, SearchCase
+    from dpaudit.refutation import searched
+
+    refuse_data(settings)
+    setting, seed = parameters.setting(), settings.seed
+    lemma = lemma1(setting, parameters.factor)
+    return SearchCase(
+        bound=lemma.claimed,
+        attain=lambda trials, rng: searched(
+            lemma,
+            partial(worst, setting, lemma),
+            trials,
+            rng,
+            seed=seed,
+            smallest=lambda _: smallest_instance(setting.bound, parameters.factor, seed),
+        ),
+        view="one update (6) of one party, given y, z and the other parties' models",
+        data="designs with unit rows, drawn and improved by the search",
+        relation=lemma.relation,
+        pair="found by the search: the signs of some entries of one column are flipped",
+        default_trials=parameters.budget,
+        parameters=parameters.model_dump(mode="json") | asdict(setting),
+        assumptions=tuple(
+            AssumptionOutcome(name=name, holds=True, evidence=_checked(name))
+            for name in condition_names(setting)
+        ),
+        proved=(lemma.proved, lemma.proof),
+        notes=("R is half the squared norm, without a constraint: c_1 = 1.",),
+    )
+
+
+def _checked(name: str) -> str:
+    rounding = " (up to 1e-12)" if name.startswith("unit rows") else ""
+    return f"checked on the instance found; its number is in the notes{rounding}"
+
+
+ASSUMPTIONS = {
     "unit rows": "every row of D_m has norm 1",
     "unit rows of the neighbour": "every row of D_m' has norm 1",
     "one column differs": "D_m and D_m' differ in one column",
     "close neighbours": "||D_m - D_m'||_F is at most 1",
-}
-_BOUNDED = {
     "unit rows of the others": "every row of every other D_k has norm 1",
     "bounded model": "||x_m|| is at most b_1",
     "bounded model of the neighbour": "||x_m|| on D_m' is at most b_1",
@@ -44,9 +116,9 @@ CLAIM = Claim(
     source="Hu et al., ADMM sharing over vertically split features, NeurIPS 2020, Lemma 1",
     kind="sensitivity",
     relation="replace-column",
-    assumptions=_NEIGHBOURS | _BOUNDED,
+    assumptions=ASSUMPTIONS,
     prepare=prepare,
-    parameters=Parameters,
+    parameters=UpdateParameters,
     published={
         "8 features": {"parameters": {"features": 8}},
         "32 features": {"parameters": {"features": 32}},

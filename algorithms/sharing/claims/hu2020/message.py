@@ -1,4 +1,4 @@
-r"""One noisy message of ADMM sharing from a given state: what Theorem 1 of hu2020 is about.
+r"""hu2020's Theorem 1, and its audit with noise on the message, whose law is known.
 
 | paper       | name             | meaning                                    | shape    |
 |-------------|------------------|--------------------------------------------|----------|
@@ -7,28 +7,89 @@ r"""One noisy message of ADMM sharing from a given state: what Theorem 1 of hu20
 | s           | ``gap``          | ``sum_{k != m} D_k x~_k - z``, public      | (N,)     |
 | sigma       | ``noise_scale``  | the message is ``N(D_m x_m, sigma^2 I)``   | scalar   |
 
+One message is audited, from a given state: the pair and state that the search for Lemma 1 finds.
 The message's mean comes from the algorithm's own update, the shift from the formula with which
 Lemma 1 is audited: an audit compares the two.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.random import default_rng
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.sharing.algorithm import SharingADMM
-from dpaudit.algorithms.sharing.claims.hu2020.update import Setting, local_model
-from dpaudit.algorithms.sharing.noise import MessageNoise
+from dpaudit.algorithms.sharing.algorithm import SharingADMM, State
+from dpaudit.algorithms.sharing.claims.hu2020.search import worst
+from dpaudit.algorithms.sharing.claims.hu2020.update import (
+    PROOF,
+    Instance,
+    Setting,
+    corrected_bound,
+    lemma1,
+    local_model,
+    published_bound,
+    stated,
+)
+from dpaudit.algorithms.sharing.noise import MessageNoise, published_noise_scale
 from dpaudit.algorithms.sharing.vertical import Risk, parties
-from dpaudit.algorithms.sharing.views import State
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.laws.gaussian_steps import Step
-from dpaudit.neighbours import Pair
+from dpaudit.execution import stream
+from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof
+from dpaudit.extension.claim import Statement
+from dpaudit.guarantees.gaussian import epsilon_at, log_delta
+from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
+from dpaudit.laws.gaussian_steps import GaussianSteps, Step
+from dpaudit.neighbours import REPLACE_COLUMN, Pair
+from dpaudit.refutation import Condition, Evidence, Inequality, certified, exceeds
 
 _TOLERANCE = 1e-6  # of an update's residual; what it leaves is compared with the exact shift
+_BELOW = 1e-6  # how far below the exact epsilon a certificate stays, relatively
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theorem1:
+    """The theorem at given public parameters.
+
+    Parameters
+    ----------
+    setting
+        Of the update whose result is sent.
+    variant
+        Where the noise goes: ``message``, ``parameter`` or ``whitened``.
+    sensitivity
+        What scales the noise: ``published`` is Lemma 1's, ``corrected`` has a proof.
+    epsilon, delta, factor
+        ``factor * epsilon`` is claimed at ``delta``, with the noise for ``epsilon``.
+    """
+
+    setting: Setting
+    variant: str
+    sensitivity: str
+    epsilon: float
+    delta: float
+    factor: float
+
+    @property
+    def claimed(self) -> float:
+        """The claimed epsilon."""
+        return self.factor * self.epsilon
+
+    @property
+    def noise_scale(self) -> float:
+        """``sqrt(2 ln(1.25/delta)) C / epsilon`` with the sensitivity that is asked for."""
+        bound = published_bound if self.sensitivity == "published" else corrected_bound
+        return published_noise_scale(self.epsilon, self.delta, bound(self.setting))
+
+    def stated(self) -> dict[str, Any]:
+        """Return the parameters that a certificate states, as its verifier reads them."""
+        names = ("variant", "sensitivity", "epsilon", "delta")
+        own = {name: getattr(self, name) for name in names}
+        return stated(self.setting, self.factor) | own
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,7 +102,6 @@ class OneMessage:
 
     Examples
     --------
-    >>> from dpaudit.laws.gaussian_steps import GaussianSteps
     >>> message = OneMessage(
     ...     setting=Setting(features=1, samples=2, penalty=1.0, regulariser_weight=2.0),
     ...     dual=np.ones(2),
@@ -105,3 +165,105 @@ class OneMessage:
         """Return ``||D x - D' x'||^2 / sigma^2``, twice: it is exact."""
         square = float(np.sum(self.shift(1, pair) ** 2)) / self.noise_scale**2
         return square, square
+
+
+# The audit
+
+
+def message_case(
+    claim: Statement, theorem: Theorem1, *, seed: int, budget: int, parameters: dict[str, Any]
+) -> PrivacyCase:
+    """Return the audit by the message's exact law, on the pair and state that move it farthest."""
+    setting, scale = theorem.setting, theorem.noise_scale
+    lemma = lemma1(setting)
+    rng = default_rng(stream(seed, "search"))
+    instance = lemma.checked(worst(setting, lemma, budget, rng))
+    moved = lemma.movement(instance)
+    searched = {"seed": seed, "budget": budget}
+    return PrivacyCase(
+        mechanism=GaussianSteps(_message(setting, instance, scale)),
+        pair=_pair(instance),
+        claimed=ApproximateDP(theorem.claimed, theorem.delta),
+        at_delta=theorem.delta,
+        view="message: one D_m x_m with N(0, sigma^2 I), given y, z and the other parties' models",
+        data="a design with unit rows, drawn and improved by the search for Lemma 1",
+        default_trials=10_000,
+        parameters=parameters | {"noise_scale": scale},
+        assumptions=tuple(_outcome(c) for c in lemma.conditions(instance)),
+        proved=_gaussian(lemma.proved / scale, f"exact Gaussian profile; {PROOF}"),
+        pair_ceiling=_gaussian(moved / scale, "exact Gaussian profile of this pair"),
+        notes=(
+            f"Pair and state: the best of {budget} that the search for Lemma 1 "
+            f"evaluated; D_m x_m moves by {moved:.6g}, {moved / lemma.claimed:.4g} times what the "
+            f"lemma allows; sigma = {scale:.6g}.",
+        ),
+        certify=lambda lower: certified(privacy_of(claim, theorem), instance, searched),
+    )
+
+
+def privacy_of(claim: Statement, theorem: Theorem1) -> Inequality[Instance]:
+    """Return the theorem as an inequality: the exact epsilon of a pair is at most the claimed."""
+    lemma, log_target = lemma1(theorem.setting), math.log(theorem.delta)
+
+    def sides(instance: Instance) -> tuple[float, float]:
+        mu = lemma.movement(instance) / theorem.noise_scale
+        return epsilon_at(mu, log_target), theorem.claimed
+
+    def evidence(instance: Instance) -> Evidence | None:
+        return _evidence(theorem, instance, lemma.movement(instance), sides(instance)[0])
+
+    return Inequality(
+        name=claim.name,
+        source=claim.source,
+        sides=sides,
+        conditions=lemma.conditions,
+        evidence=evidence,
+    )
+
+
+def _evidence(
+    theorem: Theorem1, instance: Instance, moved: float, epsilon: float
+) -> Evidence | None:
+    """Return an epsilon just below the exact one, where delta is above the claimed one."""
+    witness, scale = (1 - _BELOW) * epsilon, theorem.noise_scale
+    if not exceeds(witness / theorem.claimed):
+        return None
+    exact = math.exp(log_delta(moved / scale, witness))
+    return Evidence(
+        parameters=theorem.stated(),
+        instance=vars(instance) | {"epsilon": witness},
+        quantities={
+            "claimed epsilon": theorem.claimed,
+            "noise scale": scale,
+            "movement": moved,
+            "exact delta over claimed delta": exact / theorem.delta,
+            "ratio": witness / theorem.claimed,
+        },
+        kind="approximate-dp",
+        relation=REPLACE_COLUMN.name,
+        conditions=(Condition(name="claimed delta is exceeded", value=theorem.delta, limit=exact),),
+    )
+
+
+def _gaussian(mu: float, source: str) -> Proof:
+    return Proof(guarantee=GaussianDP(mu), source=source)
+
+
+def _message(setting: Setting, instance: Instance, scale: float) -> OneMessage:
+    return OneMessage(
+        setting=setting,
+        dual=instance.dual,
+        gap=instance.models @ instance.others - instance.prediction,
+        noise_scale=scale,
+    )
+
+
+def _pair(instance: Instance) -> Pair[Dataset]:
+    labels = np.ones(len(instance.design))
+    one, other = (Dataset(design, labels) for design in (instance.design, instance.neighbour))
+    return Pair(one, other, REPLACE_COLUMN)
+
+
+def _outcome(condition: Condition) -> AssumptionOutcome:
+    evidence = f"{condition.value:.4g}, at most {condition.limit:.4g}"
+    return AssumptionOutcome(name=condition.name, holds=condition.holds, evidence=evidence)

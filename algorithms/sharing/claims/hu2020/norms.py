@@ -34,29 +34,42 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 from scipy.stats import chi2
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.algorithm import Iterate, SharingADMM
+from dpaudit.algorithms.sharing.claims.hu2020.update import CURVATURE, ROUNDING
 from dpaudit.algorithms.sharing.noise import (
     MessageNoise,
     Noise,
     NoNoise,
     ParameterNoise,
+    WhitenedNoise,
     party_scales,
+    published_noise_scale,
+    published_sensitivity,
 )
 from dpaudit.algorithms.sharing.vertical import Party, column_slices, parties
-from dpaudit.algorithms.sharing.views import Iterate
-from dpaudit.datasets import Dataset
-from dpaudit.errors import MechanismError
+from dpaudit.datasets import Dataset, load, subset
+from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.execution import stream
+from dpaudit.extension.case import AssumptionOutcome
+from dpaudit.extension.claim import Statement
+from dpaudit.extension.settings import WORST_CASE, Settings
+from dpaudit.neighbours import REPLACE_COLUMN
+from dpaudit.refutation import Condition, Evidence, Inequality, exceeds
 
 VARIABLES = ("model", "perturbed", "dual", "prediction")
 _NUMBERS = 2**24  # in the messages of one block of runs
+_BUNDLED = "breast-cancer"
+_LARGEST_FILE = 50_000  # numbers of a design that a certificate holds
 
 
 @dataclass
@@ -66,7 +79,9 @@ class Norms:
     Parameters
     ----------
     bound
-        ``b_1``.
+        ``b_1``, times the audited factor.
+    runs
+        How many there were.
     largest
         By variable and iteration, shape ``(4, T)``.
     exceeding
@@ -76,6 +91,7 @@ class Norms:
     """
 
     bound: float
+    runs: int
     largest: Array
     exceeding: NDArray[np.int64]
     first: tuple[Array, Array] | None = None
@@ -86,17 +102,17 @@ class Norms:
         """The largest norm of all."""
         return float(self.largest.max())
 
-    def words(self, runs: int) -> str:
+    def words(self) -> str:
         """Return what was seen of each variable, in words."""
-        return "; ".join(self._of(index, name, runs) for index, name in enumerate(VARIABLES))
+        return "; ".join(self._of(index, name) for index, name in enumerate(VARIABLES))
 
-    def _of(self, index: int, name: str, runs: int) -> str:
+    def _of(self, index: int, name: str) -> str:
         reached = self.largest[index]
         over = np.flatnonzero(self.exceeding[index])
         found = f"{name} up to {reached.max():.4g} (iteration {int(reached.argmax()) + 1}"
         if not len(over):
             return f"{found}; never above the bound)"
-        share = self.exceeding[index, over[0]] / runs
+        share = self.exceeding[index, over[0]] / self.runs
         return f"{found}; above the bound from iteration {over[0] + 1}, {share:.0%} of runs)"
 
 
@@ -119,7 +135,8 @@ def measured_norms(
     (0.0, True)
     """
     shape = (len(VARIABLES), algorithm.iterations)
-    found = Norms(bound=bound, largest=np.zeros(shape), exceeding=np.zeros(shape, dtype=np.int64))
+    exceeding = np.zeros(shape, dtype=np.int64)
+    found = Norms(bound=bound, runs=runs, largest=np.zeros(shape), exceeding=exceeding)
     size = max(1, _NUMBERS // (len(data.labels) * len(algorithm.block_sizes)))
     for start in range(0, runs, size):
         iterates = algorithm.iterates(data, min(size, runs - start), rng)
@@ -200,3 +217,161 @@ def _keep(found: Norms, iterate: Iterate, norms: Array) -> None:
     if norms[run] > found.first_norm:
         found.first_norm = float(norms[run])
         found.first = iterate.perturbed[run].copy(), iterate.state.messages[run].copy()
+
+
+# The assumption as an inequality
+
+
+def bounded_norms(
+    claim: Statement, algorithm: SharingADMM, data: Dataset, stated: dict[str, Any]
+) -> Inequality[Norms]:
+    """Return the assumption as an inequality on measured norms.
+
+    ``stated`` are the public parameters of a certificate, beside the shape of the data.
+    """
+    shape = {"features": data.dimension, "samples": len(data.labels)}
+    return Inequality(
+        name=claim.name,
+        source=claim.source,
+        sides=lambda norms: (norms.value, norms.bound),
+        conditions=lambda norms: (),
+        words=Norms.words,
+        because=lambda norms: _GROWN if isinstance(algorithm.noise, NoNoise) else _NOISY,
+        evidence=partial(_evidence, algorithm, data, stated | shape),
+    )
+
+
+_GROWN = "Nothing in the algorithm projects: without noise, too, the iterates grow past it."
+_NOISY = (
+    "Unbounded Gaussian noise exceeds every bound with a probability above 0 at every iteration."
+)
+
+
+def _evidence(
+    algorithm: SharingADMM, data: Dataset, stated: dict[str, Any], norms: Norms
+) -> Evidence | None:
+    """Return the noise of a first iteration, if that one already exceeds the bound."""
+    chance = log_exceeding(algorithm, data, norms.bound)
+    if norms.first is None or chance is None or not exceeds(norms.first_norm / norms.bound):
+        return None
+    if not _small_and_clean(algorithm, data):
+        return None
+    perturbed, messages = norms.first
+    on_message = isinstance(algorithm.noise, MessageNoise)
+    sent = {"messages": messages} if on_message else {"perturbed": perturbed}
+    return Evidence(
+        parameters=stated,
+        instance={"design": data.features, "labels": data.labels} | sent,
+        quantities={
+            "bound": norms.bound,
+            "norm": norms.first_norm,
+            "probability of exceeding": math.exp(chance),
+            "ratio": norms.first_norm / norms.bound,
+        },
+        relation=REPLACE_COLUMN.name,
+        conditions=(Condition(name="unit rows", value=off_unit(data, algorithm), limit=ROUNDING),),
+    )
+
+
+def _small_and_clean(algorithm: SharingADMM, data: Dataset) -> bool:
+    """Return whether the file would be small, with unit rows and independent columns."""
+    owners = parties(data, algorithm.block_sizes)
+    independent = all(len(party.singular_values) == party.dimension for party in owners)
+    clean = independent and off_unit(data, algorithm) <= ROUNDING
+    return clean and data.features.size <= _LARGEST_FILE
+
+
+# What is run
+
+
+def unit_records(settings: Settings, parties: int, records: int | None) -> Dataset:
+    """Return the settings' data, those of scikit-learn by default, with rows of norm 1 a party."""
+    name = _BUNDLED if settings.data == WORST_CASE else settings.data
+    data = load(name, path=settings.data_path, **settings.data_options)
+    data.require_signed_labels()
+    if records is not None:
+        data = subset(data, records, default_rng(stream(settings.seed, "records")))
+    features = data.features.copy()
+    for columns in column_slices(even_blocks(data, parties)):
+        lengths = np.linalg.norm(features[:, columns], axis=1, keepdims=True)
+        features[:, columns] /= np.where(lengths > 0, lengths, 1.0)
+    return Dataset(features, data.labels, name=data.name)
+
+
+def even_blocks(data: Dataset, parties: int) -> tuple[int, ...]:
+    """Return how many features each party has, dealt out evenly and in order."""
+    if parties > data.dimension:
+        raise InvalidArgument("parties", parties, f"at most {data.dimension}, one a feature")
+    return tuple(len(part) for part in np.array_split(np.arange(data.dimension), parties))
+
+
+def off_unit(data: Dataset, algorithm: SharingADMM) -> float:
+    """Return how far the norm of the worst row of a party is from 1."""
+    blocks = (data.features[:, columns] for columns in column_slices(algorithm.block_sizes))
+    return max(float(np.abs(np.linalg.norm(b, axis=1) - 1).max()) for b in blocks)
+
+
+def unit_rows(data: Dataset, algorithm: SharingADMM) -> AssumptionOutcome:
+    """Return whether every row of a party has norm 1."""
+    off = off_unit(data, algorithm)
+    return AssumptionOutcome(
+        name="unit rows",
+        holds=off <= ROUNDING,
+        evidence=f"the norm of the worst row of a party is {off:.3g} from 1",
+    )
+
+
+def published_noise(
+    kind: str,
+    settings: Settings,
+    *,
+    blocks: tuple[int, ...],
+    penalty: float,
+    regulariser_weight: float,
+    bound: float,
+) -> Noise:
+    """Return Theorem 1's noise, each party's scale from Lemma 1 with ``b_1``."""
+    sensitivities = (
+        published_sensitivity(
+            features=size,
+            parties=len(blocks),
+            penalty=penalty,
+            regulariser_weight=regulariser_weight,
+            regulariser_curvature=CURVATURE,
+            bound=bound,
+        )
+        for size in blocks
+    )
+    scales = tuple(
+        published_noise_scale(settings.epsilon, settings.delta, each) for each in sensitivities
+    )
+    match kind:
+        case "none":
+            return NoNoise()
+        case "parameter":
+            return ParameterNoise(scales)
+        case "whitened":
+            return WhitenedNoise(scales)
+        case _:
+            return MessageNoise(scales)
+
+
+def noise_note(algorithm: SharingADMM, data: Dataset, bound: float) -> str:
+    """Return what the noise does to any bound, in words."""
+    chance = log_exceeding(algorithm, data, bound)
+    if chance is None:
+        return "Without noise all runs are the same."
+    return (
+        "Unbounded Gaussian noise keeps no bound: whatever happened before, some norm exceeds "
+        f"{bound:g} with a probability of at least {_chance(chance)} in every iteration, and that "
+        "is above 0 for every bound. A larger b_1 brings noise that is larger by as much."
+    )
+
+
+def _chance(log_probability: float) -> str:
+    """Return a probability in words, rounded down."""
+    if log_probability < -600:
+        return f"10^{math.floor(log_probability / math.log(10))}"
+    if log_probability > math.log1p(-1e-6):
+        return "0.999999"
+    return f"{(1 - 1e-5) * math.exp(log_probability):.4g}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from dpaudit.algorithms.sharing.claims.hu2020.parameters import Theorem1Parameters
+from pydantic import Field
+
+from dpaudit.algorithms.sharing.claims.hu2020.lemma1 import ASSUMPTIONS, UpdateParameters
 from dpaudit.extension.claim import Claim
 
 if TYPE_CHECKING:
@@ -12,27 +14,56 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
+class Theorem1Parameters(UpdateParameters):
+    """Public parameters of one private message."""
+
+    features: int = Field(32, ge=1, description="d_m")
+    variant: Literal["message", "parameter", "whitened"] = Field(
+        "message", description="where the noise goes: on D x, on x, or on x as (D'D)^-1 shapes it"
+    )
+    sensitivity: Literal["published", "corrected"] = Field(
+        "published", description="what scales the noise: Lemma 1, or a bound with a proof"
+    )
+    budget: int = Field(8_000, ge=100, description="instances that the search evaluates")
+
+
 def prepare(settings: Settings, parameters: Theorem1Parameters) -> Case:
-    """Return the audit."""
-    from dpaudit.algorithms.sharing.claims.hu2020.message_case import theorem1_case
+    """Return the audit of one message: its exact law, or its support.
 
-    return theorem1_case(settings, parameters)
+    Examples
+    --------
+    >>> from dpaudit.extension.settings import Settings
+    >>> case = prepare(Settings(), Theorem1Parameters(features=8, budget=200))
+    >>> case.pair.relation.name, round(case.proved.guarantee.epsilon(1e-5), 3)
+    ('replace-column', 2.219)
+    """
+    import dpaudit._validate as check
+    from dpaudit.algorithms.problems.records import refuse_data
+    from dpaudit.algorithms.sharing.claims.hu2020.column_space import sent_case, support_case
+    from dpaudit.algorithms.sharing.claims.hu2020.message import Theorem1, message_case
+    from dpaudit.errors import InvalidArgument
 
+    refuse_data(settings)
+    check.probability("delta", settings.delta)
+    if not 0 < settings.epsilon <= 1:
+        raise InvalidArgument("epsilon", settings.epsilon, "in (0, 1]: the theorem's range")
+    theorem = Theorem1(
+        setting=parameters.setting(),
+        variant=parameters.variant,
+        sensitivity=parameters.sensitivity,
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        factor=parameters.factor,
+    )
+    seed, samples = settings.seed, theorem.setting.samples
+    public = parameters.model_dump(mode="json") | {"samples": samples, "epsilon": settings.epsilon}
+    if parameters.variant == "message":
+        budget = parameters.budget
+        return message_case(CLAIM, theorem, seed=seed, budget=budget, parameters=public)
+    if settings.estimator == "event":
+        return sent_case(theorem, seed=seed, parameters=public)
+    return support_case(CLAIM, theorem, seed=seed, parameters=public)
 
-_NEIGHBOURS = {
-    "unit rows": "every row of D_m has norm 1",
-    "unit rows of the neighbour": "every row of D_m' has norm 1",
-    "one column differs": "D_m and D_m' differ in one column",
-    "close neighbours": "||D_m - D_m'||_F is at most 1",
-}
-_BOUNDED = {
-    "unit rows of the others": "every row of every other D_k has norm 1",
-    "bounded model": "||x_m|| is at most b_1",
-    "bounded model of the neighbour": "||x_m|| on D_m' is at most b_1",
-    "bounded models of the others": "||x~_k|| is at most b_1 for every other party",
-    "bounded dual": "||y|| is at most b_1",
-    "bounded prediction": "||z|| is at most b_1",
-}
 
 CLAIM = Claim(
     name="hu2020-theorem1",
@@ -44,9 +75,7 @@ CLAIM = Claim(
     source="Hu et al., ADMM sharing over vertically split features, NeurIPS 2020, Theorem 1",
     kind="privacy",
     relation="replace-column",
-    assumptions=_NEIGHBOURS
-    | _BOUNDED
-    | {"independent columns": "D_m'D_m can be inverted, on both datasets"},
+    assumptions=ASSUMPTIONS | {"independent columns": "D_m'D_m can be inverted, on both datasets"},
     prepare=prepare,
     parameters=Theorem1Parameters,
     published={

@@ -21,8 +21,9 @@ one that differs, and neighbours differ by the signs of some entries of one colu
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +31,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.noise import published_sensitivity
 from dpaudit.neighbours import REPLACE_COLUMN
-from dpaudit.refutation import Condition
-from dpaudit.refutation.sensitivity import Lemma
+from dpaudit.refutation import Condition, Evidence, Sensitivity
 
 ROUNDING = 1e-12  # of equalities between doubles: unit rows
 CURVATURE = 1.0  # c_1 of R = ||x||^2/2
@@ -40,6 +40,7 @@ PROOF = (
     "D x and D' x' both lie in the ball whose diameter is the segment from 0 to -(y + rho s)/rho; "
     "also ||D x|| <= ||D|| b_1 with ||D|| <= sqrt(N)"
 )
+_WHY = "The proof takes ||(D'D)^-1|| for 1/d_m, which rows of norm 1 do not give."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +143,7 @@ def corrected_bound(setting: Setting) -> float:
     return min(diameter, 2 * root) * setting.bound
 
 
-def lemma1(setting: Setting, factor: float = 1.0) -> Lemma[Instance]:
+def lemma1(setting: Setting, factor: float = 1.0) -> Sensitivity[Instance]:
     """Return Lemma 1 on a setting, its bound multiplied by ``factor``.
 
     Examples
@@ -153,16 +154,43 @@ def lemma1(setting: Setting, factor: float = 1.0) -> Lemma[Instance]:
     >>> round(lemma1(Setting(features=2, samples=2, penalty=1.0), 2.0).claimed, 4)
     6.003
     """
-    return Lemma(
+    proved = corrected_bound(setting)
+    return Sensitivity(
         name="hu2020-lemma1",
         source=SOURCE,
         norm="L2",
         relation=REPLACE_COLUMN.name,
         claimed=factor * published_bound(setting),
-        proved=corrected_bound(setting),
+        proved=proved,
         proof=PROOF,
         movement=partial(movement, setting),
         conditions=partial(conditions, setting),
+        words=partial(_words, setting, proved),
+        because=lambda instance: _WHY,
+        evidence=partial(_evidence, setting, factor),
+    )
+
+
+def stated(setting: Setting, factor: float) -> dict[str, Any]:
+    """Return the parameters that a certificate states, as its verifier reads them."""
+    return asdict(setting) | {"curvature": CURVATURE, "factor": factor}
+
+
+def _words(setting: Setting, proved: float, instance: Instance) -> str:
+    numbers = "; ".join(
+        f"{c.name} {c.value:.4g} (at most {c.limit:.4g})" for c in conditions(setting, instance)
+    )
+    return f"{numbers}; {movement(setting, instance) / proved:.1%} of the proved bound"
+
+
+def _evidence(setting: Setting, factor: float, instance: Instance) -> Evidence:
+    claimed = factor * published_bound(setting)
+    return Evidence(
+        parameters=stated(setting, factor),
+        instance=vars(instance),
+        quantities={"bound": claimed, "movement": movement(setting, instance)},
+        kind="sensitivity",
+        relation=REPLACE_COLUMN.name,
     )
 
 
@@ -232,6 +260,21 @@ def conditions(setting: Setting, instance: Instance) -> tuple[Condition, ...]:
         Condition(name=name, value=float(value), limit=float(limit))
         for name, (value, limit) in found.items()
     )
+
+
+def condition_names(setting: Setting) -> tuple[str, ...]:
+    """Return the names of the conditions, read off an instance of zeros."""
+    n, k = setting.samples, setting.parties - 1
+    design = np.zeros((n, setting.features))
+    zero = Instance(
+        design=design,
+        neighbour=design,
+        dual=np.zeros(n),
+        prediction=np.zeros(n),
+        others=np.zeros((k, n)),
+        models=np.zeros(k),
+    )
+    return tuple(condition.name for condition in conditions(setting, zero))
 
 
 def _off_unit(rows: Array) -> float:

@@ -16,7 +16,7 @@ from typing import Any
 
 from mpmath import eigsy, exp, eye, log, lu_solve, matrix, mp, mpf, norm, sqrt
 
-from dpaudit.errors import DataError
+from dpaudit.errors import Shown
 from dpaudit.verification import Document
 
 MOST_ITERATIONS = 50
@@ -132,45 +132,26 @@ class State:
 def problem_of(document: Document) -> Problem:
     """Return the problem, or raise `DataError` naming what is wrong."""
     m, n, d = (document.count(name) for name in ("parties", "samples", "features"))
-    name = document.parameters.get("loss")
-    if not isinstance(name, str) or name not in LOSSES:
-        raise DataError(
-            f"{document.path}: parameters.loss: got {name!r}, expected one of: {', '.join(LOSSES)}"
-        )
-    ridge = document.number("parameters", "regulariser_weight")
-    if ridge < 0:
-        expected = "expected at least 0"
-        raise DataError(f"{document.path}: parameters.regulariser_weight: got {ridge}, {expected}")
+    weight, rho = document.positive("loss_weight", "penalty")
     problem = Problem(
-        loss=LOSSES[name],
-        weight=positive(document, "loss_weight"),
-        rho=positive(document, "penalty"),
-        ridge=mpf(ridge),
+        loss=LOSSES[document.choice("loss", *LOSSES)],
+        weight=weight,
+        rho=rho,
+        ridge=document.at_least(0, "regulariser_weight"),
         designs=[matrix(design) for design in document.array("designs", (m, n, d))],
         labels=[mpf(label) for label in document.array("labels", (n,))],
     )
     if problem.modulus <= 0:
-        raise DataError(
-            f"{document.path}: parameters.penalty: got {float(problem.rho)}, expected above "
-            f"{float(problem.smoothness)}: (7) may have several minima"
-        )
+        expected = f"above {float(problem.smoothness)}: (7) may have several minima"
+        raise document.refused("parameters.penalty", float(rho), expected)
     return problem
-
-
-def positive(document: Document, name: str) -> Any:
-    """Return a parameter above 0, or raise `DataError`."""
-    value = document.number("parameters", name)
-    if value <= 0:
-        raise DataError(f"{document.path}: parameters.{name}: got {value}, expected above 0")
-    return mpf(value)
 
 
 def audited_step(document: Document, problem: Problem) -> tuple[State, State]:
     """Return the states before and after the audited iteration, run from the start."""
     iteration = document.count("iteration")
     if iteration > MOST_ITERATIONS:
-        expected = f"expected at most {MOST_ITERATIONS}"
-        raise DataError(f"{document.path}: parameters.iteration: got {iteration}, {expected}")
+        raise document.refused("parameters.iteration", iteration, f"at most {MOST_ITERATIONS}")
     _solvable(document, problem)
     m, n, d = (document.count(name) for name in ("parties", "samples", "features"))
     after = State(
@@ -188,9 +169,8 @@ def _solvable(document: Document, problem: Problem) -> None:
     """Refuse equations that cost 50-digit arithmetic more than half of its digits."""
     for (_, largest), modulus in zip(problem.spectra(), problem.moduli(), strict=True):
         if modulus <= mpf(10) ** -25 * (problem.ridge + problem.rho * largest):
-            raise DataError(
-                f"{document.path}: instance.designs: got a block of dependent columns, expected "
-                "full column rank"
+            raise document.refused(
+                "instance.designs", Shown("a block of dependent columns"), "full column rank"
             )
 
 

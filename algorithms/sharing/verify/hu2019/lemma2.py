@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from mpmath import norm
 
-from dpaudit.algorithms.sharing.verify.hu2019.iterations import audited_step, positive, problem_of
-from dpaudit.errors import DataError
+from dpaudit.algorithms.sharing.verify.hu2019.iterations import audited_step, problem_of
+from dpaudit.errors import Shown
 from dpaudit.verification import Document, Outcome
 
 
@@ -41,15 +41,14 @@ def recompute(document: Document) -> Outcome:
     >>> float(recompute(document).quantities["ratio"])
     9.0
     """
-    if document.kind != "property":
-        raise DataError(f"{document.path}: kind: got {document.kind!r}, expected 'property'")
+    document.require_kind("property")
     problem = problem_of(document)
-    factor = positive(document, "factor")
+    factor = document.positive("factor")
     before, after = audited_step(document, problem)
     moved = norm(after.dual - before.dual) ** 2
     centre = norm(after.prediction - before.prediction) ** 2
     if centre == 0:
-        raise DataError(f"{document.path}: instance: z does not move, expected a step")
+        raise document.refused("instance", Shown("a z that does not move"), "a step")
     bound = factor * problem.smoothness**2 * centre
     iteration = document.count("iteration")
     return Outcome(

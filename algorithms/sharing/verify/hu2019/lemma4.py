@@ -20,10 +20,9 @@ from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
     State,
     audited_step,
     lagrangian,
-    positive,
     problem_of,
 )
-from dpaudit.errors import DataError
+from dpaudit.errors import Shown
 from dpaudit.verification import Document, Outcome
 
 _VERSIONS = ("published", "with-penalty", "corrected")
@@ -60,16 +59,15 @@ def recompute(document: Document) -> Outcome:
     >>> round(float(outcome.quantities["rise"] - outcome.quantities["bound"]), 12)
     0.25
     """
-    if document.kind != "property":
-        raise DataError(f"{document.path}: kind: got {document.kind!r}, expected 'property'")
-    version = _version(document)
+    document.require_kind("property")
+    version = document.choice("version", *_VERSIONS)
     problem = problem_of(document)
-    factor = positive(document, "factor")
+    factor = document.positive("factor")
     before, after = audited_step(document, problem)
     convexity, slack = _terms(problem, version, before, after)
     slack *= factor
     if slack == 0:
-        raise DataError(f"{document.path}: instance: nothing moves, expected a step")
+        raise document.refused("instance", Shown("variables that do not move"), "a step")
     rise, bound = lagrangian(problem, after) - lagrangian(problem, before), slack - convexity
     reached = {"reached by an iteration": (mpf(2), mpf(document.count("iteration")))}
     quantities = {"rise": rise, "bound": bound, "ratio": 1 + (rise - bound) / slack}
@@ -80,16 +78,6 @@ def recompute(document: Document) -> Outcome:
         f"{float(bound):.6g} is claimed{_altered(version, float(factor))}",
         reservations=() if version == "published" else (f"version {version}",),
     )
-
-
-def _version(document: Document) -> str:
-    version = document.parameters.get("version")
-    if not isinstance(version, str) or version not in _VERSIONS:
-        raise DataError(
-            f"{document.path}: parameters.version: got {version!r}, expected one of: "
-            + ", ".join(_VERSIONS)
-        )
-    return version
 
 
 def _terms(problem: Problem, version: str, before: State, after: State) -> tuple[Any, Any]:

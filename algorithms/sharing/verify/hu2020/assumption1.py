@@ -20,13 +20,11 @@ from typing import Any
 
 from mpmath import cholesky, exp, fdot, gammainc, log, matrix, mp, mpf, sqrt
 
-from dpaudit.algorithms.sharing.verify.hu2020.update import positive, scaled
-from dpaudit.errors import DataError, shorten
+from dpaudit.algorithms.sharing.verify.hu2020.update import scaled
 from dpaudit.verification import Document, Outcome
 
 _LAST_DIGIT = mpf("1e-12")
 _NOISES = ("parameter", "whitened", "message")
-_SCALINGS = ("mean", "sum")
 _DEPENDENT = mpf("1e-30")  # a pivot of D_m'D_m; its diagonal is about N / d_m
 _STEPS = 200  # of Newton's method, with bisection where it leaves its bracket
 
@@ -60,21 +58,20 @@ def recompute(document: Document) -> Outcome:
     >>> float(outcome.quantities["norm"]), float(outcome.quantities["ratio"])
     (5.0, 5.0)
     """
-    if document.kind != "property":
-        raise DataError(f"{document.path}: kind: got {document.kind!r}, expected 'property'")
-    noise = _chosen(document, "noise", _NOISES)
+    document.require_kind("property")
+    noise = document.choice("noise", *_NOISES)
     d, n, parties = (document.count(name) for name in ("features", "samples", "parties"))
     if parties > d:
-        raise DataError(f"{document.path}: parameters.parties: got {parties}, expected at most {d}")
+        raise document.refused("parameters.parties", parties, f"at most {d}")
     blocks = _blocks(d, parties)
     design = document.array("design", (n, d))
     labels = _signs(document, n)
     norms, total = _sent(document, design, blocks, noise)
-    rho, bound = positive(document, "penalty"), positive(document, "bound")
-    weight = mpf(1) / n if _chosen(document, "scaling", _SCALINGS) == "mean" else mpf(1)
+    rho, bound = document.positive("penalty", "bound")
+    weight = mpf(1) / n if document.choice("scaling", "mean", "sum") == "mean" else mpf(1)
     prediction = [_prediction(s, b, weight, rho) for s, b in zip(total, labels, strict=True)]
     dual = [rho * (s - z) for s, z in zip(total, prediction, strict=True)]
-    limit = positive(document, "factor") * bound
+    limit = document.positive("factor") * bound
     norm = max(*norms, _norm(prediction), _norm(dual))
     ratio = norm / limit
     chance = _probability(_scales(document, blocks), blocks, noise, limit, rho, weight, n)
@@ -134,10 +131,8 @@ def _refuse_dependent(document: Document, design: Any, blocks: list[range]) -> N
         except ValueError:  # not positive definite
             least = mpf(0)
         if least <= _DEPENDENT:
-            raise DataError(
-                f"{document.path}: parameters.noise: got 'whitened', expected another: columns of "
-                "a party depend on one another"
-            )
+            expected = "another: columns of a party depend on one another"
+            raise document.refused("parameters.noise", "whitened", expected)
 
 
 def _prediction(total: Any, label: Any, weight: Any, rho: Any) -> Any:
@@ -157,10 +152,10 @@ def _prediction(total: Any, label: Any, weight: Any, rho: Any) -> Any:
 
 def _scales(document: Document, blocks: list[range]) -> list[Any]:
     """Return Theorem 1's sigma of every party, with the sensitivity of Lemma 1 and c_1 = 1."""
-    rho, lam, b1 = (positive(document, n) for n in ("penalty", "regulariser_weight", "bound"))
-    epsilon, delta = positive(document, "epsilon"), positive(document, "delta")
+    rho, lam, b1 = document.positive("penalty", "regulariser_weight", "bound")
+    epsilon, delta = document.positive("epsilon", "delta")
     if delta >= 1:
-        raise DataError(f"{document.path}: parameters.delta: got {float(delta)}, expected below 1")
+        raise document.refused("parameters.delta", float(delta), "below 1")
     inner = lam + (1 + len(blocks) * rho) * b1
     root = sqrt(2 * log(mpf("1.25") / delta))
     return [root * 3 / (len(block) * rho) * inner / epsilon for block in blocks]
@@ -194,7 +189,7 @@ def _signs(document: Document, count: int) -> list[Any]:
     labels = document.array("labels", (count,))
     for value in labels:
         if value not in (-1, 1):
-            raise DataError(f"{document.path}: instance.labels: got {value}, expected -1 or 1")
+            raise document.refused("instance.labels", value, "-1 or 1")
     return [mpf(value) for value in labels]
 
 
@@ -204,13 +199,3 @@ def _off_unit(design: Any, blocks: list[range]) -> Any:
 
 def _norm(values: Any) -> Any:
     return sqrt(sum((value * value for value in values), mpf(0)))
-
-
-def _chosen(document: Document, name: str, options: tuple[str, ...]) -> str:
-    value = document.parameters.get(name)
-    if value not in options:
-        raise DataError(
-            f"{document.path}: parameters.{name}: got {shorten(value)}, expected one of: "
-            + ", ".join(options)
-        )
-    return str(value)

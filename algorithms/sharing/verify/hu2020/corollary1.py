@@ -16,8 +16,7 @@ from typing import Any
 
 from mpmath import binomial, exp, log, mpf, sqrt
 
-from dpaudit.algorithms.sharing.verify.hu2020.update import positive, scaled
-from dpaudit.errors import DataError
+from dpaudit.algorithms.sharing.verify.hu2020.update import scaled
 from dpaudit.verification import Document, Outcome
 
 _MOST = 10_000  # releases: the sum has as many terms
@@ -52,16 +51,13 @@ def recompute(document: Document) -> Outcome:
     >>> round(float(outcome.assumptions["claimed delta is exceeded"][1]), 4)
     0.2948
     """
-    if document.kind != "approximate-dp":
-        raise DataError(f"{document.path}: kind: got {document.kind!r}, expected 'approximate-dp'")
+    document.require_kind("approximate-dp")
     epsilon, delta, slack = (_at_most_one(document, n) for n in ("epsilon", "delta", "slack"))
     count = document.count("iterations")
     if count > _MOST:
-        raise DataError(
-            f"{document.path}: parameters.iterations: got {count}, expected at most {_MOST}"
-        )
+        raise document.refused("parameters.iterations", count, f"at most {_MOST}")
     drift = count * epsilon * (exp(epsilon) - 1)
-    claimed = positive(document, "factor") * (sqrt(-2 * count * log(slack)) * epsilon + drift)
+    claimed = document.positive("factor") * (sqrt(-2 * count * log(slack)) * epsilon + drift)
     total, witness = count * delta + slack, mpf(document.array("epsilon", ()))
     exact = _exact_delta(epsilon, delta, count, witness)
     ratio = witness / claimed
@@ -92,10 +88,8 @@ def _exact_delta(epsilon: Any, delta: Any, count: int, at: Any) -> Any:
 
 
 def _at_most_one(document: Document, name: str) -> Any:
-    value = positive(document, name)
+    value = document.positive(name)
     if value > 1 or (name != "epsilon" and value == 1):
         expected = "in (0, 1]" if name == "epsilon" else "in (0, 1)"
-        raise DataError(
-            f"{document.path}: parameters.{name}: got {float(value):g}, expected {expected}"
-        )
+        raise document.refused(f"parameters.{name}", float(value), expected)
     return value

@@ -6,8 +6,7 @@ the certificate states; `dpaudit.algorithms.sharing.verify.hu2020.update` recomp
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.verify.hu2020.update import moved, positive, scaled
-from dpaudit.errors import DataError
+from dpaudit.algorithms.sharing.verify.hu2020.update import moved, scaled
 from dpaudit.verification import Document, Outcome
 
 
@@ -42,9 +41,8 @@ def recompute(document: Document) -> Outcome:
     >>> float(outcome.assumptions["bounded model"][0]), float(outcome.quantities["bound"])
     (1.0, 9.0)
     """
-    if document.kind != "sensitivity":
-        raise DataError(f"{document.path}: kind: got {document.kind!r}, expected 'sensitivity'")
-    factor, update = positive(document, "factor"), moved(document)
+    document.require_kind("sensitivity")
+    factor, update = document.positive("factor"), moved(document)
     bound = factor * update.published
     ratio = update.movement / bound
     return Outcome(

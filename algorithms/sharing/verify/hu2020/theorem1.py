@@ -16,12 +16,12 @@ from typing import Any
 
 from mpmath import exp, fdot, log, matrix, mpf, ncdf, sqrt
 
-from dpaudit.algorithms.sharing.verify.hu2020.update import moved, neighbours, positive, scaled
-from dpaudit.errors import DataError, shorten
+from dpaudit.algorithms.sharing.verify.hu2020.update import moved, neighbours, scaled
+from dpaudit.errors import Shown
 from dpaudit.verification import Document, Outcome
 
 _VARIANTS = {"approximate-dp": ("message",), "support": ("parameter", "whitened")}
-_SENSITIVITIES = ("published", "corrected")
+_POSITIVE = ("epsilon", "delta", "factor")
 _DEPENDENT = mpf("1e-6")  # what is left of a column, relatively, if it counts as dependent
 _LOST = mpf("1e-30")  # product of what is left: dependence that builds up over many columns
 _ON_SPACE = mpf("1e-30")
@@ -60,27 +60,18 @@ def recompute(document: Document) -> Outcome:
     >>> float(outcome.quantities["distance from the neighbour's columns"])
     1.0
     """
-    variant = document.parameters.get("variant")
     if document.kind not in _VARIANTS:
-        raise DataError(
-            f"{document.path}: kind: got {shorten(document.kind)}, expected one of: "
-            + ", ".join(_VARIANTS)
-        )
-    _chosen(document, "variant", variant, _VARIANTS[document.kind])
-    positive(document, "factor")
-    epsilon, delta = positive(document, "epsilon"), positive(document, "delta")
-    for name, value in (("epsilon", epsilon), ("delta", delta)):
-        if value > 1:
-            raise DataError(
-                f"{document.path}: parameters.{name}: got {float(value):g}, expected at most 1"
-            )
+        raise document.refused("kind", document.kind, " or ".join(map(repr, _VARIANTS)))
+    document.choice("variant", *_VARIANTS[document.kind])
+    for name, value in zip(_POSITIVE, document.positive(*_POSITIVE), strict=True):
+        if name != "factor" and value > 1:
+            raise document.refused(f"parameters.{name}", float(value), "at most 1")
     return _law(document) if document.kind == "approximate-dp" else _support(document)
 
 
 def _law(document: Document) -> Outcome:
-    epsilon, delta, factor = (positive(document, n) for n in ("epsilon", "delta", "factor"))
-    kind = document.parameters.get("sensitivity")
-    _chosen(document, "sensitivity", kind, _SENSITIVITIES)
+    epsilon, delta, factor = document.positive(*_POSITIVE)
+    kind = document.choice("sensitivity", "published", "corrected")
     update = moved(document)
     sensitivity = update.published if kind == "published" else update.corrected
     scale = sqrt(2 * log(mpf("1.25") / delta)) * sensitivity / epsilon
@@ -112,7 +103,7 @@ def _support(document: Document) -> Outcome:
     design, other, assumptions = neighbours(document)
     sent = list(design * matrix(document.array("model", (design.cols,))))
     if not any(sent):
-        raise DataError(f"{document.path}: instance.model: got a message of 0, expected another")
+        raise document.refused("instance.model", Shown("a message of 0"), "another")
     (basis, dependent), (other_basis, other_dependent) = _basis(design), _basis(other)
     inside, outside = _distance(sent, basis), _distance(sent, other_basis)
     assumptions |= {
@@ -126,7 +117,7 @@ def _support(document: Document) -> Outcome:
         quantities={
             "distance from the neighbour's columns": outside,
             "delta at every epsilon": mpf(1),
-            "ratio": 1 / positive(document, "delta"),
+            "ratio": 1 / document.positive("delta"),
         },
         summary="a message that is possible on one dataset has probability 0 on its neighbour "
         f"({float(outside):.4g} of its length away from the column space): no finite epsilon",
@@ -163,11 +154,3 @@ def _distance(vector: list[Any], basis: list[list[Any]]) -> Any:
 
 def _length(vector: list[Any]) -> Any:
     return sqrt(fdot(vector, vector))
-
-
-def _chosen(document: Document, name: str, value: Any, options: tuple[str, ...]) -> None:
-    if value not in options:
-        raise DataError(
-            f"{document.path}: parameters.{name}: got {shorten(value)}, expected one of: "
-            + ", ".join(options)
-        )

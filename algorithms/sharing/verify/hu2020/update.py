@@ -15,12 +15,11 @@ from typing import Any
 
 from mpmath import lu_solve, matrix, mpf, norm, sign, sqrt
 
-from dpaudit.errors import DataError
+from dpaudit.errors import Shown
 from dpaudit.verification import Document
 
 _LAST_DIGIT = mpf("1e-12")
 _CURVATURE = 1  # c_1 of R = ||x||^2/2
-_POSITIVE = ("penalty", "regulariser_weight", "bound")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +44,9 @@ def moved(document: Document) -> Moved:
     DataError
         A parameter is outside its domain, or an array does not have the shape they say.
     """
-    rho, lam, b1 = _parameters(document)
+    rho, lam, b1 = document.positive("penalty", "regulariser_weight", "bound")
+    if (curvature := document.number("parameters", "curvature")) != _CURVATURE:
+        raise document.refused("parameters.curvature", curvature, f"{_CURVATURE}")
     d, n, parties = (document.count(name) for name in ("features", "samples", "parties"))
     _well_conditioned(document, rho * n / lam)
     design, other, assumptions = neighbours(document)
@@ -87,35 +88,17 @@ def neighbours(document: Document) -> tuple[Any, Any, dict[str, tuple[Any, Any]]
     return design, other, assumptions
 
 
-def positive(document: Document, name: str) -> Any:
-    """Return a parameter above 0, or raise `DataError`."""
-    value = document.number("parameters", name)
-    if value <= 0:
-        raise DataError(f"{document.path}: parameters.{name}: got {value}, expected above 0")
-    return mpf(value)
-
-
 def scaled(document: Document) -> str:
     """Return what a summary has to say of a claim that was multiplied by a factor."""
     factor = document.number("parameters", "factor")
     return "" if factor == 1 else f" (which is {factor:g} times what the source states)"
 
 
-def _parameters(document: Document) -> tuple[Any, Any, Any]:
-    rho, lam, b1 = (positive(document, name) for name in _POSITIVE)
-    curvature = document.number("parameters", "curvature")
-    if curvature != _CURVATURE:
-        raise DataError(f"{document.path}: parameters.curvature: got {curvature}, expected 1")
-    return rho, lam, b1
-
-
 def _well_conditioned(document: Document, condition: Any) -> None:
     """Refuse equations that cost 50-digit arithmetic more than half of its digits."""
     if condition > mpf(10) ** 25:
-        raise DataError(
-            f"{document.path}: parameters.regulariser_weight: got {float(condition):.3g} for rho N "
-            "/ lambda, expected at most 1e25"
-        )
+        given = Shown(f"{float(condition):.3g} for rho N / lambda")
+        raise document.refused("parameters.regulariser_weight", given, "at most 1e25")
 
 
 def _solve(design: Any, v: Any, rho: Any, lam: Any) -> Any:

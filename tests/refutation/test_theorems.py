@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from dpaudit import Pair
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_COLUMN, REPLACE_RECORD
-from dpaudit.refutation.sensitivity import (
+from dpaudit.refutation import (
     bounded_mean,
     clipped_sum,
     gradient_step,

@@ -10,8 +10,6 @@ from mpmath import mp
 from numpy.random import default_rng
 
 from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES
-from dpaudit.algorithms.sharing.claims.hu2019.cards import LEMMA_2
-from dpaudit.algorithms.sharing.claims.hu2019.cases import lemma2_case
 from dpaudit.algorithms.sharing.claims.hu2019.dual_step import dual_step, identity
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     Problems,
@@ -20,7 +18,7 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     slopes,
     starting_point,
 )
-from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma2Parameters
+from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import CLAIM, Lemma2Parameters
 from dpaudit.algorithms.sharing.verify.hu2019.lemma2 import recompute
 from dpaudit.auditing.run import run_case
 from dpaudit.errors import DataError, InvalidArgument
@@ -30,13 +28,13 @@ from dpaudit.extension.settings import Settings
 from dpaudit.refutation import exceeds
 from dpaudit.verification import Document
 
-FIRST = LEMMA_2.published["first-iteration"]["parameters"]
+FIRST = CLAIM.published["first-iteration"]["parameters"]
 
 
 def audited(budget=3_000, seed=0, **parameters):
     asked = Settings(trials=budget, seed=seed, parameters=parameters)
-    case = lemma2_case(asked, parsed_parameters(Lemma2Parameters, asked.parameters))
-    return run_case(LEMMA_2, case, asked, Executor(), "rerun")
+    case = CLAIM.prepare(asked, parsed_parameters(Lemma2Parameters, asked.parameters))
+    return run_case(CLAIM, case, asked, Executor(), "rerun")
 
 
 def documented(certificate):
@@ -64,7 +62,7 @@ def test_the_dual_step_is_attained_and_not_refuted():
     assert result.verdict == "not refuted"
     assert result.trials == 3_000
     assert 1 - 1e-9 <= result.measured.lower / result.claimed.value <= 1
-    assert {a.name for a in result.assumptions} == set(LEMMA_2.assumptions)
+    assert {a.name for a in result.assumptions} == set(CLAIM.assumptions)
 
 
 def test_the_identity_is_not_refuted():
@@ -247,6 +245,6 @@ def test_another_kind_of_certificate_is_refused(genuine):
 )
 def test_bad_input_is_named(asked, named):
     with pytest.raises(InvalidArgument, match=f"^{named}: "):
-        lemma2_case(
+        CLAIM.prepare(
             Settings(**asked), parsed_parameters(Lemma2Parameters, asked.get("parameters", {}))
         ).attain(100, default_rng(0))

@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from dpaudit.algorithms.sharing.claims.hu2020.cards import THEOREM_1
-from dpaudit.algorithms.sharing.claims.hu2020.message import OneMessage
-from dpaudit.algorithms.sharing.claims.hu2020.message_case import noise_scale, theorem1_case
-from dpaudit.algorithms.sharing.claims.hu2020.parameters import Theorem1Parameters
-from dpaudit.algorithms.sharing.claims.hu2020.update import Setting, lemma1
-from dpaudit.algorithms.sharing.claims.hu2020.update_support import (
+from dpaudit.algorithms.sharing.claims.hu2020.column_space import (
     Message,
     distance,
     message_of,
@@ -20,6 +15,9 @@ from dpaudit.algorithms.sharing.claims.hu2020.update_support import (
     support_conditions,
     support_space,
 )
+from dpaudit.algorithms.sharing.claims.hu2020.message import OneMessage, Theorem1
+from dpaudit.algorithms.sharing.claims.hu2020.theorem1 import CLAIM, Theorem1Parameters
+from dpaudit.algorithms.sharing.claims.hu2020.update import Setting, lemma1
 from dpaudit.algorithms.sharing.noise import ParameterNoise, WhitenedNoise, model_noise
 from dpaudit.algorithms.sharing.verify.hu2020.theorem1 import recompute
 from dpaudit.algorithms.sharing.vertical import Party
@@ -37,13 +35,13 @@ SMALL = {"features": 8, "budget": 2_000}
 
 
 def test_the_default_audit_certifies_three_times_the_claim(audited, plain, judged):
-    found = audited(THEOREM_1, trials=2_000)
+    found = audited(CLAIM, trials=2_000)
     result = found.result
     assert result.verdict == "refuted"
     assert all(check.passed for check in result.self_checks)
     assert result.measured.lower >= 3 * result.claimed.epsilon
     assert result.measured.lower <= result.measured.pair_ceiling <= result.proved.epsilon
-    assert {a.name for a in result.assumptions} <= set(THEOREM_1.assumptions)
+    assert {a.name for a in result.assumptions} <= set(CLAIM.assumptions)
     assert all(a.holds for a in result.assumptions)
     assert found.certificate.kind == "approximate-dp"
     verdict = judged(plain(found.certificate), recompute)
@@ -54,7 +52,7 @@ def test_the_default_audit_certifies_three_times_the_claim(audited, plain, judge
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_with_a_sensitivity_that_holds_it_is_not_refuted(audited, seed):
     parameters = {"features": 4, "budget": 500, "sensitivity": "corrected"}
-    found = audited(THEOREM_1, parameters=parameters, seed=seed, trials=500)
+    found = audited(CLAIM, parameters=parameters, seed=seed, trials=500)
     assert found.result.verdict == "not refuted"
     assert found.certificate is None
     assert found.result.measured.upper <= found.result.proved.epsilon < 1
@@ -62,13 +60,13 @@ def test_with_a_sensitivity_that_holds_it_is_not_refuted(audited, seed):
 
 def test_far_more_than_claimed_is_not_refuted(audited):
     parameters = {"features": 4, "budget": 500, "factor": 3.0}
-    result = audited(THEOREM_1, parameters=parameters, seed=7, trials=500).result
+    result = audited(CLAIM, parameters=parameters, seed=7, trials=500).result
     assert result.verdict == "not refuted"
 
 
 def test_half_of_what_is_true_is_refuted(audited, plain, judged):
     parameters = SMALL | {"sensitivity": "corrected", "factor": 0.5}
-    found = audited(THEOREM_1, parameters=parameters, trials=2_000)
+    found = audited(CLAIM, parameters=parameters, trials=2_000)
     assert found.result.verdict == "refuted"
     verdict = judged(plain(found.certificate), recompute)
     assert verdict.failures == ()
@@ -76,7 +74,7 @@ def test_half_of_what_is_true_is_refuted(audited, plain, judged):
 
 
 def test_other_parties_enter_the_message(audited, plain, judged):
-    found = audited(THEOREM_1, parameters=SMALL | {"parties": 2, "samples": 24}, trials=1_000)
+    found = audited(CLAIM, parameters=SMALL | {"parties": 2, "samples": 24}, trials=1_000)
     assert found.result.verdict == "refuted"
     assert judged(plain(found.certificate), recompute).failures == ()
 
@@ -109,9 +107,10 @@ def test_the_message_is_that_of_the_lemma():
 
 
 def test_the_published_noise_scale():
-    scale = noise_scale(Settings(epsilon=0.5), Theorem1Parameters(features=32))
-    claimed = lemma1(Setting(features=32, samples=64)).claimed
-    assert scale == pytest.approx(math.sqrt(2 * math.log(1.25e5)) * claimed / 0.5)
+    setting, noise = Setting(features=32, samples=64), {"variant": "message", "factor": 1.0}
+    theorem = Theorem1(setting=setting, sensitivity="published", epsilon=0.5, delta=1e-5, **noise)
+    claimed = lemma1(setting).claimed
+    assert theorem.noise_scale == pytest.approx(math.sqrt(2 * math.log(1.25e5)) * claimed / 0.5)
 
 
 # Noise on the model
@@ -119,14 +118,14 @@ def test_the_published_noise_scale():
 
 @pytest.fixture(scope="module")
 def support(audited, plain):
-    found = audited(THEOREM_1, parameters={"variant": "parameter", "features": 6}, trials=300)
+    found = audited(CLAIM, parameters={"variant": "parameter", "features": 6}, trials=300)
     assert found.result.verdict == "refuted"
     return plain(found.certificate)
 
 
 @pytest.mark.parametrize("variant", ["parameter", "whitened"])
 def test_no_epsilon_is_finite_with_noise_on_the_model(audited, plain, judged, variant):
-    found = audited(THEOREM_1, parameters={"variant": variant, "features": 12})
+    found = audited(CLAIM, parameters={"variant": variant, "features": 12})
     result = found.result
     assert result.verdict == "refuted"
     assert result.measured.lower == math.inf
@@ -140,14 +139,14 @@ def test_no_epsilon_is_finite_with_noise_on_the_model(audited, plain, judged, va
 
 def test_no_factor_makes_it_true(audited):
     parameters = {"variant": "parameter", "features": 4, "factor": 1e6}
-    assert audited(THEOREM_1, parameters=parameters, trials=200).result.verdict == "refuted"
+    assert audited(CLAIM, parameters=parameters, trials=200).result.verdict == "refuted"
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("variant", ["parameter", "whitened"])
 def test_columns_that_span_everything_separate_nothing(audited, variant, seed):
     parameters = {"variant": variant, "features": 5, "samples": 5}
-    found = audited(THEOREM_1, parameters=parameters, trials=300, seed=seed)
+    found = audited(CLAIM, parameters=parameters, trials=300, seed=seed)
     assert found.result.verdict == "not refuted"
     assert found.certificate is None
 
@@ -186,7 +185,7 @@ def test_the_smallest_pair_has_two_columns_and_three_rows():
 
 @pytest.fixture(scope="module")
 def law(audited, plain):
-    return plain(audited(THEOREM_1, parameters=SMALL, trials=1_000).certificate)
+    return plain(audited(CLAIM, parameters=SMALL, trials=1_000).certificate)
 
 
 def first_rows(factor):
@@ -285,12 +284,12 @@ def test_a_message_of_zero_is_refused(support, judged, changed):
 )
 def test_bad_input_is_named(audited, asked, named):
     with pytest.raises(InvalidArgument, match=f"^{named}: "):
-        audited(THEOREM_1, **asked)
+        audited(CLAIM, **asked)
 
 
 def test_a_case_is_the_same_for_the_same_seed():
     parameters = Theorem1Parameters(features=4, budget=200)
-    one, other = (theorem1_case(Settings(seed=5), parameters) for _ in range(2))
+    one, other = (CLAIM.prepare(Settings(seed=5), parameters) for _ in range(2))
     assert np.array_equal(one.pair.dataset.features, other.pair.dataset.features)
 
 

@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from dpaudit.algorithms.sharing.claims.hu2020.parameters import Parameters
+from dpaudit.algorithms.sharing.claims.hu2020.lemma1 import CLAIM, UpdateParameters
+from dpaudit.algorithms.sharing.claims.hu2020.search import (
+    Small,
+    instance_of,
+    small_claim,
+    smalls,
+    space,
+)
 from dpaudit.algorithms.sharing.claims.hu2020.update import (
     Setting,
     corrected_bound,
@@ -18,9 +25,6 @@ from dpaudit.algorithms.sharing.claims.hu2020.update import (
     movement,
     published_bound,
 )
-from dpaudit.algorithms.sharing.claims.hu2020.update_case import lemma1_case
-from dpaudit.algorithms.sharing.claims.hu2020.update_search import instance_of, space
-from dpaudit.algorithms.sharing.claims.hu2020.update_small import Small, small_claim, smalls
 from dpaudit.auditing import audit_case, audit_claim, run_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
@@ -73,7 +77,7 @@ def test_the_corrected_bound_survives_and_is_close(features):
 @pytest.mark.slow
 @pytest.mark.parametrize("features", WANTED)
 def test_the_corrected_bound_survives_ten_times_the_default_budget(features):
-    budget = 10 * Parameters().budget
+    budget = 10 * UpdateParameters().budget
     assert survives(Setting(features=features, samples=2 * features), budget) > 0.8
 
 
@@ -149,7 +153,7 @@ def test_the_budget_is_a_parameter_and_trials_override_it():
 @pytest.mark.parametrize("share", [1.0, 1 - 1e-12, 2.0])
 def test_a_bound_attained_up_to_rounding_is_not_refuted(share):
     asked = Settings(trials=400)
-    case = lemma1_case(asked, Parameters(features=8))
+    case = CLAIM.prepare(asked, UpdateParameters(features=8))
     reached = case.attain(400, default_rng(0)).value
 
     def attain(trials, rng):

@@ -1,4 +1,4 @@
-r"""How far a message of ADMM sharing lies outside the column space of a neighbour's design.
+r"""hu2020's Theorem 1 with noise on the model: the message lies in the design's column space.
 
 | paper | name                  | meaning                                   | shape    |
 |-------|-----------------------|-------------------------------------------|----------|
@@ -19,25 +19,63 @@ For ``N = d_m`` both spaces are R^N: nothing is separated this way, and with whi
 message is ``N(D x, sigma^2 I)``. Designs with dependent columns are left out, as ``(D'D)^-1`` does
 not exist for them (with noise on the model they are separated all the same, also where N is d_m:
 a design of rank 1 and a neighbour of rank 2).
+
+Two audits: `support_case` refutes without a message, as supports differ; `sent_case` counts
+messages of one run of ADMM sharing, so that any attack can be tried.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.random import Generator, default_rng
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.claims.hu2020.message import Theorem1
+from dpaudit.algorithms.sharing.claims.hu2020.search import neighbours, space
 from dpaudit.algorithms.sharing.claims.hu2020.update import ROUNDING, Setting
-from dpaudit.algorithms.sharing.claims.hu2020.update_search import neighbours, space
-from dpaudit.refutation import Condition, Inequality, Space, minimal
+from dpaudit.algorithms.sharing.noise import Noise, ParameterNoise, WhitenedNoise
+from dpaudit.algorithms.sharing.vertical import Risk
+from dpaudit.datasets import Dataset
+from dpaudit.execution import stream
+from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, SearchCase
+from dpaudit.extension.claim import Statement
+from dpaudit.guarantees.kinds import ApproximateDP
+from dpaudit.neighbours import REPLACE_COLUMN, Pair
+from dpaudit.refutation import (
+    Attained,
+    Condition,
+    Evidence,
+    Inequality,
+    Space,
+    maximise,
+    minimal,
+    searched,
+)
 from dpaudit.refutation.search import Batch
 
 SEPARATED = 1e-6  # least relative distance from col(D') that is told from rounding
 _INDEPENDENT = 1e-3  # least pivot of a design, relative to its largest
-_BUDGET = 500
+_BUDGET = 500  # of the search for the smallest pair
+_PAIRS = 1_000
+_SENT_PAIRS, _SENT = 200, 2_000
+_ENFORCED = (
+    "unit rows",
+    "unit rows of the neighbour",
+    "one column differs",
+    "close neighbours",
+    "independent columns",
+)
+_BECAUSE = (
+    "The message lies in the column space of the design; the neighbour's spans another, so that a "
+    "message of the one has probability 0 under the other: delta is 1 at every epsilon."
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -206,3 +244,138 @@ def _dependent(design: Array) -> int:
 
 def _off_unit(rows: Array) -> float:
     return float(np.abs(np.linalg.norm(rows, axis=-1) - 1).max())
+
+
+# The audit by supports
+
+
+def support_case(
+    claim: Statement, theorem: Theorem1, *, seed: int, parameters: dict[str, Any]
+) -> SearchCase:
+    """Return the search for a pair whose messages lie in different column spaces."""
+
+    def attain(trials: int, rng: Generator) -> Attained:
+        return searched(
+            finite_epsilon(claim, theorem),
+            partial(_farthest, theorem.setting),
+            trials,
+            rng,
+            seed=seed,
+            smallest=lambda message: smallest_support(seed),
+        )
+
+    return SearchCase(
+        bound=theorem.claimed,
+        attain=attain,
+        view=f"{theorem.variant}: one D_m x~_m with noise on x_m",
+        data="designs with unit rows and independent columns, improved by the search",
+        relation=REPLACE_COLUMN.name,
+        pair="found by the search: the signs of some entries of one column are flipped",
+        default_trials=_PAIRS,
+        parameters=parameters,
+        at_delta=theorem.delta,
+        effort="evaluated pairs",
+        assumptions=tuple(
+            AssumptionOutcome(name=name, holds=True, evidence="checked on the pair found")
+            for name in _ENFORCED
+        ),
+        notes=("No scale of the noise enters: the message's support alone tells the two apart.",),
+    )
+
+
+def finite_epsilon(claim: Statement, theorem: Theorem1) -> Inequality[Message | None]:
+    """Return the theorem as an inequality: a message that separates a pair makes epsilon infinite.
+
+    None stands for a search in which no pair was separated.
+    """
+    return Inequality(
+        name=claim.name,
+        source=claim.source,
+        sides=lambda message: (0.0 if message is None else math.inf, theorem.claimed),
+        conditions=lambda message: () if message is None else support_conditions(message),
+        words=_words,
+        because=lambda message: _BECAUSE,
+        evidence=partial(_evidence, theorem),
+    )
+
+
+def _farthest(setting: Setting, budget: int, rng: Generator) -> Message | None:
+    found = maximise(support_space(setting), budget, rng)
+    return message_of(found.instance, setting.bound) if found.ratio > SEPARATED else None
+
+
+def _words(message: Message | None) -> str:
+    if message is None:
+        return "no pair was separated"
+    close = float(np.linalg.norm(message.design - message.neighbour))
+    return (
+        f"||D - D'||_F = {close:.4g}; a message D x~ is {distance(message):.4g} of its length away "
+        "from the neighbour's column space"
+    )
+
+
+def _evidence(theorem: Theorem1, message: Message | None) -> Evidence | None:
+    if message is None:
+        return None
+    return Evidence(
+        parameters=theorem.stated(),
+        instance=vars(message),
+        quantities={
+            "distance from the neighbour's columns": distance(message),
+            "delta at every epsilon": 1.0,
+            "ratio": 1 / theorem.delta,
+        },
+        kind="support",
+        relation=REPLACE_COLUMN.name,
+    )
+
+
+# The audit by messages that are sent
+
+
+def sent_case(theorem: Theorem1, *, seed: int, parameters: dict[str, Any]) -> PrivacyCase:
+    """Return the audit of the first message on a pair whose column spaces are far apart.
+
+    Examples
+    --------
+    >>> theorem = Theorem1(
+    ...     setting=Setting(features=4, samples=8),
+    ...     variant="whitened",
+    ...     sensitivity="published",
+    ...     epsilon=1.0,
+    ...     delta=1e-5,
+    ...     factor=1.0,
+    ... )
+    >>> case = sent_case(theorem, seed=0, parameters={})
+    >>> case.mechanism.sample(case.pair.dataset, 3, np.random.default_rng(0)).shape
+    (3, 1, 1, 8)
+    """
+    setting, scale = theorem.setting, theorem.noise_scale
+    found = maximise(support_space(setting), _SENT_PAIRS, default_rng(stream(seed, "pair")))
+    message = message_of(found.instance, setting.bound)
+    labels = np.resize([1.0, -1.0], setting.samples)
+    here, there = (Dataset(design, labels) for design in (message.design, message.neighbour))
+    noise: Noise = WhitenedNoise(scale)
+    if theorem.variant == "parameter":
+        noise = ParameterNoise(scale)
+    algorithm = SharingADMM(
+        block_sizes=(setting.features,),
+        iterations=1,
+        penalty=setting.penalty,
+        risk=Risk(scaling="sum", regulariser_weight=setting.regulariser_weight),
+        noise=noise,
+    )
+    return PrivacyCase(
+        mechanism=algorithm.messages(),
+        pair=Pair(here, there, REPLACE_COLUMN),
+        claimed=ApproximateDP(theorem.claimed, theorem.delta),
+        at_delta=theorem.delta,
+        view=f"{theorem.variant}: the first D_m x~_m of one party, with noise on x_m",
+        data="designs with unit rows, improved by the search for supports that differ",
+        default_trials=_SENT,
+        parameters=parameters | {"noise_scale": scale},
+        notes=(
+            f"The best of {_SENT_PAIRS} pairs: a message lies {distance(message):.3g} of its "
+            "length outside the other column space.",
+        ),
+    )

@@ -6,25 +6,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpaudit.algorithms.sharing.figures import cards as hu2020
-from dpaudit.algorithms.sharing.figures import data as hu2020_data
-from dpaudit.algorithms.sharing.figures import data as hu2020_files
-from dpaudit.algorithms.sharing.figures import noise as hu2020_noise
-from dpaudit.algorithms.sharing.figures import outcome as hu2020_outcome
-from dpaudit.algorithms.sharing.figures import runs as hu2020_runs
-from dpaudit.algorithms.sharing.figures import search as hu2020_search
+from dpaudit.algorithms.sharing.figures import cards, convergence, noise, runs
+from dpaudit.algorithms.sharing.figures import data as problems
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.reproduction.result import Request
 
-CARDS = (hu2020.FIGURE_1, hu2020.FIGURE_2, hu2020.FIGURE_3)
+CARDS = (cards.FIGURE_1, cards.FIGURE_2, cards.FIGURE_3)
 EPOCHS = 10
 
 
 def tiny_problem(title="a9a", blocks=(6, 4), samples=60, tests=30):
     rng = np.random.default_rng(1)
-    train, test = hu2020_data.stand_in(samples, tests, sum(blocks), rng)
-    return hu2020_data.Problem(title=title, train=train, test=test, blocks=blocks, batch_sizes=(8,))
+    train, test = problems.stand_in(samples, tests, sum(blocks), rng)
+    return problems.Problem(title=title, train=train, test=test, blocks=blocks, batch_sizes=(8,))
 
 
 @pytest.fixture(autouse=True)
@@ -32,9 +27,12 @@ def tiny(monkeypatch):
     def wide(request):
         return tiny_problem(f"stand-in {request.seed}", (9, 8, 7)), ("a stand-in",)
 
-    monkeypatch.setattr(hu2020_runs, "census", lambda request: tiny_problem())
-    monkeypatch.setattr(hu2020_runs, "wide", wide)
-    monkeypatch.setattr(hu2020_runs, "_epochs", lambda request: EPOCHS)
+    for module in (convergence, noise):
+        monkeypatch.setattr(module, "census", lambda request: tiny_problem())
+        monkeypatch.setattr(module, "wide", wide)
+    monkeypatch.setattr(convergence, "epochs_of", lambda request: EPOCHS)
+    monkeypatch.setattr(noise, "epochs_of", lambda request: EPOCHS)
+    monkeypatch.setattr(runs, "epochs_of", lambda request: EPOCHS)
     monkeypatch.delenv("DPAUDIT_DATA", raising=False)
 
 
@@ -64,7 +62,7 @@ def test_the_seed_decides(card):
 
 
 def test_every_parameter_tried_is_reported_best_first():
-    drawn = hu2020_runs.figure1(Request(runs=1))
+    drawn = convergence.figure1(Request(runs=1))
     for kind in ("ADMM", "FDML"):
         tried = [each for each in drawn.parameters["tried"] if each["run"].startswith(kind)]
         scores = [each["objective, last fifth"] for each in tried]
@@ -73,7 +71,7 @@ def test_every_parameter_tried_is_reported_best_first():
 
 
 def test_the_centralised_model_is_the_minimum():
-    drawn = hu2020_runs.figure1(Request(runs=1))
+    drawn = convergence.figure1(Request(runs=1))
     *others, central, _ = drawn.panels[0].curves
     assert all(min(curve.y) >= central.y[0] - 1e-9 for curve in others)
 
@@ -95,8 +93,8 @@ def test_progress_reports_all_it_announced():
 
 
 def test_the_stand_in_says_what_it_is(monkeypatch):
-    monkeypatch.setattr(hu2020_data, "_FEW", 20)
-    problem, (note,) = hu2020_data.wide(Request())
+    monkeypatch.setattr(problems, "_FEW", 20)
+    problem, (note,) = problems.wide(Request())
     assert "synthetic stand-in" in problem.title
     assert "synthetic" in note
     assert problem.train.dimension == sum(problem.blocks) == 1000
@@ -105,16 +103,16 @@ def test_the_stand_in_says_what_it_is(monkeypatch):
 
 
 def test_gisette_is_read_where_it_is(tmp_path, monkeypatch):
-    monkeypatch.setattr(hu2020_data, "_FEW", 5)
+    monkeypatch.setattr(problems, "_FEW", 5)
     lines = [f"{'+1' if row % 2 else '-1'} 1:0.5 {row + 2}:-1\n" for row in range(14)]
     (tmp_path / "gisette_scale").write_text("".join(lines))
-    problem, (note,) = hu2020_data.wide(Request(data_path=str(tmp_path)))
+    problem, (note,) = problems.wide(Request(data_path=str(tmp_path)))
     assert problem.blocks == (2000, 2000, 1000)
     assert problem.train.features.shape == (5, 5000)
     assert len(problem.test.labels) == 2
     assert "held out" in note
     (tmp_path / "gisette_scale.t").write_text("".join(lines[:4]))
-    whole, (note,) = hu2020_data.wide(Request(data_path=str(tmp_path), full=True))
+    whole, (note,) = problems.wide(Request(data_path=str(tmp_path), full=True))
     assert (len(whole.train.labels), len(whole.test.labels)) == (14, 4)
     assert "gisette_scale.t" in note
 
@@ -122,7 +120,7 @@ def test_gisette_is_read_where_it_is(tmp_path, monkeypatch):
 def test_a_gisette_too_short_to_split_is_refused(tmp_path):
     (tmp_path / "gisette").write_text("+1 1:1\n-1 2:1\n")
     with pytest.raises(DataError, match="found 2 records"):
-        hu2020_data.wide(Request(data_path=str(tmp_path)))
+        problems.wide(Request(data_path=str(tmp_path)))
 
 
 GISETTE = "".join(f"{'+1' if row % 2 else '-1'} 1:0.5 {row + 2}:-1\n" for row in range(14))
@@ -138,7 +136,7 @@ def with_a9a(directory):
 def test_a_file_of_any_name_is_read_as_gisette(tmp_path):
     file = tmp_path / "my own.txt"
     file.write_text(GISETTE)
-    problem, (note,) = hu2020_data.wide(Request(data_path=str(file)))
+    problem, (note,) = problems.wide(Request(data_path=str(file)))
     assert problem.title == "gisette"
     assert problem.train.features.shape == (12, 5000)
     assert "stand-in" not in note
@@ -148,19 +146,19 @@ def test_a_place_that_does_not_exist_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a long path would be shortened
     gone = "gone"
     with pytest.raises(InvalidArgument, match=r"^data_path: got 'gone', expected gisette's file"):
-        hu2020_data.wide(Request(data_path=gone))
+        problems.wide(Request(data_path=gone))
     monkeypatch.setenv("DPAUDIT_DATA", gone)
     with pytest.raises(InvalidArgument, match=r"^DPAUDIT_DATA: got 'gone', expected gisette's"):
-        hu2020_data.wide(Request())
+        problems.wide(Request())
 
 
 def test_a_file_of_the_other_data_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(with_a9a(tmp_path / "both"))  # a long path would be shortened
     with pytest.raises(InvalidArgument, match=r"^data_path: got 'a9a', expected gisette's file"):
-        hu2020_data.wide(Request(data_path="a9a"))
+        problems.wide(Request(data_path="a9a"))
     Path("gisette_scale").write_text(GISETTE)
     with pytest.raises(InvalidArgument, match=r"^data_path: got .*, expected a directory with a9a"):
-        hu2020_data.census(Request(data_path="gisette_scale"))
+        problems.census(Request(data_path="gisette_scale"))
 
 
 @pytest.mark.parametrize("name", ["a9a", "a9a.t"])
@@ -171,8 +169,8 @@ def test_one_of_the_files_of_a9a_stands_for_both(name, tmp_path, monkeypatch):
         asked.append((path, split))
         return Dataset(np.eye(123), np.resize([1.0, -1.0], 123), name=split)
 
-    monkeypatch.setattr(hu2020_data, "a9a", a9a)
-    hu2020_data.census(Request(data_path=str(folder / name)))
+    monkeypatch.setattr(problems, "a9a", a9a)
+    problems.census(Request(data_path=str(folder / name)))
     assert asked == [(str(folder), "train"), (str(folder), "test")]
 
 
@@ -189,7 +187,7 @@ def test_where_a_figure_of_both_looks_for_them(tmp_path):
         (str(beside), (str(folder), str(beside))),
         (str(alone), (None, str(alone))),
     ):
-        assert hu2020_files.places(given) == expected
+        assert problems.places(given) == expected
 
 
 def test_figure_3_asks_for_each_where_it_is(tmp_path, monkeypatch):
@@ -197,15 +195,15 @@ def test_figure_3_asks_for_each_where_it_is(tmp_path, monkeypatch):
     file.write_text(GISETTE)
     asked = {}
     for name in ("census", "wide"):
-        drawn = getattr(hu2020_runs, name)
+        drawn = getattr(noise, name)
         monkeypatch.setattr(
-            hu2020_runs,
+            noise,
             name,
             lambda request, name=name, drawn=drawn: (
                 asked.__setitem__(name, request.data_path) or drawn(request)
             ),
         )
-    hu2020_runs.figure3(Request(runs=1, data_path=str(file)))
+    noise.figure3(Request(runs=1, data_path=str(file)))
     assert asked == {"census": str(file.parent), "wide": str(file)}
 
 
@@ -214,12 +212,12 @@ def test_figure_3_asks_for_each_where_it_is(tmp_path, monkeypatch):
     [(10, 1, False, 10.0), (32, 11, False, 32 / 11), (6, 4, True, 1.5), (None, 4, False, None)],
 )
 def test_ten_times_as_slow_is_not_slightly(admm, fdml, held, number):
-    found = hu2020_outcome.slightly(admm, fdml)
+    found = convergence.slightly(admm, fdml)
     assert (found.held, found.number) == (held, number)
 
 
 def test_the_adverb_is_judged_apart():
-    slower, slightly, _ = hu2020_runs.figure1(Request(runs=1)).judgements
+    slower, slightly, _ = convergence.figure1(Request(runs=1)).judgements
     assert "slightly" not in slower.statement
     assert "slightly" in slightly.statement
 
@@ -229,8 +227,8 @@ def test_a9a_is_split_as_in_the_paper(monkeypatch):
         assert path == "somewhere"
         return Dataset(np.eye(123), np.resize([1.0, -1.0], 123), name=split)
 
-    monkeypatch.setattr(hu2020_data, "a9a", a9a)
-    problem = hu2020_data.census(Request(data_path="somewhere"))
+    monkeypatch.setattr(problems, "a9a", a9a)
+    problem = problems.census(Request(data_path="somewhere"))
     assert (problem.train.name, problem.test.name) == ("train", "test")
     assert problem.blocks == (66, 57)
     assert problem.squared_norm == 1.0
@@ -238,16 +236,16 @@ def test_a9a_is_split_as_in_the_paper(monkeypatch):
 
 def test_more_is_tried_where_a_statement_does_not_hold(monkeypatch):
     weights = {"lambda, times 1/N": 0.1}, {"lambda, times 1/N": 10.0}
-    judged = hu2020_runs._findings2
+    judged = convergence._findings2
     for held in (True, False):
         monkeypatch.setattr(
-            hu2020_runs,
+            convergence,
             "_findings2",
             lambda outcome, held=held: {
                 name: replace(found, held=held) for name, found in judged(outcome).items()
             },
         )
-        drawn = hu2020_runs.figure2(Request(runs=1))
+        drawn = convergence.figure2(Request(runs=1))
         settings = [each.setting for each in drawn.judgements[-1].tried]
         assert {"rho": 0.1} in settings
         assert {"FDML step": 300.0} in settings
@@ -256,7 +254,7 @@ def test_more_is_tried_where_a_statement_does_not_hold(monkeypatch):
 
 
 def test_the_ends_are_judged_alike_at_the_setting_drawn_and_at_others():
-    drawn = hu2020_runs.figure2(Request(runs=1))
+    drawn = convergence.figure2(Request(runs=1))
     labels = [curve.label for curve in drawn.panels[0].curves]
     tried = [each for each in drawn.judgements[1].tried if "rho" in each.setting]
     (row,) = (each for each in tried if f"ADMM, rho {each.setting['rho']:g}" in labels)
@@ -264,9 +262,9 @@ def test_the_ends_are_judged_alike_at_the_setting_drawn_and_at_others():
 
 
 def test_every_noise_level_is_a_setting_tried():
-    drawn = hu2020_runs.figure3(Request(runs=2))
+    drawn = noise.figure3(Request(runs=2))
     for judgement in drawn.judgements:
-        assert len(judgement.tried) == 2 * len(hu2020_noise.NOISE_LEVELS)
+        assert len(judgement.tried) == 2 * len(noise.NOISE_LEVELS)
     moderate, ruined = drawn.judgements
     for data in ("a9a", "stand-in 0"):
         rows = [t for t in moderate.tried if t.setting["data"] == data]
@@ -275,14 +273,14 @@ def test_every_noise_level_is_a_setting_tried():
 
 
 def trace(*losses):
-    return hu2020_search.Trace("run", np.array([losses]), np.array([losses]))
+    return runs.Trace("run", np.array([losses]), np.array([losses]))
 
 
 def test_fewer_epochs_choose_again():
     """What is best after two epochs need not be what is best after four."""
     early, late = trace(1.0, 0.5, 0.5, 0.5), trace(1.0, 0.9, 0.1, 0.1)
-    assert hu2020_outcome._first((late, early), 2).last_test_loss == 0.5
-    assert hu2020_outcome._first((late, early), 4).last_test_loss == 0.1
+    assert convergence._first((late, early), 2).last_test_loss == 0.5
+    assert convergence._first((late, early), 4).last_test_loss == 0.1
 
 
 @pytest.mark.parametrize(
@@ -290,6 +288,6 @@ def test_fewer_epochs_choose_again():
 )
 def test_ends_are_judged_by_their_difference(admm, fdml, better, same):
     pair = trace(0.9, admm), trace(0.9, fdml)
-    assert hu2020_outcome.better_end(*pair).held is better
-    assert hu2020_outcome.same_end(*pair).held is same
-    assert hu2020_outcome.same_end(*pair).number == pytest.approx(admm - fdml)
+    assert convergence.better_end(*pair).held is better
+    assert convergence.same_end(*pair).held is same
+    assert convergence.same_end(*pair).number == pytest.approx(admm - fdml)

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from mpmath import mp
 from numpy.random import default_rng
 
-from dpaudit.algorithms.sharing.claims.hu2019.cards import LEMMA_4
-from dpaudit.algorithms.sharing.claims.hu2019.cases import lemma4_case
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     Problems,
     Setting,
@@ -18,7 +16,7 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     starting_point,
 )
 from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import allowance, decrease, terms_of
-from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma4Parameters
+from dpaudit.algorithms.sharing.claims.hu2019.lemma4 import CLAIM, Lemma4Parameters
 from dpaudit.algorithms.sharing.verify.hu2019.lemma4 import recompute
 from dpaudit.auditing.run import run_case
 from dpaudit.errors import DataError, InvalidArgument
@@ -27,13 +25,13 @@ from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.verification import Document
 
-VARIANTS = {"default": {}} | {n: o["parameters"] for n, o in LEMMA_4.published.items()}
+VARIANTS = {"default": {}} | {n: o["parameters"] for n, o in CLAIM.published.items()}
 
 
 def audited(budget=2_000, seed=0, **parameters):
     asked = Settings(trials=budget, seed=seed, parameters=parameters)
-    case = lemma4_case(asked, parsed_parameters(Lemma4Parameters, asked.parameters))
-    return run_case(LEMMA_4, case, asked, Executor(), "rerun")
+    case = CLAIM.prepare(asked, parsed_parameters(Lemma4Parameters, asked.parameters))
+    return run_case(CLAIM, case, asked, Executor(), "rerun")
 
 
 def documented(certificate):
@@ -90,7 +88,7 @@ def test_the_published_audits(variant, least):
         "default", "any-start", "diverging", "with-penalty", "corrected",
         "two-parties-small-penalty",
     }  # fmt: skip
-    assert {a.name for a in found.result.assumptions} == set(LEMMA_4.assumptions)
+    assert {a.name for a in found.result.assumptions} == set(CLAIM.assumptions)
     if least is None:
         assert found.result.verdict == "not refuted"
         assert found.certificate is None
@@ -193,7 +191,7 @@ def test_true_variants_survive_ten_times_the_default_budget(parameters):
 
 def test_the_corrected_lemma_is_attained():
     asked = Settings(parameters={"version": "corrected"})
-    case = lemma4_case(asked, Lemma4Parameters(version="corrected"))
+    case = CLAIM.prepare(asked, Lemma4Parameters(version="corrected"))
     assert 0.999 < case.attain(2_000, default_rng(0)).ratio <= 1
 
 
@@ -374,7 +372,8 @@ def test_the_verifiers_share_nothing_with_the_search():
     loaded = set(done.stdout.split())
     assert "numpy" not in loaded
     assert not any(
-        name.startswith(("dpaudit.algorithms.prop", "dpaudit.algorithms.claims")) for name in loaded
+        name.startswith(("dpaudit.refutation", "dpaudit.algorithms.sharing.claims"))
+        for name in loaded
     )
 
 
@@ -399,6 +398,6 @@ def test_one_seed_gives_one_result():
 )
 def test_bad_input_is_named(asked, named):
     with pytest.raises(InvalidArgument, match=f"^{named}: "):
-        lemma4_case(
+        CLAIM.prepare(
             Settings(**asked), parsed_parameters(Lemma4Parameters, asked.get("parameters", {}))
         ).attain(100, default_rng(0))

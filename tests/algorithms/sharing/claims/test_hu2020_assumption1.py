@@ -9,10 +9,8 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
-from dpaudit.algorithms.sharing.claims.hu2020.cards import ASSUMPTION_1
+from dpaudit.algorithms.sharing.claims.hu2020.assumption1 import CLAIM, Assumption1Parameters
 from dpaudit.algorithms.sharing.claims.hu2020.norms import log_exceeding, measured_norms
-from dpaudit.algorithms.sharing.claims.hu2020.parameters import Assumption1Parameters
-from dpaudit.algorithms.sharing.claims.hu2020.runs import assumption1_case, sharing
 from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise, WhitenedNoise
 from dpaudit.algorithms.sharing.verify.hu2020.assumption1 import recompute
 from dpaudit.algorithms.sharing.vertical import Risk
@@ -25,7 +23,7 @@ FEW = {"iterations": 3, "records": 60}
 
 @pytest.mark.parametrize("noise", ["parameter", "whitened", "message"])
 def test_noise_refutes_it_and_the_certificate_stands(audited, plain, judged, noise):
-    found = audited(ASSUMPTION_1, parameters=FEW | {"noise": noise}, trials=100)
+    found = audited(CLAIM, parameters=FEW | {"noise": noise}, trials=100)
     result = found.result
     assert result.verdict == "refuted"
     assert result.measured.lower > 10 * result.claimed.value
@@ -37,7 +35,7 @@ def test_noise_refutes_it_and_the_certificate_stands(audited, plain, judged, noi
 
 
 def test_the_default_audit_says_what_was_reached_and_when(audited):
-    result = audited(ASSUMPTION_1).result
+    result = audited(CLAIM).result
     assert result.verdict == "refuted"
     assert result.data.startswith("breast-cancer: 569 records, 30 features")
     (found,) = (note for note in result.notes if note.startswith("Found at"))
@@ -47,7 +45,7 @@ def test_the_default_audit_says_what_was_reached_and_when(audited):
 
 
 def test_without_noise_the_iterates_grow_past_it(audited):
-    found = audited(ASSUMPTION_1, parameters={"noise": "none", "iterations": 30})
+    found = audited(CLAIM, parameters={"noise": "none", "iterations": 30})
     assert found.result.verdict == "refuted"
     assert found.certificate is None  # the audit itself is run again instead
 
@@ -56,7 +54,7 @@ def test_without_noise_the_iterates_grow_past_it(audited):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_bound_far_above_is_not_refuted(audited, noise, seed):
     asked = {"parameters": FEW | {"noise": noise, "factor": 1e6}, "seed": seed, "trials": 100}
-    found = audited(ASSUMPTION_1, **asked)
+    found = audited(CLAIM, **asked)
     assert found.result.verdict == "not refuted"
     assert found.certificate is None
 
@@ -64,15 +62,15 @@ def test_a_bound_far_above_is_not_refuted(audited, noise, seed):
 @pytest.mark.parametrize("share", [0.5, 2.0])
 def test_half_of_what_is_reached_is_refuted_and_twice_is_not(audited, share):
     quiet = FEW | {"noise": "none", "iterations": 10}
-    reached = audited(ASSUMPTION_1, parameters=quiet).result.measured.lower
-    result = audited(ASSUMPTION_1, parameters=quiet | {"factor": share * reached}).result
+    reached = audited(CLAIM, parameters=quiet).result.measured.lower
+    result = audited(CLAIM, parameters=quiet | {"factor": share * reached}).result
     assert result.verdict == ("refuted" if share < 1 else "not refuted")
 
 
 @pytest.mark.parametrize("bound", [1.0, 100.0, 1e4])
 def test_a_larger_bound_brings_as_much_more_noise(audited, bound):
     parameters = FEW | {"bound": bound, "regulariser_weight": 1e-6}
-    result = audited(ASSUMPTION_1, parameters=parameters, trials=100).result
+    result = audited(CLAIM, parameters=parameters, trials=100).result
     assert result.verdict == "refuted"
     assert result.measured.lower > 5 * bound
 
@@ -80,7 +78,7 @@ def test_a_larger_bound_brings_as_much_more_noise(audited, bound):
 @pytest.mark.skipif("DPAUDIT_DATA" not in os.environ, reason="a9a is a file")
 def test_a9a_refutes_it_too(audited):
     parameters = {"records": 500, "iterations": 3}
-    result = audited(ASSUMPTION_1, data="a9a", parameters=parameters, trials=100).result
+    result = audited(CLAIM, data="a9a", parameters=parameters, trials=100).result
     assert result.verdict == "refuted"
     assert result.data.startswith("a9a-train: 500 records, 123 features")
 
@@ -119,7 +117,7 @@ def test_norms_exceed_at_least_as_often_as_proved(kind, scaling):
 def test_the_dual_is_a_slope_of_the_loss():
     data = breast_cancer()
     parameters = Assumption1Parameters(iterations=5)
-    algorithm = sharing(Settings(), parameters, data)
+    algorithm = parameters.algorithm(Settings(), data)
     norms = measured_norms(algorithm, data, 3, 1.0, default_rng(0))
     assert norms.largest[2].max() <= math.sqrt(len(data.labels))
 
@@ -130,7 +128,7 @@ def test_the_dual_is_a_slope_of_the_loss():
 @pytest.fixture(scope="module", params=["parameter", "message"])
 def genuine(audited, plain, request):
     parameters = {"iterations": 1, "records": 20, "noise": request.param}
-    return plain(audited(ASSUMPTION_1, parameters=parameters, trials=100).certificate)
+    return plain(audited(CLAIM, parameters=parameters, trials=100).certificate)
 
 
 def smaller(values):
@@ -156,7 +154,7 @@ def test_a_tampered_certificate_is_named(genuine, judged, changed, how):
 
 def test_other_labels_give_another_prediction(audited, plain, judged, changed):
     parameters = {"iterations": 1, "records": 20, "noise": "message"}
-    found = plain(audited(ASSUMPTION_1, parameters=parameters, trials=100).certificate)
+    found = plain(audited(CLAIM, parameters=parameters, trials=100).certificate)
     other = changed(found, lambda labels: [-label for label in labels], "instance", "labels")
     assert any(f.startswith("norm: the file") for f in judged(other, recompute).failures)
     stiff = changed(found, 5.0, "parameters", "penalty")
@@ -201,9 +199,9 @@ def test_a_malformed_certificate_names_the_field(genuine, judged, changed, field
 )
 def test_bad_input_is_named(audited, asked, named):
     with pytest.raises(InvalidArgument, match=f"^{named}: "):
-        audited(ASSUMPTION_1, **asked)
+        audited(CLAIM, **asked)
 
 
 def test_rows_of_every_party_have_norm_1():
-    case = assumption1_case(Settings(), Assumption1Parameters(parties=3, iterations=1))
+    case = CLAIM.prepare(Settings(), Assumption1Parameters(parties=3, iterations=1))
     assert all(outcome.holds for outcome in case.assumptions)

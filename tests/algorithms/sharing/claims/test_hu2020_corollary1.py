@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaudit.algorithms.sharing.claims.hu2020.cards import COROLLARY_1
-from dpaudit.algorithms.sharing.claims.hu2020.composition import Composition
-from dpaudit.algorithms.sharing.claims.hu2020.compositions import claimed_epsilon, optimal_epsilon
+from dpaudit.algorithms.sharing.claims.hu2020.composition import (
+    Composition,
+    claimed_epsilon,
+    optimal_epsilon,
+)
+from dpaudit.algorithms.sharing.claims.hu2020.corollary1 import CLAIM
 from dpaudit.algorithms.sharing.verify.hu2020.corollary1 import recompute
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.guarantees.gaussian import epsilon_at
@@ -19,7 +22,7 @@ FEW = {"iterations": 200, "budget": 1_000}
 
 
 def test_the_default_audit_does_not_refute_and_says_how_close_it_came(audited):
-    found = audited(COROLLARY_1)
+    found = audited(CLAIM)
     result = found.result
     assert result.verdict == "not refuted"
     assert found.certificate is None
@@ -31,13 +34,13 @@ def test_the_default_audit_does_not_refute_and_says_how_close_it_came(audited):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_claim_and_twice_the_claim_survive(audited, seed):
     for factor in (1.0, 2.0):
-        result = audited(COROLLARY_1, parameters=FEW | {"factor": factor}, seed=seed).result
+        result = audited(CLAIM, parameters=FEW | {"factor": factor}, seed=seed).result
         assert result.verdict == "not refuted"
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.8])
 def test_less_than_the_tightness_is_refuted(audited, plain, judged, factor):
-    found = audited(COROLLARY_1, parameters=FEW | {"factor": factor})
+    found = audited(CLAIM, parameters=FEW | {"factor": factor})
     assert found.result.verdict == "refuted"
     assert found.certificate.kind == "approximate-dp"
     verdict = judged(plain(found.certificate), recompute)
@@ -46,15 +49,15 @@ def test_less_than_the_tightness_is_refuted(audited, plain, judged, factor):
 
 
 def test_just_above_the_tightness_is_not(audited):
-    result = audited(COROLLARY_1, parameters=FEW).result
+    result = audited(CLAIM, parameters=FEW).result
     tightness = result.measured.lower / result.claimed.epsilon
-    above = audited(COROLLARY_1, parameters=FEW | {"factor": tightness * (1 + 1e-6)}).result
-    below = audited(COROLLARY_1, parameters=FEW | {"factor": tightness * (1 - 1e-5)}).result
+    above = audited(CLAIM, parameters=FEW | {"factor": tightness * (1 + 1e-6)}).result
+    below = audited(CLAIM, parameters=FEW | {"factor": tightness * (1 - 1e-5)}).result
     assert (above.verdict, below.verdict) == ("not refuted", "refuted")
 
 
 def test_trials_are_the_budget(audited):
-    found = audited(COROLLARY_1, parameters=FEW, trials=300)
+    found = audited(CLAIM, parameters=FEW, trials=300)
     assert found.result.counts == {"evaluated compositions": 300}
 
 
@@ -99,7 +102,7 @@ def test_the_ratio_tends_to_one_for_a_vanishing_slack():
 @pytest.mark.slow
 def test_the_claim_survives_a_large_search(audited):
     parameters = {"iterations": 2_000, "least_slack": 1e-30, "budget": 10_000}
-    result = audited(COROLLARY_1, parameters=parameters).result
+    result = audited(CLAIM, parameters=parameters).result
     assert 0.9 < result.measured.lower / result.claimed.epsilon < 1
 
 
@@ -108,7 +111,7 @@ def test_the_claim_survives_a_large_search(audited):
 
 @pytest.fixture(scope="module")
 def genuine(audited, plain):
-    return plain(audited(COROLLARY_1, parameters=FEW | {"factor": 0.5}).certificate)
+    return plain(audited(CLAIM, parameters=FEW | {"factor": 0.5}).certificate)
 
 
 TAMPERED = {
@@ -159,4 +162,4 @@ def test_a_malformed_certificate_names_the_field(genuine, judged, changed, field
 )
 def test_bad_input_is_named(audited, asked, named):
     with pytest.raises(InvalidArgument, match=f"^{named}: "):
-        audited(COROLLARY_1, **asked)
+        audited(CLAIM, **asked)
