@@ -12,7 +12,7 @@ from numpy.random import default_rng
 
 from dpaudit.accounting.events import ApproximateRelease
 from dpaudit.accounting.optimal import OptimalComposition
-from dpaudit.algorithms.multistep.claims.composed import (
+from dpaudit.algorithms.multistep.claims.composition import (
     Composed,
     composed_delta,
     conditions,
@@ -20,9 +20,9 @@ from dpaudit.algorithms.multistep.claims.composed import (
     hockey_stick,
     randomised_response,
     space,
+    theorem4,
 )
-from dpaudit.algorithms.multistep.claims.composition import theorem4
-from dpaudit.algorithms.multistep.claims.parameters import Composition
+from dpaudit.algorithms.multistep.claims.theorem4 import Composition
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
