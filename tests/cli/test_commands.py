@@ -30,6 +30,7 @@ def test_list_for_machines(dpaudit):
 
 
 def test_show_gives_statement_assumptions_and_every_parameter(dpaudit):
+    from dpaudit.algorithms.multistep.claims.theorem6 import Deployment
 
     ran = dpaudit("show", THEOREM_6)
     assert ran.status == 0
