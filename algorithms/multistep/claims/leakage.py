@@ -13,14 +13,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.multistep.claims.broadcast import Broadcast
 from dpaudit.algorithms.multistep.claims.instances import Instance, make_instances
 from dpaudit.algorithms.multistep.claims.theorem6 import CLAIM, Deployment
 from dpaudit.algorithms.multistep.guarantees import chosen_constant
@@ -29,6 +28,9 @@ from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof
 from dpaudit.extension.settings import WORST_CASE, Settings
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
 from dpaudit.refutation import Certificate, Condition, Evidence, Inequality, certified
+
+if TYPE_CHECKING:
+    from dpaudit.algorithms.multistep.claims.broadcast import Broadcast
 
 _COMPOSITION = "exact composition of Gaussian releases (Dong, Roth & Su 2022) with Lemma 5"
 _AVERAGES = "exact law of the averages: Gaussian given the earlier ones, as gradients are constant"
@@ -221,6 +223,7 @@ def broadcast(settings: Settings, parameters: Broadcast) -> PrivacyCase:
 
     Examples
     --------
+    >>> from dpaudit.algorithms.multistep.claims.broadcast import Broadcast
     >>> case = broadcast(Settings(), Broadcast())
     >>> round(case.claimed.epsilon(1e-5), 4), round(case.pair_ceiling.guarantee.epsilon(1e-5), 4)
     (0.751, 0.7139)

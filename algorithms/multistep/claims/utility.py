@@ -26,15 +26,7 @@ from dpaudit.algorithms.multistep.claims.theorem7 import CLAIM, Utility
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.case import AssumptionOutcome, SearchCase
 from dpaudit.extension.settings import WORST_CASE, Settings
-from dpaudit.refutation import (
-    Attained,
-    Condition,
-    Evidence,
-    Inequality,
-    Space,
-    maximise,
-    searched,
-)
+from dpaudit.refutation import Attained, Condition, Evidence, Inequality, Space, maximise, searched
 from dpaudit.refutation.search import Batch
 
 OUTSIDE = 1e-3  # probability with which noise may carry a run out of the bounded sets

@@ -40,7 +40,6 @@ from scipy.special import expit, ndtr
 from dpaudit.accounting.gaussian_dp import gaussian_guarantee
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.algorithms.tables.algorithm import TablesADMM
-from dpaudit.algorithms.tables.batches import BatchSteps
 from dpaudit.algorithms.tables.claims.noise import (
     BOUNDED,
     BOUNDED_NEIGHBOUR,
@@ -55,6 +54,7 @@ from dpaudit.algorithms.tables.claims.noise import (
 from dpaudit.algorithms.tables.claims.theorem2 import CLAIM, FeatureParameters
 from dpaudit.algorithms.tables.guarantees import model_event
 from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.laws import BatchSteps
 from dpaudit.algorithms.tables.loss import LOGISTIC
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof
 from dpaudit.extension.settings import Settings

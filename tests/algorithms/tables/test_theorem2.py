@@ -10,7 +10,6 @@ from numpy.random import default_rng
 from scipy import stats
 
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.algorithms.tables.batches import BatchSteps
 from dpaudit.algorithms.tables.claims.models import (
     certificate,
     clipped_from,
@@ -28,6 +27,7 @@ from dpaudit.algorithms.tables.claims.predictions import (
 )
 from dpaudit.algorithms.tables.claims.theorem2 import FeatureParameters
 from dpaudit.algorithms.tables.guarantees import theorem2_epsilon
+from dpaudit.algorithms.tables.laws import BatchSteps
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
