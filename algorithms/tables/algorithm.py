@@ -44,9 +44,9 @@ And the server sees ``theta_i' x`` itself, without noise (`server`).
 
 Views. The models ``theta_i`` are those after the update of eq. (38), or of eq. (34) unreduced; the
 server sees the predictions ``h_{i,j} = theta_i' T_{i,j}``, which eq. (26) defines by row of the
-join and section "Computation reduction" by tuple, and which its updates (32), (33) and (36) start from.
-The paper has no view of an adversary: Theorem 2 speaks of "the privacy of client's local data"
-alone.
+join and section "Computation reduction" by tuple, and which its updates (32), (33) and (36) start
+from. The paper has no view of an adversary: Theorem 2 speaks of "the privacy of client's local
+data" alone.
 """
 
 from __future__ import annotations
