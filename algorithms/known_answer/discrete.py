@@ -12,8 +12,8 @@ from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.known_answer.answer import ONE_ANSWER
 from dpaudit.algorithms.known_answer.laws import FiniteLaw, log_ratio
-from dpaudit.algorithms.known_answer.relations import ONE_ANSWER
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 

@@ -24,7 +24,7 @@ from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.known_answer.relations import ONE_ANSWER
+from dpaudit.algorithms.known_answer.answer import ONE_ANSWER
 from dpaudit.guarantees import gaussian
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
 

@@ -31,6 +31,7 @@ from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.known_answer.answer import EVERY_ANSWER
 from dpaudit.algorithms.known_answer.laws import (
     FiniteLaw,
     best_event,
@@ -39,7 +40,6 @@ from dpaudit.algorithms.known_answer.laws import (
     log_ratio,
     quadrature,
 )
-from dpaudit.algorithms.known_answer.relations import EVERY_ANSWER
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
 

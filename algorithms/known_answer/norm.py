@@ -23,7 +23,7 @@ from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.known_answer.relations import EUCLIDEAN
+from dpaudit.algorithms.known_answer.answer import EUCLIDEAN
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws import norm_noise
 from dpaudit.laws.exponential_norm_steps import ExponentialNormSteps, NormStep

@@ -52,6 +52,7 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.algorithms.known_answer.answer import EVERY_ANSWER
 from dpaudit.algorithms.known_answer.laws import (
     FiniteLaw,
     best_event,
@@ -61,7 +62,6 @@ from dpaudit.algorithms.known_answer.laws import (
     log_ratio,
     quadrature,
 )
-from dpaudit.algorithms.known_answer.relations import EVERY_ANSWER
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
 

@@ -22,12 +22,17 @@ One step solves eq. (13a) in closed form and adds noise (13b, 14):
 
 Slips in the paper: eq. (12) has the sign of its linear term flipped; eq. (18) writes ``L`` for
 ``grad L`` and drops an index of eta. The update above is what (13a) gives with both repaired.
+
+Views (section 3.2): the inner view holds every noisy model of eq. (13b), also of the stochastic
+variant of Note 1, which draws a batch for the gradient in eq. (13a); the broadcast view holds the
+averages ``w~_i^k`` that stand below eq. (15), all that Algorithm 1 sends (line 13).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -35,7 +40,6 @@ from numpy.random import Generator
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event, GaussianRelease
-from dpaudit.algorithms.multistep.views import BroadcastView, StochasticInner
 from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.algorithms.problems.linearised import (
     batch_gradient,
@@ -49,9 +53,70 @@ from dpaudit.algorithms.problems.records import Differing, check_records
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize, StepSize
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import UnsupportedEvent
-from dpaudit.laws.gaussian_steps import GaussianSteps, Step
+from dpaudit.laws.gaussian_steps import GaussianSteps, Step, roll_out
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair
+
+StateT = TypeVar("StateT")
+
+
+class StochasticProcess(Protocol[StateT]):
+    """An algorithm whose steps draw mini-batches: state, step and advance."""
+
+    @property
+    def steps(self) -> int:
+        """How many releases one run makes."""
+        ...
+
+    def check(self, dataset: Dataset) -> None:
+        """Raise `InvalidArgument` for a dataset the algorithm cannot run on."""
+        ...
+
+    def start(self, dataset: Dataset, trials: int) -> StateT:
+        """Return the state before the first release."""
+        ...
+
+    def stochastic_step(self, state: StateT, dataset: Dataset, rng: Generator) -> Step:
+        """Return the law of the next release given a batch that is drawn here."""
+        ...
+
+    def advance(self, state: StateT, output: Array) -> StateT:
+        """Return the state after ``output`` was released."""
+        ...
+
+
+@dataclass(frozen=True)
+class StochasticInner(Generic[StateT]):
+    """The inner view of a stochastic variant: samples, but no closed form of its law."""
+
+    process: StochasticProcess[StateT]
+
+    def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` transcripts, shape ``(R, t l, n, d)``."""
+        process = self.process
+        process.check(dataset)
+        return roll_out(
+            lambda state: process.stochastic_step(state, dataset, rng),
+            process.advance,
+            process.start(dataset, trials),
+            process.steps,
+            rng,
+        )
+
+
+@dataclass(frozen=True)
+class BroadcastView:
+    """What a neighbour in the graph sees: the averages of the inner models, nothing else."""
+
+    inner: Mechanism[Dataset]
+    inner_steps: int
+
+    def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` transcripts, shape ``(R, t, n, d)``."""
+        seen = self.inner.sample(dataset, trials, rng)
+        shape = (trials, -1, self.inner_steps, *seen.shape[2:])
+        averages: Array = seen.reshape(shape).mean(axis=2)
+        return averages
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ import math
 from scipy.optimize import brentq
 
 import dpaudit._validate as check
+from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import GaussianDP
 
 # Where the crossing is looked for: relative to the exact value the formula grows like epsilon^-1.
@@ -106,3 +107,23 @@ def theorem4_constant(delta: float) -> float:
     """
     check.probability("delta", delta)
     return math.sqrt(math.log(1 / delta) / math.log(1.25 / delta))
+
+
+def chosen_constant(delta: float, c0: float, *, of_proof: bool) -> float:
+    """Return the ``c_0`` that was given, or that of the proof of Theorem 4.
+
+    Raises
+    ------
+    InvalidArgument
+        Both were asked for.
+
+    Examples
+    --------
+    >>> chosen_constant(1e-5, 2.0, of_proof=False)
+    2.0
+    """
+    if not of_proof:
+        return c0
+    if c0 != 1:
+        raise InvalidArgument("c0", c0, "nothing beside c0_of_proof")
+    return theorem4_constant(delta)

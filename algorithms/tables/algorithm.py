@@ -42,28 +42,17 @@ moves up to G tuples' gradients at another client, each by up to 2C, where the a
 client has 0. This is so even if only the models are released (`model_steps` has the exact law).
 And the server sees ``theta_i' x`` itself, without noise (`server`).
 
-The law of private ADMM over joined tables when every local step's models are seen.
-
-With full batches, each local step is Gaussian given the models before it, and the models determine
-everything the server computed: z, lambda and Y are functions of past models *and of the data*.
-Replaying the server on both datasets of a pair gives the exact privacy loss, with every way that a
-tuple takes: into its own clipped gradient, and by ``theta_i' x`` and Y into everybody else's.
-
-The bound. Let ``a_k`` be how many tuples of client k are joined with what differs (1 for the owner
-of a replaced tuple). Their clipped gradients move the sum by at most ``2 C a_k``, and no other
-term depends on what differs, so that
-
-    sum_t ||v_t||^2 / s_t^2  <=  T tau' sum_k (2 a_k / sigma)^2.
-
-The accounting of Theorem 2 is ``a_k = 0`` for every client but the owner. A step can attain
-``2 C a_k`` at another client: equal facts, and one tuple of large norm joined with all of them.
+Views. The models ``theta_i`` are those after the update of eq. (38), or of eq. (34) unreduced; the
+server sees the predictions ``h_{i,j} = theta_i' T_{i,j}``, which eq. (26) defines by row of the
+join and section "Computation reduction" by tuple, and which its updates (32), (33) and (36) start
+from. The paper has no view of an adversary: Theorem 2 speaks of "the privacy of client's local
+data" alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -74,164 +63,51 @@ from dpaudit.accounting.events import PoissonSubsampledGaussian
 from dpaudit.algorithms.tables.clients import Client, ExactSolve, LocalSGD, Solver
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.labels import LabelRelease
+from dpaudit.algorithms.tables.laws import LocalSteps
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.algorithms.tables.server import Served, Server
-from dpaudit.algorithms.tables.views import ModelView, ServerView, State
 from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
-from dpaudit.laws.gaussian_steps import GaussianSteps, Step
-from dpaudit.laws.mechanism import HasLaw
+from dpaudit.laws.gaussian_steps import GaussianSteps
+from dpaudit.laws.mechanism import HasLaw, Mechanism
 from dpaudit.laws.residuals import located
-from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_LABEL, Pair
-
-
-class TablesProcess(Protocol):
-    """ADMM over joined tables as its parts: see `TablesADMM`."""
-
-    @property
-    def iterations(self) -> int:
-        """How many times the server and the clients take turns."""
-        ...
-
-    @property
-    def solver(self) -> Solver:
-        """How clients update."""
-        ...
-
-    @property
-    def label_epsilon(self) -> float | None:
-        """Of the noise on the labels; None without any."""
-        ...
-
-    def check(self, dataset: object) -> None:
-        """Raise `InvalidArgument` for data the algorithm cannot run on."""
-        ...
-
-    def start(self, dataset: JoinedTables, trials: int) -> tuple[tuple[Array, ...], Array]:
-        """Return the first models and dual variables."""
-        ...
-
-    def server_side(self) -> Server:
-        """Return what the server does."""
-        ...
-
-    def clients(self, dataset: JoinedTables) -> tuple[Client, ...]:
-        """Return the clients."""
-        ...
-
-    def targets(self, dataset: JoinedTables) -> Array:
-        """Return the true labels of the join's rows as the loss takes them, (N, d_c)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
-    """The models an iteration begins with, and the iterations before it.
-
-    What the server makes of them depends on the data, so it is worked out for each dataset asked
-    about, and kept.
-    """
+class State:
+    """Everything after an iteration: the new models and what they were computed from."""
 
     models: tuple[Array, ...]
-    before: Round | None
-    served: list[tuple[JoinedTables, Served]] = field(default_factory=list)
-
-
-@dataclass(frozen=True, eq=False)
-class History:
-    """All models released so far: the last ones, and where each iteration began."""
-
-    models: tuple[Array, ...]
-    steps: int
-    round: Round
+    served: Served
 
 
 @dataclass(frozen=True)
-class LocalSteps:
-    """The private algorithm as a Gaussian process: see `dpaudit.laws.gaussian_steps`."""
+class ModelView:
+    """What somebody sees to whom all clients' models are released after every iteration."""
 
-    algorithm: TablesProcess
-    solver: LocalSGD = field(init=False)
+    algorithm: TablesADMM
 
-    def __post_init__(self) -> None:
-        solver = self.algorithm.solver
-        if not (isinstance(solver, LocalSGD) and solver.private):
-            raise InvalidArgument("solver", solver, "LocalSGD with noise: else there is no law")
-        if solver.sampling_ratio != 1:
-            expected = "1: a batch that nobody sees makes each step a mixture"
-            raise InvalidArgument("sampling_ratio", solver.sampling_ratio, expected)
-        if self.algorithm.label_epsilon is not None:
-            expected = "None: noisy labels that nobody sees make the whole run a mixture"
-            raise InvalidArgument("label_epsilon", self.algorithm.label_epsilon, expected)
-        object.__setattr__(self, "solver", solver)
-
-    @property
-    def steps(self) -> int:
-        """Number of local steps of each client, ``T tau'``."""
-        return self.algorithm.iterations * self.solver.steps
-
-    def check(self, dataset: JoinedTables) -> None:
-        """Raise `InvalidArgument` for data the algorithm cannot run on."""
-        self.algorithm.check(dataset)
-
-    def start(self, dataset: JoinedTables, trials: int) -> History:
-        """Return the state before the first step: all models at 0."""
-        models, _ = self.algorithm.start(dataset, trials)
-        return History(models, 0, Round(models, None))
-
-    def step(self, state: History, dataset: JoinedTables) -> Step:
-        """Return the law of all clients' next models, mean of shape ``(R, D, d_c)``."""
-        pulls = self._served(state.round, dataset).pulls
-        clients = self.algorithm.clients(dataset)
-        parts = zip(clients, state.models, pulls, strict=True)
-        means = [self.solver.mean(client, model, pull) for client, model, pull in parts]
-        return Step(np.concatenate(means, axis=1), np.array(self.solver.noise_scale(clients[0])))
-
-    def shift(self, state: History, pair: Pair[JoinedTables]) -> Array:
-        """Return the next mean on the neighbour minus that on the dataset."""
-        old, new = (self.step(state, data).mean for data in (pair.dataset, pair.neighbour))
-        return np.asarray(new - old)
-
-    def advance(self, state: History, output: Array) -> History:
-        """Return the state after ``output`` was released."""
-        ends = np.cumsum([model.shape[1] for model in state.models])[:-1]
-        models, steps = tuple(np.split(output, ends, axis=1)), state.steps + 1
-        over = steps % self.solver.steps == 0
-        return History(models, steps, Round(models, state.round) if over else state.round)
-
-    def squared_shift_bounds(self, pair: Pair[JoinedTables]) -> tuple[float, float]:
-        """Return bounds on ``sum_t ||v_t||^2 / s_t^2`` over all transcripts."""
-        moved = np.array(touched(pair), dtype=np.float64)
-        return 0.0, float(self.steps * np.sum((2 * moved / self.solver.noise_multiplier) ** 2))
-
-    def _served(self, current: Round, dataset: JoinedTables) -> Served:
-        for known, served in current.served:
-            if known is dataset:
-                return served
-        algorithm = self.algorithm
-        before = current.before
-        trials = len(current.models[0])
-        dual = self._served(before, dataset).dual if before else algorithm.start(dataset, trials)[1]
-        targets = algorithm.targets(dataset)
-        predicted = dataset.predictions(current.models)
-        served = algorithm.server_side().serve(dataset, predicted, dual, targets)
-        current.served.append((dataset, served))
-        return served
+    def sample(self, dataset: JoinedTables, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` transcripts, shape ``(R, T, D, d_c)``: models stacked by table."""
+        states = self.algorithm.run(dataset, trials, rng)
+        return np.stack([np.concatenate(state.models, axis=1) for state in states], axis=1)
 
 
-def touched(pair: Pair[JoinedTables]) -> tuple[int, ...]:
-    """Return ``a_k``: how many tuples of each table share a row of the join with what differs."""
-    data = pair.dataset
-    if pair.relation is REPLACE_COLUMN:
-        return data.tuples
-    if pair.relation is REPLACE_LABEL:
-        table, row = data.label_table, pair.index
-    else:
-        table, row = data.locate(pair.index)
-    rows = data.mappings[table] == row
-    return tuple(
-        1 if pair.relation is not REPLACE_LABEL and k == table else len(np.unique(mapping[rows]))
-        for k, mapping in enumerate(data.mappings)
-    )
+@dataclass(frozen=True)
+class ServerView:
+    """What the server sees: the predictions of every tuple of every table, each iteration.
+
+    Formal guarantee for features: none. A prediction is the tuple times the model, without noise;
+    with as many independent models as the tuple has entries, a linear system gives the tuple.
+    """
+
+    model: Mechanism[JoinedTables]
+
+    def sample(self, dataset: JoinedTables, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` transcripts, shape ``(R, T, sum n_i, d_c)``: stacked by table."""
+        models = self.model.sample(dataset, trials, rng)
+        by_table = np.split(models, np.cumsum(dataset.widths)[:-1], axis=2)
+        tables = zip(dataset.features, by_table, strict=True)
+        return np.concatenate([features @ model for features, model in tables], axis=2)
 
 
 @dataclass(frozen=True, kw_only=True)

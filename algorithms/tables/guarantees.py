@@ -35,6 +35,8 @@ from dpaudit.accounting.events import Event, GaussianRelease, LaplaceRelease, Se
 from dpaudit.errors import UnsupportedEvent
 
 Encoding = Literal["one-hot", "sign"]
+# One part in 10^12 more noise than published, so that a rounded sigma is not below the theorem's.
+ROUNDED_UP = 1 + 1e-12
 
 
 def label_event(*, deviation: float, encoding: Encoding = "one-hot") -> LaplaceRelease:
@@ -179,3 +181,20 @@ def theorem2_epsilon(
     epsilon = constant * ratio * math.sqrt(steps * -math.log(delta)) / noise_multiplier
     largest = check.positive("first_constant", first_constant) * ratio**2 * steps
     return epsilon if epsilon <= largest else math.inf
+
+
+def published_noise_multiplier(
+    *, epsilon: float, delta: float, steps: int, sampling_ratio: float, second_constant: float
+) -> float:
+    """Return Theorem 2's least noise, ``sigma = c_2 r sqrt(tau ln(1/delta)) / epsilon``.
+
+    Runs take it times `ROUNDED_UP`.
+
+    Examples
+    --------
+    >>> options = {"steps": 2, "sampling_ratio": 1.0, "second_constant": 4.0}
+    >>> round(published_noise_multiplier(epsilon=1.0, delta=1e-5, **options), 4)
+    19.1941
+    """
+    root = math.sqrt(steps * -math.log(check.probability("delta", delta)))
+    return second_constant * sampling_ratio * root / check.positive("epsilon", epsilon)

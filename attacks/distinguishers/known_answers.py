@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.known_answer.published import answers
+from dpaudit.algorithms.known_answer.registry import answers
 from dpaudit.attacks.distinguishers.cards import LINEAR_CLASSIFIER
 from dpaudit.attacks.distinguishers.histogram import HISTOGRAM
 from dpaudit.attacks.distinguishers.learned.classifiers import LEARNED

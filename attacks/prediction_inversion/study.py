@@ -16,9 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.tables.algorithm import TablesADMM
-from dpaudit.algorithms.tables.claims.noise import published_multiplier
-from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
 from dpaudit.algorithms.tables.clients import LocalSGD
+from dpaudit.algorithms.tables.guarantees import ROUNDED_UP, published_noise_multiplier
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.joining import KeyedTable, join
 from dpaudit.attacks.prediction_inversion.inversion import (
@@ -34,8 +33,8 @@ from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
 from dpaudit.extension.attack import Cell, Findings
-from dpaudit.extension.settings import Settings
 
+_SECOND_CONSTANT = 4.0  # c_2, which the theorem does not give; that of the audits
 _CLOSE = 1e-3  # an error below it is a tuple read, not guessed
 
 
@@ -113,7 +112,7 @@ def _reading(parameters: Parameters, algorithm: TablesADMM, found: Found) -> lis
     return [
         f"{algorithm.iterations} rounds, labels with Theorem 1's noise at epsilon = "
         f"{parameters.epsilon:g}, and in every step Theorem 2's for the whole run at epsilon = "
-        f"{parameters.epsilon:g}, with c_2 = {_published(1).second_constant:g}, which the "
+        f"{parameters.epsilon:g}, with c_2 = {_SECOND_CONSTANT:g}, which the "
         "theorem does not give.",
         *(_verdict(*one) for one in (("models", found.models), ("some tuples", found.tuples))),
         _space_verdict(found.space),
@@ -162,15 +161,17 @@ def _panel(errors: Array, control: Array, chance: float) -> Panel:
     )
 
 
-def _published(rounds: int) -> FeatureParameters:
-    return FeatureParameters.model_validate({"iterations": rounds})
-
-
 def _private(parameters: Parameters, rounds: int) -> TablesADMM:
     """Return the algorithm with both theorems' noise, Theorem 2's for so many rounds."""
-    settings = Settings(epsilon=parameters.epsilon, delta=parameters.delta)
-    noise = published_multiplier(settings, _published(rounds))
-    solver = LocalSGD(steps=1, learning_rate=1.0, clip_norm=1.0, noise_multiplier=noise)
+    noise = published_noise_multiplier(
+        epsilon=parameters.epsilon,
+        delta=parameters.delta,
+        steps=rounds,
+        sampling_ratio=1.0,
+        second_constant=_SECOND_CONSTANT,
+    )
+    sigma = ROUNDED_UP * noise
+    solver = LocalSGD(steps=1, learning_rate=1.0, clip_norm=1.0, noise_multiplier=sigma)
     return TablesADMM(iterations=rounds, solver=solver, label_epsilon=parameters.epsilon)
 
 

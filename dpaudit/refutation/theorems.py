@@ -8,8 +8,8 @@ r"""General theorems that bound how far a query moves, each an inequality to try
 | mu     | ``strong_convexity``  | of the whole objective, an average over records                 |
 | eta    | ``step_size``         |                                                                 |
 
-An instance is a `dpaudit.Pair` of arrays of records, shape ``(N, ...)``; ``movement`` runs the query
-on both datasets, and ``conditions`` are numbers of the same pair.
+An instance is a `dpaudit.Pair` of arrays of records, shape ``(N, ...)``; ``movement`` runs the
+query on both datasets, and ``conditions`` are numbers of the same pair.
 """
 
 from __future__ import annotations

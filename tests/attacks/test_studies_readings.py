@@ -8,7 +8,7 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.algorithms.tables.claims.noise import published_multiplier
-from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
+from dpaudit.algorithms.tables.claims.theorem2 import FeatureParameters
 from dpaudit.attacks.canaries import study as canaries
 from dpaudit.attacks.distinguishers import message_support as column_space
 from dpaudit.attacks.prediction_inversion import study as prediction_inversion

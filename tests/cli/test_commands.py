@@ -34,13 +34,13 @@ def test_list_for_machines(dpaudit):
 
 
 def test_show_gives_statement_assumptions_and_every_parameter(dpaudit):
-    from dpaudit.algorithms.multistep.claims.parameters import Parameters
+    from dpaudit.algorithms.multistep.claims.theorem6 import Deployment
 
     ran = dpaudit("show", THEOREM_6)
     assert ran.status == 0
     assert "Theorem 6, eq. (20)" in ran.out
     assert "connected graph" in ran.out
-    assert all(name in ran.out for name in Parameters.model_fields)
+    assert all(name in ran.out for name in Deployment.model_fields)
 
 
 def test_show_of_an_unknown_claim(dpaudit):

@@ -1,10 +1,12 @@
-"""What the broadcast averages leak."""
+"""The leak of the broadcast averages."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from dpaudit.algorithms.multistep.claims.parameters import Broadcast
+from pydantic import Field
+
+from dpaudit.algorithms.multistep.claims.theorem6 import ASSUMPTIONS, Deployment
 from dpaudit.extension.claim import Claim
 
 if TYPE_CHECKING:
@@ -12,20 +14,18 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
+class Broadcast(Deployment):
+    """Public parameters of the audits of what is broadcast: always that view."""
+
+    view: Literal["broadcast"] = Field("broadcast", description="what the observer sees")
+
+
 def prepare(settings: Settings, parameters: Broadcast) -> Case:
-    """Return the audit."""
-    from dpaudit.algorithms.multistep.claims.broadcast_case import broadcast
+    """Return the audit on the settings' data."""
+    from dpaudit.algorithms.multistep.claims.leakage import broadcast
 
     return broadcast(settings, parameters)
 
-
-_ASSUMPTIONS = {
-    "convex loss": "the loss is convex in the model",
-    "Lipschitz loss": "the loss is c_1-Lipschitz in the model for every record",
-    "bounded records": "records have Euclidean norm at most 1 and labels in {-1, +1}",
-    "one tuple differs": "the datasets differ in one tuple of one node",
-    "connected graph": "the graph of nodes is connected",
-}
 
 CLAIM = Claim(
     name="huang2020-broadcast",
@@ -38,7 +38,7 @@ CLAIM = Claim(
     source="about Huang & Gong, multi-step DP-ADMM, Algorithm 1, line 13, and Note 2",
     kind="privacy",
     relation="replace-record",
-    assumptions=_ASSUMPTIONS | {"published noise": "sigma is the one of eq. (20)"},
+    assumptions=ASSUMPTIONS | {"published noise": "sigma is the one of eq. (20)"},
     prepare=prepare,
     parameters=Broadcast,
     published={

@@ -1,44 +1,65 @@
-"""The audit of Huang & Gong's Theorem 4: pairs of distributions, found by search and composed."""
+r"""Composition (Theorem 4): pairs of laws on a few outcomes, by search, and what t draws reveal.
+
+| paper            | code               | meaning                                             |
+|------------------|--------------------|-----------------------------------------------------|
+| epsilon, delta   | ``epsilon, delta`` | of one algorithm                                    |
+| t                | ``count``          | algorithms that are composed                        |
+| c_0              | ``c0``             | constant of the theorem                             |
+| epsilon'         | ``claimed_epsilon``| ``c_0 sqrt(t) epsilon``, claimed of the composition |
+| P, Q             | ``one``, ``other`` | laws of an output on two neighbouring datasets      |
+
+An algorithm with these two laws is (epsilon, delta)-DP if
+``sum_k max(0, P_k - e^epsilon Q_k) <= delta``, and the same with P and Q exchanged. After t
+independent runs (a composition that is not even adaptive) the same sum goes over counts of the
+outcomes, with multinomial weights. Randomised response with four outcomes, of which two give the
+dataset away with probability delta, dominates every (epsilon, delta)-DP pair (Kairouz, Oh &
+Viswanath 2015): it is the worst case, and the search may find it.
+
+No constant rescues the theorem. For 0 < delta < 1 and t >= 2 an output that gives the dataset
+away occurs with probability ``1 - (1 - delta)^t > delta``, which no epsilon' accounts for;
+epsilon = 0 is the simplest case. With delta = 0, randomised response loses ``t epsilon``, more than
+``c_0 sqrt(t) epsilon`` for t > c_0^2. For Gaussian mechanisms whose noise is that of eq. (20) the
+shifts add up to ``sqrt(t) epsilon / sqrt(2 ln(1.25/delta))``, and something like it holds as long
+as ``sqrt(t) epsilon`` is not too large.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 
+import numpy as np
 from hypothesis import strategies
 from numpy.random import Generator
+from numpy.typing import NDArray
 
+import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.multistep.claims.composed import (
-    Composed,
-    composed_delta,
-    conditions,
-    gaussian_delta,
-    gaussian_mu,
-    randomised_response,
-    space,
-)
-from dpaudit.algorithms.multistep.claims.limits import constant
-from dpaudit.algorithms.multistep.claims.parameters import Composition
-from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.algorithms.multistep.claims.theorem4 import CLAIM, Composition
+from dpaudit.algorithms.multistep.guarantees import chosen_constant
+from dpaudit.errors import InvalidArgument
 from dpaudit.extension.case import AssumptionOutcome, SearchCase
 from dpaudit.extension.settings import WORST_CASE, Settings
 from dpaudit.guarantees.kinds import GaussianDP
-from dpaudit.neighbours import REPLACE_RECORD
 from dpaudit.refutation import (
     Attained,
-    Certificate,
     Condition,
+    Evidence,
     Inequality,
+    Space,
+    certified,
     exceeds,
     maximise,
     minimal,
+    searched,
 )
+from dpaudit.refutation.search import Batch
 
-NAME = "huang2020-theorem4"
-SOURCE = "Huang & Gong, multi-step DP-ADMM, Theorem 4"
+OUTCOMES = 4
 _LONGEST = 20  # draws of four outcomes that are counted one by one
+# Keep an algorithm's delta and epsilon within their limits whatever rounding does.
+_INSIDE, _STRICT = 1 - 1e-9, 1 - 1e-12
 _NO_CONSTANT = (
     "No constant rescues it: an output that gives the dataset away, with probability delta each "
     "time, does so at least once with probability 1 - (1 - delta)^t, whatever epsilon is allowed."
@@ -48,6 +69,13 @@ _PURE = (
     "t is above c_0^2."
 )
 _LARGE = "The noise is calibrated with a theorem for epsilon below 1."
+_PROOF = {
+    "all": "exact composition of randomised response with four outcomes, which dominates every "
+    "(epsilon, delta)-DP algorithm (Kairouz, Oh & Viswanath 2015)",
+    "gaussian": "exact composition of Gaussian releases (Dong, Roth & Su 2022)",
+}
+
+Laws = tuple[Array, Array]
 
 
 def theorem4(settings: Settings, parameters: Composition) -> SearchCase:
@@ -66,17 +94,26 @@ def theorem4(settings: Settings, parameters: Composition) -> SearchCase:
     """
     setting, gaussian = _setting(settings, parameters), parameters.algorithms == "gaussian"
     exact = gaussian_delta(setting, setting.claimed_epsilon) if gaussian else _worst(setting)
-    attain = (
-        _Gaussian(setting, parameters.factor)
-        if gaussian
-        else _Search(setting, parameters.factor, settings.seed)
-    )
+    claim = (composed_gaussian if gaussian else composed_laws)(setting, parameters.factor)
+
+    def attain(trials: int, rng: Generator) -> Attained:
+        if gaussian:
+            return _computed(claim, setting)
+        return searched(
+            claim,
+            partial(_most_revealing, setting),
+            trials,
+            rng,
+            seed=settings.seed,
+            smallest=lambda laws: _smallest(setting, parameters.factor, settings.seed),
+        )
+
     return SearchCase(
         bound=parameters.factor * setting.delta,
         attain=attain,
         view=f"the outputs of {setting.count} algorithms, run independently",
         data="two neighbouring datasets, on which every algorithm has the same pair of laws",
-        relation=REPLACE_RECORD.name,
+        relation=CLAIM.relation,
         pair="Gaussian laws, shifted" if gaussian else "laws on four outcomes, found by search",
         default_trials=100 if gaussian else 5_000,
         parameters=parameters.model_dump(mode="json")
@@ -100,19 +137,12 @@ def theorem4(settings: Settings, parameters: Composition) -> SearchCase:
     )
 
 
-_PROOF = {
-    "all": "exact composition of randomised response with four outcomes, which dominates every "
-    "(epsilon, delta)-DP algorithm (Kairouz, Oh & Viswanath 2015)",
-    "gaussian": "exact composition of Gaussian releases (Dong, Roth & Su 2022)",
-}
-
-
 def _setting(settings: Settings, parameters: Composition) -> Composed:
+    gaussian = parameters.algorithms == "gaussian"
     if settings.data != WORST_CASE or settings.data_path is not None or settings.data_options:
         raise InvalidArgument("data", settings.data, f"{WORST_CASE}, without files or options")
     if settings.epsilon == 0 and settings.delta == 0:
         raise InvalidArgument("delta", 0.0, "above 0 where epsilon is 0: nothing leaks otherwise")
-    gaussian = parameters.algorithms == "gaussian"
     if gaussian and not (settings.epsilon > 0 and 0 < settings.delta < 1):
         raise InvalidArgument("algorithms", "gaussian", "all where epsilon or delta is 0")
     if settings.delta >= 1:
@@ -126,81 +156,184 @@ def _setting(settings: Settings, parameters: Composition) -> Composed:
         epsilon=settings.epsilon,
         delta=settings.delta,
         count=parameters.count,
-        c0=constant(settings.delta, parameters),
+        c0=chosen_constant(settings.delta, parameters.c0, of_proof=parameters.c0_of_proof),
     )
 
 
-def _worst(setting: Composed) -> float:
-    pair = randomised_response(setting.epsilon, setting.delta)
-    return float(composed_delta(setting, *pair, setting.claimed_epsilon))
+# --- what t draws reveal --------------------------------------------------------------------------
 
 
-class _Search:
-    """Looks for the pair of laws whose composition has the largest delta."""
+@dataclass(frozen=True, kw_only=True)
+class Composed:
+    """The public parameters of a composition.
 
-    def __init__(self, setting: Composed, factor: float, seed: int) -> None:
-        self.setting, self.factor, self.seed = setting, factor, seed
+    Examples
+    --------
+    >>> Composed(epsilon=0.5, delta=1e-5, count=4).claimed_epsilon
+    1.0
+    """
 
-    def __call__(self, trials: int, rng: Generator) -> Attained:
-        setting = self.setting
-        one, other = self._oriented(maximise(space(setting), trials, rng).instance)
-        broken = [c.name for c in conditions(setting, one, other) if not c.holds]
-        if broken:
-            raise MechanismError(f"{NAME}: the pair found breaks: {', '.join(broken)}")
-        value = float(composed_delta(setting, one, other, setting.claimed_epsilon))
-        bound = self.factor * setting.delta
-        refuted = exceeds(_ratio(value, bound))
-        leak = _NO_CONSTANT if setting.delta > 0 else _PURE
-        return Attained(
-            value=value,
-            bound=bound,
-            scale=None if bound > 0 else 1.0,
-            instance=f"laws {_shown(one)} and {_shown(other)}",
-            because=leak if refuted else None,
-            minimal=_smallest(setting, self.factor, self.seed) if refuted else None,
-            certificate=_certificate(
-                setting,
-                "all",
-                self.factor,
-                {"one": one, "other": other},
-                value,
-                conditions(setting, one, other),
-                {"seed": self.seed, "budget": trials},
-            ),
+    epsilon: float
+    delta: float
+    count: int
+    c0: float = 1.0
+
+    def __post_init__(self) -> None:
+        check.non_negative("epsilon", self.epsilon)
+        check.delta("delta", self.delta)
+        check.integer("count", self.count, least=1)
+        check.positive("c0", self.c0)
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """``c_0 sqrt(t) epsilon``."""
+        return self.c0 * math.sqrt(self.count) * self.epsilon
+
+    @cached_property
+    def types(self) -> tuple[Array, Array]:
+        """Counts of the outcomes in t draws, shape ``(k, 4)``, and how many draws have them."""
+        t = self.count
+        counts = [
+            (i, j, k, t - i - j - k)
+            for i in range(t + 1)
+            for j in range(t + 1 - i)
+            for k in range(t + 1 - i - j)
+        ]
+        ways = [math.factorial(t) / math.prod(math.factorial(c) for c in one) for one in counts]
+        return np.array(counts, dtype=np.float64), np.array(ways)
+
+
+def hockey_stick(one: Array, other: Array, epsilon: float) -> Array:
+    """Return ``sum_k max(0, P_k - e^epsilon Q_k)`` over the last axis.
+
+    Examples
+    --------
+    >>> float(hockey_stick(np.array([0.5, 0.5]), np.array([0.25, 0.75]), 0.0))
+    0.25
+    """
+    with np.errstate(over="ignore"):
+        scaled = np.where(other > 0, np.exp(np.minimum(epsilon, 700.0)) * other, 0.0)
+    return np.asarray(np.maximum(one - scaled, 0.0).sum(axis=-1))
+
+
+def randomised_response(epsilon: float, delta: float) -> tuple[Array, Array]:
+    """Return the pair that dominates every (epsilon, delta)-DP pair, each of shape ``(4,)``.
+
+    Examples
+    --------
+    >>> randomised_response(0.0, 0.5)
+    (array([0.5 , 0.25, 0.25, 0.  ]), array([0.  , 0.25, 0.25, 0.5 ]))
+    """
+    high = (1 - delta) / (1 + math.exp(-epsilon))
+    one = np.array([delta, high, 1 - delta - high, 0.0])
+    return one, one[::-1].copy()
+
+
+def composed_delta(setting: Composed, one: Array, other: Array, epsilon: float) -> Array:
+    """Return the exact delta at ``epsilon`` after t draws of pairs of shape ``(..., 4)``.
+
+    Examples
+    --------
+    >>> setting = Composed(epsilon=0.0, delta=0.5, count=2)
+    >>> float(composed_delta(setting, *randomised_response(0.0, 0.5), 0.0))
+    0.75
+    """
+    counts, ways = setting.types
+    p, q = (np.prod(law[..., None, :] ** counts, axis=-1) * ways for law in (one, other))
+    return hockey_stick(p, q, epsilon)
+
+
+def gaussian_delta(setting: Composed, epsilon: float) -> float:
+    """Return the exact delta of t Gaussian mechanisms with the noise of eq. (20) for one step.
+
+    Examples
+    --------
+    >>> setting = Composed(epsilon=0.1, delta=1e-5, count=100)
+    >>> gaussian_delta(setting, setting.claimed_epsilon) < 1e-5
+    True
+    """
+    return GaussianDP(gaussian_mu(setting)).delta(epsilon)
+
+
+def gaussian_mu(setting: Composed) -> float:
+    """Return ``sqrt(t) epsilon / sqrt(2 ln(1.25 / delta))``."""
+    check.probability("delta", setting.delta)
+    unit = math.sqrt(2 * math.log(1.25 / setting.delta))
+    return math.sqrt(setting.count) * setting.epsilon / unit
+
+
+def conditions(setting: Composed, one: Array, other: Array) -> tuple[Condition, ...]:
+    """Return that one algorithm is (epsilon, delta)-DP, in both directions.
+
+    Examples
+    --------
+    >>> setting = Composed(epsilon=0.0, delta=0.25, count=2)
+    >>> [c.holds for c in conditions(setting, *randomised_response(0.0, 0.5))]
+    [False, False]
+    """
+    pairs = {"delta of one": (one, other), "delta of one, exchanged": (other, one)}
+    return tuple(
+        Condition(
+            name=name,
+            value=float(hockey_stick(p / p.sum(), q / q.sum(), setting.epsilon)),
+            limit=setting.delta,
         )
-
-    def _oriented(self, found: Any) -> tuple[Array, Array]:
-        one, other = found["one"] / found["one"].sum(), found["other"] / found["other"].sum()
-        epsilon = self.setting.claimed_epsilon
-        here, there = (
-            float(composed_delta(self.setting, p, q, epsilon))
-            for p, q in ((one, other), (other, one))
-        )
-        return (one, other) if here >= there else (other, one)
+        for name, (p, q) in pairs.items()
+    )
 
 
-class _Gaussian:
-    """Gaussian mechanisms have one law: nothing is to be searched."""
-
-    def __init__(self, setting: Composed, factor: float) -> None:
-        self.setting, self.factor = setting, factor
-
-    def __call__(self, trials: int, rng: Generator) -> Attained:
-        setting = self.setting
-        value, bound = gaussian_delta(setting, setting.claimed_epsilon), self.factor * setting.delta
-        return Attained(
-            value=value,
-            bound=bound,
-            instance=f"N(0, 1) against N({gaussian_mu(setting):.6g}, 1) in all",
-            because=_LARGE if exceeds(_ratio(value, bound)) else None,
-            certificate=_certificate(
-                setting, "gaussian", self.factor, {}, value, (_gaussian_condition(setting),), {}
-            ),
-        )
+# --- the claim ------------------------------------------------------------------------------------
 
 
-def _ratio(value: float, bound: float) -> float:
-    return value / bound if bound > 0 else 1 + value
+def composed_laws(setting: Composed, factor: float) -> Inequality[Laws]:
+    """Return Theorem 4 of pairs of laws on four outcomes."""
+    claimed = setting.claimed_epsilon
+    return Inequality(
+        name=CLAIM.name,
+        source=CLAIM.source,
+        sides=lambda laws: (
+            float(composed_delta(setting, *laws, claimed)),
+            factor * setting.delta,
+        ),
+        conditions=lambda laws: conditions(setting, *laws),
+        scale=None if factor * setting.delta > 0 else lambda laws: 1.0,
+        words=lambda laws: f"laws {_shown(laws[0])} and {_shown(laws[1])}",
+        because=lambda laws: _NO_CONSTANT if setting.delta > 0 else _PURE,
+        evidence=lambda laws: _evidence(
+            setting,
+            "all",
+            factor,
+            float(composed_delta(setting, *laws, claimed)),
+            dict(zip(("one", "other"), laws, strict=True)),
+        ),
+    )
+
+
+def composed_gaussian(setting: Composed, factor: float) -> Inequality[Laws]:
+    """Return Theorem 4 of Gaussian mechanisms, which have one law: nothing is searched."""
+    value = gaussian_delta(setting, setting.claimed_epsilon)
+    return Inequality(
+        name=CLAIM.name,
+        source=CLAIM.source,
+        sides=lambda laws: (value, factor * setting.delta),
+        conditions=lambda laws: (_gaussian_condition(setting),),
+        words=lambda laws: f"N(0, 1) against N({gaussian_mu(setting):.6g}, 1) in all",
+        because=lambda laws: _LARGE,
+        evidence=lambda laws: _evidence(setting, "gaussian", factor, value, {}),
+    )
+
+
+def _computed(claim: Inequality[Laws], setting: Composed) -> Attained:
+    """Return what Gaussian mechanisms reach, also where one alone is not private enough."""
+    nothing = (np.zeros(0), np.zeros(0))
+    value, bound = claim.sides(nothing)
+    return Attained(
+        value=value,
+        bound=bound,
+        instance=claim.words(nothing),
+        because=_LARGE if exceeds(claim.ratio(nothing)) else None,
+        certificate=certified(claim, nothing, {}),
+    )
 
 
 def _gaussian_condition(setting: Composed) -> Condition:
@@ -209,32 +342,29 @@ def _gaussian_condition(setting: Composed) -> Condition:
     return Condition(name="delta of one", value=value, limit=setting.delta)
 
 
-def _certificate(
-    setting: Composed,
-    algorithms: str,
-    factor: float,
-    instance: dict[str, Array],
-    value: float,
-    found: tuple[Condition, ...],
-    search: dict[str, int],
-) -> Certificate:
-    bound = factor * setting.delta
-    return Certificate(
-        claim=NAME,
-        source=SOURCE,
-        relation=REPLACE_RECORD.name,
+def _evidence(
+    setting: Composed, algorithms: str, factor: float, value: float, laws: dict[str, Array]
+) -> Evidence:
+    return Evidence(
+        kind="approximate-dp",
+        relation=CLAIM.relation,
         parameters=asdict(setting) | {"algorithms": algorithms, "factor": factor},
-        instance=instance,
+        instance=laws,
         quantities={
             "claimed epsilon": setting.claimed_epsilon,
-            "bound": bound,
+            "bound": factor * setting.delta,
             "delta": value,
-            "ratio": _ratio(value, bound),
         },
-        conditions=found,
-        search=search,
-        kind="approximate-dp",
     )
+
+
+def _shown(law: Array) -> str:
+    return "(" + ", ".join(f"{p:.4g}" for p in law) + ")"
+
+
+def _worst(setting: Composed) -> float:
+    pair = randomised_response(setting.epsilon, setting.delta)
+    return float(composed_delta(setting, *pair, setting.claimed_epsilon))
 
 
 def _smallest(setting: Composed, factor: float, seed: int) -> str | None:
@@ -245,8 +375,8 @@ def _smallest(setting: Composed, factor: float, seed: int) -> str | None:
         return Composed(epsilon=float(epsilon), delta=1 / share, count=count, c0=setting.c0)
 
     claim: Inequality[tuple[int, int, int]] = Inequality(
-        name=NAME,
-        source=SOURCE,
+        name=CLAIM.name,
+        source=CLAIM.source,
         sides=lambda instance: (_worst(composed(instance)), factor / instance[2]),
         conditions=lambda instance: (),
     )
@@ -265,5 +395,100 @@ def _smallest(setting: Composed, factor: float, seed: int) -> str | None:
     )
 
 
-def _shown(law: Array) -> str:
-    return "(" + ", ".join(f"{p:.4g}" for p in law) + ")"
+# --- the search -----------------------------------------------------------------------------------
+
+
+def _most_revealing(setting: Composed, budget: int, rng: Generator) -> Laws:
+    """Return the best pair of laws of a search, in the direction that reveals more."""
+    found = maximise(space(setting), budget, rng).instance
+    one, other = (found[name] / found[name].sum() for name in ("one", "other"))
+    epsilon = setting.claimed_epsilon
+    here, there = (
+        float(composed_delta(setting, p, q, epsilon)) for p, q in ((one, other), (other, one))
+    )
+    return (one, other) if here >= there else (other, one)
+
+
+def space(setting: Composed) -> Space:
+    """Return pairs on four outcomes that are (epsilon, delta)-DP; ratios are deltas.
+
+    Starts are random pairs, some with impossible outcomes. A pair that is not private enough is
+    mixed with what its two laws share until it is.
+
+    Examples
+    --------
+    >>> from dpaudit.refutation import maximise
+    >>> found = maximise(space(Composed(epsilon=0.0, delta=0.5, count=2)), 3000,
+    ...     np.random.default_rng(0))
+    >>> 0.74 < found.ratio < 0.75
+    True
+    """
+    return Space(start=_start, move=_move, evaluate=partial(_evaluate, setting))
+
+
+def _start(count: int, rng: Generator) -> Batch:
+    def weights() -> Array:
+        raw = rng.exponential(size=(count, OUTCOMES)) ** rng.choice([1.0, 3.0], size=(count, 1))
+        possible = rng.random(raw.shape) >= 0.25
+        possible[np.arange(count), rng.integers(OUTCOMES, size=count)] = True
+        return np.asarray(np.where(possible, raw + 1e-12, 0.0))
+
+    return {"one": _laws(weights()), "other": _laws(weights())}
+
+
+def _move(batch: Batch, step: Array, rng: Generator) -> Batch:
+    """Change both laws; or exchange probability between two outcomes; or make one impossible."""
+    moved = {}
+    for name in ("one", "other"):
+        law = batch[name]
+        noise = np.exp(3 * step[:, None] * rng.standard_normal(law.shape))
+        gone = (rng.random(law.shape) < 0.1) & (rng.random((len(law), 1)) < 0.3)
+        touched = rng.random(law.shape) < 0.5
+        new = np.where(touched, law * noise + 1e-3 * step[:, None] * rng.random(law.shape), law)
+        gone[np.arange(len(law)), np.argmax(new, axis=1)] = False
+        moved[name] = _laws(np.where(gone, 0.0, new))
+    mirrored = rng.random((len(step), 1)) < 0.1
+    moved["other"] = np.where(mirrored, moved["one"][:, ::-1], moved["other"])
+    return moved
+
+
+def _laws(weights: Array) -> Array:
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def _evaluate(setting: Composed, batch: Batch) -> tuple[Batch, Array]:
+    one, other = _private(setting, batch["one"], batch["other"])
+    epsilon = setting.claimed_epsilon
+    reached = np.maximum(
+        composed_delta(setting, one, other, epsilon), composed_delta(setting, other, one, epsilon)
+    )
+    return {"one": one, "other": other}, reached
+
+
+def _private(setting: Composed, one: Array, other: Array) -> tuple[Array, Array]:
+    """Return the pairs, mixed with what both laws share as far as privacy asks.
+
+    Delta is convex along the way and 0 at its end; what one law cannot give stays impossible.
+    """
+    common = np.minimum(one, other)
+    some = common.sum(axis=1, keepdims=True)
+    shared = np.where(some > 1e-12, common / np.maximum(some, 1e-12), (one + other) / 2)
+
+    def mixed(share: Array) -> tuple[Array, Array]:
+        return shared + share * (one - shared), shared + share * (other - shared)
+
+    def excess(share: Array) -> NDArray[np.bool_]:
+        p, q = mixed(share)
+        worst = np.maximum(
+            hockey_stick(p, q, _STRICT * setting.epsilon),
+            hockey_stick(q, p, _STRICT * setting.epsilon),
+        )
+        return np.asarray(worst[:, None] > _INSIDE * setting.delta, dtype=np.bool_)
+
+    high = np.ones((len(one), 1))
+    low = np.where(excess(high), 0.0, 1.0)
+    for _ in range(50):
+        share = (low + high) / 2
+        over = excess(share)
+        low, high = np.where(over, low, share), np.where(over, share, high)
+    return mixed(low)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpaudit.algorithms.multistep.claims.parameters import Parameters
+from dpaudit.algorithms.multistep.claims.theorem6 import ASSUMPTIONS, Deployment
 from dpaudit.extension.claim import Claim
 
 if TYPE_CHECKING:
@@ -12,20 +12,12 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: Parameters) -> Case:
-    """Return the audit."""
-    from dpaudit.algorithms.multistep.claims.cases import lemma5
+def prepare(settings: Settings, parameters: Deployment) -> Case:
+    """Return the audit on the settings' data."""
+    from dpaudit.algorithms.multistep.claims.movement import one_update
 
-    return lemma5(settings, parameters)
+    return one_update(settings, parameters)
 
-
-_ASSUMPTIONS = {
-    "convex loss": "the loss is convex in the model",
-    "Lipschitz loss": "the loss is c_1-Lipschitz in the model for every record",
-    "bounded records": "records have Euclidean norm at most 1 and labels in {-1, +1}",
-    "one tuple differs": "the datasets differ in one tuple of one node",
-    "connected graph": "the graph of nodes is connected",
-}
 
 CLAIM = Claim(
     name="huang2020-lemma5",
@@ -37,7 +29,7 @@ CLAIM = Claim(
     source="Huang & Gong, multi-step DP-ADMM, Lemma 5, eq. (16)",
     kind="sensitivity",
     relation="replace-record",
-    assumptions=_ASSUMPTIONS,
+    assumptions=ASSUMPTIONS,
     prepare=prepare,
-    parameters=Parameters,
+    parameters=Deployment,
 )

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from dpaudit.algorithms.multistep.claims.parameters import Composition
+from pydantic import Field
+
 from dpaudit.extension.claim import Claim
+from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
     from dpaudit.extension.case import Case
     from dpaudit.extension.settings import Settings
+
+
+class Composition(Parameters):
+    """Public parameters; epsilon and delta of one algorithm are the settings'.
+
+    ``gaussian`` narrows the class to Gaussian mechanisms with the noise of eq. (20) for t = 1.
+    """
+
+    count: int = Field(10, ge=1, le=10_000, description="t, algorithms that are composed")
+    c0: float = Field(1.0, gt=0, description="the constant of the theorem")
+    c0_of_proof: bool = Field(
+        False, description="c_0 = sqrt(ln(1/delta) / ln(1.25/delta)), as its proof has it"
+    )
+    algorithms: Literal["all", "gaussian"] = Field("all", description="which are composed")
+    factor: float = Field(1.0, gt=0, description="the claimed delta is multiplied by this")
 
 
 def prepare(settings: Settings, parameters: Composition) -> Case:

@@ -2,24 +2,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from dpaudit.algorithms.multistep.claims.parameters import Parameters
+from pydantic import Field
+
 from dpaudit.extension.claim import Claim
+from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
     from dpaudit.extension.case import Case
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: Parameters) -> Case:
-    """Return the audit."""
-    from dpaudit.algorithms.multistep.claims.cases import theorem6
+class Deployment(Parameters):
+    """Public parameters of the audited run; the defaults make a small, quick deployment."""
 
-    return theorem6(settings, parameters)
+    nodes: int = Field(5, ge=1, description="nodes of the graph")
+    graph: Literal["complete", "ring", "star", "random"] = Field(
+        "complete", description="its shape, unless edges are given"
+    )
+    edges: tuple[tuple[int, int], ...] | None = Field(None, description="pairs of nodes")
+    split: Literal["even", "uneven"] = Field("even", description="records over nodes")
+    records: int | None = Field(None, ge=2, description="use a random part of the data")
+    iterations: int = Field(10, ge=1, description="t")
+    inner_steps: int = Field(5, ge=1, description="l")
+    penalty: float = Field(0.1, gt=0, description="rho")
+    loss: str | None = Field(
+        None,
+        description="logistic; hinge; smoothed-hinge; linear; absolute (by default the claim's)",
+    )
+    regulariser_weight: float = Field(1e-4, ge=0, description="lambda")
+    step_size: float | None = Field(None, gt=0, description="constant eta instead of eq. (23)")
+    diameter: float = Field(10.0, gt=0, description="D of eq. (23)")
+    batch_size: int | None = Field(None, ge=1, description="stochastic variant")
+    c0: float = Field(1.0, gt=0, description="the constant of Theorem 6")
+    c0_of_proof: bool = Field(
+        False, description="c_0 = sqrt(ln(1/delta) / ln(1.25/delta)), from the proof of Theorem 4"
+    )
+    view: Literal["inner", "broadcast"] = Field("inner", description="what the observer sees")
+    factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
 
 
-_ASSUMPTIONS = {
+def prepare(settings: Settings, parameters: Deployment) -> Case:
+    """Return the audit on the settings' data."""
+    from dpaudit.algorithms.multistep.claims.leakage import whole_run
+
+    return whole_run(settings, parameters)
+
+
+ASSUMPTIONS = {
     "convex loss": "the loss is convex in the model",
     "Lipschitz loss": "the loss is c_1-Lipschitz in the model for every record",
     "bounded records": "records have Euclidean norm at most 1 and labels in {-1, +1}",
@@ -38,9 +69,9 @@ CLAIM = Claim(
     source="Huang & Gong, multi-step DP-ADMM, Theorem 6, eq. (20)",
     kind="privacy",
     relation="replace-record",
-    assumptions=_ASSUMPTIONS | {"published noise": "sigma is the one of eq. (20)"},
+    assumptions=ASSUMPTIONS | {"published noise": "sigma is the one of eq. (20)"},
     prepare=prepare,
-    parameters=Parameters,
+    parameters=Deployment,
     published={
         "epsilon = 20": {"epsilon": 20.0},
         "epsilon = 20, c_0 of the proof": {"epsilon": 20.0, "parameters": {"c0_of_proof": True}},

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from dpaudit.algorithms.multistep.claims.parameters import Utility
+from pydantic import Field
+
 from dpaudit.extension.claim import Claim
+from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
     from dpaudit.extension.case import Case
     from dpaudit.extension.settings import Settings
+
+
+class Utility(Parameters):
+    """Public parameters: a star whose centre holds all the loss."""
+
+    nodes: int = Field(100, ge=1, le=100_000, description="n: a centre and its leaves")
+    iterations: int = Field(100, ge=1, le=400, description="t")
+    inner_steps: int = Field(1, ge=1, le=100, description="l")
+    records: int = Field(10**8, ge=1, description="m, records of every node")
+    lipschitz: Literal["sum", "node"] = Field(
+        "sum",
+        description="c_2 is of the sum of all L_i, or n times that of the steepest L_i",
+    )
+    factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
 
 
 def prepare(settings: Settings, parameters: Utility) -> Case:

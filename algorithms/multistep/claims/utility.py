@@ -1,36 +1,38 @@
-"""The audit of Huang & Gong's Theorem 7: a search over losses and penalties, noise included."""
+"""Utility (Theorem 7): a search over losses and penalties of a star, noise included."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import math
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.random import Generator
 
 import dpaudit._validate as check
-from dpaudit.algorithms.multistep.claims.parameters import Utility
-from dpaudit.algorithms.multistep.claims.spread import Spread, certain_value, spread
-from dpaudit.algorithms.multistep.claims.suboptimality import SLACK, Sides, Star, run, sides, space
+from dpaudit._typing import Array
+from dpaudit.algorithms.multistep.claims.star import (
+    FEATURES,
+    SLACK,
+    Sides,
+    Spread,
+    Star,
+    certain_value,
+    run,
+    sides,
+    spread,
+)
+from dpaudit.algorithms.multistep.claims.theorem7 import CLAIM, Utility
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.case import AssumptionOutcome, SearchCase
 from dpaudit.extension.settings import WORST_CASE, Settings
-from dpaudit.neighbours import REPLACE_RECORD
-from dpaudit.refutation import Attained, Certificate, Condition, exceeds, maximise
+from dpaudit.refutation import Attained, Condition, Evidence, Inequality, Space, maximise, searched
 from dpaudit.refutation.search import Batch
 
-NAME = "huang2020-theorem7"
-SOURCE = "Huang & Gong, multi-step DP-ADMM, Theorem 7, eq. (24)"
 OUTSIDE = 1e-3  # probability with which noise may carry a run out of the bounded sets
 _BECAUSE = (
     "Eq. (39) of the proof takes every L_i to be (c_2/n)-Lipschitz, which does not follow from L "
     "being c_2-Lipschitz; the step sizes of eq. (23) are up to n times too long."
-)
-_ENFORCED = (
-    "Lipschitz objective",
-    "bounded models",
-    "bounded duals",
-    "clear of kinks",
-    "noise stays inside",
 )
 
 
@@ -50,12 +52,21 @@ def theorem7(settings: Settings, parameters: Utility) -> SearchCase:
     """
     star = _star(settings, parameters)
     smallest = parameters.factor * star.nodes * np.sqrt(2 / star.steps) * star.share
+    claim = eq24(star, parameters.factor)
+
+    def attain(trials: int, rng: Generator) -> Attained:
+        found = _worst(star, trials, rng)
+        if claim.broken(found):  # noise may leave the bounded sets everywhere: nothing to certify
+            bound = parameters.factor * float(found.both.bound[0])
+            return Attained(value=0.0, bound=bound, instance=claim.words(found))
+        return searched(claim, lambda budget, rng: found, trials, rng, seed=settings.seed)
+
     return SearchCase(
         bound=float(smallest),
-        attain=_Search(star, parameters.factor, settings.seed),
+        attain=attain,
         view="the models that eq. (22) averages",
         data="records of norm 1 at the centre of a star, and of norm 0 at its leaves",
-        relation=REPLACE_RECORD.name,
+        relation=CLAIM.relation,
         pair="none: the claim is about one dataset",
         default_trials=8_000,
         parameters=parameters.model_dump(mode="json") | asdict(star),
@@ -63,7 +74,7 @@ def theorem7(settings: Settings, parameters: Utility) -> SearchCase:
         effort="evaluated losses and penalties",
         assumptions=tuple(
             AssumptionOutcome(name=name, holds=True, evidence="checked on the instance found")
-            for name in _ENFORCED
+            for name in CLAIM.assumptions
         ),
         notes=(
             "The value is a certain lower bound on the expectation: noise-free gradients with the "
@@ -95,61 +106,46 @@ def _star(settings: Settings, parameters: Utility) -> Star:
     )
 
 
-class _Search:
-    """Looks for the loss and the penalty with the largest ratio of the two sides."""
-
-    def __init__(self, star: Star, factor: float, seed: int) -> None:
-        self.star, self.factor, self.seed = star, factor, seed
-
-    def __call__(self, trials: int, rng: Generator) -> Attained:
-        found = maximise(space(self.star), trials, rng).instance
-        batch = {name: np.asarray(values)[None] for name, values in found.items()}
-        both = sides(self.star, batch)
-        noise = spread(self.star, float(batch["penalty"][0]))
-        met = conditions(self.star, batch, both, noise)
-        value = certain_value(both, noise, self.star) if all(c.holds for c in met) else 0.0
-        bound = self.factor * float(both.bound[0])
-        return Attained(
-            value=value,
-            bound=bound,
-            instance=_words(batch, both),
-            because=_BECAUSE if exceeds(value / bound) else None,
-            certificate=self._certificate(batch, both, noise, met, trials),
-        )
-
-    def _certificate(
-        self, batch: Batch, both: Sides, noise: Spread, met: tuple[Condition, ...], trials: int
-    ) -> Certificate:
-        star, bound = self.star, self.factor * float(both.bound[0])
-        value = certain_value(both, noise, star)
-        return Certificate(
-            claim=NAME,
-            source=SOURCE,
-            relation=REPLACE_RECORD.name,
-            parameters=asdict(star)
-            | {
-                "penalty": float(batch["penalty"][0]),
-                "beta": float(both.beta[0]),
-                "slack": SLACK,
-                "factor": self.factor,
-            },
-            instance={"target": batch["target"][0], "slopes": batch["slopes"][0]},
-            quantities={
-                "risk": float(both.risk[0]),
-                "violation": float(both.violation[0]),
-                "value": value,
-                "bound": bound,
-                "ratio": value / bound,
-            },
-            conditions=met,
-            search={"seed": self.seed, "budget": trials},
-            kind="property",
-        )
+# --- the claim ------------------------------------------------------------------------------------
 
 
-def conditions(star: Star, batch: Batch, both: Sides, noise: Spread) -> tuple[Condition, ...]:
+@dataclass(frozen=True)
+class Found:
+    """A loss and a penalty, as a batch of one, with its run and the run's noise."""
+
+    star: Star
+    batch: Batch
+
+    @cached_property
+    def both(self) -> Sides:
+        """Both sides of eq. (24)."""
+        return sides(self.star, self.batch)
+
+    @cached_property
+    def noise(self) -> Spread:
+        """The noise on the run."""
+        return spread(self.star, float(self.batch["penalty"][0]))
+
+
+def eq24(star: Star, factor: float) -> Inequality[Found]:
+    """Return Theorem 7, whose left side is a certain lower bound on an expectation."""
+    return Inequality(
+        name=CLAIM.name,
+        source=CLAIM.source,
+        sides=lambda found: (
+            certain_value(found.both, found.noise, star),
+            factor * float(found.both.bound[0]),
+        ),
+        conditions=conditions,
+        words=_words,
+        because=lambda found: _BECAUSE,
+        evidence=partial(_evidence, factor),
+    )
+
+
+def conditions(found: Found) -> tuple[Condition, ...]:
     """Return the assumptions of Theorem 7 as numbers of one instance."""
-    done = run(star, batch)
+    done, batch, both = run(found.star, found.batch), found.batch, found.both
     points = np.concatenate([done.centre[0], done.leaf[0], batch["target"]])
     apart = np.linalg.norm(points[:, None] - points[None], axis=2).max()
     values = (
@@ -157,12 +153,35 @@ def conditions(star: Star, batch: Batch, both: Sides, noise: Spread) -> tuple[Co
         ("bounded models", apart + 2 * SLACK, 1.0),
         ("bounded duals", done.dual.max() + SLACK, float(both.beta[0])),
         ("clear of kinks", 2 * SLACK, both.gap[0]),
-        ("noise stays inside", noise.probability, OUTSIDE),
+        ("noise stays inside", found.noise.probability, OUTSIDE),
     )
     return tuple(Condition(name=n, value=float(v), limit=float(c)) for n, v, c in values)
 
 
-def _words(batch: Batch, both: Sides) -> str:
+def _evidence(factor: float, found: Found) -> Evidence:
+    batch, both = found.batch, found.both
+    return Evidence(
+        kind="property",
+        relation=CLAIM.relation,
+        parameters=asdict(found.star)
+        | {
+            "penalty": float(batch["penalty"][0]),
+            "beta": float(both.beta[0]),
+            "slack": SLACK,
+            "factor": factor,
+        },
+        instance={"target": batch["target"][0], "slopes": batch["slopes"][0]},
+        quantities={
+            "risk": float(both.risk[0]),
+            "violation": float(both.violation[0]),
+            "value": certain_value(both, found.noise, found.star),
+            "bound": factor * float(both.bound[0]),
+        },
+    )
+
+
+def _words(found: Found) -> str:
+    batch, both = found.batch, found.both
     u, v = batch["target"][0]
     right, left, up = batch["slopes"][0]
     return (
@@ -171,3 +190,49 @@ def _words(batch: Batch, both: Sides) -> str:
         f"{u:.4g}, v = {v:.4g}; risk {both.risk[0]:.4g}, violation {both.violation[0]:.4g}; the "
         f"noise-free iterates are within {both.diameter[0]:.4g} of each other"
     )
+
+
+# --- the search -----------------------------------------------------------------------------------
+
+
+def _worst(star: Star, budget: int, rng: Generator) -> Found:
+    """Return the loss and the penalty with the largest noise-free ratio of the two sides."""
+    found = maximise(space(star), budget, rng).instance
+    return Found(star, {name: np.asarray(values)[None] for name, values in found.items()})
+
+
+def space(star: Star) -> Space:
+    """Return penalties, targets and slopes; one slope at least is 1.
+
+    Runs that leave a set of diameter 1, or come close to a kink of the loss, count for nothing.
+    """
+    return Space(start=partial(_start, star), move=_move, evaluate=partial(_evaluate, star))
+
+
+def _start(star: Star, count: int, rng: Generator) -> Batch:
+    stiffness = np.exp(rng.uniform(math.log(0.1), math.log(100.0), count))
+    return {
+        "penalty": stiffness / (2 * max(star.nodes - 1, 1)),
+        "target": rng.uniform(-0.7, 0.7, (count, FEATURES)),
+        "slopes": rng.uniform(0.1, 1.0, (count, 3)),
+    }
+
+
+def _move(batch: Batch, step: Array, rng: Generator) -> Batch:
+    count = len(step)
+    size = step[:, None] * (rng.random((count, 6)) < 0.4)
+    change = size * rng.standard_normal((count, 6))
+    return {
+        "penalty": batch["penalty"] * np.exp(2 * change[:, 0]),
+        "target": batch["target"] + change[:, 1:3],
+        "slopes": np.clip(batch["slopes"] * np.exp(change[:, 3:]), 1e-3, None),
+    }
+
+
+def _evaluate(star: Star, batch: Batch) -> tuple[Batch, Array]:
+    slopes = batch["slopes"] / batch["slopes"].max(axis=1, keepdims=True)
+    inside = {**batch, "slopes": slopes}
+    found = sides(star, inside)
+    ratio = found.value / found.bound
+    allowed = (found.diameter <= 1 - 2 * SLACK) & (found.gap >= 4 * SLACK)
+    return inside, np.where(allowed, ratio, 1e-3 / (1 + found.diameter))

@@ -16,10 +16,8 @@ from dpaudit.algorithms.multistep.verify.node import (
     gradient,
     graph,
     norm,
-    positive,
     records,
 )
-from dpaudit.errors import DataError, shorten
 from dpaudit.verification import Document, Outcome
 
 
@@ -52,10 +50,8 @@ def recompute(document: Document) -> Outcome:
     >>> [float(outcome.quantities[name]) for name in ("movement", "bound", "ratio")]
     [0.25, 0.125, 2.0]
     """
-    if document.kind != "sensitivity":
-        given = shorten(document.kind)
-        raise DataError(f"{document.path}: kind: got {given}, expected 'sensitivity'")
-    rho, eta, factor = positive(document, "penalty", "eta", "factor")
+    document.require_kind("sensitivity")
+    rho, eta, factor = document.positive("penalty", "eta", "factor")
     degree, components = graph(document)
     record, replacement, longest = records(document)
     model = [mpf(x) for x in document.array("model", (len(record),))]

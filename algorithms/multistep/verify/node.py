@@ -1,4 +1,4 @@
-"""What certificates about one node of multi-step DP-ADMM share: its records, and the graph.
+"""The parts that certificates about one node of multi-step DP-ADMM share: records and the graph.
 
 The records are signed, ``b a``: labels are -1 and 1 and only the product matters. A record of
 doubles is of norm 1 up to its last digit only; one that is so far above is shrunk to norm 1 in 50
@@ -12,22 +12,18 @@ from typing import Any
 
 from mpmath import exp, log, mpf, sqrt
 
-from dpaudit.errors import DataError, shorten
 from dpaudit.verification import Document
 
 LAST_DIGIT = mpf("1e-12")
 LIPSCHITZ = mpf(1)  # c_1 of every loss below, for records of norm at most 1
 
 
-def positive(document: Document, *names: str) -> tuple[Any, ...]:
-    """Return parameters that are above 0, or raise `DataError`."""
-    found = []
-    for name in names:
-        value = document.number("parameters", name)
-        if value <= 0:
-            raise DataError(f"{document.path}: parameters.{name}: got {value}, expected above 0")
-        found.append(mpf(value))
-    return tuple(found)
+def share(document: Document, name: str) -> Any:
+    """Return a parameter that is above 0 and below 1, or raise `DataError`."""
+    value = document.positive(name)
+    if value >= 1:
+        raise document.refused(f"parameters.{name}", float(value), "above 0 and below 1")
+    return value
 
 
 def unusual_constant(c0: Any, delta: Any) -> tuple[str, ...]:
@@ -65,10 +61,7 @@ def graph(document: Document) -> tuple[int, int]:
     """
     nodes, node = document.count("nodes"), document.parameters.get("node")
     if type(node) is not int or not 0 <= node < nodes:
-        raise DataError(
-            f"{document.path}: parameters.node: got {shorten(node)}, expected an integer from 0 to "
-            f"{nodes - 1}"
-        )
+        raise document.refused("parameters.node", node, f"an integer from 0 to {nodes - 1}")
     edges = _edges(document, nodes)
     return sum(node in edge for edge in edges), _components(nodes, edges)
 
@@ -76,20 +69,15 @@ def graph(document: Document) -> tuple[int, int]:
 def _edges(document: Document, nodes: int) -> set[frozenset[int]]:
     count = document.parameters.get("edges")
     if type(count) is not int or count < 0:
-        raise DataError(
-            f"{document.path}: parameters.edges: got {shorten(count)}, expected an integer, at "
-            "least 0"
-        )
+        raise document.refused("parameters.edges", count, "an integer of at least 0")
     listed = document.array("edges", (count, 2))
     for pair in listed:
         if not all(end == int(end) and 0 <= end < nodes for end in pair) or pair[0] == pair[1]:
-            raise DataError(
-                f"{document.path}: instance.edges: got {shorten(pair)}, expected two different "
-                f"nodes from 0 to {nodes - 1}"
-            )
+            expected = f"two different nodes from 0 to {nodes - 1}"
+            raise document.refused("instance.edges", pair, expected)
     edges = {frozenset((int(one), int(other))) for one, other in listed}
     if len(edges) < count:
-        raise DataError(f"{document.path}: instance.edges: an edge is listed twice")
+        raise document.refused("instance.edges", listed, "every edge once")
     return edges
 
 
@@ -128,12 +116,6 @@ _SLOPES: dict[str, Callable[[Any], Any]] = {
 
 def gradient(document: Document, record: list[Any], model: list[Any]) -> list[Any]:
     """Return the (sub)gradient of the certificate's loss of one signed record at a model."""
-    name = document.parameters.get("loss")
-    if not isinstance(name, str) or name not in _SLOPES:
-        raise DataError(
-            f"{document.path}: parameters.loss: got {shorten(name)}, expected one of: "
-            f"{', '.join(_SLOPES)}"
-        )
+    slope = _SLOPES[document.choice("loss", *_SLOPES)]
     margin = sum((x * w for x, w in zip(record, model, strict=True)), mpf(0))
-    slope = _SLOPES[name](margin)
-    return [slope * x for x in record]
+    return [slope(margin) * x for x in record]

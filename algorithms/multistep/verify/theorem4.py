@@ -18,7 +18,6 @@ from typing import Any
 from mpmath import binomial, exp, log, mpf, ncdf, sqrt
 
 from dpaudit.algorithms.multistep.verify.node import unusual_constant
-from dpaudit.errors import DataError, shorten
 from dpaudit.verification import Document, Outcome
 
 _OUTCOMES = 4
@@ -54,13 +53,11 @@ def recompute(document: Document) -> Outcome:
     >>> float(outcome.quantities["delta"]), float(outcome.quantities["ratio"])
     (0.75, 1.5)
     """
-    if document.kind != "approximate-dp":
-        given = shorten(document.kind)
-        raise DataError(f"{document.path}: kind: got {given}, expected 'approximate-dp'")
-    epsilon, delta = _at_least(document, "epsilon", 0), _at_least(document, "delta", 0)
+    document.require_kind("approximate-dp")
+    epsilon, delta = document.at_least(0, "epsilon", "delta")
     if delta >= 1:
-        raise DataError(f"{document.path}: parameters.delta: got {float(delta)}, expected below 1")
-    c0, factor = _above(document, "c0"), _above(document, "factor")
+        raise document.refused("parameters.delta", float(delta), "below 1")
+    c0, factor = document.positive("c0", "factor")
     count = document.count("count")
     claimed = c0 * sqrt(count) * epsilon
     total, assumptions = _composed(document, epsilon, delta, count, claimed)
@@ -78,32 +75,21 @@ def recompute(document: Document) -> Outcome:
 def _composed(
     document: Document, epsilon: Any, delta: Any, count: int, claimed: Any
 ) -> tuple[Any, dict[str, tuple[Any, Any]]]:
-    match document.parameters.get("algorithms"):
-        case "gaussian":
-            if epsilon <= 0 or delta <= 0:
-                raise DataError(
-                    f"{document.path}: parameters.algorithms: got 'gaussian', expected 'all' where "
-                    "epsilon or delta is 0"
-                )
-            mu = epsilon / sqrt(2 * log(mpf("1.25") / delta))
-            alone = _gaussian(mu, epsilon)
-            return _gaussian(sqrt(count) * mu, claimed), {"delta of one": (alone, delta)}
-        case "all":
-            one, other = _law(document, "one"), _law(document, "other")
-            if count > _LONGEST:
-                raise DataError(
-                    f"{document.path}: parameters.count: got {count}, expected at most {_LONGEST}"
-                )
-            assumptions = {
-                "delta of one": (_discrete(one, other, 1, epsilon), delta),
-                "delta of one, exchanged": (_discrete(other, one, 1, epsilon), delta),
-            }
-            return _discrete(one, other, count, claimed), assumptions
-        case name:
-            raise DataError(
-                f"{document.path}: parameters.algorithms: got {shorten(name)}, expected 'all' or "
-                "'gaussian'"
-            )
+    if document.choice("algorithms", "all", "gaussian") == "gaussian":
+        if epsilon <= 0 or delta <= 0:
+            expected = "'all' where epsilon or delta is 0"
+            raise document.refused("parameters.algorithms", "gaussian", expected)
+        mu = epsilon / sqrt(2 * log(mpf("1.25") / delta))
+        alone = _gaussian(mu, epsilon)
+        return _gaussian(sqrt(count) * mu, claimed), {"delta of one": (alone, delta)}
+    one, other = _law(document, "one"), _law(document, "other")
+    if count > _LONGEST:
+        raise document.refused("parameters.count", count, f"at most {_LONGEST}")
+    assumptions = {
+        "delta of one": (_discrete(one, other, 1, epsilon), delta),
+        "delta of one, exchanged": (_discrete(other, one, 1, epsilon), delta),
+    }
+    return _discrete(one, other, count, claimed), assumptions
 
 
 def _discrete(one: list[Any], other: list[Any], count: int, epsilon: Any) -> Any:
@@ -134,24 +120,6 @@ def _law(document: Document, name: str) -> list[Any]:
     law = [mpf(p) for p in document.array(name, (_OUTCOMES,))]
     total = sum(law, mpf(0))
     if min(law) < 0 or abs(total - 1) > _LAST_DIGIT:
-        raise DataError(
-            f"{document.path}: instance.{name}: got {shorten(document.instance[name])}, expected "
-            "probabilities that sum to 1"
-        )
+        given = document.instance[name]
+        raise document.refused(f"instance.{name}", given, "probabilities that sum to 1")
     return [p / total for p in law]
-
-
-def _at_least(document: Document, name: str, least: float) -> Any:
-    value = document.number("parameters", name)
-    if value < least:
-        raise DataError(
-            f"{document.path}: parameters.{name}: got {value}, expected at least {least}"
-        )
-    return mpf(value)
-
-
-def _above(document: Document, name: str) -> Any:
-    value = document.number("parameters", name)
-    if value <= 0:
-        raise DataError(f"{document.path}: parameters.{name}: got {value}, expected above 0")
-    return mpf(value)

@@ -19,11 +19,10 @@ from dpaudit.algorithms.multistep.verify.node import (
     LIPSCHITZ,
     graph,
     norm,
-    positive,
     records,
+    share,
     unusual_constant,
 )
-from dpaudit.errors import DataError, shorten
 from dpaudit.verification import Document, Outcome
 
 _AGREEMENT = mpf("1e-9")  # between the steps that the file lists and the recomputed ones
@@ -54,12 +53,10 @@ def recompute(document: Document) -> Outcome:
     Traceback (most recent call last):
     dpaudit.errors.DataError: c.json: parameters.loss: got 'hinge', expected 'linear'
     """
-    _named(document)
-    epsilon, delta, c0, rho, factor = positive(
-        document, "epsilon", "delta", "c0", "penalty", "factor"
-    )
-    if delta >= 1:
-        raise DataError(f"{document.path}: parameters.delta: got {float(delta)}, expected below 1")
+    document.require_kind("approximate-dp")
+    document.choice("loss", "linear")
+    epsilon, c0, rho, factor = document.positive("epsilon", "c0", "penalty", "factor")
+    delta = share(document, "delta")
     count = document.count("iterations") * document.count("inner_steps")
     degree, components = graph(document)
     record, replacement, longest = records(document)
@@ -90,15 +87,6 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _named(document: Document) -> None:
-    if document.kind != "approximate-dp":
-        given = shorten(document.kind)
-        raise DataError(f"{document.path}: kind: got {given}, expected 'approximate-dp'")
-    loss = document.parameters.get("loss")
-    if loss != "linear":
-        raise DataError(f"{document.path}: parameters.loss: got {shorten(loss)}, expected 'linear'")
-
-
 def _delta(mu: Any, epsilon: Any) -> Any:
     """Return the exact delta; 0 where mu is: then nothing moves."""
     if mu == 0:
@@ -112,14 +100,12 @@ def _check_steps(document: Document, count: int, pull: Any, moved: Any, sigma: A
     steps = [document.array(name, (count,)) for name in ("eta", "shift", "scale")]
     for step, (eta, shift, scale) in enumerate(zip(*steps, strict=True)):
         if eta <= 0:
-            raise DataError(f"{document.path}: instance.eta: got {eta}, expected above 0")
+            raise document.refused("instance.eta", eta, "above 0")
         unit = (pull + mpf(eta)) * size
         for name, given, true in (
             ("shift", shift, moved / unit),
             ("scale", scale, 2 * LIPSCHITZ * sigma / unit),
         ):
             if abs(given - true) > _AGREEMENT * true:
-                raise DataError(
-                    f"{document.path}: instance.{name}: got {given} at step {step + 1}, expected "
-                    f"{float(true):.10g}"
-                )
+                expected = f"{float(true):.10g} at step {step + 1}"
+                raise document.refused(f"instance.{name}", given, expected)

@@ -17,8 +17,7 @@ from typing import Any
 
 from mpmath import exp, log, mpf, sqrt
 
-from dpaudit.algorithms.multistep.verify.node import positive
-from dpaudit.errors import DataError, shorten
+from dpaudit.algorithms.multistep.verify.node import share
 from dpaudit.verification import Document, Outcome
 
 _OUTSIDE = mpf("1e-3")
@@ -56,9 +55,7 @@ def recompute(document: Document) -> Outcome:
     >>> round(float(outcome.quantities["risk"]), 6), round(float(outcome.quantities["bound"]), 4)
     (0.5, 5.4142)
     """
-    if document.kind != "property":
-        given = shorten(document.kind)
-        raise DataError(f"{document.path}: kind: got {given}, expected 'property'")
+    document.require_kind("property")
     star = _Star(document)
     loss = _Loss(document)
     centre, leaf, duals, gap = _noise_free(star, loss)
@@ -103,23 +100,13 @@ class _Star:
         )
         self.steps, self.edges = self.iterations * self.inner, self.nodes - 1
         if self.steps > _LONGEST:
-            raise DataError(
-                f"{document.path}: parameters.iterations: got {self.steps} steps, expected at most "
-                f"{_LONGEST}"
-            )
-        self.rho, self.beta, self.slack, self.factor, epsilon, delta = positive(
-            document, "penalty", "beta", "slack", "factor", "epsilon", "delta"
+            expected = f"at most {_LONGEST} steps"
+            raise document.refused("parameters.iterations", self.steps, expected)
+        self.rho, self.beta, self.slack, self.factor, epsilon = document.positive(
+            "penalty", "beta", "slack", "factor", "epsilon"
         )
-        if delta >= 1:
-            raise DataError(
-                f"{document.path}: parameters.delta: got {float(delta)}, expected below 1"
-            )
-        steepest = document.parameters.get("steepest")
-        if steepest not in ("sum", "node"):
-            raise DataError(
-                f"{document.path}: parameters.steepest: got {shorten(steepest)}, expected 'sum' or "
-                "'node'"
-            )
+        delta = share(document, "delta")
+        steepest = document.choice("steepest", "sum", "node")
         own = mpf(1) / self.nodes if steepest == "sum" else mpf(1)
         records = document.count("records")
         self.noise = sqrt(2 * self.steps * 8 * log(mpf("1.25") / delta)) / (epsilon * records)
@@ -141,10 +128,7 @@ class _Loss:
         self.target = [mpf(x) for x in document.array("target", (2,))]
         self.slopes = [mpf(x) for x in document.array("slopes", (3,))]
         if min(self.slopes) < 0:
-            raise DataError(
-                f"{document.path}: instance.slopes: got {float(min(self.slopes))}, expected at "
-                "least 0"
-            )
+            raise document.refused("instance.slopes", float(min(self.slopes)), "at least 0")
 
     def pieces(self, model: list[Any]) -> list[Any]:
         along, across = (w - c for w, c in zip(model, self.target, strict=True))

@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from typing import Any
 
+import dpaudit._validate as check
+from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.tables.algorithm import TablesADMM
-from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
+from dpaudit.algorithms.tables.claims.theorem2 import CLAIM, FeatureParameters
 from dpaudit.algorithms.tables.clients import LocalSGD
+from dpaudit.algorithms.tables.guarantees import ROUNDED_UP, published_noise_multiplier
+from dpaudit.errors import InvalidArgument
+from dpaudit.extension.case import AssumptionOutcome
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import Condition
 
-NAME = "tables-theorem2"
-SOURCE = "TablePuppet, appendix C, Theorem 2"
-ASSUMPTIONS = (
-    "bounded tuples",
-    "bounded tuples of the neighbour",
-    "one tuple differs",
-    "published noise",
-    "range of epsilon",
-)
-# One part in 10^12 more noise than published, so that a rounded sigma is never below the theorem's.
-_MORE = 1 + 1e-12
+BOUNDED, BOUNDED_NEIGHBOUR, ONE_TUPLE, PUBLISHED, RANGE = CLAIM.assumptions
+
+
+def check_settings(settings: Settings) -> None:
+    """Raise `InvalidArgument` where data are asked for, or the theorem says nothing."""
+    refuse_data(settings, "the audit makes its own")
+    check.positive("epsilon", settings.epsilon)
+    check.probability("delta", settings.delta)
 
 
 def published_multiplier(settings: Settings, parameters: FeatureParameters) -> float:
-    """Return ``sigma = c_2 r sqrt(tau ln(1/delta)) / epsilon``, rounded up.
+    """Return the theorem's sigma, rounded up.
 
     Examples
     --------
     >>> round(published_multiplier(Settings(), FeatureParameters()), 4)
     19.1941
     """
-    return _least(settings, parameters) * _MORE
+    return _least(settings, parameters) * ROUNDED_UP
 
 
 def _least(settings: Settings, parameters: FeatureParameters) -> float:
-    root = math.sqrt(parameters.steps * -math.log(settings.delta))
-    return parameters.second_constant * parameters.sampling_ratio * root / settings.epsilon
+    return published_noise_multiplier(
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        steps=parameters.steps,
+        sampling_ratio=parameters.sampling_ratio,
+        second_constant=parameters.second_constant,
+    )
 
 
 def noise_conditions(
@@ -48,11 +53,38 @@ def noise_conditions(
     largest = parameters.first_constant * parameters.sampling_ratio**2 * parameters.steps
     return (
         Condition(
-            name="published noise",
+            name=PUBLISHED,
             value=_least(settings, parameters),
             limit=published_multiplier(settings, parameters),
         ),
-        Condition(name="range of epsilon", value=settings.epsilon, limit=largest),
+        Condition(name=RANGE, value=settings.epsilon, limit=largest),
+    )
+
+
+def noise_outcomes(
+    settings: Settings, parameters: FeatureParameters
+) -> tuple[AssumptionOutcome, ...]:
+    """Return whether sigma and epsilon are those of the theorem.
+
+    Raises
+    ------
+    InvalidArgument
+        Epsilon is beyond the theorem's range.
+    """
+    noise, wide = noise_conditions(settings, parameters)
+    if not wide.holds:
+        expected = f"at most c_1 r^2 tau = {wide.limit:g}: the theorem says nothing beyond"
+        raise InvalidArgument("epsilon", settings.epsilon, expected)
+    constants = f"c_1 = {parameters.first_constant:g}, c_2 = {parameters.second_constant:g}"
+    return (
+        AssumptionOutcome(
+            name=noise.name, holds=noise.holds, evidence=f"sigma = {noise.limit:.6g}; {constants}"
+        ),
+        AssumptionOutcome(
+            name=wide.name,
+            holds=True,
+            evidence=f"epsilon = {wide.value:g}, c_1 r^2 tau = {wide.limit:g}",
+        ),
     )
 
 
@@ -75,7 +107,7 @@ def algorithm_of(
     )
 
 
-def certified_parameters(settings: Settings, parameters: FeatureParameters) -> Mapping[str, Any]:
+def certified_parameters(settings: Settings, parameters: FeatureParameters) -> dict[str, Any]:
     """Return the public parameters that a certificate states."""
     names = (
         "iterations local_steps sampling_ratio first_constant second_constant factor tuple_norm"

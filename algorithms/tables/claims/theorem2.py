@@ -2,21 +2,65 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
+from pydantic import Field
+
 from dpaudit.extension.claim import Claim
+from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
     from dpaudit.extension.case import Case
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: FeatureParameters) -> Case:
-    """Return the audit."""
-    from dpaudit.algorithms.tables.claims.cases import theorem2
+class FeatureParameters(Parameters):
+    """A run of the private algorithm, who looks at it, and the theorem's constants."""
 
-    return theorem2(settings, parameters)
+    view: Literal["server", "model"] = Field(
+        "server", description="who looks: the server at predictions, or anybody at all models"
+    )
+    joined: int = Field(
+        0,
+        ge=0,
+        multiple_of=2,
+        description="model view: tuples of another client that the replaced one is joined with",
+    )
+    iterations: int = Field(2, ge=1, description="T, rounds of server and clients")
+    local_steps: int = Field(1, ge=1, description="tau', steps of a client in a round")
+    sampling_ratio: float = Field(1.0, gt=0, le=1, description="r, share of tuples in a batch")
+    first_constant: float = Field(1.0, gt=0, description="c_1, which the theorem does not give")
+    second_constant: float = Field(4.0, gt=0, description="c_2, which the theorem does not give")
+    tuple_norm: float = Field(1.0, gt=0, description="largest norm of a tuple")
+    clip_norm: float = Field(1e-3, gt=0, description="C")
+    penalty: float = Field(1.0, gt=0, description="rho")
+    regulariser_weight: float = Field(1e-9, gt=0, description="beta")
+    learning_rate: float | None = Field(
+        None,
+        gt=0,
+        description="of a client; by default small for one client, so that all steps are clipped, "
+        "and large across clients, so that predictions vary",
+    )
+    tuples: int = Field(4, ge=2, description="server view: n_i, more than the columns")
+    features: int = Field(2, ge=1, description="server view: d_i")
+    budget: int = Field(2_000, ge=100, description="server view: evaluated pairs, unless --trials")
+    factor: float = Field(1.0, gt=0, description="the claimed epsilon is multiplied by this")
+
+    @property
+    def steps(self) -> int:
+        """All local steps of a client, ``tau``."""
+        return self.iterations * self.local_steps
+
+
+def prepare(settings: Settings, parameters: FeatureParameters) -> Case:
+    """Return the audit in the view that the parameters name."""
+    if parameters.view == "server":
+        from dpaudit.algorithms.tables.claims.predictions import server_view
+
+        return server_view(settings, parameters)
+    from dpaudit.algorithms.tables.claims.models import model_view
+
+    return model_view(settings, parameters)
 
 
 CLAIM = Claim(

@@ -11,10 +11,7 @@ from typing import Any
 
 from mpmath import mpf, sqrt
 
-from dpaudit.errors import DataError, shorten
 from dpaudit.verification import Document, Outcome
-
-_ENCODINGS = ("one-hot", "sign", "unit-l1")
 
 
 def recompute(document: Document) -> Outcome:
@@ -45,12 +42,9 @@ def recompute(document: Document) -> Outcome:
     >>> round(float(outcome.quantities["ratio"]), 3)
     2.0
     """
-    if document.kind != "pure-dp":
-        raise DataError(f"{document.path}: kind: got {document.kind!r}, expected 'pure-dp'")
-    encoding = _encoding(document)
-    epsilon, factor, deviation = (
-        _positive(document, name) for name in ("epsilon", "factor", "deviation")
-    )
+    document.require_kind("pure-dp")
+    encoding = document.choice("encoding", "one-hot", "sign", "unit-l1")
+    epsilon, factor, deviation = document.positive("epsilon", "factor", "deviation")
     size = document.count("coordinates")
     label, other, output = (
         [mpf(entry) for entry in document.array(name, (size,))]
@@ -68,23 +62,6 @@ def recompute(document: Document) -> Outcome:
         quantities={"bound": bound, "loss": loss, "ratio": loss / bound},
         summary=f"an output of exact loss {float(loss):.6g} where {float(bound):.6g} is claimed",
     )
-
-
-def _encoding(document: Document) -> str:
-    encoding = document.parameters.get("encoding")
-    if encoding not in _ENCODINGS:
-        raise DataError(
-            f"{document.path}: parameters.encoding: got {shorten(encoding)}, expected one of: "
-            + ", ".join(_ENCODINGS)
-        )
-    return str(encoding)
-
-
-def _positive(document: Document, name: str) -> Any:
-    value = document.number("parameters", name)
-    if value <= 0:
-        raise DataError(f"{document.path}: parameters.{name}: got {value}, expected above 0")
-    return mpf(value)
 
 
 def _off(encoding: str, label: list[Any]) -> Any:

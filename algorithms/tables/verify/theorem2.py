@@ -34,7 +34,6 @@ from typing import Any
 
 from mpmath import exp, fdot, log, mp, mpf, ncdf, sqrt
 
-from dpaudit.errors import DataError
 from dpaudit.verification import Document, Outcome
 
 Vector = list[Fraction]
@@ -106,14 +105,10 @@ def recompute(document: Document) -> Outcome:
     >>> round(float(outcome.quantities["distance"]), 6), round(float(outcome.quantities["ratio"]))
     (0.894427, 100000)
     """
-    match document.kind:
-        case "support":
-            return _support(document)
-        case "approximate-dp":
-            return _across(document)
-        case kind:
-            expected = "'support' or 'approximate-dp'"
-            raise DataError(f"{document.path}: kind: got {kind!r}, expected {expected}")
+    if document.kind == "support":
+        return _support(document)
+    document.require_kind("approximate-dp")
+    return _across(document)
 
 
 # --- the server -----------------------------------------------------------------------------------
@@ -123,9 +118,9 @@ def _support(document: Document) -> Outcome:
     n, d = document.count("tuples"), document.count("features")
     if n * d > _LARGEST:
         expected = f"at most {_LARGEST} numbers in a table"
-        raise DataError(f"{document.path}: parameters.tuples: got {n}, expected {expected}")
+        raise document.refused("parameters.tuples", n, expected)
     if document.count("iterations") < 2:
-        raise DataError(f"{document.path}: parameters.iterations: got 1, expected at least 2")
+        raise document.refused("parameters.iterations", 1, "at least 2")
     table, other = (document.array(name, (n, d)) for name in ("table", "neighbour"))
     model = [Fraction(entry) for entry in document.array("model", (d,))]
     seen = [_product(row, model) for row in table]
@@ -133,15 +128,15 @@ def _support(document: Document) -> Outcome:
     delta = _share(document, "delta")
     differing = sum(one != two for one, two in zip(table, other, strict=True))
     quantities = {
-        "bound": _positive(document, "factor") * _positive(document, "epsilon"),
+        "bound": document.positive("factor") * document.positive("epsilon"),
         "distance": distance,
         "attained delta": mpf(1 if distance > _DISTANCE else 0),
     }
     quantities["ratio"] = quantities["attained delta"] / delta
     return Outcome(
         assumptions={
-            "bounded tuples": (_longest(table), _positive(document, "tuple_norm")),
-            "bounded tuples of the neighbour": (_longest(other), _positive(document, "tuple_norm")),
+            "bounded tuples": (_longest(table), document.positive("tuple_norm")),
+            "bounded tuples of the neighbour": (_longest(other), document.positive("tuple_norm")),
             "one tuple differs": (mpf(differing), mpf(1)),
             **_noise(document),
         },
@@ -163,17 +158,15 @@ def _across(document: Document) -> Outcome:
     facts = [mpf(entry) for entry in document.array("facts", (n,))]
     labels = _labels(document, n)
     (old,), (new,) = ([mpf(e) for e in document.array(a, (1,))] for a in ("tuple", "other"))
-    rho, clip, sigma = (
-        _positive(document, a) for a in ("penalty", "clip_norm", "noise_multiplier")
-    )
+    rho, clip, sigma = document.positive("penalty", "clip_norm", "noise_multiplier")
     (most,), (least,) = (
         [mpf(e) for e in document.array(a, (1,))] for a in ("model_bound", "model_least")
     )
-    deviation = _positive(document, "learning_rate") / n * clip * sigma
+    deviation = document.positive("learning_rate") / n * clip * sigma
     reach = abs(old) * least - abs(facts[0]) * most
     certain = max(mpf(0), 1 - 2 * ncdf(-most / deviation)) * 2 * ncdf(-least / deviation)
     quantities = _profile(document, certain, 2 * n / sigma)
-    limit, constant = (_positive(document, a) for a in ("tuple_norm", "second_constant"))
+    limit, constant = document.positive("tuple_norm", "second_constant")
     return Outcome(
         assumptions={
             "bounded tuples": (max(abs(old), *map(abs, facts)), limit),
@@ -205,12 +198,12 @@ def _covered(document: Document) -> None:
         ("sampling_ratio", ratio, ratio == 1, "1"),
     ):
         if not fits:
-            raise DataError(f"{document.path}: parameters.{name}: got {given}, expected {expected}")
+            raise document.refused(f"parameters.{name}", given, expected)
 
 
 def _profile(document: Document, certain: Any, mu: Any) -> dict[str, Any]:
     """Return delta at the claimed epsilon: at least that of a Gaussian, ``certain`` of the time."""
-    bound = _positive(document, "factor") * _positive(document, "epsilon")
+    bound = document.positive("factor") * document.positive("epsilon")
     certain = min(certain, mpf(1))
     upper = ncdf(mu / 2 - bound / mu)
     gaussian = upper - exp(bound + log(ncdf(-mu / 2 - bound / mu)))
@@ -259,9 +252,7 @@ def _labels(document: Document, n: int) -> list[Any]:
     labels = [mpf(entry) for entry in document.array("labels", (n,))]
     for row, label in enumerate(labels):
         if abs(label) != 1:
-            raise DataError(
-                f"{document.path}: instance.labels[{row}]: got {float(label)}, expected -1 or 1"
-            )
+            raise document.refused(f"instance.labels[{row}]", float(label), "-1 or 1")
     return labels
 
 
@@ -271,30 +262,22 @@ def _labels(document: Document, n: int) -> list[Any]:
 def _noise(document: Document) -> dict[str, tuple[Any, Any]]:
     """Return what the theorem asks of sigma and of epsilon."""
     tau = document.count("iterations") * document.count("local_steps")
-    epsilon, delta = _positive(document, "epsilon"), _share(document, "delta")
-    ratio = _positive(document, "sampling_ratio")
+    epsilon, delta = document.positive("epsilon"), _share(document, "delta")
+    ratio = document.positive("sampling_ratio")
     if ratio > 1:
-        raise DataError(f"{document.path}: parameters.sampling_ratio: expected at most 1")
-    sigma = _positive(document, "second_constant") * ratio * sqrt(tau * -log(delta)) / epsilon
+        raise document.refused("parameters.sampling_ratio", float(ratio), "at most 1")
+    sigma = document.positive("second_constant") * ratio * sqrt(tau * -log(delta)) / epsilon
     return {
-        "published noise": (sigma, _positive(document, "noise_multiplier")),
-        "range of epsilon": (epsilon, _positive(document, "first_constant") * ratio**2 * tau),
+        "published noise": (sigma, document.positive("noise_multiplier")),
+        "range of epsilon": (epsilon, document.positive("first_constant") * ratio**2 * tau),
     }
 
 
-def _positive(document: Document, name: str) -> Any:
-    value = document.number("parameters", name)
-    if value <= 0:
-        raise DataError(f"{document.path}: parameters.{name}: got {value}, expected above 0")
-    return mpf(value)
-
-
 def _share(document: Document, name: str) -> Any:
-    value = document.number("parameters", name)
-    if not 0 < value < 1:
-        expected = "expected a number in (0, 1)"
-        raise DataError(f"{document.path}: parameters.{name}: got {value}, {expected}")
-    return mpf(value)
+    value = document.positive(name)
+    if value >= 1:
+        raise document.refused(f"parameters.{name}", float(value), "above 0 and below 1")
+    return value
 
 
 def _longest(table: list[list[float]]) -> Any:

@@ -8,7 +8,8 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.algorithms.sharing.fdml import FDML
-from dpaudit.algorithms.tables.algorithm import LocalSteps, TablesADMM, touched
+from dpaudit.algorithms.tables.algorithm import TablesADMM
+from dpaudit.algorithms.tables.laws import LocalSteps, touched
 from dpaudit.attacks.membership import study as membership
 from dpaudit.attacks.membership.inference import infer_membership
 from dpaudit.attacks.membership.targets import (

@@ -11,7 +11,7 @@ from scipy.linalg import subspace_angles
 
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.claims.noise import published_multiplier
-from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
+from dpaudit.algorithms.tables.claims.theorem2 import FeatureParameters
 from dpaudit.algorithms.tables.clients import LocalSGD
 from dpaudit.algorithms.tables.joining import KeyedTable, join
 from dpaudit.algorithms.tables.loss import CrossEntropy

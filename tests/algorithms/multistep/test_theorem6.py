@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.multistep.claims.cases import make_instance, theorem6
-from dpaudit.algorithms.multistep.claims.parameters import Parameters
+from dpaudit.algorithms.multistep.claims.instances import make_instance
+from dpaudit.algorithms.multistep.claims.leakage import whole_run
+from dpaudit.algorithms.multistep.claims.theorem6 import Deployment
 from dpaudit.auditing import audit_case, audit_claim
 from dpaudit.auditing.draws import Drawer
 from dpaudit.errors import InvalidArgument, MechanismError
@@ -114,7 +115,7 @@ class HalvedNoise(GaussianSteps):
 
 def test_a_law_that_is_not_the_code_s_withholds_the_number():
     settings = Settings(epsilon=20.0, trials=500)
-    case = theorem6(settings, Parameters())
+    case = whole_run(settings, Deployment())
     broken = replace(case, mechanism=HalvedNoise(case.mechanism.process))
     result = audit_case(CLAIMS.get(THEOREM_6), broken, settings, Executor(), "rerun")
     assert not all(check.passed for check in result.self_checks)
@@ -137,7 +138,7 @@ class HeavyWeights(GaussianSteps):
 
 def test_overstated_weights_cannot_refute():
     settings = Settings(epsilon=1.0, trials=1000)
-    case = theorem6(settings, Parameters())
+    case = whole_run(settings, Deployment())
     broken = replace(case, mechanism=HeavyWeights(case.mechanism.process))
     result = audit_case(CLAIMS.get(THEOREM_6), broken, settings, Executor(), "rerun")
     assert any("weights" in c.name for c in result.self_checks if not c.passed)
@@ -161,7 +162,7 @@ class Shifted:
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 def test_a_wrong_shift_cannot_certify_anything(factor, epsilon):
     settings = Settings(epsilon=epsilon, trials=1000)
-    case = theorem6(settings, Parameters())
+    case = whole_run(settings, Deployment())
     wrong = replace(case, mechanism=GaussianSteps(Shifted(case.mechanism.process, factor)))
     if factor > 1:  # then the moments exceed the bound that the true shift has
         with pytest.raises(MechanismError, match="log_mgf_bounds"):
@@ -184,7 +185,7 @@ def test_log_moments_a_quarter_too_large_are_noticed(epsilon):
             return 1.25 * low, 1.25 * high
 
     settings = Settings(epsilon=epsilon, trials=10_000)
-    case = theorem6(settings, Parameters())
+    case = whole_run(settings, Deployment())
     broken = replace(case, mechanism=Overstated(case.mechanism.process))
     result = audit_case(CLAIMS.get(THEOREM_6), broken, settings, Executor(), "")
     assert any("weights" in c.name for c in result.self_checks if not c.passed)
@@ -192,7 +193,7 @@ def test_log_moments_a_quarter_too_large_are_noticed(epsilon):
 
 def test_a_lower_end_above_what_is_proved_is_pointed_at():
     settings = Settings(epsilon=1.0, trials=1000)
-    case = theorem6(settings, Parameters())
+    case = whole_run(settings, Deployment())
     wrong = replace(case, proved=replace(case.proved, guarantee=ApproximateDP(0.5, 1e-5)))
     result = audit_case(CLAIMS.get(THEOREM_6), wrong, settings, Executor(), "")
     assert "It also exceeds the proved 0.5" in result.reason
@@ -212,7 +213,7 @@ def test_extreme_epsilons_keep_a_useful_lower_end(epsilon):
 
 def test_halved_noise_with_its_own_law_is_refuted_as_a_broken_mechanism():
     settings = Settings(epsilon=1.0, trials=1000)
-    case = theorem6(settings, Parameters())
+    case = whole_run(settings, Deployment())
     process = replace(case.mechanism.process, noise_multiplier=1.0)
     broken = replace(case, mechanism=GaussianSteps(process))
     result = audit_case(CLAIMS.get(THEOREM_6), broken, settings, Executor(), "rerun")
@@ -221,14 +222,14 @@ def test_halved_noise_with_its_own_law_is_refuted_as_a_broken_mechanism():
 
 def test_half_the_true_epsilon_as_a_claim_is_refuted():
     settings = Settings(epsilon=1.0, trials=1000)
-    case = replace(theorem6(settings, Parameters()), claimed=ApproximateDP(0.375, 1e-5))
+    case = replace(whole_run(settings, Deployment()), claimed=ApproximateDP(0.375, 1e-5))
     result = audit_case(CLAIMS.get(THEOREM_6), case, settings, Executor(), "rerun")
     assert result.verdict == "refuted"
 
 
 def test_transcripts_are_never_held_beyond_a_block():
     settings = Settings(trials=100_000)
-    case = theorem6(settings, Parameters(iterations=1, inner_steps=1))
+    case = whole_run(settings, Deployment(iterations=1, inner_steps=1))
     held = []
 
     class Watching(GaussianSteps):
@@ -244,7 +245,7 @@ def test_transcripts_are_never_held_beyond_a_block():
 
 
 def test_the_pair_of_a_deployment_is_real_and_differs_in_one_record():
-    instance = make_instance(Settings(data="breast-cancer"), Parameters(split="uneven"))
+    instance = make_instance(Settings(data="breast-cancer"), Deployment(split="uneven"))
     pair = instance.pair
     assert len(pair.dataset.labels) == 568
     changed = (pair.dataset.features != pair.neighbour.features).any(axis=1)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpaudit.algorithms.tables.algorithm import LocalSteps, TablesADMM, touched
+from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.clients import ExactSolve, LocalSGD
 from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.laws import LocalSteps, touched
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws.gaussian_steps import GaussianSteps

@@ -12,7 +12,7 @@ from numpy.random import default_rng
 
 from dpaudit.accounting.composition import OptimalComposition
 from dpaudit.accounting.events import ApproximateRelease
-from dpaudit.algorithms.multistep.claims.composed import (
+from dpaudit.algorithms.multistep.claims.composition import (
     Composed,
     composed_delta,
     conditions,
@@ -20,13 +20,13 @@ from dpaudit.algorithms.multistep.claims.composed import (
     hockey_stick,
     randomised_response,
     space,
+    theorem4,
 )
-from dpaudit.algorithms.multistep.claims.composition import theorem4
-from dpaudit.algorithms.multistep.claims.parameters import Composition
+from dpaudit.algorithms.multistep.claims.theorem4 import Composition
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.extension.registry import CLAIMS
+from dpaudit.extension.registry import claim
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.refutation import certificates_text, exceeds, maximise
@@ -162,9 +162,9 @@ def genuine():
     return json.loads(certificates_text((audited(0.5, 0.01, count=4).certificate,)))
 
 
-@pytest.mark.parametrize("variant", ["default", *CLAIMS.get(THEOREM_4).published])
+@pytest.mark.parametrize("variant", ["default", *claim(THEOREM_4).published])
 def test_published_audits_and_their_certificates(variant, checked):
-    asked = Settings(**({"trials": 1_000} | dict(CLAIMS.get(THEOREM_4).published.get(variant, {}))))
+    asked = Settings(**({"trials": 1_000} | dict(claim(THEOREM_4).published.get(variant, {}))))
     found = run_claim(THEOREM_4, asked, Executor())
     survives = variant == "Gaussian mechanisms"
     assert found.result.verdict == ("not refuted" if survives else "refuted")

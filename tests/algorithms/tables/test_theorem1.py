@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from dpaudit.algorithms.tables.claims.cases import theorem1
-from dpaudit.algorithms.tables.claims.label_search import Labels, exact_loss, inequality, searched
-from dpaudit.algorithms.tables.claims.parameters import LabelParameters
+from dpaudit.algorithms.tables.claims.labels import (
+    Labels,
+    exact_loss,
+    inequality,
+    most_revealing,
+    theorem1,
+)
+from dpaudit.algorithms.tables.claims.theorem1 import LabelParameters
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
@@ -75,7 +80,7 @@ def test_half_of_it_is_refuted_by_one_output(encoding, seed):
 
 def test_the_search_and_the_density_agree():
     labels = Labels(0.7, LabelParameters(encoding="unit-l1"))
-    found = searched(labels, 300, default_rng(5))
+    found = most_revealing(labels, 300, default_rng(5))
     with mpmath.mp.workdps(50):
         scale = mpmath.mpf(labels.deviation) / mpmath.sqrt(2)
 

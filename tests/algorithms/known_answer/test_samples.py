@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
-from dpaudit.algorithms.known_answer.grid import OnGrid
+from dpaudit.algorithms.known_answer.answer import OnGrid
 from dpaudit.algorithms.known_answer.noisy_max import ReportNoisyMax
 
 LEVEL, TRIALS = 1e-6, 40_000

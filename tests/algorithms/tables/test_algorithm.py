@@ -36,8 +36,8 @@ def rng(seed=0):
 
 @pytest.fixture(scope="module")
 def loop():
-    path = Path(__file__).with_name("tables_loop.py")
-    spec = importlib.util.spec_from_file_location("tables_loop", path)
+    path = Path(__file__).with_name("loop.py")
+    spec = importlib.util.spec_from_file_location("loop", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from dpaudit.algorithms.multistep.claims.averages import Averages, ExactBroadcast, broadcast_mu
-from dpaudit.algorithms.multistep.claims.broadcast_case import broadcast
-from dpaudit.algorithms.multistep.claims.cases import make_instance
-from dpaudit.algorithms.multistep.claims.parameters import Broadcast
+from dpaudit.algorithms.multistep.averages import Averages, ExactBroadcast, broadcast_mu
+from dpaudit.algorithms.multistep.claims.broadcast import Broadcast
+from dpaudit.algorithms.multistep.claims.instances import make_instance
+from dpaudit.algorithms.multistep.claims.leakage import broadcast
 from dpaudit.auditing import audit_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings

@@ -1,4 +1,4 @@
-r"""The utility bound of Huang & Gong (Theorem 7, eq. 24) on a star whose centre holds all the loss.
+r"""Runs on a star whose centre holds all the loss, and both sides of the utility bound (eq. 24).
 
 | paper         | code         | meaning                                          | shape   |
 |---------------|--------------|--------------------------------------------------|---------|
@@ -26,24 +26,34 @@ the sum L is c_2-Lipschitz makes no L_i (c_2/n)-Lipschitz. The step sizes are th
 long: the centre jumps from one side of its target to the other, in the other feature nothing moves,
 and neither does the error as t grows. With c_2 taken as n times the steepest L_i
 (``lipschitz = node``) this step of the proof holds.
+
+Noise. As long as the gradients are those of the noise-free run, it passes through a linear map, the
+same for both features. Leaves are their average plus a deviation that the centre does not see, so
+two small systems describe all nodes: (centre, average leaf) and (deviation of one leaf).
+
+| entry      | meaning                                     |
+|------------|---------------------------------------------|
+| x, y       | last model of the centre, average of leaves |
+| g          | dual gamma_1j, average over the edges       |
+| bx, by     | last broadcasts                             |
+| sx, sy     | sums of this iteration's models             |
+| ax, ay     | sums of the models that w^ averages         |
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
-from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.refutation import Space
 from dpaudit.refutation.search import Batch
 
 FEATURES = 2
 SLACK = 1e-3  # what the noise may add to any iterate, in units of D
 _ANGLES = np.linspace(0.0, math.pi, 32, endpoint=False)
+_X, _Y, _G, _BX, _BY, _SX, _SY, _AX, _AY = range(9)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,38 +225,113 @@ def _diameter(points: Array) -> Array:
     return np.asarray(widest / math.cos(math.pi / (2 * len(_ANGLES))))
 
 
-def space(star: Star) -> Space:
-    """Return penalties, targets and slopes; one slope at least is 1.
+# --- the noise ------------------------------------------------------------------------------------
 
-    Runs that leave a set of diameter 1, or come close to a kink of the loss, count for nothing.
+
+@dataclass(frozen=True)
+class Spread:
+    """Probability that some iterate or dual is moved by more than `SLACK`, and root mean squares.
+
+    ``centre`` and ``leaf`` are those of ``||w^_i - its noise-free value||``.
     """
-    return Space(start=partial(_start, star), move=_move, evaluate=partial(_evaluate, star))
+
+    probability: float
+    centre: float
+    leaf: float
 
 
-def _start(star: Star, count: int, rng: Generator) -> Batch:
-    stiffness = np.exp(rng.uniform(math.log(0.1), math.log(100.0), count))
-    return {
-        "penalty": stiffness / (2 * max(star.nodes - 1, 1)),
-        "target": rng.uniform(-0.7, 0.7, (count, FEATURES)),
-        "slopes": rng.uniform(0.1, 1.0, (count, 3)),
-    }
+def spread(star: Star, penalty: float) -> Spread:
+    """Return what the noise of eq. (14) and (20) does; a union bounds the probability.
+
+    A deviation of two features with variance v each exceeds s with probability exp(-s^2 / 2v).
+
+    Examples
+    --------
+    >>> star = Star(nodes=3, iterations=2, inner_steps=1, records=10**9, epsilon=1.0, delta=1e-5)
+    >>> bool(spread(star, 1.0).probability < 1e-6)
+    True
+    """
+    edges = star.nodes - 1
+    share = 1 / edges if edges else 0.0
+    system, alone = np.zeros((9, 9)), np.zeros((9, 9))
+    outside = 0.0
+    for k, r in star.schedule:
+        eta = star.eta(k, r)
+        noise = star.noise / math.sqrt(FEATURES)
+        of_centre = (noise / (2 * penalty * edges + eta)) ** 2
+        of_leaf = (noise / (2 * penalty + eta)) ** 2 if edges else 0.0
+        system = _step(system, star, penalty, (k, r), of_centre, of_leaf * share, centre=True)
+        alone = _step(alone, star, penalty, (k, r), 0.0, of_leaf * (1 - share), centre=False)
+        both = system + alone
+        outside += _tail(both[_X, _X]) + edges * (_tail(both[_Y, _Y]) + _tail(both[_G, _G]))
+    both = (system + alone) / star.steps**2
+    return Spread(
+        probability=outside,
+        centre=math.sqrt(FEATURES * both[_AX, _AX]),
+        leaf=math.sqrt(FEATURES * both[_AY, _AY]),
+    )
 
 
-def _move(batch: Batch, step: Array, rng: Generator) -> Batch:
-    count = len(step)
-    size = step[:, None] * (rng.random((count, 6)) < 0.4)
-    change = size * rng.standard_normal((count, 6))
-    return {
-        "penalty": batch["penalty"] * np.exp(2 * change[:, 0]),
-        "target": batch["target"] + change[:, 1:3],
-        "slopes": np.clip(batch["slopes"] * np.exp(change[:, 3:]), 1e-3, None),
-    }
+def _tail(variance: float) -> float:
+    return math.exp(-(SLACK**2) / (2 * variance)) if variance > 0 else 0.0
 
 
-def _evaluate(star: Star, batch: Batch) -> tuple[Batch, Array]:
-    slopes = batch["slopes"] / batch["slopes"].max(axis=1, keepdims=True)
-    inside = {**batch, "slopes": slopes}
-    found = sides(star, inside)
-    ratio = found.value / found.bound
-    allowed = (found.diameter <= 1 - 2 * SLACK) & (found.gap >= 4 * SLACK)
-    return inside, np.where(allowed, ratio, 1e-3 / (1 + found.diameter))
+def certain_value(found: Sides, noise: Spread, star: Star) -> float:
+    """Return a lower bound on the left side of eq. (24), in expectation over the noise.
+
+    With probability 1 - p the run has the noise-free gradients, and then the loss and every norm
+    are within the mean deviation of their noise-free values; otherwise no term is below 0.
+    """
+    edges, beta = star.nodes - 1, float(found.beta[0])
+    lost = noise.centre + 2 * edges * beta * (noise.centre + noise.leaf)
+    return max((1 - noise.probability) * float(found.value[0]) - lost, 0.0)
+
+
+def _step(
+    cov: Array,
+    star: Star,
+    rho: float,
+    at: tuple[int, int],
+    of_centre: float,
+    of_leaf: float,
+    *,
+    centre: bool,
+) -> Array:
+    """Return the covariance after one update, and after the dual's if it ends an iteration."""
+    update = _update(star, rho, at, centre)
+    cov = update @ cov @ update.T
+    noisy = np.zeros((9, 2))
+    noisy[[_X, _SX], 0] = math.sqrt(of_centre)
+    noisy[[_Y, _SY], 1] = math.sqrt(of_leaf)
+    cov = cov + noisy @ noisy.T
+    if at[1] == star.inner_steps:
+        ended = _ended(star, rho)
+        cov = ended @ cov @ ended.T
+    return np.asarray(cov)
+
+
+def _update(star: Star, rho: float, at: tuple[int, int], centre: bool) -> Array:
+    """Return eq. (13a) without its gradient; a leaf's deviation does not reach the centre."""
+    eta, edges, first = star.eta(*at), star.nodes - 1, at[1] == 1
+    update = np.eye(9)
+    update[_AX, _X] = update[_AY, _Y] = 1.0
+    update[[_X, _Y]] = 0.0
+    if centre:
+        unit = 2 * rho * edges + eta
+        pull = rho * edges / unit
+        update[_X, [_X, _G, _BX, _BY]] = eta / unit, 2 * edges / unit, pull, pull
+    unit = 2 * rho + eta
+    update[_Y, [_Y, _G, _BX, _BY]] = eta / unit, -2 / unit, rho / unit, rho / unit
+    for total, one in ((_SX, _X), (_SY, _Y)):
+        update[total] = update[one]
+        update[total, total] += 0.0 if first else 1.0
+    return update
+
+
+def _ended(star: Star, rho: float) -> Array:
+    """Return the broadcasts and eq. (15) at the end of an iteration."""
+    ended = np.eye(9)
+    ended[[_BX, _BY]] = 0.0
+    ended[_BX, _SX] = ended[_BY, _SY] = 1 / star.inner_steps
+    ended[_G] += rho / 2 * (ended[_BY] - ended[_BX])
+    return ended

@@ -40,27 +40,28 @@ from scipy.special import expit, ndtr
 from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.algorithms.tables.algorithm import TablesADMM
-from dpaudit.algorithms.tables.claims.batches import BatchSteps
 from dpaudit.algorithms.tables.claims.noise import (
-    ASSUMPTIONS,
-    NAME,
-    SOURCE,
+    BOUNDED,
+    BOUNDED_NEIGHBOUR,
+    ONE_TUPLE,
     algorithm_of,
     certified_parameters,
+    check_settings,
     noise_conditions,
+    noise_outcomes,
     published_multiplier,
 )
-from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
-from dpaudit.algorithms.tables.claims.server import noise_outcomes
+from dpaudit.algorithms.tables.claims.theorem2 import CLAIM, FeatureParameters
 from dpaudit.algorithms.tables.guarantees import model_event
 from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.laws import BatchSteps
 from dpaudit.algorithms.tables.loss import LOGISTIC
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import REPLACE_TUPLE, Pair
-from dpaudit.refutation import Certificate, Condition
+from dpaudit.refutation import Certificate, Condition, Evidence, Inequality, certified
 
 _SHORT = 1e-2  # facts over the tuple they are joined with
 _QUIET, _LOUD = 1e-2, 1e2  # what noise does to a prediction: for one client, across clients
@@ -68,8 +69,21 @@ _FARTHEST = 8.0  # U over s
 _REACHES = np.arange(0.5, 40.0, 0.5)  # candidates for H
 
 
-def model_case(settings: Settings, parameters: FeatureParameters) -> PrivacyCase:
-    """Return the audit of the models' release."""
+def model_view(settings: Settings, parameters: FeatureParameters) -> PrivacyCase:
+    """Return the audit of the models' release.
+
+    Raises
+    ------
+    InvalidArgument
+        Data are asked for, or the theorem says nothing of epsilon and delta.
+
+    Examples
+    --------
+    >>> case = model_view(Settings(), FeatureParameters(view="model", joined=40))
+    >>> round(case.proved.guarantee.epsilon(1e-5), 3)
+    25.798
+    """
+    check_settings(settings)
     pair = pair_of(parameters)
     algorithm = algorithm_of(settings, parameters, learning_rate(settings, parameters))
     mechanism, seen = _mechanism(parameters, algorithm)
@@ -171,47 +185,63 @@ def certificate(settings: Settings, parameters: FeatureParameters) -> Certificat
     reach = clipped_from(parameters)
     if not (parameters.joined and single and parameters.iterations > 1) or reach is None:
         return None
+    claim = _across(settings, parameters)
+    if claim.sides(reach)[0] <= settings.delta * (1 + 1e-6):
+        return None
+    return certified(claim, reach, {"seed": settings.seed})
+
+
+def _across(settings: Settings, parameters: FeatureParameters) -> Inequality[float]:
+    """Return Theorem 2 of the lower bound on delta that H gives."""
     sigma, rate = published_multiplier(settings, parameters), learning_rate(settings, parameters)
     deviation = rate / parameters.joined * parameters.clip_norm * sigma
-    fact = _SHORT * parameters.tuple_norm
-    far = _FARTHEST * deviation
-    least = (reach + fact * far) / parameters.tuple_norm
-    probability = float((1 - 2 * ndtr(-_FARTHEST)) * 2 * ndtr(-least / deviation))
+    far, fact = _FARTHEST * deviation, _SHORT * parameters.tuple_norm
     mu, bound = 2 * parameters.joined / sigma, parameters.factor * settings.epsilon
-    attained = probability * GaussianDP(mu).delta(bound)
-    if attained <= settings.delta * (1 + 1e-6):
-        return None
-    pair = pair_of(parameters)
-    (facts, old), (_, new) = pair.dataset.features, pair.neighbour.features
-    return Certificate(
-        claim=NAME,
-        source=SOURCE,
-        relation=REPLACE_TUPLE.name,
-        parameters=dict(certified_parameters(settings, parameters))
-        | {
-            "rows": parameters.joined,
-            "penalty": parameters.penalty,
-            "clip_norm": parameters.clip_norm,
-            "learning_rate": rate,
-        },
-        instance={
-            "facts": facts[:, 0],
-            "labels": pair.dataset.labels,
-            "tuple": old[0],
-            "other": new[0],
-            "model_bound": np.array([far]),
-            "model_least": np.array([least]),
-        },
-        quantities={
-            "bound": bound,
-            "probability": probability,
-            "mu": mu,
-            "attained delta": attained,
-            "ratio": attained / settings.delta,
-        },
-        conditions=_certified_conditions(settings, parameters, reach),
-        search={"seed": settings.seed},
-        kind="approximate-dp",
+
+    def least(reach: float) -> float:
+        return (reach + fact * far) / parameters.tuple_norm
+
+    def probability(reach: float) -> float:
+        return float((1 - 2 * ndtr(-_FARTHEST)) * 2 * ndtr(-least(reach) / deviation))
+
+    def attained(reach: float) -> float:
+        return probability(reach) * GaussianDP(mu).delta(bound)
+
+    def evidence(reach: float) -> Evidence:
+        pair = pair_of(parameters)
+        (facts, old), (_, new) = pair.dataset.features, pair.neighbour.features
+        return Evidence(
+            kind="approximate-dp",
+            relation=CLAIM.relation,
+            parameters=certified_parameters(settings, parameters)
+            | {
+                "rows": parameters.joined,
+                "penalty": parameters.penalty,
+                "clip_norm": parameters.clip_norm,
+                "learning_rate": rate,
+            },
+            instance={
+                "facts": facts[:, 0],
+                "labels": pair.dataset.labels,
+                "tuple": old[0],
+                "other": new[0],
+                "model_bound": np.array([far]),
+                "model_least": np.array([least(reach)]),
+            },
+            quantities={
+                "bound": bound,
+                "probability": probability(reach),
+                "mu": mu,
+                "attained delta": attained(reach),
+            },
+        )
+
+    return Inequality(
+        name=CLAIM.name,
+        source=CLAIM.source,
+        sides=lambda reach: (attained(reach), settings.delta),
+        conditions=lambda reach: _certified_conditions(settings, parameters, reach),
+        evidence=evidence,
     )
 
 
@@ -250,9 +280,9 @@ def _certified_conditions(
     """Return the theorem's assumptions and those of the argument."""
     norm, clipped = parameters.tuple_norm, least_gradient(parameters, reach)
     return (
-        Condition(name=ASSUMPTIONS[0], value=norm, limit=norm),
-        Condition(name=ASSUMPTIONS[1], value=norm, limit=norm),
-        Condition(name=ASSUMPTIONS[2], value=1.0, limit=1.0),
+        Condition(name=BOUNDED, value=norm, limit=norm),
+        Condition(name=BOUNDED_NEIGHBOUR, value=norm, limit=norm),
+        Condition(name=ONE_TUPLE, value=1.0, limit=1.0),
         *noise_conditions(settings, parameters),
         Condition(name="opposite tuples", value=0.0, limit=0.0),
         Condition(name="equal facts", value=0.0, limit=0.0),
@@ -272,12 +302,12 @@ def _outcomes(
     holds = [norm <= parameters.tuple_norm for norm in norms]
     bounded = (
         AssumptionOutcome(name=name, holds=held, evidence=words)
-        for name, held, words in zip(ASSUMPTIONS[:2], holds, shown, strict=True)
+        for name, held, words in zip((BOUNDED, BOUNDED_NEIGHBOUR), holds, shown, strict=True)
     )
     differs = f"tuple {pair.index} of all clients' tuples is replaced by its opposite"
     return (
         *bounded,
-        AssumptionOutcome(name=ASSUMPTIONS[2], holds=True, evidence=differs),
+        AssumptionOutcome(name=ONE_TUPLE, holds=True, evidence=differs),
         *noise_outcomes(settings, parameters),
     )
 

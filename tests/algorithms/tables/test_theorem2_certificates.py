@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from dpaudit.algorithms.tables.claims.model import certificate
-from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
+from dpaudit.algorithms.tables.claims.models import certificate
+from dpaudit.algorithms.tables.claims.theorem2 import FeatureParameters
 from dpaudit.auditing import run_claim
 from dpaudit.errors import DataError
 from dpaudit.execution import Executor
@@ -148,10 +148,10 @@ def test_malformed_certificates_are_refused(judged, support, across, kind, field
         judged(document)
 
 
-@pytest.mark.parametrize("module", ["tables_theorem1", "tables_theorem2"])
+@pytest.mark.parametrize("module", ["theorem1", "theorem2"])
 def test_a_verifier_shares_nothing_with_the_search(module):
-    code = f"import sys, dpaudit.algorithms.verifiers.{module}; print(*sys.modules, sep='\\n')"
+    code = f"import sys, dpaudit.algorithms.tables.verify.{module}; print(*sys.modules, sep='\\n')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
     assert "numpy" not in loaded
-    assert not [name for name in loaded if name.startswith("dpaudit.algorithms.claims")]
+    assert not [name for name in loaded if name.startswith("dpaudit.algorithms.tables.claims")]

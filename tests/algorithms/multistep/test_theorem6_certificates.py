@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from dpaudit.algorithms.multistep.claims.limits import constant, valid_up_to
-from dpaudit.algorithms.multistep.claims.parameters import Parameters
+from dpaudit.algorithms.multistep.claims.leakage import valid_up_to
+from dpaudit.algorithms.multistep.guarantees import chosen_constant
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
@@ -95,11 +95,10 @@ def test_half_the_claimed_epsilon_is_refuted_where_it_is_attained_to_three_quart
 
 
 def test_the_constant_of_the_proof_and_where_the_theorem_turns_false():
-    assert constant(1e-5, Parameters(c0_of_proof=True)) == pytest.approx(0.9904476, rel=1e-6)
+    assert chosen_constant(1e-5, 1.0, of_proof=True) == pytest.approx(0.9904476, rel=1e-6)
     assert "up to epsilon = 8.4198" in valid_up_to(1e-5, 1.0)[0]
     assert (
-        "up to epsilon = 7.9681"
-        in valid_up_to(1e-5, constant(1e-5, Parameters(c0_of_proof=True)))[0]
+        "up to epsilon = 7.9681" in valid_up_to(1e-5, chosen_constant(1e-5, 1.0, of_proof=True))[0]
     )
     with pytest.raises(InvalidArgument, match=r"^c0: "):
         audit_claim(THEOREM_6, Settings(parameters={"c0": 2.0, "c0_of_proof": True}))

@@ -8,11 +8,14 @@ import pytest
 from scipy import integrate, stats
 
 from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
-from dpaudit.algorithms.known_answer.floating_point import FloatingPointLaplace
 from dpaudit.algorithms.known_answer.gaussian import Gaussian, SubsampledGaussian
-from dpaudit.algorithms.known_answer.laplace import NoisyHistogram
+from dpaudit.algorithms.known_answer.laplace import (
+    FloatingPointLaplace,
+    NoisyHistogram,
+    ParallelLaplace,
+    PrefixSum,
+)
 from dpaudit.algorithms.known_answer.norm import ExponentialNorm
-from dpaudit.algorithms.known_answer.repeated import ParallelLaplace, PrefixSum
 
 # Laplace noise: densities and distribution functions of another library
 

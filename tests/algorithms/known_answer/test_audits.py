@@ -11,7 +11,7 @@ import pytest
 
 import dpaudit.extension.registry as registry
 from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
-from dpaudit.algorithms.known_answer.ideal import IDEAL
+from dpaudit.algorithms.known_answer.answer import IDEAL
 from dpaudit.auditing import audit_case
 from dpaudit.execution import Executor
 from dpaudit.extension.case import PrivacyCase

@@ -10,8 +10,7 @@ from numpy.random import default_rng
 from scipy import stats
 
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.algorithms.tables.claims.batches import BatchSteps
-from dpaudit.algorithms.tables.claims.model import (
+from dpaudit.algorithms.tables.claims.models import (
     certificate,
     clipped_from,
     learning_rate,
@@ -20,10 +19,15 @@ from dpaudit.algorithms.tables.claims.model import (
     proof,
 )
 from dpaudit.algorithms.tables.claims.noise import algorithm_of, published_multiplier
-from dpaudit.algorithms.tables.claims.parameters import FeatureParameters
-from dpaudit.algorithms.tables.claims.server import seen_on_a_run
-from dpaudit.algorithms.tables.claims.server_search import inequality, outside, searched
+from dpaudit.algorithms.tables.claims.predictions import (
+    inequality,
+    most_distant,
+    outside,
+    seen_on_a_run,
+)
+from dpaudit.algorithms.tables.claims.theorem2 import FeatureParameters
 from dpaudit.algorithms.tables.guarantees import theorem2_epsilon
+from dpaudit.algorithms.tables.laws import BatchSteps
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
@@ -76,7 +80,7 @@ def test_the_servers_view_has_no_epsilon(tuples, features, seed):
 
 def test_a_run_shows_it():
     settings, parameters = Settings(), parameters_of(tuples=6, features=3)
-    found = searched(parameters, 500, default_rng(0))
+    found = most_distant(parameters, 500, default_rng(0))
     assert inequality(settings, parameters).refuted_by(found)
     here, there = seen_on_a_run(settings, parameters, found)
     assert here < 1e-12

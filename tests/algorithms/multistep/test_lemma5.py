@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from dpaudit.algorithms.multistep.claims.cases import lemma5
-from dpaudit.algorithms.multistep.claims.parameters import Parameters
+from dpaudit.algorithms.multistep.claims.movement import one_update
+from dpaudit.algorithms.multistep.claims.theorem6 import Deployment
 from dpaudit.auditing import audit_case, audit_claim, run_claim
 from dpaudit.errors import DataError
 from dpaudit.execution import Executor
@@ -54,7 +54,7 @@ def test_rounding_never_refutes_a_true_lemma(epsilon, delta, parameters):
 
 def test_half_the_bound_is_refuted():
     settings = Settings(trials=1000)
-    case = lemma5(settings, Parameters())
+    case = one_update(settings, Deployment())
 
     def halved(trials, rng):
         found = case.attain(trials, rng)

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from dpaudit.algorithms.multistep.claims.parameters import Utility
-from dpaudit.algorithms.multistep.claims.spread import certain_value, spread
-from dpaudit.algorithms.multistep.claims.suboptimality import Star, pieces, run, sides, space
-from dpaudit.algorithms.multistep.claims.utility import theorem7
+from dpaudit.algorithms.multistep.claims.star import Star, certain_value, pieces, run, sides, spread
+from dpaudit.algorithms.multistep.claims.theorem7 import Utility
+from dpaudit.algorithms.multistep.claims.utility import space, theorem7
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor

@@ -7,16 +7,19 @@ import numpy as np
 import pytest
 
 from dpaudit.algorithms.known_answer import KNOWN_ANSWERS, known_answers
+from dpaudit.algorithms.known_answer.answer import EUCLIDEAN, EVERY_ANSWER, ONE_ANSWER, STEP, OnGrid
 from dpaudit.algorithms.known_answer.discrete import Rappor, TruncatedGeometric
-from dpaudit.algorithms.known_answer.floating_point import FloatingPointLaplace
 from dpaudit.algorithms.known_answer.gaussian import Gaussian, SubsampledGaussian
-from dpaudit.algorithms.known_answer.grid import STEP, OnGrid
-from dpaudit.algorithms.known_answer.laplace import Laplace, NoisyHistogram
+from dpaudit.algorithms.known_answer.laplace import (
+    FloatingPointLaplace,
+    Laplace,
+    NoisyHistogram,
+    ParallelLaplace,
+    PrefixSum,
+)
 from dpaudit.algorithms.known_answer.noisy_max import ReportNoisyMax
 from dpaudit.algorithms.known_answer.norm import ExponentialNorm
-from dpaudit.algorithms.known_answer.published import DP_SNIPER, answers
-from dpaudit.algorithms.known_answer.relations import EUCLIDEAN, EVERY_ANSWER, ONE_ANSWER
-from dpaudit.algorithms.known_answer.repeated import ParallelLaplace, PrefixSum
+from dpaudit.algorithms.known_answer.registry import DP_SNIPER, answers
 from dpaudit.algorithms.known_answer.sparse_vector import SparseVector
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair

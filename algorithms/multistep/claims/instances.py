@@ -1,0 +1,266 @@
+"""The instances on which the claims about a run are audited: the worst case, or a deployment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator, default_rng
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, published_noise_multiplier
+from dpaudit.algorithms.multistep.claims.theorem6 import Deployment
+from dpaudit.algorithms.multistep.guarantees import chosen_constant
+from dpaudit.algorithms.problems.graphs import Graph, from_edges, graph_called
+from dpaudit.algorithms.problems.losses import MarginLoss, loss_called
+from dpaudit.algorithms.problems.records import Differing
+from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
+from dpaudit.datasets import (
+    Dataset,
+    load,
+    most_distant_records,
+    replacement_pair,
+    split_evenly,
+    split_unevenly,
+    subset,
+)
+from dpaudit.errors import InvalidArgument
+from dpaudit.execution import stream
+from dpaudit.extension.case import AssumptionOutcome
+from dpaudit.extension.settings import WORST_CASE, Settings
+from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.refutation import Condition
+
+ROUNDING = 1e-12  # of the norms of unit records
+
+
+@dataclass(frozen=True)
+class Instance:
+    """The algorithm, the pair it runs on, and where the records come from."""
+
+    algorithm: MultiStepADMM
+    pair: Pair[Dataset]
+    data: str
+
+    @cached_property
+    def record(self) -> Differing:
+        """The signed record ``b a`` before and after, and its node."""
+        return Differing.of(self.pair)
+
+    @property
+    def node(self) -> int:
+        """The node that holds the differing record."""
+        return self.pair.dataset.node_of(self.pair.index)
+
+    def words(self) -> str:
+        """Return which record is replaced, and how far it moves."""
+        pair = self.pair
+        old, new = (d.signed_records[pair.index] for d in (pair.dataset, pair.neighbour))
+        return (
+            f"record {pair.index} of node {self.node} is replaced; its signed record moves by "
+            f"{float(np.linalg.norm(old - new)):.4g}"
+        )
+
+    def public(self, parameters: Deployment) -> dict[str, Any]:
+        """Return every public parameter of the run."""
+        algorithm = self.algorithm
+        computed = {
+            "loss": algorithm.loss.name,
+            "noise_multiplier": algorithm.noise_multiplier,
+            "node_sizes": list(self.pair.dataset.node_sizes),
+            "edges": self.edges,
+        }
+        return parameters.model_dump(mode="json") | computed
+
+    def assumptions(self) -> tuple[AssumptionOutcome, ...]:
+        """Return whether what all claims about a run assume holds on this instance."""
+        graph, datasets = self.algorithm.graph, (self.pair.dataset, self.pair.neighbour)
+        longest = max(float(np.linalg.norm(d.features, axis=1).max()) for d in datasets)
+        return (
+            *loss_outcomes(self.algorithm.loss),
+            AssumptionOutcome(
+                name="bounded records",
+                holds=longest <= 1 + 1e-9,
+                evidence=f"largest norm {longest:.6g}; all labels are -1 or +1",
+            ),
+            AssumptionOutcome(name="one tuple differs", holds=True, evidence=self.words()),
+            AssumptionOutcome(
+                name="connected graph",
+                holds=True,
+                evidence=f"{graph.nodes} nodes and {len(graph.edges)} edges in one component",
+            ),
+        )
+
+    # --- in certificates: one node's records before and after, and the graph ----------------
+
+    @property
+    def edges(self) -> list[list[int]]:
+        """The graph's edges."""
+        return [list(edge) for edge in self.algorithm.graph.edges]
+
+    def certified(self) -> dict[str, Any]:
+        """Return the public parameters of the node that a certificate states."""
+        algorithm, node, data = self.algorithm, self.record.node, self.pair.dataset
+        return {
+            "loss": algorithm.loss.name,
+            "penalty": algorithm.penalty,
+            "nodes": algorithm.graph.nodes,
+            "edges": len(algorithm.graph.edges),
+            "node": node,
+            "node_size": data.node_sizes[node],
+            "dimension": data.dimension,
+        }
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the signed records ``b a`` before and after.
+
+        Everything else of the update (13a) is a function of earlier outputs and of records that
+        both datasets share, and cancels in the difference of two updates.
+        """
+        return {"record": self.record.old, "replacement": self.record.new}
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return the assumptions as numbers; a graph's constructor refuses several components."""
+        longest = max(float(np.linalg.norm(one)) for one in (self.record.old, self.record.new))
+        return (
+            Condition(name="bounded records", value=longest, limit=1 + ROUNDING),
+            Condition(name="connected graph", value=1.0, limit=1.0),
+        )
+
+
+def loss_outcomes(loss: MarginLoss) -> tuple[AssumptionOutcome, AssumptionOutcome]:
+    """Return whether the loss is convex and Lipschitz, seen on a grid of margins.
+
+    Examples
+    --------
+    >>> from dpaudit.algorithms.problems.losses import HINGE
+    >>> [outcome.holds for outcome in loss_outcomes(HINGE)]
+    [True, True]
+    """
+    margins = np.linspace(-50.0, 50.0, 200_001)
+    slopes = loss.slope(margins)
+    steepest = float(np.abs(slopes).max())
+    grid = f"slope of the {loss.name} loss on {len(margins)} margins from -50 to 50"
+    return (
+        AssumptionOutcome(
+            name="convex loss",
+            holds=bool(np.all(np.diff(slopes) >= -1e-15)),
+            evidence=f"{grid} never falls",
+        ),
+        AssumptionOutcome(
+            name="Lipschitz loss",
+            holds=steepest <= loss.lipschitz,
+            evidence=f"{grid} is at most {steepest:.6g}; c_1 = {loss.lipschitz:g}",
+        ),
+    )
+
+
+def make_instance(settings: Settings, parameters: Deployment) -> Instance:
+    """Return the worst case of the claim's class, or the deployment on real records."""
+    return make_instances(replace(settings, candidate_pairs=None), parameters)[0]
+
+
+def make_instances(settings: Settings, parameters: Deployment) -> list[Instance]:
+    """Return the worst case of the class, or a deployment for each pair that is asked for.
+
+    Of several pairs the first replaces the record that is furthest from another by that one, and
+    each of the others one record by the one that is furthest from it.
+
+    Raises
+    ------
+    InvalidArgument
+        Epsilon or delta is outside the theorem's domain, records are chosen for the worst case,
+        which has its own, or more pairs are asked for than there are records.
+    """
+    check.positive("epsilon", settings.epsilon)
+    check.probability("delta", settings.delta)
+    if settings.data != WORST_CASE:
+        return [_instance(settings, parameters, p) for p in _real_pairs(settings, parameters)]
+    given = {
+        "pairs": settings.candidate_pairs,
+        "data_path": settings.data_path,
+        "data_option": settings.data_options or None,
+        "records": parameters.records,
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidArgument(name, value, "nothing: the worst case has records of its own")
+    return [_instance(settings, parameters, _worst_pair(parameters.nodes))]
+
+
+def _instance(settings: Settings, parameters: Deployment, pair: Pair[Dataset]) -> Instance:
+    worst = settings.data == WORST_CASE
+    steps = parameters.iterations * parameters.inner_steps
+    c0 = chosen_constant(settings.delta, parameters.c0, of_proof=parameters.c0_of_proof)
+    algorithm = MultiStepADMM(
+        graph=_graph(settings, parameters),
+        iterations=parameters.iterations,
+        inner_steps=parameters.inner_steps,
+        noise_multiplier=published_noise_multiplier(settings.epsilon, settings.delta, steps, c0),
+        penalty=parameters.penalty,
+        loss=loss_called(parameters.loss or ("linear" if worst else "logistic")),
+        regulariser_weight=parameters.regulariser_weight,
+        step_size=DecayingStepSize(diameter=parameters.diameter)
+        if parameters.step_size is None
+        else ConstantStepSize(parameters.step_size),
+        batch_size=parameters.batch_size,
+    )
+    algorithm.check(pair.dataset)
+    algorithm.check(pair.neighbour)
+    words = (
+        "two opposite unit records; with the linear loss every step moves by Lemma 5's bound"
+        if worst
+        else f"{pair.dataset.name}: {len(pair.dataset.labels)} records, "
+        f"{pair.dataset.dimension} features, {parameters.nodes} nodes ({parameters.split})"
+    )
+    return Instance(algorithm, pair, words)
+
+
+def _graph(settings: Settings, parameters: Deployment) -> Graph:
+    if parameters.edges is not None:
+        return from_edges(parameters.nodes, parameters.edges)
+    rng = default_rng(stream(settings.seed, "graph"))
+    return graph_called(parameters.graph, parameters.nodes, rng)
+
+
+def _worst_pair(nodes: int) -> Pair[Dataset]:
+    """Return two opposite unit records at the first of so many nodes."""
+    features = np.tile([1.0, 0.0], (2 * nodes, 1))
+    data = Dataset(features, np.ones(2 * nodes), node_sizes=(2,) * nodes, name=WORST_CASE)
+    return Pair(data, data.with_record(0, data.features[0], -1.0), REPLACE_RECORD)
+
+
+def _real_pairs(settings: Settings, parameters: Deployment) -> list[Pair[Dataset]]:
+    """Return the pair of real records furthest apart, and as many others as were asked for."""
+    data = load(settings.data, path=settings.data_path, **settings.data_options)
+    data.require_signed_labels()
+    rng = default_rng(stream(settings.seed, "pair"))
+    if parameters.records is not None:
+        data = subset(data, parameters.records, rng)
+    chosen = [most_distant_records(data, rng)]
+    chosen += _other_replacements(data, (settings.candidate_pairs or 1) - 1, chosen[0][0], rng)
+
+    def dealt(one: Dataset) -> Dataset:
+        """Deal records to nodes; the same seed gives both datasets of a pair the same order."""
+        deal = split_evenly if parameters.split == "even" else split_unevenly
+        return deal(one, parameters.nodes, default_rng(stream(settings.seed, "split")))
+
+    pairs = (replacement_pair(data, *rows) for rows in chosen)
+    return [Pair(dealt(one), dealt(other), REPLACE_RECORD) for one, other in pairs]
+
+
+def _other_replacements(
+    data: Dataset, count: int, taken: int, rng: Generator
+) -> list[tuple[int, int]]:
+    """Return records drawn to be replaced, each with the record furthest from it."""
+    others = np.delete(np.arange(len(data.labels)), taken)
+    if count > len(others):
+        raise InvalidArgument("pairs", count + 1, f"at most the {len(others) + 1} records")
+    records = data.signed_records
+    drawn = rng.permutation(others)[:count]
+    return [
+        (int(row), int(np.argmax(np.linalg.norm(records - records[row], axis=1)))) for row in drawn
+    ]

@@ -1,0 +1,193 @@
+"""The largest movement of one inner update between neighbours (Lemma 5), by search.
+
+The update is evaluated by the algorithm itself, once on each dataset and from the same state, and
+not through the closed form of the shift that the law and the certificate use: the two check each
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import Generator
+
+from dpaudit._typing import Array
+from dpaudit.algorithms.multistep.algorithm import State
+from dpaudit.algorithms.multistep.claims.instances import Instance, make_instance
+from dpaudit.algorithms.multistep.claims.lemma5 import CLAIM
+from dpaudit.algorithms.multistep.claims.theorem6 import Deployment
+from dpaudit.algorithms.problems.linearised import mean_shift
+from dpaudit.algorithms.problems.losses import LOSSES
+from dpaudit.datasets.dataset import Dataset
+from dpaudit.extension.case import SearchCase
+from dpaudit.extension.settings import WORST_CASE, Settings
+from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.refutation import Attained, Evidence, Inequality, searched
+
+_SCALES = (0.0, 0.1, 1.0, 10.0, 100.0)
+
+
+def one_update(settings: Settings, parameters: Deployment) -> SearchCase:
+    """Return the audit of Lemma 5 on the settings' data.
+
+    The worst case tries every loss, and random unit records beside the pair's.
+    """
+    instance, factor = make_instance(settings, parameters), parameters.factor
+    algorithm, data = instance.algorithm, instance.pair.dataset
+    bound = float(algorithm.sensitivity(data, algorithm.eta(data, 1, 1))[instance.node])
+    claim, whole_class = lemma5(factor), settings.data == WORST_CASE
+
+    def attain(trials: int, rng: Generator) -> Attained:
+        found = farthest(instance, trials, rng, whole_class=whole_class)
+        if claim.broken(found):  # by a last digit of somebody's records: nothing to certify
+            return Attained(value=found.value, bound=factor * found.bound, instance=found.where)
+        return searched(claim, lambda budget, rng: found, trials, rng, seed=settings.seed)
+
+    return SearchCase(
+        bound=factor * bound,
+        attain=attain,
+        view="one inner update (13a) of one node, given all earlier outputs",
+        data=instance.data,
+        relation=CLAIM.relation,
+        pair=instance.words(),
+        default_trials=10_000,
+        parameters=instance.public(parameters),
+        assumptions=instance.assumptions(),
+        proved=(bound, "triangle inequality on two gradients of norm at most c_1 (eq. 19)"),
+        notes=(
+            "The bound shown is that of the first update; each state's ratio is to its own bound.",
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A state in which the replaced record moves its node's update, and how far."""
+
+    value: float
+    bound: float
+    where: str
+    instance: Instance
+    model: Array
+    eta: float
+
+
+def lemma5(factor: float) -> Inequality[Moved]:
+    """Return Lemma 5 times a factor, of the movement that the algorithm computes."""
+    return Inequality(
+        name=CLAIM.name,
+        source=CLAIM.source,
+        sides=lambda moved: (moved.value, factor * moved.bound),
+        conditions=lambda moved: moved.instance.conditions(),
+        words=lambda moved: moved.where,
+        evidence=lambda moved: _evidence(moved, factor),
+    )
+
+
+def _evidence(moved: Moved, factor: float) -> Evidence:
+    """Return the movement in closed form, from ``model`` of shape ``(d,)``."""
+    algorithm, data = moved.instance.algorithm, moved.instance.pair.dataset
+    record = moved.instance.record
+    models = np.zeros((1, data.nodes, data.dimension))
+    models[0, record.node] = moved.model
+    degree = float(algorithm.graph.degrees[record.node])
+    curvature = 2 * algorithm.penalty * degree + moved.eta
+    shift = mean_shift(algorithm.loss, models, record, curvature)[0, record.node]
+    size = data.node_sizes[record.node]
+    return Evidence(
+        kind="sensitivity",
+        relation=CLAIM.relation,
+        parameters=moved.instance.certified() | {"eta": moved.eta, "factor": factor},
+        instance=moved.instance.arrays() | {"model": moved.model, "edges": moved.instance.edges},
+        quantities={
+            "bound": factor * 2 * algorithm.loss.lipschitz / (curvature * size),
+            "movement": float(np.linalg.norm(shift)),
+        },
+    )
+
+
+def farthest(instance: Instance, trials: int, rng: Generator, *, whole_class: bool) -> Moved:
+    """Return the best of at least ``trials`` evaluated states."""
+    instances = list(_instances(instance, rng)) if whole_class else [instance]
+    share = -(-trials // len(instances))
+    found = [_best(one, share, rng) for one in instances]
+    return max(found, key=lambda moved: moved.value / moved.bound)
+
+
+def _instances(instance: Instance, rng: Generator) -> Iterator[Instance]:
+    yield instance
+    for loss in LOSSES.values():
+        same = replace(instance, algorithm=replace(instance.algorithm, loss=loss))
+        yield same
+        yield replace(same, pair=_random_pair(instance.pair.dataset, rng))
+
+
+def _random_pair(data: Dataset, rng: Generator) -> Pair[Dataset]:
+    features = rng.standard_normal(data.features.shape)
+    features /= np.linalg.norm(features, axis=1, keepdims=True)
+    labels = rng.choice([-1.0, 1.0], size=len(features))
+    one = Dataset(features, labels, node_sizes=data.node_sizes, name="random unit records")
+    other = rng.standard_normal(features.shape[1])
+    return Pair(one, one.with_record(0, other / np.linalg.norm(other), -labels[0]), REPLACE_RECORD)
+
+
+def _best(instance: Instance, trials: int, rng: Generator) -> Moved:
+    """Return the largest movement over states of real runs and over states far from them."""
+    algorithm, data = instance.algorithm, instance.pair.dataset
+    runs = max(1, trials // (2 * algorithm.steps))
+    state = algorithm.start(data, runs)
+    found = [_movement(instance, _far(instance, trials // 2 + 1, rng), "a far state")]
+    for t in range(algorithm.steps):
+        found.append(_movement(instance, state, f"step {t + 1} of a run"))
+        step = algorithm.step(state, data)
+        noise = step.scale * rng.standard_normal(step.mean.shape)
+        state = algorithm.advance(state, step.mean + noise)
+    return max(found, key=lambda moved: moved.value / moved.bound)
+
+
+def _far(instance: Instance, trials: int, rng: Generator) -> State:
+    """Return random states of several scales, half of them along the differing record."""
+    data = instance.pair.dataset
+    state = instance.algorithm.start(data, trials)
+    models = rng.standard_normal(state.inner.shape)
+    along = data.signed_records[instance.pair.index]
+    models[::2] = rng.choice([-1.0, 1.0], size=(len(models[::2]), 1, 1)) * along
+    scales = rng.choice(_SCALES, size=(trials, 1, 1))
+    return replace(state, inner=scales * models)
+
+
+def _movement(instance: Instance, state: State, where: str) -> Moved:
+    algorithm, pair = instance.algorithm, instance.pair
+    here = algorithm.step(state, pair.dataset).mean
+    there = algorithm.step(state, pair.neighbour).mean
+    eta = algorithm.eta(pair.dataset, state.iteration, state.inner_step)
+    bounds = algorithm.sensitivity(pair.dataset, eta)
+    rounding = _rounding(instance, state, eta)
+    moved = np.maximum(np.linalg.norm(there - here, axis=2) - rounding, 0.0)
+    trial, node = np.unravel_index(int(np.argmax(moved / bounds)), moved.shape)
+    return Moved(
+        value=float(moved[trial, node]),
+        bound=float(bounds[node]),
+        where=f"{algorithm.loss.name} loss, {pair.dataset.name}, node {node}, {where}",
+        instance=instance,
+        model=state.inner[trial, node],
+        eta=float(eta[node]),
+    )
+
+
+def _rounding(instance: Instance, state: State, eta: Array) -> Array:
+    """Return the most that rounding may add to a movement, shape ``(R, n)``.
+
+    Each mean is a sum of the terms below, divided by the curvature; the gradient's is a sum over
+    the node's records. A movement counts only as far as it exceeds this.
+    """
+    algorithm = instance.algorithm
+    sizes = np.array(instance.pair.dataset.node_sizes, dtype=np.float64)
+    curvature = 2 * algorithm.penalty * algorithm.graph.degrees + eta
+    weight = eta + algorithm.regulariser_weight
+    models = np.linalg.norm(state.inner, axis=2) * weight + np.linalg.norm(state.pull, axis=2)
+    gradients = (8 + np.sqrt(sizes)) * algorithm.loss.lipschitz
+    total: Array = 16 * np.finfo(np.float64).eps * (models + gradients) / curvature
+    return total
