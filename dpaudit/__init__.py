@@ -36,8 +36,8 @@ if TYPE_CHECKING:
         PureDP,
         ZeroConcentratedDP,
     )
-    from dpaudit.laws.gaussian_steps import GaussianProcess, GaussianSteps, Step
     from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable, TiltedSample
+    from dpaudit.laws.steps import GaussianProcess, GaussianSteps, Step
     from dpaudit.neighbours import Pair, relation
 
 _HOME = {

@@ -29,8 +29,8 @@ from dpaudit.algorithms.consensus.process import (
 from dpaudit.algorithms.consensus.solvers import minimise
 from dpaudit.algorithms.consensus.tilted import Aimed
 from dpaudit.datasets.dataset import Dataset
+from dpaudit.laws.exponential_norm import norm_gain, uniforms
 from dpaudit.laws.mechanism import TiltedSample
-from dpaudit.laws.norm_noise import norm_gain, uniforms
 from dpaudit.laws.residuals import located
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 

@@ -14,8 +14,8 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.laws.gaussian_steps import Step, roll_out
 from dpaudit.laws.mechanism import Mechanism
+from dpaudit.laws.steps import Step, roll_out
 
 StateT = TypeVar("StateT")
 

@@ -78,9 +78,9 @@ from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.algorithms.tables.server import Served, Server
 from dpaudit.algorithms.tables.views import ModelView, ServerView, State
 from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
-from dpaudit.laws.gaussian_steps import GaussianSteps, Step
 from dpaudit.laws.mechanism import HasLaw
 from dpaudit.laws.residuals import located
+from dpaudit.laws.steps import GaussianSteps, Step
 from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_LABEL, Pair
 
 
@@ -147,7 +147,7 @@ class History:
 
 @dataclass(frozen=True)
 class LocalSteps:
-    """The private algorithm as a Gaussian process: see `dpaudit.laws.gaussian_steps`."""
+    """The private algorithm as a Gaussian process: see `dpaudit.laws.steps`."""
 
     algorithm: TablesProcess
     solver: LocalSGD = field(init=False)

@@ -33,8 +33,8 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
 from dpaudit.extension.attack import Cell, Findings, numbers
 from dpaudit.guarantees.kinds import ApproximateDP, Guarantee, PureDP
-from dpaudit.laws.gaussian_steps import GaussianSteps
 from dpaudit.laws.mechanism import HasLaw
+from dpaudit.laws.steps import GaussianSteps
 
 _DELTAS = np.geomspace(0.3, 1e-9, 10)  # where a numerical guarantee is asked
 

@@ -20,7 +20,7 @@ from dpaudit.accounting.grid.numerical import numerical_epsilon
 from dpaudit.estimation.betting import last_true
 from dpaudit.estimation.exact_loss import Direction, TiltedLosses, best_tilt, lower_end, upper_end
 from dpaudit.guarantees import gaussian
-from dpaudit.laws import norm_noise, tilted_norm
+from dpaudit.laws import exponential_norm
 
 
 class Pair(Protocol):
@@ -82,9 +82,9 @@ class NormPair:
         """Return losses, the sum of those of the steps."""
         shifts = np.zeros((trials, self.steps, self.dimension))
         shifts[..., 0] = self.shift
-        noise = tilted_norm.draw_tilted(shifts, tilt, rng)
-        one = float(tilted_norm.log_mgf(np.array(self.shift), self.dimension, tilt))
-        loss = norm_noise.norm_gain(noise, shifts).sum(axis=1)
+        noise = exponential_norm.draw_tilted(shifts, tilt, rng)
+        one = float(exponential_norm.log_mgf(np.array(self.shift), self.dimension, tilt))
+        loss = exponential_norm.norm_gain(noise, shifts).sum(axis=1)
         return TiltedLosses(loss, np.full(trials, self.steps * one), tilt, self.steps * one)
 
 

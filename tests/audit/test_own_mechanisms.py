@@ -14,7 +14,7 @@ from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.gaussian_steps import GaussianSteps
+from dpaudit.laws.steps import GaussianSteps
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 CARD = Statement(

@@ -16,7 +16,7 @@ from dpaudit.execution import Executor
 from dpaudit.extension.registry import claim
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.gaussian_steps import GaussianSteps
+from dpaudit.laws.steps import GaussianSteps
 
 THEOREM_6 = "huang2020-theorem6"
 

@@ -31,7 +31,7 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.process import Differing
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.laws.norm_noise import norm_gain
+from dpaudit.laws.exponential_norm import norm_gain
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.refutation import Space
 from dpaudit.refutation.search import Batch

@@ -18,7 +18,7 @@ from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.extension.case import PrivacyCase, Proof
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
-from dpaudit.laws.gaussian_steps import GaussianSteps
+from dpaudit.laws.steps import GaussianSteps
 
 _EXACT = "exact law of the averages: Gaussian given the earlier ones, as gradients are constant"
 

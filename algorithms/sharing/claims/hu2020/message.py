@@ -25,7 +25,7 @@ from dpaudit.algorithms.sharing.vertical import Risk, parties
 from dpaudit.algorithms.sharing.views import State
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.laws.gaussian_steps import Step
+from dpaudit.laws.steps import Step
 from dpaudit.neighbours import Pair
 
 _TOLERANCE = 1e-6  # of an update's residual; what it leaves is compared with the exact shift
@@ -41,7 +41,7 @@ class OneMessage:
 
     Examples
     --------
-    >>> from dpaudit.laws.gaussian_steps import GaussianSteps
+    >>> from dpaudit.laws.steps import GaussianSteps
     >>> message = OneMessage(
     ...     setting=Setting(features=1, samples=2, penalty=1.0, regulariser_weight=2.0),
     ...     dual=np.ones(2),

@@ -39,7 +39,7 @@ from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof, Search
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.gaussian import epsilon_at, log_delta
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
-from dpaudit.laws.gaussian_steps import GaussianSteps
+from dpaudit.laws.steps import GaussianSteps
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
 from dpaudit.refutation import Attained, Certificate, Condition, exceeds, maximise
 from dpaudit.refutation.inequality import broken
