@@ -21,7 +21,7 @@ from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.event import applicable
 from dpaudit.auditing.evidence import Evidence, WealthPath
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.estimation.rounding import grain, rounded
+from dpaudit.estimation.event import grain, rounded
 from dpaudit.estimation.sequential.game import STAKES, Game, Target, boundaries
 from dpaudit.execution import Progress, Silent, stream
 from dpaudit.extension.case import PrivacyCase

@@ -21,9 +21,16 @@ from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.event import Event, EventBound, choose_event, error_rates, event_bound
+from dpaudit.estimation.event import (
+    Event,
+    EventBound,
+    choose_event,
+    error_rates,
+    event_bound,
+    grain,
+    rounded,
+)
 from dpaudit.estimation.model_based import EventCounts, model_based
-from dpaudit.estimation.rounding import grain, rounded
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Attack

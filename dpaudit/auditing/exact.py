@@ -9,6 +9,7 @@ import numpy as np
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Band, Evidence
+from dpaudit.auditing.largest_loss import largest_loss
 from dpaudit.auditing.law_checks import (
     CONSISTENCY,
     digits_checks,
@@ -16,7 +17,6 @@ from dpaudit.auditing.law_checks import (
     residual_trials,
     side_checks,
 )
-from dpaudit.auditing.pure import largest_loss
 from dpaudit.estimation.event import error_rates
 from dpaudit.estimation.exact_loss import (
     Direction,
@@ -41,7 +41,7 @@ _ENOUGH = 10
 def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evidence:
     """Return certified ends for epsilon at ``case.at_delta``, from exact privacy losses.
 
-    At delta = 0 that is the largest loss of an output: `dpaudit.auditing.pure`.
+    At delta = 0 that is the largest loss of an output: `dpaudit.auditing.largest_loss`.
 
     Parameters
     ----------

@@ -11,10 +11,10 @@ import dpaudit.auditing.event as black_box
 import dpaudit.auditing.exact as white_box
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.extension.registry as registry
-from dpaudit.auditing.assemble import privacy_result, search_result
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.rerun import rerun_command, statistical_certificate
+from dpaudit.auditing.result import privacy_result, search_result
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import Executor, one_thread, stream
 from dpaudit.extension.case import Case, PrivacyCase, SearchCase

@@ -18,7 +18,7 @@ from typing import Any
 
 from dpaudit.auditing.betting import evidence_of
 from dpaudit.auditing.budget import whole_report
-from dpaudit.auditing.verdict import judge, reason
+from dpaudit.auditing.result import judge, reason
 from dpaudit.auditing.watch import Watch, numbered
 from dpaudit.cli.audit import Output
 from dpaudit.cli.console import console, verdict_lines
