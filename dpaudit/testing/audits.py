@@ -91,6 +91,7 @@ def assert_not_refuted(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dpaudit import Pair, relation
     >>> from functools import partial
     >>> pair = Pair(np.array([0.0, 1.0]), np.array([1.0, 1.0]), relation("replace-record"))

@@ -1,9 +1,9 @@
 """Strategies for vectors and datasets of bounded norm.
 
-They draw small fractions times a norm, and nothing is drawn and thrown away. A vector comes from one
-of three grids: entries of -1, 0 and 1, sixteenths, and fractions of a million, so that what is left
-after shrinking can be read. One that is too long is shortened to the norm, less what rounding may
-add.
+They draw small fractions times a norm, and nothing is drawn and thrown away. A vector comes from
+one of three grids: entries of -1, 0 and 1, sixteenths, and fractions of a million, so that what is
+left after shrinking can be read. One that is too long is shortened to the norm, less what rounding
+may add.
 """
 
 from __future__ import annotations
