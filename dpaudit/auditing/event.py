@@ -35,6 +35,7 @@ from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Attack
 from dpaudit.laws.mechanism import HasLaw
+from dpaudit.neighbours import Side
 
 # Transcripts an attack learns on are the only ones ever held together.
 _TRAINING_BYTES = 64 * 2**20
@@ -78,7 +79,7 @@ def chosen_event(case: PrivacyCase, drawer: Drawer, trials: int, attack: str | N
         The only attack to try, or None.
     """
     attacks = applicable(case, drawer, attack)
-    most = max(50, _TRAINING_BYTES // max(drawer.transcripts(False, 1, "fitting").nbytes, 1))
+    most = max(50, _TRAINING_BYTES // max(drawer.transcripts(Side.DATASET, 1, "fitting").nbytes, 1))
     size = min(trials // _PILOT, _MOST, most)
     if size >= _LEAST and (leak := _leak(case, drawer, attacks, size)) is not None:
         return leak
@@ -115,9 +116,12 @@ def applicable(
 
 def _few_values(drawer: Drawer, purpose: str) -> bool:
     """Return whether outputs repeat themselves."""
-    if drawer.transcripts(False, 1, f"{purpose}probing").nbytes * 2 * _PROBED > _TRAINING_BYTES:
+    if (
+        drawer.transcripts(Side.DATASET, 1, f"{purpose}probing").nbytes * 2 * _PROBED
+        > _TRAINING_BYTES
+    ):
         return False
-    sides = [drawer.transcripts(side, _PROBED, f"{purpose}probing") for side in (False, True)]
+    sides = [drawer.transcripts(side, _PROBED, f"{purpose}probing") for side in Side]
     rows = np.concatenate(sides).reshape(2 * _PROBED, -1)
     return len(np.unique(rows, axis=0)) <= _FEW
 
@@ -144,7 +148,7 @@ def _best(
     """Return the most promising event and the scores of both sides that set its threshold."""
     learned, setting = sizes
     fitted = _fitted(case, drawer, attacks, learned, purpose)
-    on = [drawer.scores(fitted, side, setting, f"{purpose}thresholds") for side in (False, True)]
+    on = [drawer.scores(fitted, side, setting, f"{purpose}thresholds") for side in Side]
     steps = [grain(np.concatenate(pair)) for pair in zip(*on, strict=True)]
     pairs = [(rounded(p, step), rounded(q, step)) for p, q, step in zip(*on, steps, strict=True)]
     events = [choose_event(p, q, case.at_delta) for p, q in pairs]
@@ -158,7 +162,7 @@ def _best(
 def _fitted(
     case: PrivacyCase, drawer: Drawer, attacks: Sequence[Attack], size: int, purpose: str
 ) -> list[Any]:
-    on_p, on_q = (drawer.transcripts(side, size, f"{purpose}fitting") for side in (False, True))
+    on_p, on_q = (drawer.transcripts(side, size, f"{purpose}fitting") for side in Side)
     rng = default_rng(stream(drawer.seed, f"{purpose}attack"))
     return [one.load()(case.mechanism, case.pair, on_p, on_q, rng) for one in attacks]
 
@@ -174,7 +178,7 @@ def event(
     chosen = chosen_event(case, drawer, trials, attack)
     on_p, on_q = (
         chosen.rounded(drawer.scores([chosen.score], side, trials, "certifying")[0])
-        for side in (False, True)
+        for side in Side
     )
     bound = event_bound(on_p, on_q, chosen.event, case.at_delta, alpha)
     drawn = {"certifying, per dataset": trials} | chosen.counts

@@ -27,7 +27,7 @@ from dpaudit.execution import one_thread, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.mechanism import DIGITS, HasLossInDigits, Tiltable
 from dpaudit.laws.steps import GaussianSteps
-from dpaudit.neighbours import Pair
+from dpaudit.neighbours import Pair, Side
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,9 +168,9 @@ def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> Evidence:
     claimed = case.claimed.epsilon(0.0)
     enough = residual_trials(drawer, min(trials, checking))
     lower, certified, note = certified_loss(drawer.mechanism, winner, claimed)
-    checks = [*likelihood_ratio_checks(*plain), *certified]
-    for swapped in (False, True):
-        checks += side_checks(drawer, swapped, 1.0, enough)
+    checks = [*likelihood_ratio_checks(*plain.values()), *certified]
+    for side in Side:
+        checks += side_checks(drawer, side, 1.0, enough)
     return Evidence(
         lower=lower,
         upper=None,
@@ -185,7 +185,7 @@ def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> Evidence:
         },
         self_checks=tuple(checks),
         epsilons=_epsilons(claimed, lower),
-        roc=error_rates(*plain),
+        roc=error_rates(*plain.values()),
         notes=(str(winner), *note, *([_UNBOUNDED] if _unbounded(drawer.mechanism) else [])),
     )
 
@@ -253,7 +253,7 @@ def _generator(seed: int, purpose: str) -> Generator:
 
 
 def _both(pair: Pair[Any]) -> list[tuple[Pair[Any], str]]:
-    return [(pair, "the dataset"), (pair.swapped(), "the neighbour")]
+    return [(pair.seen_from(side), f"the {side.value}") for side in Side]
 
 
 def _tilted_starts(
