@@ -67,7 +67,7 @@ class Watch:
     """
 
     def __init__(self, target: Target, attack: str | None = None, seed: int = 0) -> None:
-        self.attacks = _without_law(attack)
+        self.attacks = without_law(attack)
         self.bettor = Bettor(target, self._fitted)
         self.outputs, self.left_out = dict.fromkeys(Side, 0), 0
         self._seed, self._times = seed, 0
@@ -197,7 +197,8 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _without_law(name: str | None) -> list[Attack]:
+def without_law(name: str | None) -> list[Attack]:
+    """Return the attack of that name, or all that an audit tries by default on outputs alone."""
     if name is not None:
         chosen = registry.attack(name)
         if chosen.needs_law:

@@ -115,10 +115,7 @@ def _promise(
 
 def _from_losses(case: PrivacyCase, drawer: Drawer, each: int, purpose: str) -> list[float]:
     """Return epsilon of both directions, as if the losses were Gaussian."""
-    losses = (
-        drawer.losses(Side.DATASET, each, purpose),
-        -drawer.losses(Side.NEIGHBOUR, each, purpose),
-    )
+    on_p, on_q = (drawer.losses(side, each, purpose) for side in Side)
     # A Gaussian loss N(s/2, s) has second moment s + s^2/4: solve for s = mu^2.
     squares = [2 * (math.sqrt(1 + float(np.mean(loss**2))) - 1) for loss in (on_p, -on_q)]
     return [gaussian.epsilon_at(math.sqrt(s), math.log(case.at_delta)) for s in squares]

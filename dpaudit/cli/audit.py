@@ -145,8 +145,7 @@ def _specified(
     own = specified.confidence is not None and "confidence" not in overrides
     if isinstance(specified, ClaimAudit):
         return prepared_claim(specified.claim, settings), own
-    card, case = specification.mechanism_case(specified, settings, path)
-    return Prepared(card, case, settings, repeated), own
+    return specification.prepared_mechanism(specified, settings, path, repeated), own
 
 
 def _sharing(audits: list[tuple[Prepared, bool]]) -> list[Prepared]:

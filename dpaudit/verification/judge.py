@@ -17,13 +17,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from importlib.metadata import entry_points
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpmath import mp, mpf
 
 from dpaudit._references import load_reference
 from dpaudit.errors import DataError, UnknownName, shorten
-from dpaudit.verification.document import Document, Outcome
+from dpaudit.verification.document import Document, Outcome, read
 
 if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
@@ -165,6 +166,37 @@ def verify(document: Document) -> Verdict:
             summary=summary,
             reservations=(*_stricter(document), *outcome.reservations),
         )
+
+
+def verify_file(path: str | Path) -> tuple[Verdict, ...]:
+    """Re-check every certificate of a file, in 50-digit arithmetic or by drawing again.
+
+    Available as ``dpaudit.verify``.
+
+    Parameters
+    ----------
+    path
+        A certificate, or a list of them, as reports hold them in ``certificate.json``.
+
+    Returns
+    -------
+    tuple of Verdict
+        One a certificate: ``verified``, ``failures``, ``reservations`` and what was recomputed.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or is no certificate.
+    UnknownName
+        No installed package verifies certificates of one of the claims.
+
+    Examples
+    --------
+    >>> verify_file("no-such-certificate.json")
+    Traceback (most recent call last):
+    dpaudit.errors.DataError: no-such-certificate.json: cannot be read (No such file or directory)
+    """
+    return tuple(verify(document) for document in read(path))
 
 
 def _verifier(claim: str) -> Verifier:

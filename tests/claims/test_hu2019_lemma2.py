@@ -24,7 +24,6 @@ from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma2Parameters
 from dpaudit.algorithms.sharing.verify.hu2019.lemma2 import recompute
 from dpaudit.auditing.run import parsed_parameters, run_case
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.execution import Executor
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import exceeds
 from dpaudit.verification import Document
@@ -35,7 +34,7 @@ FIRST = LEMMA_2.published["first-iteration"]["parameters"]
 def audited(budget=3_000, seed=0, **parameters):
     asked = Settings(trials=budget, seed=seed, parameters=parameters)
     case = lemma2_case(asked, parsed_parameters(Lemma2Parameters, asked.parameters))
-    return run_case(LEMMA_2, case, asked, Executor(), "rerun")
+    return run_case(case, asked, statement=LEMMA_2, rerun="rerun")
 
 
 def documented(certificate):

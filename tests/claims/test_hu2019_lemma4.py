@@ -22,7 +22,6 @@ from dpaudit.algorithms.sharing.claims.hu2019.parameters import Lemma4Parameters
 from dpaudit.algorithms.sharing.verify.hu2019.lemma4 import recompute
 from dpaudit.auditing.run import parsed_parameters, run_case
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.execution import Executor
 from dpaudit.extension.settings import Settings
 from dpaudit.verification import Document
 
@@ -32,7 +31,7 @@ VARIANTS = {"default": {}} | {n: o["parameters"] for n, o in LEMMA_4.published.i
 def audited(budget=2_000, seed=0, **parameters):
     asked = Settings(trials=budget, seed=seed, parameters=parameters)
     case = lemma4_case(asked, parsed_parameters(Lemma4Parameters, asked.parameters))
-    return run_case(LEMMA_4, case, asked, Executor(), "rerun")
+    return run_case(case, asked, statement=LEMMA_4, rerun="rerun")
 
 
 def documented(certificate):

@@ -34,7 +34,7 @@ def audited(trials=300, seed=0, **parameters):
     settings = Settings(trials=trials, seed=seed, parameters=parameters)
     parsed = parsed_parameters(Theorem31Parameters, parameters)
     case = theorem31_case(settings, parsed)
-    return run_case(THEOREM_31, case, settings, Executor(), "rerun")
+    return run_case(case, settings, statement=THEOREM_31, rerun="rerun")
 
 
 @pytest.fixture

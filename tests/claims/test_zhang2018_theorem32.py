@@ -30,7 +30,7 @@ def audited(trials=2_000, seed=0, **parameters):
     settings = Settings(trials=trials, seed=seed, parameters=parameters)
     parsed = parsed_parameters(Theorem32Parameters, parameters)
     case = theorem32_case(settings, parsed)
-    return run_case(THEOREM_32, case, settings, Executor(), "rerun")
+    return run_case(case, settings, statement=THEOREM_32, rerun="rerun")
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from dpaudit.verification import read, verify
 def audited(trials=3_000, seed=0, **parameters):
     asked = Settings(trials=trials, seed=seed, parameters=parameters)
     parsed = parsed_parameters(Theorem41Parameters, parameters)
-    return run_case(THEOREM_41, theorem41_case(asked, parsed), asked, Executor(), "rerun")
+    return run_case(theorem41_case(asked, parsed), asked, statement=THEOREM_41, rerun="rerun")
 
 
 @pytest.fixture
