@@ -37,7 +37,7 @@ from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Constant
 from dpaudit.datasets import Dataset, adult, split_evenly, subset
 from dpaudit.execution import Block, Executor, block_size, plan_blocks
-from dpaudit.laws.norm_noise import draw
+from dpaudit.laws.exponential_norm import draw
 
 Array = NDArray[np.float64]
 

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     )
     from dpaudit.accounting.proved import proved_guarantee
     from dpaudit.accounts.account import account
+    from dpaudit.auditing.api import audit
+    from dpaudit.auditing.drawn import audit_scores
     from dpaudit.auditing.run import audit_case, audit_claim
     from dpaudit.datasets.dataset import Dataset
     from dpaudit.errors import DpauditError
     from dpaudit.execution import Executor
     from dpaudit.extension.attack import Attack
     from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof, SearchCase
-    from dpaudit.extension.claim import Claim
+    from dpaudit.extension.claim import Claim, Statement
     from dpaudit.extension.distinguisher import Distinguisher
     from dpaudit.extension.settings import Settings
     from dpaudit.guarantees.kinds import (
@@ -38,9 +40,12 @@ if TYPE_CHECKING:
         PureDP,
         ZeroConcentratedDP,
     )
-    from dpaudit.laws.gaussian_steps import GaussianProcess, GaussianSteps, Step
     from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable, TiltedSample
-    from dpaudit.neighbours import Pair, relation
+    from dpaudit.laws.steps import GaussianProcess, GaussianSteps, Step
+    from dpaudit.neighbours import Pair, Side, relation
+    from dpaudit.report.schema import Result
+    from dpaudit.verification.judge import Verdict
+    from dpaudit.verification.judge import verify_file as verify
 
 _HOME = {
     "ApproximateDP": "guarantees.kinds",
@@ -54,9 +59,9 @@ _HOME = {
     "Executor": "execution",
     "ExponentialNormRelease": "accounting.events",
     "GaussianDP": "guarantees.kinds",
-    "GaussianProcess": "laws.gaussian_steps",
+    "GaussianProcess": "laws.steps",
     "GaussianRelease": "accounting.events",
-    "GaussianSteps": "laws.gaussian_steps",
+    "GaussianSteps": "laws.steps",
     "Guarantee": "guarantees.kinds",
     "HasLaw": "laws.mechanism",
     "LaplaceRelease": "accounting.events",
@@ -67,20 +72,27 @@ _HOME = {
     "PrivacyCase": "extension.case",
     "Proof": "extension.case",
     "PureDP": "guarantees.kinds",
+    "Result": "report.schema",
     "SearchCase": "extension.case",
     "Sequence": "accounting.events",
     "Settings": "extension.settings",
-    "Step": "laws.gaussian_steps",
+    "Side": "neighbours",
+    "Statement": "extension.claim",
+    "Step": "laws.steps",
     "Tiltable": "laws.mechanism",
     "TiltedSample": "laws.mechanism",
+    "Verdict": "verification.judge",
     "ZeroConcentratedDP": "guarantees.kinds",
     "ZeroConcentratedRelease": "accounting.events",
     "account": "accounts.account",
+    "audit": "auditing.api",
     "audit_case": "auditing.run",
     "audit_claim": "auditing.run",
+    "audit_scores": "auditing.drawn",
     "gaussian_guarantee": "accounting.gaussian_dp",
     "proved_guarantee": "accounting.proved",
     "relation": "neighbours",
+    "verify": "verification.judge:verify_file",
 }
 
 __all__ = [
@@ -108,27 +120,35 @@ __all__ = [
     "PrivacyCase",
     "Proof",
     "PureDP",
+    "Result",
     "SearchCase",
     "Sequence",
     "Settings",
+    "Side",
+    "Statement",
     "Step",
     "Tiltable",
     "TiltedSample",
+    "Verdict",
     "ZeroConcentratedDP",
     "ZeroConcentratedRelease",
     "account",
+    "audit",
     "audit_case",
     "audit_claim",
+    "audit_scores",
     "gaussian_guarantee",
     "proved_guarantee",
     "relation",
+    "verify",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'dpaudit' has no attribute {name!r}")
-    return getattr(import_module(f"dpaudit.{_HOME[name]}"), name)
+    home, _, attribute = _HOME[name].partition(":")
+    return getattr(import_module(f"dpaudit.{home}"), attribute or name)
 
 
 def __dir__() -> list[str]:

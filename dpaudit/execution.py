@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
+from pathlib import Path
 from pickle import PicklingError
 from typing import Any, Protocol, TypeVar
 
@@ -180,6 +181,23 @@ def available_cores() -> int:
     """Return how many cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+@contextmanager
+def importable(folder: Path | None) -> Iterator[None]:
+    """Let modules of a folder be imported inside the block, here and in workers; None for none.
+
+    They come first, as those beside a script do.
+    """
+    place = None if folder is None else str(folder.resolve())
+    if place is None or place in sys.path:
+        yield
+        return
+    sys.path.insert(0, place)
+    try:
+        yield
+    finally:
+        sys.path.remove(place)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -80,6 +81,13 @@ class Table:
         return cls(records, np.empty(0), (len(array),))
 
 
+class Side(Enum):
+    """One of the two datasets of a pair; the value names it in reports and in random streams."""
+
+    DATASET = "dataset"
+    NEIGHBOUR = "neighbour"
+
+
 @runtime_checkable
 class Tabular(Protocol):
     """Data of a shape of its own that can say what a relation should compare."""
@@ -112,9 +120,9 @@ class Pair(Generic[DatasetT]):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> Pair(np.array([1.0, 2.0]), np.array([1.0, 5.0]), REPLACE_RECORD).index
-    1
+    >>> pair = Pair(np.array([1.0, 2.0]), np.array([1.0, 5.0]), REPLACE_RECORD)
+    >>> pair.index, pair.on(Side.NEIGHBOUR), pair.seen_from(Side.NEIGHBOUR).dataset
+    (1, array([1., 5.]), array([1., 5.]))
     >>> Pair(np.array([1.0, 2.0]), np.array([0.0, 5.0]), REPLACE_RECORD)
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: pair: got 2 differing records, expected exactly one
@@ -129,6 +137,14 @@ class Pair(Generic[DatasetT]):
         object.__setattr__(self, "index", self.relation.check(self.dataset, self.neighbour))
         for name in ("dataset", "neighbour"):
             object.__setattr__(self, name, _protected(getattr(self, name)))
+
+    def on(self, side: Side) -> DatasetT:
+        """Return the dataset of that side."""
+        return self.dataset if side is Side.DATASET else self.neighbour
+
+    def seen_from(self, side: Side) -> Pair[DatasetT]:
+        """Return the pair whose first dataset is that of the side."""
+        return self if side is Side.DATASET else self.swapped()
 
     def swapped(self) -> Pair[DatasetT]:
         """Return the pair seen from the other side: p and q exchanged."""

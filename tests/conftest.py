@@ -6,7 +6,7 @@ import json
 import pytest
 
 from dpaudit.auditing.run import run_case
-from dpaudit.execution import Executor, one_thread
+from dpaudit.execution import one_thread
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
@@ -19,7 +19,7 @@ def audited():
         parameters = parsed_parameters(card.parameters, settings.parameters)
         with one_thread():
             case = card.prepare(settings, parameters)
-        return run_case(card, case, settings, Executor(), "rerun")
+        return run_case(case, settings, statement=card, rerun="rerun")
 
     return audit
 

@@ -52,7 +52,7 @@ from dpaudit.algorithms.problems.records import Differing, check_records
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize, StepSize
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import UnsupportedEvent
-from dpaudit.laws.gaussian_steps import GaussianSteps, Step
+from dpaudit.laws.steps import GaussianSteps, Step
 from dpaudit.neighbours import Pair
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.margin_problem import MarginProblem
 from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
-from dpaudit.laws.norm_noise import norm_gain
+from dpaudit.laws.exponential_norm import norm_gain
 
 # Floats that the Hessians of a block of trials, and the records scaled for them, may take.
 _BLOCK = 4_000_000

@@ -21,7 +21,7 @@ from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.laws.norm_noise import draw
+from dpaudit.laws.exponential_norm import draw
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ privacy loss. A step's loss depends on the output: by eq. (61) it is ``alpha (||
 ||e||)`` plus a log-ratio of determinants at f, and f follows from e by solving eq. (25). No tilt of
 it has a known normaliser. So the noise is tilted towards ``l^ = alpha (||e + a|| - ||e||)``, the
 loss of a shift a that is fixed before e is drawn: the aim, which is v at the minimiser without
-noise. That tilt is exact (`dpaudit.laws.tilted_norm`), hence so is the weight of a transcript,
+noise. That tilt is exact (`dpaudit.laws.exponential_norm`), hence so is the weight of a transcript,
 
     log p/r = sum_t K(theta; alpha ||a_t||) - theta l^_t,
 
@@ -66,10 +66,9 @@ from dpaudit.algorithms.problems.records import Differing
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.laws.exponential_norm import draw_tilted, log_mgf, norm_gain, uniforms
 from dpaudit.laws.mechanism import TiltedSample
-from dpaudit.laws.norm_noise import norm_gain, uniforms
 from dpaudit.laws.residuals import located
-from dpaudit.laws.tilted_norm import draw_tilted, log_mgf
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 

@@ -25,8 +25,8 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.known_answer.answer import EUCLIDEAN
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws import norm_noise
-from dpaudit.laws.exponential_norm_steps import ExponentialNormSteps, NormStep
+from dpaudit.laws import exponential_norm
+from dpaudit.laws.steps import ExponentialNormSteps, NormStep
 from dpaudit.neighbours import Pair
 
 
@@ -123,7 +123,7 @@ class ExponentialNorm:
         """Return noisy vectors, shape ``(trials, d)``."""
         shape = trials, self.dimension
         if not self.exponential_radius:
-            return np.asarray(dataset + norm_noise.draw(shape, np.array(self.epsilon), rng))
+            return np.asarray(dataset + exponential_norm.draw(shape, np.array(self.epsilon), rng))
         directions = rng.standard_normal(shape)
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         return np.asarray(dataset + rng.exponential(1 / self.epsilon, (trials, 1)) * directions)

@@ -53,8 +53,8 @@ from dpaudit.algorithms.problems.records import Differing, check_records
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize, StepSize
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import UnsupportedEvent
-from dpaudit.laws.gaussian_steps import GaussianSteps, Step, roll_out
 from dpaudit.laws.mechanism import Mechanism
+from dpaudit.laws.steps import GaussianSteps, Step, roll_out
 from dpaudit.neighbours import Pair
 
 StateT = TypeVar("StateT")

@@ -31,7 +31,7 @@ from dpaudit.algorithms.problems.linearised import full_gradient
 from dpaudit.algorithms.problems.records import Differing
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.gaussian_steps import GaussianSteps, Step
+from dpaudit.laws.steps import GaussianSteps, Step
 from dpaudit.neighbours import Pair
 
 

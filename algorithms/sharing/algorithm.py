@@ -51,9 +51,9 @@ from dpaudit.algorithms.sharing.proximal import (
 from dpaudit.algorithms.sharing.vertical import Party, Risk, check_blocks, parties, party_of
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.laws.gaussian_steps import GaussianSteps, Step
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.laws.residuals import located
+from dpaudit.laws.steps import GaussianSteps, Step
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
 
 

@@ -67,9 +67,9 @@ from dpaudit.algorithms.tables.laws import LocalSteps
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.algorithms.tables.server import Served, Server
 from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
-from dpaudit.laws.gaussian_steps import GaussianSteps
 from dpaudit.laws.mechanism import HasLaw, Mechanism
 from dpaudit.laws.residuals import located
+from dpaudit.laws.steps import GaussianSteps
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,7 @@ from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.loss import CrossEntropy
 from dpaudit.algorithms.tables.server import Served, Server
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.laws.gaussian_steps import Step
+from dpaudit.laws.steps import Step
 from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_LABEL, Pair
 
 
@@ -116,7 +116,7 @@ class History:
 
 @dataclass(frozen=True)
 class LocalSteps:
-    """The private algorithm as a Gaussian process: see `dpaudit.laws.gaussian_steps`."""
+    """The private algorithm as a Gaussian process: see `dpaudit.laws.steps`."""
 
     algorithm: TablesProcess
     solver: LocalSGD = field(init=False)

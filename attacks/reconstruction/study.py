@@ -40,8 +40,8 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
 from dpaudit.extension.attack import Cell, Findings, numbers
 from dpaudit.guarantees.kinds import ApproximateDP, Guarantee, PureDP
-from dpaudit.laws.gaussian_steps import GaussianSteps
 from dpaudit.laws.mechanism import HasLaw
+from dpaudit.laws.steps import GaussianSteps
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 _ROW = 0  # whose place the candidates take, at the first node

@@ -21,11 +21,12 @@ from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.event import applicable
 from dpaudit.auditing.evidence import Evidence, WealthPath
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.estimation.rounding import grain, rounded
+from dpaudit.estimation.event import grain, rounded
 from dpaudit.estimation.sequential.game import STAKES, Game, Target, boundaries
 from dpaudit.execution import Progress, Silent, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
+from dpaudit.neighbours import Side
 from dpaudit.report.formatting import number
 
 Score = Callable[[Array], Array]
@@ -283,13 +284,13 @@ def _drawn(bettor: Bettor, drawer: Drawer, most: int) -> bool:
 def _draw(bettor: Bettor, drawer: Drawer, most: int) -> None:
     progress: Progress = drawer.executor.progress
     quiet = replace(drawer, executor=replace(drawer.executor, progress=Silent()))
-    one = quiet.transcripts(False, 1, "size of one")
+    one = quiet.transcripts(Side.DATASET, 1, "size of one")
     largest = max(10, _BATCH_BYTES // max(one.nbytes, 1))
     progress.start("betting, at most", most)
     while bettor.pairs < most and not bettor.refuted_after:
         batch = min(bettor.until_due, most - bettor.pairs, largest)
         name = f"betting from {bettor.pairs}"
-        bettor.feed(*(quiet.transcripts(side, batch, name) for side in (False, True)))
+        bettor.feed(*(quiet.transcripts(side, batch, name) for side in Side))
         progress.advance(batch)
 
 

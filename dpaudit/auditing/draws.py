@@ -15,7 +15,7 @@ from dpaudit.errors import MechanismError
 from dpaudit.estimation.exact_loss import TiltedLosses
 from dpaudit.execution import Block, Executor, block_size, plan_blocks, stream
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable, checked_sample
-from dpaudit.neighbours import Pair
+from dpaudit.neighbours import Pair, Side
 
 _ROUNDING = 1e-9
 # Rows that tell whether randomness comes from the generator, and how rarely chance may look so.
@@ -69,53 +69,52 @@ class Drawer:
         size = int(np.prod(shapes.pop()[1:])) * 8
         return cls(mechanism, pair, executor, seed, block_size(size))
 
-    def tilted(self, swapped: bool, tilt: float, trials: int, purpose: str) -> TiltedLosses:
+    def tilted(self, side: Side, tilt: float, trials: int, purpose: str) -> TiltedLosses:
         """Return the losses of ``trials`` tilted trials in one direction of the pair."""
-        pair = self.pair.swapped() if swapped else self.pair
+        pair = self.pair.seen_from(side)
         task = partial(tilted_block, self.mechanism, pair, tilt)
-        parts = self._map(task, trials, purpose, swapped)
+        parts = self._map(task, trials, purpose, side)
         loss, log_mgf = (np.concatenate(part) for part in zip(*parts, strict=True))
         bound = float(self.mechanism.log_mgf_bounds(pair, tilt)[1])
         _require_bound(self.mechanism, log_mgf, bound)
         return TiltedLosses(loss, log_mgf, tilt, bound)
 
-    def losses(self, swapped: bool, trials: int, purpose: str) -> Array:
+    def losses(self, side: Side, trials: int, purpose: str) -> Array:
         """Return ``log p/q`` of untilted transcripts of the dataset, or of the neighbour."""
-        task = partial(loss_block, self.mechanism, self.pair, swapped)
-        return np.concatenate(list(self._map(task, trials, purpose, swapped)))
+        task = partial(loss_block, self.mechanism, self.pair, side)
+        return np.concatenate(list(self._map(task, trials, purpose, side)))
 
-    def residuals(self, swapped: bool, trials: int, purpose: str) -> Array:
+    def residuals(self, side: Side, trials: int, purpose: str) -> Array:
         """Return the probability-integral transforms of untilted transcripts."""
-        dataset = self.pair.neighbour if swapped else self.pair.dataset
+        dataset = self.pair.on(side)
         task = partial(residual_block, self.mechanism, dataset)
-        return np.concatenate(list(self._map(task, trials, purpose, swapped)))
+        return np.concatenate(list(self._map(task, trials, purpose, side)))
 
     def both_losses(
-        self, swapped: bool, tilt: float, trials: int, purpose: str
+        self, side: Side, tilt: float, trials: int, purpose: str
     ) -> tuple[Array, Array]:
         """Return tilted losses as summed while sampling, and as computed from the transcripts."""
-        pair = self.pair.swapped() if swapped else self.pair
+        pair = self.pair.seen_from(side)
         task = partial(consistency_block, self.mechanism, pair, tilt)
-        parts = self._map(task, trials, purpose, swapped)
+        parts = self._map(task, trials, purpose, side)
         first, second = (np.concatenate(part) for part in zip(*parts, strict=True))
         return first, second
 
-    def transcripts(self, swapped: bool, trials: int, purpose: str) -> Array:
+    def transcripts(self, side: Side, trials: int, purpose: str) -> Array:
         """Return untilted transcripts themselves, shape ``(trials, ...)``."""
-        dataset = self.pair.neighbour if swapped else self.pair.dataset
+        dataset = self.pair.on(side)
         task = partial(transcript_block, self.mechanism, dataset)
-        return np.concatenate(list(self._map(task, trials, purpose, swapped)))
+        return np.concatenate(list(self._map(task, trials, purpose, side)))
 
-    def scores(self, scores: Sequence[Any], swapped: bool, trials: int, purpose: str) -> Array:
+    def scores(self, scores: Sequence[Any], side: Side, trials: int, purpose: str) -> Array:
         """Return every score of fresh transcripts, shape ``(len(scores), trials)``."""
-        dataset = self.pair.neighbour if swapped else self.pair.dataset
+        dataset = self.pair.on(side)
         task = partial(score_block, self.mechanism, dataset, tuple(scores))
-        return np.concatenate(list(self._map(task, trials, purpose, swapped)), axis=1)
+        return np.concatenate(list(self._map(task, trials, purpose, side)), axis=1)
 
-    def _map(self, task: Any, trials: int, purpose: str, swapped: bool) -> Any:
-        side = "neighbour" if swapped else "dataset"
-        blocks = plan_blocks(trials, self.block, stream(self.seed, purpose, side))
-        return self.executor.map(task, blocks, f"{purpose} ({side})")
+    def _map(self, task: Any, trials: int, purpose: str, side: Side) -> Any:
+        blocks = plan_blocks(trials, self.block, stream(self.seed, purpose, side.value))
+        return self.executor.map(task, blocks, f"{purpose} ({side.value})")
 
 
 def _require_rng(mechanism: Mechanism[Any], dataset: Any, seed: int) -> None:
@@ -154,9 +153,9 @@ def tilted_block(
     )
 
 
-def loss_block(mechanism: HasLaw[Any], pair: Pair[Any], swapped: bool, block: Block) -> Array:
+def loss_block(mechanism: HasLaw[Any], pair: Pair[Any], side: Side, block: Block) -> Array:
     """Return the privacy losses of a block of untilted trials."""
-    dataset = pair.neighbour if swapped else pair.dataset
+    dataset = pair.on(side)
     transcripts = checked_sample(mechanism, dataset, block.trials, block.generator())
     loss = mechanism.privacy_loss(transcripts, pair)
     return _per_trial(mechanism, "privacy_loss", loss, block.trials)

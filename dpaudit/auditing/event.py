@@ -1,10 +1,9 @@
-"""Which event is certified: attacks learn, thresholds are set, and none of it certifies anything.
+"""The event audit: an event is chosen on some transcripts, and fresh ones certify it.
 
-A pilot comes first, on a thirtieth of the trials. Where it tells the datasets apart without an
-error and by far, its event stands: nearly all outputs that are drawn then certify it. Else the
-attacks learn on half as many transcripts as certify, and thresholds are set on as many again.
-
-The event audit: an event is chosen on some transcripts, fresh ones certify it.
+Attacks learn and thresholds are set on transcripts that certify nothing. A pilot comes first, on a
+thirtieth of the trials. Where it tells the datasets apart without an error and by far, its event
+stands: nearly all outputs that are drawn then certify it. Else the attacks learn on half as many
+transcripts as certify, and thresholds are set on as many again.
 """
 
 from __future__ import annotations
@@ -21,13 +20,21 @@ from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.event import Event, EventBound, choose_event, error_rates, event_bound
+from dpaudit.estimation.event import (
+    Event,
+    EventBound,
+    choose_event,
+    error_rates,
+    event_bound,
+    grain,
+    rounded,
+)
 from dpaudit.estimation.model_based import EventCounts, model_based
-from dpaudit.estimation.rounding import grain, rounded
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.laws.mechanism import HasLaw
+from dpaudit.neighbours import Side
 
 # Transcripts an attack learns on are the only ones ever held together.
 _TRAINING_BYTES = 64 * 2**20
@@ -40,6 +47,31 @@ _PROBED, _FEW = 100, 50
 
 
 @dataclass(frozen=True)
+class Promising:
+    """The most promising event of several scores: of which, rounded how, and of what scores."""
+
+    index: int
+    event: Event
+    step: float
+    scores: tuple[Array, Array]
+
+    def rounded(self, scores: Array) -> Array:
+        """Return scores without the last bits that tell equal ones apart."""
+        return rounded(scores, self.step)
+
+
+def promising(on_p: Array, on_q: Array, delta: float) -> Promising:
+    """Return the most promising event of scores that certify nothing, shape ``(J, n)`` each."""
+    steps = [grain(np.concatenate(pair)) for pair in zip(on_p, on_q, strict=True)]
+    pairs = [
+        (rounded(p, step), rounded(q, step)) for p, q, step in zip(on_p, on_q, steps, strict=True)
+    ]
+    events = [choose_event(p, q, delta) for p, q in pairs]
+    best = int(np.argmax([event.promised for event in events]))
+    return Promising(best, events[best], steps[best], pairs[best])
+
+
+@dataclass(frozen=True)
 class Chosen:
     """An event and the score it is about, with what choosing it took.
 
@@ -48,14 +80,9 @@ class Chosen:
 
     attack: Distinguisher
     score: Any
-    step: float
-    event: Event
+    best: Promising
     tried: tuple[str, ...]
     counts: dict[str, int]
-
-    def rounded(self, scores: Array) -> Array:
-        """Return scores without the last bits that tell equal ones apart."""
-        return rounded(scores, self.step)
 
 
 def chosen_event(case: PrivacyCase, drawer: Drawer, trials: int, attack: str | None) -> Chosen:
@@ -71,7 +98,7 @@ def chosen_event(case: PrivacyCase, drawer: Drawer, trials: int, attack: str | N
         The only attack to try, or None.
     """
     attacks = applicable(case, drawer, attack)
-    most = max(50, _TRAINING_BYTES // max(drawer.transcripts(False, 1, "fitting").nbytes, 1))
+    most = max(50, _TRAINING_BYTES // max(drawer.transcripts(Side.DATASET, 1, "fitting").nbytes, 1))
     size = min(trials // _PILOT, _MOST, most)
     if size >= _LEAST and (leak := _leak(case, drawer, attacks, size)) is not None:
         return leak
@@ -112,9 +139,12 @@ def applicable(
 
 def _few_values(drawer: Drawer, purpose: str) -> bool:
     """Return whether outputs repeat themselves."""
-    if drawer.transcripts(False, 1, f"{purpose}probing").nbytes * 2 * _PROBED > _TRAINING_BYTES:
+    if (
+        drawer.transcripts(Side.DATASET, 1, f"{purpose}probing").nbytes * 2 * _PROBED
+        > _TRAINING_BYTES
+    ):
         return False
-    sides = [drawer.transcripts(side, _PROBED, f"{purpose}probing") for side in (False, True)]
+    sides = [drawer.transcripts(side, _PROBED, f"{purpose}probing") for side in Side]
     rows = np.concatenate(sides).reshape(2 * _PROBED, -1)
     return len(np.unique(rows, axis=0)) <= _FEW
 
@@ -143,21 +173,18 @@ def _best(
     """Return the most promising event and the scores of both sides that set its threshold."""
     learned, setting = sizes
     fitted = _fitted(case, drawer, attacks, learned, purpose)
-    on = [drawer.scores(fitted, side, setting, f"{purpose}thresholds") for side in (False, True)]
-    steps = [grain(np.concatenate(pair)) for pair in zip(*on, strict=True)]
-    pairs = [(rounded(p, step), rounded(q, step)) for p, q, step in zip(*on, steps, strict=True)]
-    events = [choose_event(p, q, case.at_delta) for p, q in pairs]
-    best = int(np.argmax([event.promised for event in events]))
+    on = [drawer.scores(fitted, side, setting, f"{purpose}thresholds") for side in Side]
+    best = promising(on[0], on[1], case.at_delta)
     counts = {"setting thresholds, per dataset": setting, "fitting attacks, per dataset": learned}
     names = tuple(attack.name for attack in attacks)
-    found = Chosen(attacks[best], fitted[best], steps[best], events[best], names, counts)
-    return found, pairs[best]
+    found = Chosen(attacks[best.index], fitted[best.index], best, names, counts)
+    return found, best.scores
 
 
 def _fitted(
     case: PrivacyCase, drawer: Drawer, attacks: Sequence[Distinguisher], size: int, purpose: str
 ) -> list[Any]:
-    on_p, on_q = (drawer.transcripts(side, size, f"{purpose}fitting") for side in (False, True))
+    on_p, on_q = (drawer.transcripts(side, size, f"{purpose}fitting") for side in Side)
     rng = default_rng(stream(drawer.seed, f"{purpose}attack"))
     return [one.load()(case.mechanism, case.pair, on_p, on_q, rng) for one in attacks]
 
@@ -172,29 +199,63 @@ def event(
     """
     chosen = chosen_event(case, drawer, trials, attack)
     on_p, on_q = (
-        chosen.rounded(drawer.scores([chosen.score], side, trials, "certifying")[0])
-        for side in (False, True)
+        chosen.best.rounded(drawer.scores([chosen.score], side, trials, "certifying")[0])
+        for side in Side
     )
-    bound = event_bound(on_p, on_q, chosen.event, case.at_delta, alpha)
     drawn = {"certifying, per dataset": trials} | chosen.counts
+    evidence = certified(
+        on_p,
+        on_q,
+        chosen.best.event,
+        f"{chosen.attack.name} attack",
+        case.at_delta,
+        alpha,
+        drawn | {"outputs in all, of both datasets": 2 * sum(drawn.values())},
+    )
+    notes = (
+        f"Attack: {chosen.attack.statement}.",
+        f"Attacks tried: {', '.join(chosen.tried)}.",
+    )
+    return replace(evidence, notes=evidence.notes + notes)
+
+
+def certified(
+    on_p: Array,
+    on_q: Array,
+    event: Event,
+    scorer: str,
+    delta: float,
+    alpha: float,
+    drawn: dict[str, int],
+) -> Evidence:
+    """Return the event bound from scores that did not choose the event.
+
+    Parameters
+    ----------
+    on_p, on_q
+        Scores of independent transcripts on the dataset and on its neighbour.
+    event
+        What is counted.
+    scorer
+        Whose scores they are, in words.
+    delta, alpha
+        At which epsilon is bounded, and the error probability.
+    drawn
+        Transcripts by purpose.
+    """
+    bound = event_bound(on_p, on_q, event, delta, alpha)
     return Evidence(
         lower=bound.lower,
         upper=None,
         upper_note="outputs alone bound epsilon from below only",
         estimate=bound.estimate if np.isfinite(bound.estimate) else None,
-        estimator=f"event bound, {chosen.attack.name} attack",
-        trials=trials,
+        estimator=f"event bound, {scorer}",
+        trials=min(len(on_p), len(on_q)),
         budget={"one exact test of the event's two counts": alpha},
-        counts=drawn
-        | {"outputs in all, of both datasets": 2 * sum(drawn.values())}
-        | {f"event, {name.replace('_', ' ')}": n for name, n in bound.counts.items()},
+        counts=drawn | {f"event, {name.replace('_', ' ')}": n for name, n in bound.counts.items()},
         roc=error_rates(on_p, on_q),
-        model_based=model_based(_counts(bound), case.at_delta, 1 - alpha),
-        notes=(
-            f"Direction, chosen beforehand: {chosen.event.direction}.",
-            f"Attack: {chosen.attack.statement}.",
-            f"Attacks tried: {', '.join(chosen.tried)}.",
-        ),
+        model_based=model_based(_counts(bound), delta, 1 - alpha),
+        notes=(f"Direction, chosen beforehand: {event.direction}.",),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Band, Evidence
+from dpaudit.auditing.largest_loss import largest_loss
 from dpaudit.auditing.law_checks import (
     CONSISTENCY,
     digits_checks,
@@ -16,7 +17,6 @@ from dpaudit.auditing.law_checks import (
     residual_trials,
     side_checks,
 )
-from dpaudit.auditing.pure import largest_loss
 from dpaudit.estimation.event import error_rates
 from dpaudit.estimation.exact_loss import (
     Direction,
@@ -29,6 +29,7 @@ from dpaudit.estimation.exact_loss import (
 )
 from dpaudit.estimation.self_check import SelfCheck, likelihood_ratio_checks, weight_check
 from dpaudit.extension.case import PrivacyCase
+from dpaudit.neighbours import Side
 
 # Shares of the error probability.
 _LOWER, _UPPER, _BAND = 0.4, 0.4, 0.2
@@ -41,7 +42,7 @@ _ENOUGH = 10
 def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evidence:
     """Return certified ends for epsilon at ``case.at_delta``, from exact privacy losses.
 
-    At delta = 0 that is the largest loss of an output: `dpaudit.auditing.pure`.
+    At delta = 0 that is the largest loss of an output: `dpaudit.auditing.largest_loss`.
 
     Parameters
     ----------
@@ -59,9 +60,7 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
     log_delta = math.log(case.at_delta)
     pilot = min(max(trials // 5, 200), 2000)
     plain = plain_losses(drawer, pilot)
-    directions = [
-        _direction(drawer, plain, side, log_delta, pilot, trials) for side in (False, True)
-    ]
+    directions = [_direction(drawer, plain, side, log_delta, pilot, trials) for side in Side]
     enough = residual_trials(drawer, trials)
     lower = lower_end(directions, log_delta, _LOWER * alpha)
     upper = upper_end(directions, log_delta, _UPPER * alpha)
@@ -86,24 +85,23 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
         self_checks=_self_checks(drawer, plain, directions, enough),
         epsilons=epsilons,
         band=_band(directions, epsilons, _BAND * alpha),
-        roc=error_rates(*plain),
+        roc=error_rates(*plain.values()),
         notes=(_tilts(directions),),
     )
 
 
 def _self_checks(
-    drawer: Drawer, plain: tuple[Array, ...], directions: list[Direction], enough: int
+    drawer: Drawer, plain: dict[Side, Array], directions: list[Direction], enough: int
 ) -> tuple[SelfCheck, ...]:
     """Return the checks of the losses, the noise, the weights and both ways to sum a loss."""
-    checks = [*likelihood_ratio_checks(*plain), *digits_checks(drawer)]
+    checks = [*likelihood_ratio_checks(*plain.values()), *digits_checks(drawer)]
     count = _mild_trials(len(directions[0].losses.privacy_loss))
-    for name, swapped in (("dataset", False), ("neighbour", True)):
-        direction = directions[swapped]
-        mild = _mild_tilt(direction.losses.tilt, plain[swapped])
+    for side, direction in zip(Side, directions, strict=True):
+        mild = _mild_tilt(direction.losses.tilt, plain[side])
         checks += [
-            *side_checks(drawer, swapped, direction.losses.tilt, enough),
-            *_weight_checks(name, direction.pilot),
-            *_weight_checks(name, drawer.tilted(swapped, mild, count, "checking the weights")),
+            *side_checks(drawer, side, direction.losses.tilt, enough),
+            *_weight_checks(side.value, direction.pilot),
+            *_weight_checks(side.value, drawer.tilted(side, mild, count, "checking the weights")),
         ]
     return tuple(checks)
 
@@ -129,28 +127,28 @@ def _mild_trials(trials: int) -> int:
 
 def _direction(
     drawer: Drawer,
-    plain: tuple[Array, ...],
-    swapped: bool,
+    plain: dict[Side, Array],
+    side: Side,
     log_delta: float,
     pilot: int,
     trials: int,
 ) -> Direction:
-    losses = -plain[1] if swapped else plain[0]
+    losses = plain[side] if side is Side.DATASET else -plain[side]
     # A Gaussian loss N(s/2, s) has second moment s + s^2/4: solve for s.
     square = 2 * (math.sqrt(1 + float(np.mean(losses**2))) - 1)
     tilt = best_tilt(math.sqrt(square), log_delta)
-    pilots = [drawer.tilted(swapped, tilt, pilot, "pilot")]
+    pilots = [drawer.tilted(side, tilt, pilot, "pilot")]
     refined = _refined_tilt(pilots[0], log_delta)
     if abs(refined - tilt) > 0.05 * tilt:
-        pilots.append(drawer.tilted(swapped, refined, pilot, "second pilot"))
+        pilots.append(drawer.tilted(side, refined, pilot, "second pilot"))
     for name in _FURTHER:
         if _seen(pilots[-1], log_delta):
             break
-        pilots.append(drawer.tilted(swapped, 2 * pilots[-1].tilt, pilot, name))
+        pilots.append(drawer.tilted(side, 2 * pilots[-1].tilt, pilot, name))
     if not _seen(pilots[-1], log_delta) or pilots[-1].tilt > refined:
         pilots.sort(key=lambda one: _shown(one, log_delta))
     best = pilots[-1]
-    return Direction(drawer.tilted(swapped, best.tilt, trials, "certifying"), best)
+    return Direction(drawer.tilted(side, best.tilt, trials, "certifying"), best)
 
 
 def _shown(pilot: TiltedLosses, log_delta: float) -> float:

@@ -14,6 +14,7 @@ from dpaudit.estimation.self_check import (
     uniformity_check,
 )
 from dpaudit.laws.mechanism import HasLossInDigits
+from dpaudit.neighbours import Side
 
 # Transcripts whose loss is computed in two ways.
 CONSISTENCY = 64
@@ -23,26 +24,24 @@ _LEAST = 20_000
 _SHORT, _OUTPUTS = 10_000, 16
 
 
-def plain_losses(drawer: Drawer, trials: int) -> tuple[Array, Array]:
+def plain_losses(drawer: Drawer, trials: int) -> dict[Side, Array]:
     """Return ``log p/q`` of untilted transcripts of the dataset and of the neighbour."""
-    one, other = (drawer.losses(side, trials, "checking the law") for side in (False, True))
-    return one, other
+    return {side: drawer.losses(side, trials, "checking the law") for side in Side}
 
 
 def residual_trials(drawer: Drawer, trials: int) -> int:
     """Return how many transcripts give enough residuals; few of long ones do."""
-    one = drawer.residuals(False, 1, "checking the noise")
+    one = drawer.residuals(Side.DATASET, 1, "checking the noise")
     return int(min(max(trials, _LEAST), max(CONSISTENCY, -(-_RESIDUALS // one.size))))
 
 
 def side_checks(
-    drawer: Drawer, swapped: bool, tilt: float, residuals: int
+    drawer: Drawer, side: Side, tilt: float, residuals: int
 ) -> tuple[SelfCheck, SelfCheck]:
     """Return the checks of the noise and of both ways to sum a loss, on one side of the pair."""
-    name = "neighbour" if swapped else "dataset"
-    noise = drawer.residuals(swapped, residuals, "checking the noise")
-    losses = drawer.both_losses(swapped, tilt, CONSISTENCY, "checking the loss")
-    return uniformity_check(name, noise), consistency_check(name, *losses)
+    noise = drawer.residuals(side, residuals, "checking the noise")
+    losses = drawer.both_losses(side, tilt, CONSISTENCY, "checking the loss")
+    return uniformity_check(side.value, noise), consistency_check(side.value, *losses)
 
 
 def digits_checks(drawer: Drawer) -> tuple[SelfCheck, ...]:
@@ -50,12 +49,12 @@ def digits_checks(drawer: Drawer) -> tuple[SelfCheck, ...]:
 
     A term that the law has forgotten, such as a determinant, hardly shows in what is drawn.
     """
-    size = drawer.transcripts(False, 1, "size of one").size
+    size = drawer.transcripts(Side.DATASET, 1, "size of one").size
     if not isinstance(drawer.mechanism, HasLossInDigits) or size > _SHORT:
         return ()
     count = min(_SHORT // size, _OUTPUTS)
     outputs = np.concatenate(
-        [drawer.transcripts(side, count, "checking the loss in digits") for side in (False, True)]
+        [drawer.transcripts(side, count, "checking the loss in digits") for side in Side]
     )
     try:
         digits = [float(drawer.mechanism.loss_in_digits(one, drawer.pair)) for one in outputs]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Literal
 
 from numpy.random import default_rng
 
@@ -11,12 +13,12 @@ import dpaudit.auditing.event as black_box
 import dpaudit.auditing.exact as white_box
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.extension.registry as registry
-from dpaudit.auditing.assemble import privacy_result, search_result
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.rerun import rerun_command, statistical_certificate
+from dpaudit.auditing.result import privacy_result, search_result
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.execution import Executor, one_thread, stream
+from dpaudit.execution import Executor, importable, one_thread, stream
 from dpaudit.extension.case import Case, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.parameters import parsed_parameters
@@ -28,7 +30,7 @@ from dpaudit.report.schema import Result
 
 @dataclass(frozen=True)
 class Audited:
-    """What an audit found, what shows it if the claim was refuted, and whether the user cut in."""
+    """The result of an audit, its certificate if refuted, and whether it was interrupted."""
 
     result: Result
     certificate: Certificate | None
@@ -85,16 +87,19 @@ class Prepared:
     Parameters
     ----------
     claim, case, settings
-        What is audited, and how.
+        The claim in words, its case, and how it is audited.
     repeated
         The command line that repeats an audit that a file specifies. An installed claim's is made
         of its settings, and its counts can be drawn again.
+    folder
+        The folder of that file: modules beside it can be imported while the audit runs.
     """
 
     claim: Statement
     case: Case
     settings: Settings
     repeated: str | None = None
+    folder: Path | None = None
 
     @property
     def draws(self) -> bool:
@@ -106,7 +111,10 @@ class Prepared:
     def run(self, executor: Executor) -> Audited:
         """Run the audit; a refutation by drawing gets its counts and seed as a certificate."""
         rerun = self.repeated or rerun_command(self.claim.name, self.settings)
-        audited = run_case(self.claim, self.case, self.settings, executor, rerun)
+        with importable(self.folder):
+            audited = run_case(
+                self.case, self.settings, statement=self.claim, executor=executor, rerun=rerun
+            )
         refuted = audited.result.verdict == "refuted"
         if self.repeated is not None or not refuted or audited.certificate is not None:
             return audited
@@ -148,16 +156,59 @@ def _refuse_for_search(settings: Settings) -> None:
 
 
 def audit_case(
-    claim: Statement, case: Case, settings: Settings, executor: Executor, rerun: str
+    case: Case,
+    settings: Settings | None = None,
+    *,
+    statement: Statement | None = None,
+    executor: Executor | None = None,
+    rerun: str | None = None,
 ) -> Result:
-    """Audit a case that is already prepared; ``rerun`` goes into the report."""
-    return run_case(claim, case, settings, executor, rerun).result
+    """Audit a case that is already prepared.
+
+    Parameters
+    ----------
+    case
+        A mechanism and a pair with a claimed guarantee, or a search.
+    settings
+        Trials, confidence, seed, estimator and attack; the claimed guarantee is the case's.
+    statement
+        The claim in words, for the report; by default what the case itself says.
+    executor
+        Who computes; never changes a number.
+    rerun
+        How the report says that this audit is repeated.
+
+    Raises
+    ------
+    InvalidArgument, MechanismError
+        One line, naming what has to change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpaudit.auditing.api import own_case
+    >>> from dpaudit.neighbours import REPLACE_RECORD, Pair
+    >>> def noisy_sum(dataset, trials, rng):
+    ...     return dataset.sum() + rng.laplace(scale=0.5, size=trials)
+    >>> pair = Pair(np.array([0.0]), np.array([1.0]), REPLACE_RECORD)
+    >>> case, _ = own_case(noisy_sum, pair, epsilon=1.0, delta=0.0)
+    >>> audit_case(case, Settings(trials=2000)).verdict
+    'refuted'
+    """
+    return run_case(case, settings, statement=statement, executor=executor, rerun=rerun).result
 
 
 def run_case(
-    claim: Statement, case: Case, settings: Settings, executor: Executor, rerun: str
+    case: Case,
+    settings: Settings | None = None,
+    *,
+    statement: Statement | None = None,
+    executor: Executor | None = None,
+    rerun: str | None = None,
 ) -> Audited:
     """Audit a case; return the result, and the certificate that the case has for it, if any."""
+    settings, executor = settings or Settings(), executor or Executor()
+    claim, rerun = statement or stated(case), _call(settings) if rerun is None else rerun
     trials = case.default_trials if settings.trials is None else settings.trials
     match case:
         case PrivacyCase():
@@ -169,6 +220,42 @@ def run_case(
             executor.progress.advance(trials)
             result = search_result(claim, case, attained, settings, trials, rerun)
             return Audited(result, attained.certificate if result.verdict == "refuted" else None)
+
+
+def stated(case: Case) -> Statement:
+    """Return what a case claims, in words, where nobody has stated it."""
+    if isinstance(case, PrivacyCase):
+        claimed = f"({case.claimed.epsilon(case.at_delta):g}, {case.at_delta:g})-DP"
+        return Statement(
+            name=type(case.mechanism).__name__,
+            title="A mechanism of one's own",
+            statement=f"the mechanism is {claimed}",
+            source="the case",
+            kind="privacy",
+            relation=case.pair.relation.name,
+            assumptions={},
+        )
+    quantity = case.quantity or ("epsilon" if case.at_delta is not None else "sensitivity")
+    kinds: dict[str, Literal["privacy", "sensitivity"]]
+    kinds = {"epsilon": "privacy", "sensitivity": "sensitivity"}
+    return Statement(
+        name=quantity,
+        title="A bound of one's own",
+        statement=f"the {quantity} is at most {case.bound:g}",
+        source="the case",
+        kind=kinds.get(quantity, "property"),
+        relation=case.relation,
+        assumptions={},
+    )
+
+
+def _call(settings: Settings) -> str:
+    """Return the call that repeats an audit of a case, with the settings that are not defaults."""
+    usual = Settings()
+    names = [field.name for field in fields(settings)]
+    changed = [name for name in names if getattr(settings, name) != getattr(usual, name)]
+    given = ", ".join(f"{name}={getattr(settings, name)!r}" for name in changed)
+    return f"audit_case(case, Settings({given}))"
 
 
 def _run_privacy(

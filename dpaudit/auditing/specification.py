@@ -7,8 +7,6 @@ file first.
 
 from __future__ import annotations
 
-import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +14,12 @@ import numpy as np
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from dpaudit._references import load_reference
+from dpaudit.auditing.api import own_case
+from dpaudit.auditing.run import Prepared
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
-from dpaudit.extension.case import PrivacyCase
-from dpaudit.extension.claim import Statement
+from dpaudit.execution import importable
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
-from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair, Relation, relation
 from dpaudit.toml import read_tables
@@ -91,11 +89,7 @@ def read_specification(path: Path) -> list[Specification]:
     InvalidArgument
         A key is unknown or a value is not of its kind.
     """
-    tables = read_tables(path, "audit")
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    return [_parsed(table, path) for table in tables]
+    return [_parsed(table, path) for table in read_tables(path, "audit")]
 
 
 def _parsed(table: Any, path: Path) -> Specification:
@@ -121,35 +115,26 @@ def settings_of(specification: Specification, overrides: dict[str, Any]) -> Sett
     return Settings(**merged)
 
 
-def mechanism_case(
-    specification: MechanismAudit, settings: Settings, path: Path
-) -> tuple[Statement, PrivacyCase]:
-    """Return a claim card and a case for a mechanism of the user's own."""
-    mechanism = _mechanism(specification.mechanism)
-    card = Statement(
-        name=specification.name or specification.mechanism,
-        title="A mechanism of the user's own",
-        statement=specification.statement
-        or f"the mechanism is ({settings.epsilon:g}, {settings.delta:g})-DP",
-        source=specification.source or f"specification {path.name}",
-        kind="privacy",
-        relation=specification.relation,
-        assumptions={},
-    )
-    pairs = _pairs(specification, path)
-    case = PrivacyCase(
-        mechanism=mechanism,
-        pair=pairs[0],
-        claimed=ApproximateDP(settings.epsilon, settings.delta),
-        at_delta=settings.delta,
-        view="what sample() returns",
-        data=_origin(specification),
-        default_trials=10_000,
-        parameters={"mechanism": specification.mechanism},
-    )
-    if specification.pairs is None:
-        return card, case
-    return card, replace(case, candidates=tuple(replace(case, pair=pair) for pair in pairs))
+def prepared_mechanism(
+    specification: MechanismAudit, settings: Settings, path: Path, repeated: str
+) -> Prepared:
+    """Return the audit of a mechanism of the user's own, whose module may lie beside the file."""
+    folder = path.resolve().parent
+    with importable(folder):
+        mechanism, pairs = _mechanism(specification.mechanism), _pairs(specification, path)
+        case, statement = own_case(
+            mechanism,
+            pairs[0],
+            candidates=() if specification.pairs is None else pairs,
+            epsilon=settings.epsilon,
+            delta=settings.delta,
+            name=specification.name or specification.mechanism,
+            statement=specification.statement,
+            source=specification.source or f"specification {path.name}",
+            data=_origin(specification),
+            parameters={"mechanism": specification.mechanism},
+        )
+    return Prepared(statement, case, settings, repeated, folder)
 
 
 def _mechanism(reference: str) -> Any:

@@ -24,10 +24,16 @@ from dpaudit.errors import DataError, InvalidArgument, shorten
 from dpaudit.estimation.sequential.game import PILOT, Target
 from dpaudit.execution import stream
 from dpaudit.extension.distinguisher import Distinguisher
+from dpaudit.neighbours import Side
 
-Output = tuple[int, list[float]]
+Output = tuple[Side, list[float]]
 
-SIDES = {"dataset": 0, "0": 0, "neighbour": 1, "1": 1}
+SIDES = {
+    "dataset": Side.DATASET,
+    "0": Side.DATASET,
+    "neighbour": Side.NEIGHBOUR,
+    "1": Side.NEIGHBOUR,
+}
 _MOST_WAITING = 200_000  # numbers of one side that wait for the other
 _LONGEST_LINE = 2**26  # bytes
 _EXPECTED = "dataset or neighbour (or 0, 1), then numbers"
@@ -61,18 +67,18 @@ class Watch:
     """
 
     def __init__(self, target: Target, attack: str | None = None, seed: int = 0) -> None:
-        self.attacks = _without_law(attack)
+        self.distinguishers = without_law(attack)
         self.bettor = Bettor(target, self._fitted)
-        self.outputs, self.left_out = [0, 0], 0
+        self.outputs, self.left_out = dict.fromkeys(Side, 0), 0
         self._seed, self._times = seed, 0
-        self._waiting: list[list[list[float]]] = [[], []]
+        self._waiting: dict[Side, list[list[float]]] = {side: [] for side in Side}
         self._width: int | None = None
         self._started = False
 
     @property
     def waiting(self) -> int:
         """How many outputs of one side wait for one of the other."""
-        return max(map(len, self._waiting))
+        return max(map(len, self._waiting.values()))
 
     def take(self, lines: Iterable[tuple[int, str]]) -> bool:
         """Read numbered lines and bet on what they complete; return whether the claim fell.
@@ -110,18 +116,18 @@ class Watch:
             self.left_out += 1
 
     def _bet(self) -> None:
-        ready = min(map(len, self._waiting))
+        ready = min(map(len, self._waiting.values()))
         if not ready:
             return
-        sides = [np.array(waiting[:ready]) for waiting in self._waiting]
-        for waiting in self._waiting:
+        on_p, on_q = (np.array(self._waiting[side][:ready]) for side in Side)
+        for waiting in self._waiting.values():
             del waiting[:ready]
-        self.bettor.feed(sides[0], sides[1])
+        self.bettor.feed(on_p, on_q)
 
     def _fitted(self, on_p: Array, on_q: Array) -> Sequence[Score]:
         rng = default_rng(stream(self._seed, "watch", str(self._times)))
         self._times += 1
-        return [attack.load()(None, None, on_p, on_q, rng) for attack in self.attacks]
+        return [attack.load()(None, None, on_p, on_q, rng) for attack in self.distinguishers]
 
 
 def numbered(chunks: Iterable[bytes]) -> Iterator[list[tuple[int, str]]]:
@@ -191,7 +197,8 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _without_law(name: str | None) -> list[Distinguisher]:
+def without_law(name: str | None) -> list[Distinguisher]:
+    """Return the distinguisher of that name, or all that an audit tries on outputs alone."""
     if name is not None:
         chosen = registry.DISTINGUISHERS.get(name)
         if chosen.needs_law:

@@ -24,6 +24,7 @@ from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees import gaussian
 from dpaudit.laws.mechanism import HasLaw
+from dpaudit.neighbours import Side
 from dpaudit.report.schema import PairSearch
 
 _SHARE = 0.2  # of the trials
@@ -114,9 +115,9 @@ def _promise(
 
 def _from_losses(case: PrivacyCase, drawer: Drawer, each: int, purpose: str) -> list[float]:
     """Return epsilon of both directions, as if the losses were Gaussian."""
-    losses = (drawer.losses(False, each, purpose), -drawer.losses(True, each, purpose))
+    on_p, on_q = (drawer.losses(side, each, purpose) for side in Side)
     # A Gaussian loss N(s/2, s) has second moment s + s^2/4: solve for s = mu^2.
-    squares = [2 * (math.sqrt(1 + float(np.mean(loss**2))) - 1) for loss in losses]
+    squares = [2 * (math.sqrt(1 + float(np.mean(loss**2))) - 1) for loss in (on_p, -on_q)]
     return [gaussian.epsilon_at(math.sqrt(s), math.log(case.at_delta)) for s in squares]
 
 
@@ -124,7 +125,7 @@ def _from_events(
     case: PrivacyCase, drawer: Drawer, settings: Settings, each: int, purpose: str
 ) -> float:
     """Return the largest epsilon that a bet may hope to exclude, and a little for how soon."""
-    on_p, on_q = (drawer.transcripts(side, each, purpose) for side in (False, True))
+    on_p, on_q = (drawer.transcripts(side, each, purpose) for side in Side)
     half = each // 2
     rng = default_rng(stream(drawer.seed, purpose, "attack"))
     fitted = [

@@ -187,14 +187,13 @@ def _specified(
     specified: Specification, path: Path, overrides: dict[str, Any], repeated: str
 ) -> tuple[Prepared, bool]:
     import dpaudit.auditing.specification as specification
-    from dpaudit.auditing.run import Prepared, prepared_claim
+    from dpaudit.auditing.run import prepared_claim
 
     settings = specification.settings_of(specified, overrides)
     own = specified.confidence is not None and "confidence" not in overrides
     if isinstance(specified, specification.ClaimAudit):
         return prepared_claim(specified.claim, settings), own
-    card, case = specification.mechanism_case(specified, settings, path)
-    return Prepared(card, case, settings, repeated), own
+    return specification.prepared_mechanism(specified, settings, path, repeated), own
 
 
 def _sharing(audits: list[tuple[Prepared, bool]]) -> list[Prepared]:

@@ -18,13 +18,14 @@ from typing import Any
 
 from dpaudit.auditing.betting import evidence_of
 from dpaudit.auditing.budget import whole_report
-from dpaudit.auditing.verdict import judge, reason
+from dpaudit.auditing.result import judge, reason
 from dpaudit.auditing.watch import Watch, numbered
 from dpaudit.cli.console import console, verdict_lines
 from dpaudit.cli.output import Output
 from dpaudit.errors import DataError, DpauditError, InvalidArgument
 from dpaudit.estimation.sequential.game import Target
 from dpaudit.extension.settings import Settings
+from dpaudit.neighbours import Side
 from dpaudit.report.document import prepare_directory, write_report
 from dpaudit.report.formatting import count, number
 from dpaudit.report.schema import BudgetEntry, Claimed, Environment, Measured, Result, WealthPath
@@ -195,8 +196,8 @@ _TRUST = (
 
 def _counts(watch: Watch) -> dict[str, int]:
     return {
-        "outputs of the dataset": watch.outputs[0],
-        "outputs of the neighbour": watch.outputs[1],
+        "outputs of the dataset": watch.outputs[Side.DATASET],
+        "outputs of the neighbour": watch.outputs[Side.NEIGHBOUR],
     }
 
 
@@ -206,7 +207,7 @@ def _unmatched(watch: Watch) -> str:
 
 
 def _missing(watch: Watch) -> str:
-    if not any(watch.outputs):
+    if not any(watch.outputs.values()):
         return "an empty stream, expected lines such as dataset,0.5"
-    side = "dataset" if watch.outputs[0] == 0 else "neighbour"
-    return f"no output of the {side}, expected outputs of both sides"
+    missing = next(side for side, seen in watch.outputs.items() if not seen)
+    return f"no output of the {missing.value}, expected outputs of both sides"

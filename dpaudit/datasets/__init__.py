@@ -1,12 +1,16 @@
 """Real records with the papers' preprocessing, and how they are split over nodes."""
 
-from dpaudit.datasets.bundled import breast_cancer
-from dpaudit.datasets.catalogue import CATALOGUE, load
+from dpaudit.datasets.arrange import (
+    most_distant_records,
+    replacement_pair,
+    split_evenly,
+    split_unevenly,
+    subset,
+)
+from dpaudit.datasets.catalogue import CATALOGUE, breast_cancer, load
 from dpaudit.datasets.census import ADULT_FEATURES, adult
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.datasets.preprocess import clip_rows, preprocess, scale_columns
-from dpaudit.datasets.real_pair import most_distant_records, replacement_pair
-from dpaudit.datasets.split import split_evenly, split_unevenly, subset
 from dpaudit.datasets.svmlight import a9a, libsvm
 from dpaudit.datasets.table import csv
 

@@ -1,4 +1,7 @@
-"""The datasets by name, for the command line and for specifications."""
+"""The datasets by name, for the command line and for specifications.
+
+One comes with an installed library, so it is always there.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,48 @@ import inspect
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from dpaudit.datasets.bundled import breast_cancer
+import numpy as np
+
 from dpaudit.datasets.census import adult
 from dpaudit.datasets.dataset import Dataset
+from dpaudit.datasets.preprocess import preprocess
 from dpaudit.datasets.sources import PathLike
 from dpaudit.datasets.svmlight import a9a, libsvm
 from dpaudit.datasets.table import csv
 from dpaudit.errors import InvalidArgument, UnknownName
+
+
+def breast_cancer() -> Dataset:
+    """Load the Wisconsin diagnostic breast-cancer records that come with scikit-learn.
+
+    Each column is divided by its largest value, then each row by its norm where that exceeds 1.
+
+    Returns
+    -------
+    Dataset
+        Features of shape ``(569, 30)``, row norm at most 1; label +1 for a malignant tumour (212
+        records), -1 for a benign one.
+
+    Notes
+    -----
+    Source: W. Wolberg, O. Mangasarian, N. Street, W. Street, "Breast Cancer Wisconsin
+    (Diagnostic)", UCI Machine Learning Repository, 1995.
+
+    Examples
+    --------
+    >>> data = breast_cancer()
+    >>> data.features.shape, int((data.labels == 1).sum())
+    ((569, 30), 212)
+    >>> data.require_signed_labels()
+    >>> data.require_unit_rows()
+    """
+    from sklearn.datasets import load_breast_cancer
+
+    records = load_breast_cancer()
+    malignant = np.asarray(records.target) == list(records.target_names).index("malignant")
+    labels = np.where(malignant, 1.0, -1.0)
+    return Dataset(preprocess(records.data), labels, name="breast-cancer")
+
 
 CATALOGUE: Mapping[str, Callable[..., Dataset]] = MappingProxyType(
     {

@@ -1,4 +1,4 @@
-r"""Confidence bounds for the mean of non-negative variables, by betting.
+"""Confidence bounds for the mean of non-negative variables, by betting.
 
 To test that a mean is at most m, start with a wealth of 1 and multiply it, for every independent
 observation X >= 0, by ``1 + b (X/m - 1)`` with a fixed stake b in [0, 1]. While the hypothesis
@@ -18,9 +18,30 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dpaudit._typing import Array
-from dpaudit.estimation.log_sum import log_sum
+
+
+def log_sum(values: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
+    """Return ``log(sum(exp(values)))`` along an axis; minus infinity stands for 0.
+
+    SciPy's function takes 0.2 ms before it adds anything, and audits call this one ten thousand
+    times on a hundred numbers each.
+
+    Examples
+    --------
+    >>> round(float(log_sum([-1000.0, -1000.0, -np.inf])), 6)
+    -999.306853
+    >>> log_sum([[-np.inf], [-np.inf]])
+    array([-inf, -inf])
+    """
+    logs = np.asarray(values, dtype=np.float64)
+    top = logs.max(axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.exp(logs - top).sum(axis=axis)) + top.squeeze(axis))[()]
+
 
 # Stakes around the best guess, so that a poor guess costs little.
 _SPREAD = (0.4, 1.0, 2.0)

@@ -1,9 +1,13 @@
-r"""The event bound: epsilon from outputs alone, with one exact binomial test.
+"""The event bound: epsilon from outputs alone, with one exact binomial test.
 
 For every event S, ``P(S) <= e^epsilon Q(S) + delta``, and the same with P and Q exchanged. Which
 event is counted (scores above a threshold, for P over Q, or below one, for Q over P) is decided on
 other transcripts; counts of it among fresh ones exclude epsilons (`dpaudit.estimation.joint`). As
 one event is tested once, it has the whole error probability.
+
+Scores are rounded far above the last bits of floats: those that are equal in real arithmetic would
+otherwise be told apart by their last bits, and a bound would be about the floats of a score and not
+about the mechanism.
 """
 
 from __future__ import annotations
@@ -206,3 +210,41 @@ def _share_above(scores: Array, candidates: Array) -> Array:
     below = np.searchsorted(np.sort(scores), candidates, side="left")
     share: Array = 1 - below / len(scores)
     return share
+
+
+_RELATIVE = 1e-9
+_COMMON = 0.9
+
+
+def grain(scores: Array) -> float:
+    """Return the step that scores are rounded to: a billionth of their common size.
+
+    That is the 90% quantile of what they are in absolute value: a rare huge score must not make
+    all others equal. Where it is 0, the largest one counts.
+
+    Examples
+    --------
+    >>> round(grain(np.array([1.0, -3.0, 2.0, -1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 3.0])) * 1e9, 6)
+    3.0
+    >>> grain(np.append(np.ones(999), 1e300)) * 1e9
+    1.0
+    """
+    finite = np.abs(scores[np.isfinite(scores)])
+    if not len(finite):
+        return _RELATIVE * 1e-290
+    common = float(np.quantile(finite, _COMMON, method="higher"))
+    return _RELATIVE * max(1e-290, common or float(finite.max()))
+
+
+def rounded(scores: Array, step: float) -> Array:
+    """Return the nearest multiples of a step; scores too large to have any stay as they are.
+
+    Examples
+    --------
+    >>> one, other, huge = rounded(np.array([0.1 + 0.2, 0.3, 1e308]), 1e-9)
+    >>> bool(one == other), float(huge)
+    (True, 1e+308)
+    """
+    with np.errstate(over="ignore"):
+        multiples = np.round(scores / step)
+    return np.where(np.abs(multiples) < 2.0**53, multiples * step, scores)

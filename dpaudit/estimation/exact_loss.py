@@ -30,8 +30,13 @@ from scipy.optimize import minimize_scalar
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.estimation.betting import Stakes, last_true, log_wealth_falling, log_wealth_rising
-from dpaudit.estimation.log_sum import log_sum
+from dpaudit.estimation.betting import (
+    Stakes,
+    last_true,
+    log_sum,
+    log_wealth_falling,
+    log_wealth_rising,
+)
 from dpaudit.guarantees import gaussian
 
 

@@ -25,22 +25,23 @@ from dpaudit.estimation.exact_loss import Direction, TiltedLosses, best_tilt, lo
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.sequential.game import Game
 from dpaudit.guarantees import gaussian
-from dpaudit.laws import norm_noise, tilted_norm
+from dpaudit.laws import exponential_norm
+from dpaudit.neighbours import Side
 
 
 class Pair(Protocol):
     """Two laws whose privacy loss can be drawn tilted."""
 
     @property
-    def ways(self) -> tuple[bool, ...]:
-        """Whether the laws are exchanged, for each direction that is audited."""
+    def sides(self) -> tuple[Side, ...]:
+        """The sides whose direction is audited."""
         ...
 
     def epsilon(self, delta: float) -> float:
         """Return the exact epsilon of the pair."""
         ...
 
-    def losses(self, swapped: bool, tilt: float, trials: int, rng: Generator) -> TiltedLosses:
+    def losses(self, side: Side, tilt: float, trials: int, rng: Generator) -> TiltedLosses:
         """Return the losses of tilted trials in one direction."""
         ...
 
@@ -50,13 +51,13 @@ class GaussianPair:
     """N(0, 1) against N(mu, 1): both directions are alike, and one is audited."""
 
     mu: float
-    ways = (False,)
+    sides = (Side.DATASET,)
 
     def epsilon(self, delta: float) -> float:
         """Return the exact profile's."""
         return gaussian.epsilon_at(self.mu, math.log(delta))
 
-    def losses(self, swapped: bool, tilt: float, trials: int, rng: Generator) -> TiltedLosses:
+    def losses(self, side: Side, tilt: float, trials: int, rng: Generator) -> TiltedLosses:
         """Return losses, which are Gaussian."""
         log_mgf = tilt * (1 + tilt) / 2 * self.mu**2
         loss = rng.normal((0.5 + tilt) * self.mu**2, self.mu, trials)
@@ -70,7 +71,7 @@ class NormPair:
     shift: float
     dimension: int
     steps: int
-    ways = (False,)
+    sides = (Side.DATASET,)
 
     def epsilon(self, delta: float) -> float:
         """Return the middle of a bracket far narrower than any bound."""
@@ -83,13 +84,13 @@ class NormPair:
         bracket = numerical_epsilon(release, delta)
         return (bracket.lower + bracket.upper) / 2
 
-    def losses(self, swapped: bool, tilt: float, trials: int, rng: Generator) -> TiltedLosses:
+    def losses(self, side: Side, tilt: float, trials: int, rng: Generator) -> TiltedLosses:
         """Return losses, the sum of those of the steps."""
         shifts = np.zeros((trials, self.steps, self.dimension))
         shifts[..., 0] = self.shift
-        noise = tilted_norm.draw_tilted(shifts, tilt, rng)
-        one = float(tilted_norm.log_mgf(np.array(self.shift), self.dimension, tilt))
-        loss = norm_noise.norm_gain(noise, shifts).sum(axis=1)
+        noise = exponential_norm.draw_tilted(shifts, tilt, rng)
+        one = float(exponential_norm.log_mgf(np.array(self.shift), self.dimension, tilt))
+        loss = exponential_norm.norm_gain(noise, shifts).sum(axis=1)
         return TiltedLosses(loss, np.full(trials, self.steps * one), tilt, self.steps * one)
 
 
@@ -100,14 +101,14 @@ class CoinPair:
     bias: float
     other: float
     coins: int
-    ways = (False, True)
+    sides = (Side.DATASET, Side.NEIGHBOUR)
 
     def epsilon(self, delta: float) -> float:
         """Return the larger epsilon of both directions, from the finite sum that delta is."""
-        return max(self._epsilon(way, delta) for way in self.ways)
+        return max(self._epsilon(side, delta) for side in self.sides)
 
-    def _epsilon(self, swapped: bool, delta: float) -> float:
-        p, q = self._biases(swapped)
+    def _epsilon(self, side: Side, delta: float) -> float:
+        p, q = self._biases(side)
         counts = np.arange(self.coins + 1)
         on_p, on_q = (binom.pmf(counts, self.coins, bias) for bias in (p, q))
 
@@ -116,9 +117,9 @@ class CoinPair:
 
         return last_true(exceeded, 0.0, 100.0) if exceeded(0.0) else 0.0
 
-    def losses(self, swapped: bool, tilt: float, trials: int, rng: Generator) -> TiltedLosses:
+    def losses(self, side: Side, tilt: float, trials: int, rng: Generator) -> TiltedLosses:
         """Return losses, each a number of heads and the rest tails."""
-        p, q = self._biases(swapped)
+        p, q = self._biases(side)
         heads, tails = math.log(p / q), math.log((1 - p) / (1 - q))
         weights = p * math.exp(tilt * heads), (1 - p) * math.exp(tilt * tails)
         count = rng.binomial(self.coins, weights[0] / sum(weights), trials)
@@ -126,8 +127,8 @@ class CoinPair:
         loss = count * heads + (self.coins - count) * tails
         return TiltedLosses(loss, np.full(trials, log_mgf), tilt, log_mgf)
 
-    def _biases(self, swapped: bool) -> tuple[float, float]:
-        return (self.other, self.bias) if swapped else (self.bias, self.other)
+    def _biases(self, side: Side) -> tuple[float, float]:
+        return (self.bias, self.other) if side is Side.DATASET else (self.other, self.bias)
 
 
 @dataclass(frozen=True)
@@ -159,17 +160,17 @@ class ExactLoss:
 
     def _drawn(self, rng: Generator) -> list[Direction]:
         """Return one audit's trials in every direction."""
-        return [self._direction(way, rng) for way in self.pair.ways]
+        return [self._direction(side, rng) for side in self.pair.sides]
 
-    def _direction(self, swapped: bool, rng: Generator) -> Direction:
+    def _direction(self, side: Side, rng: Generator) -> Direction:
         log_delta = math.log(self.delta)
-        plain = self.pair.losses(swapped, 0.0, self.trials, rng).privacy_loss
+        plain = self.pair.losses(side, 0.0, self.trials, rng).privacy_loss
         square = 2 * (math.sqrt(1 + float(np.mean(plain**2))) - 1)
-        pilot = self.pair.losses(swapped, best_tilt(math.sqrt(square), log_delta), self.trials, rng)
+        pilot = self.pair.losses(side, best_tilt(math.sqrt(square), log_delta), self.trials, rng)
         square = max(float(pilot.privacy_loss.mean()) / (pilot.tilt + 0.5), 0.0)
         tilt = best_tilt(math.sqrt(square), log_delta)
-        pilot = self.pair.losses(swapped, tilt, self.trials, rng)
-        return Direction(self.pair.losses(swapped, tilt, self.trials, rng), pilot)
+        pilot = self.pair.losses(side, tilt, self.trials, rng)
+        return Direction(self.pair.losses(side, tilt, self.trials, rng), pilot)
 
 
 _SIDE_BY_SIDE = 500  # games

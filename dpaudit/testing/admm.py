@@ -13,9 +13,8 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
-from dpaudit.testing._bounds import Bounds, bounds, interval, size
-from dpaudit.testing.data import vectors
-from dpaudit.testing.draws import draw_between
+from dpaudit.testing.data import draw_between, vectors
+from dpaudit.testing.records import Bounds, bounds, interval, size
 
 _STEPS = 8  # a penalty is one of 9 between the least and the most
 

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from numpy.random import Generator
-
 import dpaudit._validate as check
+from dpaudit.auditing.api import Sample, own_case
 from dpaudit.auditing.run import audit_case
 from dpaudit.errors import InvalidArgument
-from dpaudit.execution import Executor
-from dpaudit.extension.case import PrivacyCase
-from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
-from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import Result
 
-Sample = Callable[[Any, int, Generator], Any]
-
 # A suite of a thousand such assertions on correct mechanisms fails once in a thousand runs.
 CONFIDENCE = 1 - 1e-6
-
-
-@dataclass(frozen=True)
-class _FromFunction:
-    """A function ``f(dataset, trials, rng)`` as a mechanism."""
-
-    function: Sample
-
-    def sample(self, dataset: Any, trials: int, rng: Generator) -> Any:
-        return self.function(dataset, trials, rng)
 
 
 def assert_not_refuted(
@@ -91,6 +72,7 @@ def assert_not_refuted(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dpaudit import Pair, relation
     >>> from functools import partial
     >>> pair = Pair(np.array([0.0, 1.0]), np.array([1.0, 1.0]), relation("replace-record"))
@@ -120,49 +102,20 @@ confidence=0.999999, seed=0)
         confidence=confidence,
         seed=seed,
     )
-    case = _case(_mechanism(mechanism), pair, settings)
-    result = audit_case(_card(case), case, settings, Executor(), _repeat(settings))
+    case, statement = own_case(
+        mechanism,
+        pair,
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        source="the test",
+        data="given by the test",
+    )
+    result = audit_case(case, settings, statement=statement, rerun=_repeat(settings))
     if any(not test.passed for test in result.self_checks):
         raise AssertionError(_untrusted(result))
     if result.verdict == "refuted":
         raise AssertionError(_refuted(result))
     return result
-
-
-def _mechanism(given: Any) -> Mechanism[Any]:
-    if not isinstance(given, type):
-        if isinstance(given, Mechanism):
-            return given
-        if callable(given):
-            return _FromFunction(given)
-    expected = "an object with a method sample(dataset, trials, rng), or such a function"
-    raise InvalidArgument("mechanism", given, expected)
-
-
-def _case(mechanism: Mechanism[Any], pair: Pair[Any], settings: Settings) -> PrivacyCase:
-    return PrivacyCase(
-        mechanism=mechanism,
-        pair=pair,
-        claimed=ApproximateDP(settings.epsilon, settings.delta),
-        at_delta=settings.delta,
-        view="what sample() returns",
-        data="given by the test",
-        default_trials=10_000,
-        parameters={},
-    )
-
-
-def _card(case: PrivacyCase) -> Statement:
-    claimed = f"({case.claimed.epsilon(case.at_delta):g}, {case.at_delta:g})-DP"
-    return Statement(
-        name=type(case.mechanism).__name__,
-        title="A mechanism under test",
-        statement=f"the mechanism is {claimed}",
-        source="the test",
-        kind="privacy",
-        relation=case.pair.relation.name,
-        assumptions={},
-    )
 
 
 def _repeat(settings: Settings) -> str:

@@ -21,7 +21,7 @@ from hypothesis.strategies import SearchStrategy
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.auditing.verdict import judge
+from dpaudit.auditing.result import judge
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.neighbours import Pair, Table, compare
 

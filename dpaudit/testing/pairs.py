@@ -27,18 +27,17 @@ from dpaudit.neighbours import (
     Relation,
     relation,
 )
-from dpaudit.testing._bounds import bounds
-from dpaudit.testing.data import joined
-from dpaudit.testing.draws import (
+from dpaudit.testing.data import (
     as_data,
     as_dataset,
     draw_between,
     draw_raw,
     draw_rows,
     draw_vector,
+    joined,
     shortened,
 )
-from dpaudit.testing.records import Joined, Records, as_records
+from dpaudit.testing.records import Joined, Records, as_records, bounds
 
 Data = Dataset | Array
 # Takes records and a number of columns.

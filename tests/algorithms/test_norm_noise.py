@@ -6,7 +6,7 @@ from scipy import integrate, stats
 
 from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.norm_noise import draw, uniforms
+from dpaudit.laws.exponential_norm import draw, uniforms
 
 
 def rng(seed=0):

@@ -17,7 +17,7 @@ from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent
 from dpaudit.guarantees.kinds import GaussianDP
-from dpaudit.laws.gaussian_steps import GaussianSteps, Step
+from dpaudit.laws.steps import GaussianSteps, Step
 
 SMALL = {
     column_space: {"records": 80, "messages": 100, "noise_scales": [10.0]},

@@ -14,7 +14,7 @@ from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.gaussian_steps import GaussianSteps
+from dpaudit.laws.steps import GaussianSteps
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 CARD = Statement(
@@ -41,7 +41,10 @@ def audited(mechanism, epsilon, seed=0, trials=10_000, delta=0.0, confidence=0.9
         parameters={},
     )
     return audit_case(
-        CARD, case, Settings(seed=seed, trials=trials, confidence=confidence), Executor(), "rerun"
+        case,
+        Settings(seed=seed, trials=trials, confidence=confidence),
+        statement=CARD,
+        rerun="rerun",
     )
 
 
@@ -94,7 +97,7 @@ def test_noise_a_little_off_its_law_is_noticed_with_few_trials(trials):
     settings = Settings(epsilon=8.0, trials=trials)
     case = whole_run(settings, Deployment(iterations=3, inner_steps=1, nodes=1))
     wrong = replace(case, mechanism=NoisierThanItsLaw(case.mechanism.process))
-    result = audit_case(CARD, wrong, settings, Executor(), "rerun")
+    result = audit_case(wrong, settings, statement=CARD, rerun="rerun")
     assert any("noise residuals" in c.name for c in result.self_checks if not c.passed)
     assert result.measured.lower == 0.0
 
@@ -159,5 +162,11 @@ def test_what_a_mechanism_prints_stays_out_of_the_results(workers, capfd):
         default_trials=1000,
         parameters={},
     )
-    audit_case(CARD, case, Settings(trials=1000), Executor(workers=workers), "rerun")
+    audit_case(
+        case,
+        Settings(trials=1000),
+        statement=CARD,
+        executor=Executor(workers=workers),
+        rerun="rerun",
+    )
     assert capfd.readouterr().out == ""

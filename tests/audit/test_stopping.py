@@ -61,7 +61,13 @@ def case(mechanism, epsilon=1.0, delta=0.0, **changes):
 
 
 def audited(audited_case, workers=1, **settings):
-    return audit_case(CARD, audited_case, Settings(**settings), Executor(workers=workers), "rerun")
+    return audit_case(
+        audited_case,
+        Settings(**settings),
+        statement=CARD,
+        executor=Executor(workers=workers),
+        rerun="rerun",
+    )
 
 
 def stopped(mechanism, workers=1, **settings):
@@ -119,11 +125,11 @@ def test_an_interrupt_shows_what_the_bets_had_shown():
         at = 24
 
     found = run_case(
-        CARD,
         case(Late(1.0)),
         Settings(until_refuted=True, trials=10_000, confidence=SURE),
-        Executor(workers=1),
-        "rerun",
+        statement=CARD,
+        executor=Executor(workers=1),
+        rerun="rerun",
     )
     assert found.interrupted
     assert "Interrupted: this is what the bets had shown by then." in found.result.reason

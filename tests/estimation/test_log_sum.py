@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from dpaudit.estimation.log_sum import log_sum
+from dpaudit.estimation.betting import log_sum
 
 
 @pytest.mark.parametrize("axis", [-1, 0, 1])

@@ -9,8 +9,13 @@ from scipy import stats
 
 from dpaudit.accounting.pairs.exponential_norm import ExponentialNormPair
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.norm_noise import norm_gain
-from dpaudit.laws.tilted_norm import _far_bessel, _short_of_one, draw_tilted, log_mgf
+from dpaudit.laws.exponential_norm import (
+    _far_bessel,
+    _short_of_one,
+    draw_tilted,
+    log_mgf,
+    norm_gain,
+)
 
 DIMENSIONS = [2, 3, 4, 20, 104, 1000]
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.guarantees.kinds import GaussianDP
-from dpaudit.laws.gaussian_steps import GaussianSteps, Step
+from dpaudit.laws.steps import GaussianSteps, Step
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.testing import assert_not_refuted
 

@@ -38,7 +38,7 @@ from dpaudit.algorithms.consensus.guarantees import node_updates
 from dpaudit.algorithms.problems.records import Differing
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.extension.claim import Statement
-from dpaudit.laws.norm_noise import norm_gain
+from dpaudit.laws.exponential_norm import norm_gain
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.refutation import Condition, Evidence, Inequality, Space, maximise
 from dpaudit.refutation.inequality import broken

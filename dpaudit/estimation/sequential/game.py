@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.log_sum import log_sum
+from dpaudit.estimation.betting import log_sum
 from dpaudit.estimation.sequential.bets import Bets, Hits, fair_bets
 from dpaudit.estimation.sequential.events import Chosen, Tallies, both_directions, first_shares
 

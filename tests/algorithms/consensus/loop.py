@@ -9,7 +9,7 @@ from scipy import optimize
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import random_connected
 from dpaudit.algorithms.problems.schedules import Geometric
-from dpaudit.laws.norm_noise import draw
+from dpaudit.laws.exponential_norm import draw
 
 VALUES = {
     "logistic": (lambda m: np.logaddexp(0, -m), lambda m: -1 / (1 + np.exp(m))),

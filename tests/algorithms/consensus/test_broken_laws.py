@@ -9,7 +9,7 @@ from dpaudit.algorithms.consensus import views as consensus_views
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.law_checks import digits_checks
 from dpaudit.execution import Executor
-from dpaudit.laws.norm_noise import draw, uniforms
+from dpaudit.laws.exponential_norm import draw, uniforms
 
 from .law import MECHANISMS, TRIALS, everywhere, likelihood_z, make, oracle_error, residual_p_values
 from .loop import rng

@@ -33,7 +33,7 @@ def audited(trials=300, seed=0, **parameters):
     settings = Settings(trials=trials, seed=seed, parameters=parameters)
     parsed = parsed_parameters(Theorem31Parameters, parameters)
     case = prepare(settings, parsed)
-    return run_case(CLAIM, case, settings, Executor(), "rerun")
+    return run_case(case, settings, statement=CLAIM, rerun="rerun")
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def audited(trials=2_000, seed=0, **parameters):
     settings = Settings(trials=trials, seed=seed, parameters=parameters)
     parsed = parsed_parameters(Theorem32Parameters, parameters)
     case = prepare(settings, parsed)
-    return run_case(CLAIM, case, settings, Executor(), "rerun")
+    return run_case(case, settings, statement=CLAIM, rerun="rerun")
 
 
 @pytest.fixture

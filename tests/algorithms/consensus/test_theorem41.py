@@ -28,7 +28,7 @@ from dpaudit.verification import read, verify
 def audited(trials=3_000, seed=0, **parameters):
     asked = Settings(trials=trials, seed=seed, parameters=parameters)
     parsed = parsed_parameters(Theorem41Parameters, parameters)
-    return run_case(CLAIM, prepare(asked, parsed), asked, Executor(), "rerun")
+    return run_case(prepare(asked, parsed), asked, statement=CLAIM, rerun="rerun")
 
 
 @pytest.fixture

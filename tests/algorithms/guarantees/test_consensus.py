@@ -29,7 +29,7 @@ from dpaudit.algorithms.problems.schedules import Constant, Geometric
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE, SmoothLoss
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.laws.norm_noise import norm_gain
+from dpaudit.laws.exponential_norm import norm_gain
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 from .runs import algorithm, neighbours, unit

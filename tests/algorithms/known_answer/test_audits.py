@@ -13,7 +13,6 @@ import dpaudit.extension.registry as registry
 from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
 from dpaudit.algorithms.known_answer.answer import IDEAL
 from dpaudit.auditing import audit_case
-from dpaudit.execution import Executor
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
@@ -48,7 +47,7 @@ def audit(monkeypatch):
             confidence=CONFIDENCE,
             distinguisher=attack,
         )
-        result = audit_case(card(answer), case(answer), settings, Executor(), "audit again")
+        result = audit_case(case(answer), settings, statement=card(answer), rerun="audit again")
         lower = result.measured.lower
         print(
             f"{name:26} claimed {answer.claimed:.4f} true {answer.true:.4f} best event "

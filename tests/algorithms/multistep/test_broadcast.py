@@ -14,7 +14,7 @@ from dpaudit.auditing import audit_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import GaussianDP
-from dpaudit.laws.gaussian_steps import GaussianSteps
+from dpaudit.laws.steps import GaussianSteps
 
 BROADCAST = "huang2020-broadcast"
 SMALL = {"nodes": 2, "iterations": 2, "inner_steps": 3}

@@ -14,7 +14,7 @@ from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.problems.graphs import ring
 from dpaudit.algorithms.problems.losses import LINEAR, LOGISTIC, LOSSES, SMOOTHED_HINGE
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.gaussian_steps import Step
+from dpaudit.laws.steps import Step
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_LABEL, Pair
 
 TRIALS = 20_000

@@ -61,7 +61,7 @@ def test_half_the_bound_is_refuted():
         return Attained(value=found.value, bound=found.bound / 2, instance=found.instance)
 
     broken = replace(case, bound=case.bound / 2, attain=halved)
-    result = audit_case(CLAIMS.get(LEMMA_5), broken, settings, Executor(), "rerun")
+    result = audit_case(broken, settings, statement=CLAIMS.get(LEMMA_5), rerun="rerun")
     assert result.verdict == "refuted"
     assert result.measured.lower == pytest.approx(case.bound, rel=1e-9)
 

@@ -17,7 +17,7 @@ from dpaudit.execution import Executor
 from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.gaussian_steps import GaussianSteps
+from dpaudit.laws.steps import GaussianSteps
 
 THEOREM_6 = "huang2020-theorem6"
 
@@ -117,7 +117,7 @@ def test_a_law_that_is_not_the_code_s_withholds_the_number():
     settings = Settings(epsilon=20.0, trials=500)
     case = whole_run(settings, Deployment())
     broken = replace(case, mechanism=HalvedNoise(case.mechanism.process))
-    result = audit_case(CLAIMS.get(THEOREM_6), broken, settings, Executor(), "rerun")
+    result = audit_case(broken, settings, statement=CLAIMS.get(THEOREM_6), rerun="rerun")
     assert not all(check.passed for check in result.self_checks)
     assert result.verdict == "not refuted"
     assert result.measured.lower == 0.0
@@ -140,7 +140,7 @@ def test_overstated_weights_cannot_refute():
     settings = Settings(epsilon=1.0, trials=1000)
     case = whole_run(settings, Deployment())
     broken = replace(case, mechanism=HeavyWeights(case.mechanism.process))
-    result = audit_case(CLAIMS.get(THEOREM_6), broken, settings, Executor(), "rerun")
+    result = audit_case(broken, settings, statement=CLAIMS.get(THEOREM_6), rerun="rerun")
     assert any("weights" in c.name for c in result.self_checks if not c.passed)
     assert result.verdict == "not refuted"
 
@@ -166,9 +166,9 @@ def test_a_wrong_shift_cannot_certify_anything(factor, epsilon):
     wrong = replace(case, mechanism=GaussianSteps(Shifted(case.mechanism.process, factor)))
     if factor > 1:  # then the moments exceed the bound that the true shift has
         with pytest.raises(MechanismError, match="log_mgf_bounds"):
-            audit_case(CLAIMS.get(THEOREM_6), wrong, settings, Executor(), "")
+            audit_case(wrong, settings, statement=CLAIMS.get(THEOREM_6), rerun="")
         return
-    result = audit_case(CLAIMS.get(THEOREM_6), wrong, settings, Executor(), "")
+    result = audit_case(wrong, settings, statement=CLAIMS.get(THEOREM_6), rerun="")
     assert any("loss of transcripts" in c.name for c in result.self_checks if not c.passed)
     assert result.measured.lower == 0.0
 
@@ -187,7 +187,7 @@ def test_log_moments_a_quarter_too_large_are_noticed(epsilon):
     settings = Settings(epsilon=epsilon, trials=10_000)
     case = whole_run(settings, Deployment())
     broken = replace(case, mechanism=Overstated(case.mechanism.process))
-    result = audit_case(CLAIMS.get(THEOREM_6), broken, settings, Executor(), "")
+    result = audit_case(broken, settings, statement=CLAIMS.get(THEOREM_6), rerun="")
     assert any("weights" in c.name for c in result.self_checks if not c.passed)
 
 
@@ -195,7 +195,7 @@ def test_a_lower_end_above_what_is_proved_is_pointed_at():
     settings = Settings(epsilon=1.0, trials=1000)
     case = whole_run(settings, Deployment())
     wrong = replace(case, proved=replace(case.proved, guarantee=ApproximateDP(0.5, 1e-5)))
-    result = audit_case(CLAIMS.get(THEOREM_6), wrong, settings, Executor(), "")
+    result = audit_case(wrong, settings, statement=CLAIMS.get(THEOREM_6), rerun="")
     assert "It also exceeds the proved 0.5" in result.reason
 
 
@@ -216,14 +216,14 @@ def test_halved_noise_with_its_own_law_is_refuted_as_a_broken_mechanism():
     case = whole_run(settings, Deployment())
     process = replace(case.mechanism.process, noise_multiplier=1.0)
     broken = replace(case, mechanism=GaussianSteps(process))
-    result = audit_case(CLAIMS.get(THEOREM_6), broken, settings, Executor(), "rerun")
+    result = audit_case(broken, settings, statement=CLAIMS.get(THEOREM_6), rerun="rerun")
     assert result.verdict == "refuted"
 
 
 def test_half_the_true_epsilon_as_a_claim_is_refuted():
     settings = Settings(epsilon=1.0, trials=1000)
     case = replace(whole_run(settings, Deployment()), claimed=ApproximateDP(0.375, 1e-5))
-    result = audit_case(CLAIMS.get(THEOREM_6), case, settings, Executor(), "rerun")
+    result = audit_case(case, settings, statement=CLAIMS.get(THEOREM_6), rerun="rerun")
     assert result.verdict == "refuted"
 
 

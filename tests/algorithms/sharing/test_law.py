@@ -18,7 +18,7 @@ from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise
 from dpaudit.algorithms.sharing.vertical import Risk, party_of
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.gaussian_steps import Step
+from dpaudit.laws.steps import Step
 from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_LABEL, Pair
 
 BLOCKS, SIGMA, TRIALS = (2, 1), (0.6, 0.9), 20_000

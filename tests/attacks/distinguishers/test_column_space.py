@@ -22,7 +22,7 @@ from dpaudit.attacks.distinguishers.column_space import (
 from dpaudit.attacks.distinguishers.message_support import one_entry_flipped
 from dpaudit.datasets import Dataset, breast_cancer
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.gaussian_steps import GaussianSteps
+from dpaudit.laws.steps import GaussianSteps
 from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_RECORD, Pair
 
 CERTAIN = math.log(OUTSIDE / INSIDE)

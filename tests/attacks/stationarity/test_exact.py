@@ -13,9 +13,9 @@ from dpaudit.algorithms.problems.schedules import Geometric
 from dpaudit.algorithms.problems.smooth_losses import LINEAR
 from dpaudit.attacks.stationarity.inversion import observe, recovered
 from dpaudit.attacks.stationarity.measures import label_of
+from dpaudit.datasets.arrange import split_evenly
 from dpaudit.datasets.census import adult
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.datasets.split import split_evenly
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import one_thread
 

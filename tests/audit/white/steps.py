@@ -9,8 +9,7 @@ from dpaudit.auditing.draws import Drawer
 from dpaudit.execution import Executor
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.exponential_norm_steps import ExponentialNormSteps, NormStep
-from dpaudit.laws.gaussian_steps import GaussianSteps, Step
+from dpaudit.laws.steps import ExponentialNormSteps, GaussianSteps, NormStep, Step
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 

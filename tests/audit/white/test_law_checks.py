@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpaudit.laws.exponential_norm_steps import ExponentialNormSteps
+from dpaudit.laws.steps import ExponentialNormSteps
 
 from .steps import evidence, norm_steps, unit_pair
 

@@ -11,7 +11,7 @@ from dpaudit.accounting.events import ExponentialNormRelease
 from dpaudit.accounting.proved import proved_bracket
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.exact_loss import Direction, TiltedLosses, lower_end, upper_end
-from dpaudit.laws.exponential_norm_steps import ExponentialNormSteps
+from dpaudit.laws.steps import ExponentialNormSteps
 
 from .steps import Drifting, FixedNorm, evidence, norm_steps, unit_pair
 

@@ -7,12 +7,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpaudit.auditing import pure
+from dpaudit.auditing import largest_loss as pure
+from dpaudit.auditing.largest_loss import climb
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.maximum_loss import climb
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.laws.exponential_norm_steps import ExponentialNormSteps
-from dpaudit.laws.gaussian_steps import GaussianSteps
+from dpaudit.laws.steps import ExponentialNormSteps, GaussianSteps
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 from .steps import Drifting, FixedNorm, evidence, gaussian, norm_steps, unit_pair

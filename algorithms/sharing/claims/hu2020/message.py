@@ -43,7 +43,7 @@ from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof
 from dpaudit.extension.claim import Statement
 from dpaudit.guarantees.gaussian import epsilon_at, log_delta
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
-from dpaudit.laws.gaussian_steps import GaussianSteps, Step
+from dpaudit.laws.steps import GaussianSteps, Step
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
 from dpaudit.refutation import Condition, Evidence, Inequality, certified, exceeds
 

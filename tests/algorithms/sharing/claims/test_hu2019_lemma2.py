@@ -22,7 +22,6 @@ from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import CLAIM, Lemma2Paramet
 from dpaudit.algorithms.sharing.verify.hu2019.lemma2 import recompute
 from dpaudit.auditing.run import run_case
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.execution import Executor
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import exceeds
@@ -34,7 +33,7 @@ FIRST = CLAIM.published["first-iteration"]["parameters"]
 def audited(budget=3_000, seed=0, **parameters):
     asked = Settings(trials=budget, seed=seed, parameters=parameters)
     case = CLAIM.prepare(asked, parsed_parameters(Lemma2Parameters, asked.parameters))
-    return run_case(CLAIM, case, asked, Executor(), "rerun")
+    return run_case(case, asked, statement=CLAIM, rerun="rerun")
 
 
 def documented(certificate):

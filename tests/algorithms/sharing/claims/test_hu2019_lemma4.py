@@ -20,7 +20,6 @@ from dpaudit.algorithms.sharing.claims.hu2019.lemma4 import CLAIM, Lemma4Paramet
 from dpaudit.algorithms.sharing.verify.hu2019.lemma4 import recompute
 from dpaudit.auditing.run import run_case
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.execution import Executor
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.verification import Document
@@ -31,7 +30,7 @@ VARIANTS = {"default": {}} | {n: o["parameters"] for n, o in CLAIM.published.ite
 def audited(budget=2_000, seed=0, **parameters):
     asked = Settings(trials=budget, seed=seed, parameters=parameters)
     case = CLAIM.prepare(asked, parsed_parameters(Lemma4Parameters, asked.parameters))
-    return run_case(CLAIM, case, asked, Executor(), "rerun")
+    return run_case(case, asked, statement=CLAIM, rerun="rerun")
 
 
 def documented(certificate):

@@ -160,7 +160,7 @@ def test_a_bound_attained_up_to_rounding_is_not_refuted(share):
         return Attained(value=reached, bound=share * reached, instance="here")
 
     true = dataclasses.replace(case, bound=share * reached, attain=attain)
-    result = audit_case(CLAIMS.get(LEMMA_1), true, asked, Executor(), "rerun")
+    result = audit_case(true, asked, statement=CLAIMS.get(LEMMA_1), rerun="rerun")
     assert result.verdict == "not refuted"
 
 

@@ -1,28 +1,113 @@
-"""The exact-loss audit at delta = 0: the largest loss over outputs, re-checked in 50 digits."""
+"""The exact-loss audit at delta = 0: the largest loss over outputs, re-checked in 50 digits.
+
+With delta = 0 a guarantee holds for every output, so one output with a loss above epsilon refutes
+it, and the supremum of the loss over outputs is the pair's epsilon. Nothing is estimated, so no
+error probability is spent: what a search finds is a lower end whatever the search missed.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator, default_rng
 
+import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.law_checks import plain_losses, residual_trials, side_checks
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.estimation.event import error_rates
-from dpaudit.estimation.maximum_loss import Peak, climb
 from dpaudit.estimation.self_check import SelfCheck, likelihood_ratio_checks
 from dpaudit.execution import one_thread, stream
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.laws.gaussian_steps import GaussianSteps
 from dpaudit.laws.mechanism import DIGITS, HasLossInDigits, Tiltable
-from dpaudit.neighbours import Pair
+from dpaudit.laws.steps import GaussianSteps
+from dpaudit.neighbours import Pair, Side
+
+
+@dataclass(frozen=True, eq=False)
+class Peak:
+    """An output, its loss, and how many losses were computed on the way."""
+
+    loss: float
+    output: Array
+    evaluated: int
+
+
+def climb(loss: Callable[[Array], Array], starts: Array, budget: int, rng: Generator) -> Peak:
+    """Return the output with the largest loss that an ascent from ``starts`` meets.
+
+    Every climber tries, in turns, a step along the difference of two others (which keeps to the
+    directions in which the starts differ), a step towards the best and beyond, and a small step in
+    any direction; it moves when that raises its loss. Step sizes follow what succeeded.
+
+    Parameters
+    ----------
+    loss
+        Outputs, shape ``(R, ...)``, to losses, shape ``(R,)``.
+    starts
+        Shape ``(R, ...)``, at least one.
+    budget
+        Losses that may be computed, those of the starts included.
+
+    Examples
+    --------
+    >>> cone = lambda x: 1 - np.linalg.norm(x - 3.0, axis=1)
+    >>> starts = np.random.default_rng(0).standard_normal((20, 2))
+    >>> round(climb(cone, starts, 4000, np.random.default_rng(1)).loss, 3)
+    1.0
+    """
+    check.integer("budget", budget, least=1)
+    if not len(starts):
+        raise InvalidArgument("starts", Shown("none"), "at least one output")
+    values = _losses(loss, starts)
+    order = np.argsort(-values, kind="stable")  # the best are first: steps go towards them
+    points, values, spent = starts[order], values[order], len(starts)
+    sizes = np.full(len(points), 0.5)
+    moves, turn = (_across, _towards, _around), 0
+    while spent + len(points) <= budget:
+        tried = moves[turn % len(moves)](points, sizes, rng)
+        found = _losses(loss, tried)
+        better = found > values
+        points[better], values[better] = tried[better], found[better]
+        sizes *= np.where(better, 1.5, 0.85)
+        sizes = np.clip(sizes, 1e-9, 4.0)
+        spent, turn = spent + len(points), turn + 1
+    best = int(np.argmax(values))
+    return Peak(float(values[best]), points[best], spent)
+
+
+def _losses(loss: Callable[[Array], Array], outputs: Array) -> Array:
+    values = np.asarray(loss(outputs), dtype=np.float64)
+    return np.where(np.isnan(values), -np.inf, values)
+
+
+def _across(points: Array, sizes: Array, rng: Generator) -> Array:
+    one, other = (points[rng.permutation(len(points))] for _ in range(2))
+    return np.asarray(points + _wide(sizes, points) * (one - other))
+
+
+def _towards(points: Array, sizes: Array, rng: Generator) -> Array:
+    reach = _wide(sizes * 2 * rng.random(len(points)), points)
+    goal = points[rng.integers(0, max(1, len(points) // 4))]
+    return np.asarray(points + reach * (goal - points))
+
+
+def _around(points: Array, sizes: Array, rng: Generator) -> Array:
+    axes = tuple(range(1, points.ndim))
+    length = np.sqrt(np.mean(points**2, axis=axes, keepdims=True))
+    step = length * rng.standard_normal(points.shape)
+    return np.asarray(points + _wide(sizes, points) * step)
+
+
+def _wide(sizes: Array, points: Array) -> Array:
+    return sizes.reshape(-1, *([1] * (points.ndim - 1)))
+
 
 # Tilts that are tried, one after the other: each four times the last.
 _RUNGS = 16
@@ -83,9 +168,9 @@ def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> Evidence:
     claimed = case.claimed.epsilon(0.0)
     enough = residual_trials(drawer, min(trials, checking))
     lower, certified, note = certified_loss(drawer.mechanism, winner, claimed)
-    checks = [*likelihood_ratio_checks(*plain), *certified]
-    for swapped in (False, True):
-        checks += side_checks(drawer, swapped, 1.0, enough)
+    checks = [*likelihood_ratio_checks(*plain.values()), *certified]
+    for side in Side:
+        checks += side_checks(drawer, side, 1.0, enough)
     return Evidence(
         lower=lower,
         upper=None,
@@ -100,7 +185,7 @@ def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> Evidence:
         },
         self_checks=tuple(checks),
         epsilons=_epsilons(claimed, lower),
-        roc=error_rates(*plain),
+        roc=error_rates(*plain.values()),
         notes=(str(winner), *note, *([_UNBOUNDED] if _unbounded(drawer.mechanism) else [])),
     )
 
@@ -168,7 +253,7 @@ def _generator(seed: int, purpose: str) -> Generator:
 
 
 def _both(pair: Pair[Any]) -> list[tuple[Pair[Any], str]]:
-    return [(pair, "the dataset"), (pair.swapped(), "the neighbour")]
+    return [(pair.seen_from(side), f"the {side.value}") for side in Side]
 
 
 def _tilted_starts(

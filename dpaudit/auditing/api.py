@@ -1,0 +1,190 @@
+"""The front door: an audit of one's own mechanism.
+
+Audits from a TOML file (`dpaudit.auditing.specification`) and assertions in a test suite
+(`dpaudit.testing`) make their case with `own_case` too, so that the three say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.random import Generator
+
+from dpaudit.auditing.run import audit_case
+from dpaudit.errors import InvalidArgument
+from dpaudit.execution import Executor
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.extension.claim import Statement
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import ApproximateDP
+from dpaudit.laws.mechanism import Mechanism
+from dpaudit.neighbours import Pair, Relation
+from dpaudit.neighbours import relation as relation_called
+from dpaudit.report.schema import Result
+
+Sample = Callable[[Any, int, Generator], Any]
+
+
+def audit(
+    mechanism: Mechanism[Any] | Sample,
+    dataset: Any,
+    neighbour: Any,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    relation: str | Relation = "replace-record",
+    trials: int = 10_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    executor: Executor | None = None,
+) -> Result:
+    """Audit the claim that a mechanism is (epsilon, delta)-DP on a pair of neighbouring datasets.
+
+    Where the mechanism states its law (`dpaudit.Tiltable`), exact privacy losses are used: at
+    delta = 0 the largest over outputs, if the mechanism can compute it in 50 digits. Otherwise
+    events of its outputs are.
+
+    Parameters
+    ----------
+    mechanism
+        An object with ``sample(dataset, trials, rng)``, or a function of those three, that returns
+        one transcript a trial, shape ``(trials, ...)``.
+    dataset, neighbour
+        A `dpaudit.Dataset` or an array of records each.
+    epsilon, delta
+        The claimed guarantee.
+    relation
+        What makes the two neighbours, or its name in `dpaudit.neighbours.RELATIONS`; it is checked.
+    trials
+        Certifying transcripts on each side; at least 100.
+    confidence
+        Of everything that is certified.
+    seed
+        The only source of randomness: one seed, one result.
+    executor
+        Who computes; never changes a number.
+
+    Returns
+    -------
+    Result
+        ``verdict`` is ``refuted`` or ``not refuted``, and ``measured.lower`` the certified lower
+        bound on epsilon; that a claim is not refuted is no evidence of privacy.
+
+    Raises
+    ------
+    InvalidArgument
+        An argument is not what is described here, or the datasets are no neighbours.
+    MechanismError
+        The mechanism breaks its contract.
+
+    Notes
+    -----
+    Formal guarantee: a mechanism that is (epsilon, delta)-DP is refuted with a probability of at
+    most ``1 - confidence``, where its law, if it states one, is its own.
+
+    Examples
+    --------
+    A counting query with noise of half the scale that its claim needs:
+
+    >>> import numpy as np
+    >>> def noisy_count(dataset, trials, rng):
+    ...     return dataset.sum() + rng.laplace(scale=0.5, size=trials)
+    >>> result = audit(noisy_count, np.array([0.0, 1.0]), np.array([1.0, 1.0]), epsilon=1.0)
+    >>> result.verdict, 1 < result.measured.lower < 2
+    ('refuted', True)
+    """
+    settings = Settings(
+        epsilon=epsilon, delta=delta, trials=trials, confidence=confidence, seed=seed
+    )
+    chosen = relation if isinstance(relation, Relation) else relation_called(relation)
+    case, statement = own_case(
+        as_mechanism(mechanism),
+        Pair(dataset, neighbour, chosen),
+        epsilon=epsilon,
+        delta=delta,
+        source="the caller of dpaudit.audit",
+        data="given by the caller",
+    )
+    rerun = (
+        f"dpaudit.audit(mechanism, dataset, neighbour, epsilon={epsilon!r}, delta={delta!r}, "
+        f"relation={chosen.name!r}, trials={trials}, confidence={confidence!r}, seed={seed})"
+    )
+    return audit_case(case, settings, statement=statement, executor=executor, rerun=rerun)
+
+
+def own_case(
+    mechanism: Mechanism[Any] | Sample,
+    pair: Pair[Any],
+    *,
+    epsilon: float,
+    delta: float,
+    name: str | None = None,
+    statement: str | None = None,
+    source: str = "the caller",
+    data: str = "given by the caller",
+    parameters: Mapping[str, Any] | None = None,
+    candidates: Sequence[Pair[Any]] = (),
+) -> tuple[PrivacyCase, Statement]:
+    """Return the case of a mechanism of one's own, and its claim in words.
+
+    Parameters
+    ----------
+    mechanism, pair
+        What is run, and on what.
+    epsilon, delta
+        The claimed guarantee.
+    name, statement, source, data, parameters
+        For the report.
+    candidates
+        Pairs of which the worst is audited; empty audits ``pair``.
+    """
+    mechanism = as_mechanism(mechanism)
+    case = PrivacyCase(
+        mechanism=mechanism,
+        pair=pair,
+        claimed=ApproximateDP(epsilon, delta),
+        at_delta=delta,
+        view="what sample() returns",
+        data=data,
+        default_trials=10_000,
+        parameters=parameters or {},
+    )
+    words = Statement(
+        name=name or type(mechanism).__name__,
+        title="A mechanism of one's own",
+        statement=statement or f"the mechanism is ({epsilon:g}, {delta:g})-DP",
+        source=source,
+        kind="privacy",
+        relation=pair.relation.name,
+        assumptions={},
+    )
+    return replace(case, candidates=tuple(replace(case, pair=one) for one in candidates)), words
+
+
+@dataclass(frozen=True)
+class _FromFunction:
+    """A function ``f(dataset, trials, rng)`` as a mechanism."""
+
+    function: Sample
+
+    def sample(self, dataset: Any, trials: int, rng: Generator) -> Any:
+        return self.function(dataset, trials, rng)
+
+
+def as_mechanism(given: Any) -> Mechanism[Any]:
+    """Return an object with ``sample`` as it is, and a function as a mechanism.
+
+    Raises
+    ------
+    InvalidArgument
+        It is neither.
+    """
+    if not isinstance(given, type):
+        if isinstance(given, Mechanism):
+            return given
+        if callable(given):
+            return _FromFunction(given)
+    expected = "an object with a method sample(dataset, trials, rng), or such a function"
+    raise InvalidArgument("mechanism", given, expected)

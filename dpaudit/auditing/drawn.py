@@ -1,0 +1,194 @@
+"""The audit of outputs, or of scores of them, that somebody already drew.
+
+An event is chosen on a part of them and certified on the rest, by the event bound
+(`dpaudit.estimation.event`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.random import default_rng
+
+from dpaudit._typing import Array
+from dpaudit.auditing.event import certified, promising
+from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.result import judge, reason
+from dpaudit.auditing.watch import without_law
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.execution import stream
+from dpaudit.extension.claim import Statement
+from dpaudit.extension.settings import Settings
+from dpaudit.neighbours import Side
+from dpaudit.report.schema import BudgetEntry, Claimed, Measured, ModelBased, Result
+
+_LEAST = 40  # runs of a side, so that every part has some
+# Where the runs are cut: what attacks learn on, what chooses the event, and what certifies it.
+_SCORES, _OUTPUTS = (0.0, 1 / 3), (0.25, 0.5)
+_TRUST = (
+    "This rests on the caller: that the runs are independent, of one mechanism on two fixed "
+    "neighbouring datasets, and that no score was chosen by looking at them."
+)
+
+
+def audit_scores(
+    on_dataset: Any,
+    on_neighbour: Any,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Result:
+    """Audit the claim that a mechanism is (epsilon, delta)-DP on outputs that somebody drew.
+
+    The outputs of each side are put into a random order and cut: an event is chosen on one part and
+    counted on the rest, so that nothing certifies what it chose. A third chooses where scores are
+    given; where outputs are, attacks learn on a quarter, and another quarter chooses.
+
+    Parameters
+    ----------
+    on_dataset, on_neighbour
+        Independent runs on two neighbouring datasets: scores, shape ``(n,)``, one number a run that
+        tells the datasets apart by its size; or outputs, shape ``(n, ...)``, that the installed
+        attacks learn to score. The two may differ in n, at least 40 each.
+    epsilon, delta
+        The claimed guarantee.
+    confidence
+        Of the certified lower bound.
+    seed
+        Of the order and of attacks that learn with randomness.
+
+    Returns
+    -------
+    Result
+        As `audit` returns it.
+
+    Raises
+    ------
+    InvalidArgument
+        An argument is not what is described here.
+
+    Notes
+    -----
+    Formal guarantee: if the runs are independent, scored by a rule that did not depend on them, and
+    the mechanism is (epsilon, delta)-DP, the claim is refuted with a probability of at most
+    ``1 - confidence``.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> result = audit_scores(rng.laplace(1, 0.5, 9000), rng.laplace(0, 0.5, 9000), epsilon=1.0)
+    >>> result.verdict, 1 < result.measured.lower < 2
+    ('refuted', True)
+    """
+    settings = Settings(epsilon=epsilon, delta=delta, confidence=confidence, seed=seed)
+    given = {"on_dataset": on_dataset, "on_neighbour": on_neighbour}
+    on_p, on_q = (_runs(name, values) for name, values in given.items())
+    if on_p.shape[1:] != on_q.shape[1:]:
+        shapes = Shown(f"runs of shapes {on_p.shape[1:]} and {on_q.shape[1:]}")
+        raise InvalidArgument("on_neighbour", shapes, "runs of the same shape on both sides")
+    evidence = _evidence(on_p, on_q, settings)
+    statement = Statement(
+        name="drawn outputs",
+        title="Outputs that somebody already drew",
+        statement=f"the mechanism is ({epsilon:g}, {delta:g})-DP",
+        source="the caller of dpaudit.audit_scores",
+        kind="privacy",
+        relation="as given",
+        assumptions={},
+    )
+    rerun = (
+        f"dpaudit.audit_scores(on_dataset, on_neighbour, epsilon={epsilon!r}, delta={delta!r}, "
+        f"confidence={confidence!r}, seed={seed})"
+    )
+    return _result(statement, evidence, settings, rerun)
+
+
+def _runs(name: str, given: Any) -> Array:
+    try:
+        runs = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument(name, given, "an array of numbers, one run a row") from None
+    if runs.ndim == 0 or len(runs) < _LEAST or not runs[0].size:
+        shown = Shown(f"shape {runs.shape}")
+        raise InvalidArgument(name, shown, f"at least {_LEAST} runs, one a row")
+    if not np.isfinite(runs).all():
+        raise InvalidArgument(name, Shown("NaN or infinity"), "finite numbers")
+    return runs
+
+
+def _evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:
+    """Return the event bound; which runs choose and which certify is drawn."""
+    attacks = [] if on_p.ndim == 1 else without_law(None)
+    cuts = _OUTPUTS if attacks else _SCORES
+    (learn_p, choose_p, rest_p), (learn_q, choose_q, rest_q) = (
+        _parts(runs, cuts, settings.seed, side)
+        for runs, side in zip((on_p, on_q), Side, strict=True)
+    )
+    rng = default_rng(stream(settings.seed, "drawn outputs", "attack"))
+    fitted = [one.load()(None, None, learn_p, learn_q, rng) for one in attacks] or [np.asarray]
+    tried = [np.stack([score(part) for score in fitted]) for part in (choose_p, choose_q)]
+    best = promising(tried[0], tried[1], settings.delta)
+    scores = [best.rounded(fitted[best.index](part)) for part in (rest_p, rest_q)]
+    return certified(
+        scores[0],
+        scores[1],
+        best.event,
+        f"{attacks[best.index].name} attack" if attacks else "given scores",
+        settings.delta,
+        1 - settings.confidence,
+        {
+            "fitting attacks": len(learn_p) + len(learn_q),
+            "setting thresholds": len(choose_p) + len(choose_q),
+            "certifying": len(rest_p) + len(rest_q),
+        },
+    )
+
+
+def _parts(runs: Array, cuts: tuple[float, float], seed: int, side: Side) -> list[Array]:
+    """Return the runs in a random order, cut in three.
+
+    Somebody may have sorted them; the order drawn here makes the parts independent again.
+    """
+    order = default_rng(stream(seed, "drawn outputs", side.value)).permutation(len(runs))
+    first, second = (int(cut * len(runs)) for cut in cuts)
+    return [runs[part] for part in np.split(order, [first, second])]
+
+
+def _result(statement: Statement, evidence: Evidence, settings: Settings, rerun: str) -> Result:
+    verdict = judge(settings.epsilon, evidence.lower)
+    return Result(
+        claim=statement.name,
+        kind="privacy",
+        statement=statement.statement,
+        source=statement.source,
+        verdict=verdict,
+        reason=reason("epsilon", settings.epsilon, evidence.lower, verdict),
+        claimed=Claimed(epsilon=settings.epsilon, delta=settings.delta),
+        proved=None,
+        measured=Measured(
+            lower=evidence.lower,
+            upper=None,
+            confidence=settings.confidence,
+            estimate=evidence.estimate,
+            estimator=evidence.estimator,
+            upper_note=evidence.upper_note,
+        ),
+        trials=evidence.trials,
+        seed=settings.seed,
+        view="what was given",
+        relation=statement.relation,
+        pair="the two datasets that the runs are of",
+        data="given by the caller",
+        parameters={},
+        assumptions=[],
+        self_checks=[],
+        budget=[BudgetEntry(purpose=p, alpha=a) for p, a in evidence.budget.items()],
+        model_based=[ModelBased(**asdict(number)) for number in evidence.model_based],
+        notes=[*evidence.notes, _TRUST],
+        counts=evidence.counts,
+        rerun=rerun,
+    )

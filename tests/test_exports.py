@@ -1,0 +1,201 @@
+"""The public names of ``dpaudit``: each is used, whatever else has been imported before."""
+
+import importlib
+import pkgutil
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import dpaudit
+
+
+def modules():
+    found = pkgutil.walk_packages(dpaudit.__path__, "dpaudit.")
+    names = {module.name for module in found} | {"dpaudit.algorithms", "dpaudit.attacks"}
+    for package in ("dpaudit.algorithms", "dpaudit.attacks"):
+        inside = importlib.import_module(package).__path__
+        names |= {module.name for module in pkgutil.walk_packages(inside, f"{package}.")}
+    return sorted(names - {"dpaudit.__main__"})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def everything():
+    """Import every submodule first: none may take the place of a public name."""
+    for name in modules():
+        importlib.import_module(name)
+
+
+class Shifted:
+    """A process of one release with Gaussian noise."""
+
+    steps = 1
+
+    def check(self, dataset):
+        pass
+
+    def start(self, dataset, trials):
+        return trials
+
+    def step(self, state, dataset):
+        return dpaudit.Step(np.broadcast_to(dataset, (state, len(dataset))), np.array(1.0))
+
+    def shift(self, state, pair):
+        return np.broadcast_to(pair.neighbour - pair.dataset, (state, len(pair.dataset)))
+
+    def advance(self, state, output):
+        return state
+
+    def squared_shift_bounds(self, pair):
+        square = float(np.sum((pair.neighbour - pair.dataset) ** 2))
+        return square, square
+
+
+def pair():
+    return dpaudit.Pair(np.zeros(1), np.ones(1), dpaudit.relation("replace-record"))
+
+
+def mechanism():
+    return dpaudit.GaussianSteps(Shifted())
+
+
+def case():
+    return dpaudit.PrivacyCase(
+        mechanism=mechanism(),
+        pair=pair(),
+        claimed=dpaudit.ApproximateDP(8.0, 1e-5),
+        at_delta=1e-5,
+        view="the release",
+        data="two numbers",
+        default_trials=200,
+        parameters={},
+    )
+
+
+def search_case():
+    return dpaudit.SearchCase(
+        bound=1.0,
+        attain=lambda budget, rng: None,
+        view="a state",
+        data="a number",
+        relation="replace-record",
+        pair="any",
+        default_trials=1,
+        parameters={},
+    )
+
+
+def statement():
+    words = {"name": "c", "title": "t", "statement": "s", "source": "p"}
+    return dpaudit.Statement(kind="privacy", relation="replace-record", assumptions={}, **words)
+
+
+def claim():
+    parts = {name: getattr(statement(), name) for name in dpaudit.Statement.__dataclass_fields__}
+    return dpaudit.Claim(prepare=lambda settings, parameters: case(), parameters=dict, **parts)
+
+
+def attack():
+    return dpaudit.Attack(name="a", statement="s", threat_model="t", needs_law=False, fit="os:name")
+
+
+def sequence():
+    parts = (dpaudit.LaplaceRelease(0.5, 1.0), dpaudit.GaussianRelease(1.0, 2.0))
+    return dpaudit.Sequence(parts)
+
+
+def laplace(dataset, trials, rng):
+    return dataset.sum() + rng.laplace(size=trials)
+
+
+def scores():
+    return np.random.default_rng(0).normal(size=(2, 60))
+
+
+USES = {
+    "ApproximateDP": lambda: dpaudit.ApproximateDP(1.0, 1e-5).epsilon(1e-5) == 1.0,
+    "ApproximateRelease": lambda: dpaudit.ApproximateRelease(1.0).delta == 0,
+    "AssumptionOutcome": lambda: dpaudit.AssumptionOutcome(name="a", holds=True, evidence="").holds,
+    "Attack": lambda: attack().load() == importlib.import_module("os").name,
+    "Claim": lambda: claim().prepare(dpaudit.Settings(), {}).default_trials == 200,
+    "Dataset": lambda: dpaudit.Dataset([[1.0]], [1.0]).nodes == 1,
+    "DpauditError": lambda: issubclass(dpaudit.DpauditError, Exception),
+    "Executor": lambda: dpaudit.Executor().workers == 1,
+    "ExponentialNormRelease": lambda: dpaudit.ExponentialNormRelease(1.0, 2.0, 3).count == 1,
+    "GaussianDP": lambda: dpaudit.GaussianDP(1.0).epsilon(1e-5) > 3,
+    "GaussianProcess": lambda: hasattr(dpaudit.GaussianProcess, "squared_shift_bounds"),
+    "GaussianRelease": lambda: dpaudit.GaussianRelease(1.0, 2.0).noise_scale == 2,
+    "GaussianSteps": lambda: mechanism().log_mgf_bounds(pair(), 1.0) == (1.0, 1.0),
+    "Guarantee": lambda: isinstance(dpaudit.GaussianDP(1.0), dpaudit.Guarantee),
+    "HasLaw": lambda: isinstance(mechanism(), dpaudit.HasLaw),
+    "LaplaceRelease": lambda: dpaudit.LaplaceRelease(1.0, 2.0).noise_scale == 2,
+    "Mechanism": lambda: isinstance(mechanism(), dpaudit.Mechanism),
+    "ObjectivePerturbation": lambda: dpaudit.ObjectivePerturbation(1.0, 2.0, 3).dimension == 3,
+    "Pair": lambda: pair().index == 0,
+    "PoissonSubsampledGaussian": lambda: dpaudit.PoissonSubsampledGaussian(0.1, 1.0).count == 1,
+    "PrivacyCase": lambda: case().at_delta == 1e-5,
+    "Proof": lambda: dpaudit.Proof(guarantee=dpaudit.GaussianDP(1.0), source="p").source == "p",
+    "PureDP": lambda: dpaudit.PureDP(1.0).epsilon(0.0) == 1,
+    "Result": lambda: "verdict" in dpaudit.Result.model_fields,
+    "SearchCase": lambda: search_case().bound == 1,
+    "Sequence": lambda: len(sequence().events) == 2,
+    "Settings": lambda: dpaudit.Settings(trials=100).trials == 100,
+    "Side": lambda: [pair().on(side).tolist() for side in dpaudit.Side] == [[0.0], [1.0]],
+    "Statement": lambda: statement().kind == "privacy",
+    "Step": lambda: dpaudit.Step(np.zeros(1), np.ones(1)).scale == 1,
+    "Tiltable": lambda: isinstance(mechanism(), dpaudit.Tiltable),
+    "TiltedSample": lambda: dpaudit.TiltedSample(*np.ones((3, 1)), 1.0).log_weight == 0,
+    "Verdict": lambda: dpaudit.Verdict(claim="c", failures=(), ratio=2.0, summary="").verified,
+    "ZeroConcentratedDP": lambda: dpaudit.ZeroConcentratedDP(0.5).rho == 0.5,
+    "ZeroConcentratedRelease": lambda: dpaudit.ZeroConcentratedRelease(0.5).rho == 0.5,
+    "audit": lambda: (
+        dpaudit.audit(laplace, np.zeros(1), np.ones(1), epsilon=1.0, trials=200).verdict
+        == "not refuted"
+    ),
+    "audit_case": lambda: dpaudit.audit_case(case()).measured.upper < 8,
+    "audit_claim": lambda: (
+        dpaudit.audit_claim("hu2020-lemma1", dpaudit.Settings(trials=200)).trials == 200
+    ),
+    "audit_scores": lambda: dpaudit.audit_scores(*scores(), epsilon=1.0).verdict == "not refuted",
+    "gaussian_guarantee": lambda: (
+        dpaudit.gaussian_guarantee(dpaudit.GaussianRelease(1.0, 2.0)).mu == 0.5
+    ),
+    "proved_guarantee": lambda: (
+        dpaudit.proved_guarantee(dpaudit.GaussianRelease(1.0, 2.0)).epsilon(1e-5) > 0
+    ),
+    "relation": lambda: dpaudit.relation("replace-label").name == "replace-label",
+}
+
+
+def test_every_public_name_is_used_here():
+    assert [*sorted(USES), "verify"] == sorted(dpaudit.__all__)
+    assert set(dpaudit.__all__) <= set(dir(dpaudit))
+
+
+@pytest.mark.parametrize("name", USES)
+def test_public_name(name):
+    assert not isinstance(getattr(dpaudit, name), ModuleType)
+    assert USES[name]()
+
+
+def test_verify_refuses_what_is_no_certificate(tmp_path):
+    path = tmp_path / "certificate.json"
+    path.write_text("{}")
+    with pytest.raises(dpaudit.DpauditError, match="is not a certificate"):
+        dpaudit.verify(path)
+
+
+def test_a_written_certificate_is_verified(tmp_path):
+    from dpaudit.auditing.run import run_claim
+
+    found = run_claim("hu2020-lemma1", dpaudit.Settings(trials=400), dpaudit.Executor())
+    path = tmp_path / "certificate.json"
+    found.certificate.write(path)
+    (verdict,) = dpaudit.verify(path)
+    assert verdict.verified
+    assert verdict.refutes_as_published
+
+
+def test_there_is_no_other_public_name():
+    with pytest.raises(AttributeError, match="no attribute 'audits'"):
+        _ = dpaudit.audits
