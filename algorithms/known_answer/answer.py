@@ -23,7 +23,7 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.extension.distinguisher import Attack
+from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.neighbours import Pair, Relation, Table
 
 _QUICK = (
@@ -233,7 +233,7 @@ class OnGrid:
             return self.exact.score(transcripts)
 
 
-IDEAL = Attack(
+IDEAL = Distinguisher(
     name="ideal",
     statement="scores a transcript of a mechanism with a known answer by its exact log-ratio",
     threat_model="knows the mechanism, its law and both inputs; sees one transcript",

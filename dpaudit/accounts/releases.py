@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, Field, create_model
 
 from dpaudit.accounting.events import (
     ApproximateRelease,
@@ -21,6 +21,7 @@ from dpaudit.accounting.events import (
     Release,
     ZeroConcentratedRelease,
 )
+from dpaudit.extension.parameters import Parameters
 from dpaudit.extension.release import ReleaseCard
 
 KINDS: dict[type[Release], ReleaseCard] = {}
@@ -40,11 +41,8 @@ def _card(
     """Return the card of a kind of event, and note it under that kind."""
     types = get_type_hints(kind)
     fields = {"count": Field(1, ge=0, description="how many such releases"), **fields}
-    model: type[BaseModel] = create_model(
-        kind.__name__,
-        __config__=ConfigDict(extra="forbid", frozen=True),
-        **{field: (types[field], bounds) for field, bounds in fields.items()},
-    )
+    definitions: dict[str, Any] = {n: (types[n], bounds) for n, bounds in fields.items()}
+    model: type[BaseModel] = create_model(kind.__name__, __base__=Parameters, **definitions)
 
     def event(parameters: BaseModel) -> Event:
         return kind(**parameters.model_dump())

@@ -112,7 +112,7 @@ def chosen_event(case: PrivacyCase, drawer: Drawer, trials: int, attack: str | N
 def applicable(
     case: PrivacyCase, drawer: Drawer, name: str | None, purpose: str = ""
 ) -> list[Distinguisher]:
-    """Return the attack of that name, or all that an audit tries unasked on this mechanism.
+    """Return the attack of that name, or all that an audit tries by default on this mechanism.
 
     Raises
     ------

@@ -49,7 +49,7 @@ class Watch:
     target
         The claim and the error probability.
     attack
-        The only attack to use; by default all that need no law and are tried unasked.
+        The only attack to use; by default all that need no law and are tried by default.
     seed
         For attacks that learn with randomness.
 

@@ -140,7 +140,7 @@ def _finish(watch: Watch, settings: Settings, source: str, output: Output, secon
 
 
 def _result(watch: Watch, settings: Settings, source: str) -> Result:
-    evidence = evidence_of(watch.bettor, [one.name for one in watch.attacks], None)
+    evidence = evidence_of(watch.bettor, [one.name for one in watch.distinguishers], None)
     verdict = judge(settings.epsilon, evidence.lower)
     wealth = evidence.wealth
     return Result(
