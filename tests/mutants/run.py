@@ -18,6 +18,7 @@ import importlib.util
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -27,6 +28,7 @@ import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
@@ -40,7 +42,8 @@ LEFT_OUT = ("tests/test_architecture.py", "tests/test_packaging.py", "tests/muta
 FIRST = 3  # test files that run before the others are as much as imported
 QUICK, NEAR, ALL = 300, 1200, 1800  # seconds: one test, those that reach the module, all
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.*?)?)(?: - .*)?$", re.MULTILINE)
-_PASSED = (0, 5)  # statuses of pytest: all passed, none collected
+_PASSED, _STOPPED = (0, 5), (1, 2)  # statuses of pytest: none failed; tests or imports failed
+_IMPORTED = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"  # by the nursery
 
 
 @dataclass(frozen=True)
@@ -107,34 +110,53 @@ class Copy:
 
     def failing(self, selection: Sequence[str], seconds: float, most: int = 1) -> list[str]:
         """Return the tests of a selection that fail, so many at most; raise if time runs out."""
-        command = [sys.executable, "-m", "pytest", f"--maxfail={most}", "-q", "--tb=no"]
-        command += ["-p", "no:cacheprovider", "-p", "tests.mutants.limit"]
-        command += [f"--ignore=dpaudit/{name}" for name in PACKAGES[1:]]
-        command += [f"--ignore={name}" for name in LEFT_OUT]
-        status, text = _finished([*command, *selection], self.root, self.environment, seconds)
+        arguments = [f"--maxfail={most}", "-q", "--tb=no", "-p", "no:cacheprovider"]
+        arguments += ["-p", "tests.mutants.limit", "-W", _IMPORTED]
+        arguments += [f"--ignore=dpaudit/{name}" for name in PACKAGES[1:]]
+        arguments += [f"--ignore={name}" for name in LEFT_OUT]
+        status, text = self._tested([*arguments, *selection], seconds)
         if status in _PASSED:
             return []
-        return _FAILED.findall(text) or [f"pytest: status {status}, {text.strip()[-200:]}"]
+        failed: list[str] = _FAILED.findall(text)
+        if status not in _STOPPED or not failed:
+            raise RuntimeError(f"pytest ended with status {status}: {text.strip()[-2000:]}")
+        return failed
 
+    def _tested(self, arguments: Sequence[str], seconds: float) -> tuple[int, str]:
+        log = self.root / "pytest.log"
+        asked = json.dumps({"arguments": arguments, "log": str(log)})
+        self.nursery.stdin.write(f"{asked}\n")
+        self.nursery.stdin.flush()
+        child = int(self.nursery.stdout.readline())
+        ready, _, _ = select.select([self.nursery.stdout], [], [], seconds)
+        if not ready:
+            os.killpg(child, signal.SIGKILL)  # and the workers that it started
+        status = int(self.nursery.stdout.readline())
+        if not ready:
+            raise TimeoutError
+        return status, log.read_text(encoding="utf-8", errors="replace")
 
-def _finished(
-    command: Sequence[str], folder: Path, environment: dict[str, str], seconds: float
-) -> tuple[int, str]:
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            text, _ = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # workers that it started as well
-            raise
-    return process.returncode, text
+    @cached_property
+    def nursery(self) -> subprocess.Popen[str]:
+        """The process that runs pytest in this copy."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.mutants.nursery"],
+            cwd=self.root,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+        if process.stdout.readline() != "ready\n":
+            raise RuntimeError("the process that runs the tests does not start")
+        return process
+
+    def close(self) -> None:
+        """End that process."""
+        if "nursery" in vars(self):
+            self.nursery.stdin.close()
+            self.nursery.wait()
 
 
 @dataclass
@@ -168,7 +190,7 @@ class Runner:
         for selection, seconds in self._stages(fault, path):
             try:
                 found = copy.failing(selection, seconds)
-            except subprocess.TimeoutExpired:
+            except TimeoutError:
                 return None, f"undecided after {seconds:g} s"
             if found:
                 return found[0], ""
@@ -222,7 +244,11 @@ def _run(
         for done in as_completed([pool.submit(runner.outcome, one) for one in chosen]):
             outcomes.append(done.result())
             print(_line(outcomes[-1]), flush=True)
-    return _without_false_killers(outcomes, copies.get())
+    free = [copies.get() for _ in range(asked.workers)]
+    outcomes = _without_false_killers(outcomes, free[0])
+    for copy in free:
+        copy.close()
+    return outcomes
 
 
 def _without_false_killers(outcomes: list[Outcome], copy: Copy) -> list[Outcome]:
