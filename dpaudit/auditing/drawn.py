@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
+from numpy.typing import NDArray
 
 from dpaudit._typing import Array
 from dpaudit.auditing.event import certified, promising
@@ -120,9 +121,9 @@ def _runs(name: str, given: Any) -> Array:
     return runs
 
 
-def _given(scores: Array) -> Array:
+def _given(transcripts: NDArray[Any]) -> NDArray[Any]:
     """Return outputs of one number as their own scores."""
-    return scores
+    return transcripts
 
 
 def _evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:

@@ -353,3 +353,14 @@ def test_the_saddle_factor_has_its_limit_at_small_orders(order):
             big = mpmath.mpf(order)
             exact = -big * mpmath.log(1 + 1 / big) - mpmath.log(1 + big)
         assert _saddle(order) == pytest.approx(float(exact), rel=1e-12, abs=1e-300)
+
+
+def test_mass_that_leaves_the_window_is_counted_as_astray():
+    """Four steps of 0 to 7 cells reach 28: a window of the first 16 leaves a known share out."""
+    part = grid.Tilted(grid.np.full(8, 1 / 8), 0, 0.0)
+    sums = [sum(cells) for cells in itertools.product(range(8), repeat=4)]
+    outside = sum(one >= 16 for one in sums) / len(sums)
+    law = grid.convolved([(part, 4)], 0, 16, 0.1, (1.0, 1.0), 1e-3, 1)
+    assert law.astray >= outside + 1e-3
+    whole = grid.convolved([(part, 4)], 0, 64, 0.1, (20.0, 20.0), 1e-3, 1)
+    assert 1e-3 <= whole.astray < 2e-3

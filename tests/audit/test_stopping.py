@@ -361,3 +361,22 @@ def test_a_claim_of_nothing_is_bounded_far_above_it(claimed):
     bettor.feed(*answers)
     assert bettor.refuted_after > 0
     assert 0.5 < bettor.lower < 1.0
+
+
+def test_bets_are_set_on_transcripts_that_the_attacks_did_not_learn_on():
+    learned, judged = [], []
+
+    def fit(on_p, on_q):
+        learned.append({*on_p[:, 0], *on_q[:, 0]})
+        judged.append(set())
+
+        def score(outputs):
+            judged[-1].update(outputs[:, 0])
+            return outputs[:, 0]
+
+        return [score]
+
+    rng = np.random.default_rng(0)
+    Bettor(Target(1.0, 0.0, 0.05), fit).feed(*rng.normal(size=(2, 1000, 1)))
+    assert len(learned) > 1
+    assert not any(seen & new for seen, new in zip(learned, judged, strict=True))

@@ -276,3 +276,29 @@ def test_nothing_agrees_with_what_is_not_finite(monkeypatch, written, value):
     content["quantities"] = {"bound": 1.0, "ratio": 2.0}
     (found,) = read(written(content))
     assert [failure.split(":")[0] for failure in verify(found).failures] == ["bound"]
+
+
+@pytest.mark.parametrize(
+    ("excess", "fails"),
+    [("-1e-12", True), ("0", True), ("5e-10", True), ("2e-9", False)],
+)
+def test_a_ratio_has_to_exceed_one_by_more_than_rounding(monkeypatch, written, excess, fails):
+    outcome = Outcome(assumptions={}, quantities={"ratio": 1 + mpf(excess)})
+    monkeypatch.setattr(judge, "_verifier", lambda claim: lambda document: outcome)
+    content = document("c", "property", {}, {})
+    content["quantities"] = {"ratio": 1.0}
+    (found,) = read(written(content))
+    assert [f.split(":")[0] for f in verify(found).failures] == ["ratio"] * fails
+
+
+@pytest.mark.parametrize("excess", ["0", "1e-14", "5e-9"])
+def test_an_assumption_holds_up_to_its_limit_and_no_further(monkeypatch, written, excess):
+    outcome = Outcome(
+        assumptions={"bounded": (1 + mpf(excess), mpf(1))}, quantities={"ratio": mpf(2)}
+    )
+    monkeypatch.setattr(judge, "_verifier", lambda claim: lambda document: outcome)
+    content = document("c", "property", {}, {})
+    content["quantities"] = {"ratio": 2.0}
+    content["assumptions"] = [{"name": "bounded", "value": 1.0, "limit": 1.0}]
+    (found,) = read(written(content))
+    assert [f.split(":")[0] for f in verify(found).failures] == ["bounded"] * (mpf(excess) > 0)

@@ -235,3 +235,9 @@ def test_a_bad_size_is_refused_by_name(one, size):
 
 def test_a_group_prints_what_it_says():
     assert str(GroupOf(PureDP(1.0), 2)) == "GroupOf(one=PureDP(at_epsilon=1), size=2)"
+
+
+def test_rho_of_a_group_grows_with_the_square_of_its_size():
+    group = GroupOf(ZeroConcentratedDP(0.1), 3)
+    assert group.implies(ZeroConcentratedDP(0.9 * (1 + 1e-9)))
+    assert not group.implies(ZeroConcentratedDP(0.89))

@@ -230,3 +230,9 @@ def test_relations_are_found_by_name():
 def test_a_pair_is_described_in_one_line():
     pair = Pair(np.zeros(2), np.array([0.0, 1.0]), REPLACE_RECORD)
     assert compare(pair) == "one record (features and label) is replaced (index 1)"
+
+
+def test_a_pair_seen_from_the_other_side_is_exchanged():
+    pair = Pair(np.array([1.0, 2.0]), np.array([1.0, 5.0]), REPLACE_RECORD)
+    other = pair.swapped()
+    assert (other.dataset[1], other.neighbour[1], other.index) == (5.0, 2.0, 1)

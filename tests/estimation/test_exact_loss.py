@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import quad
 
 from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.betting import Stakes, log_wealth_falling, log_wealth_rising
 from dpaudit.estimation.exact_loss import (
     Direction,
     TiltedLosses,
@@ -281,3 +282,66 @@ def test_losses_that_would_void_the_bounds_are_refused(change, name):
 def test_no_trials_are_refused():
     with pytest.raises(InvalidArgument, match="one number each a trial"):
         trials([])
+
+
+# Thresholds: coverage cannot see them, as the bounds err far less often than they may
+
+
+def wealth_at(one, epsilon, log_mean, planned, side):
+    """Return the log-wealth of one direction's bets, planned where the end plans them."""
+    grow = log_wealth_rising if side == "rise" else log_wealth_falling
+    return grow(one.losses.log_payoffs(epsilon), log_mean, getattr(planned, side))
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.05, 1e-6])
+def test_the_lower_end_is_where_the_wealth_is_one_over_alpha(direction, alpha):
+    rng = np.random.default_rng(11)
+    pair = [direction(mu, best_tilt(mu, LOG_DELTA), 2000, rng) for mu in (1.0, 0.9)]
+    end = lower_end(pair, LOG_DELTA, alpha)
+    planned = [one.stakes(one.pilot.estimate(LOG_DELTA), LOG_DELTA, alpha) for one in pair]
+    wealth = [
+        wealth_at(one, end, LOG_DELTA, stakes, "rise")
+        for one, stakes in zip(pair, planned, strict=True)
+    ]
+    assert combined(wealth) == pytest.approx(-math.log(alpha), abs=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.05, 1e-6])
+def test_the_upper_end_is_where_the_wealth_is_one_over_alpha(direction, alpha):
+    one = direction(1.0, 4.5, 5000, np.random.default_rng(12))
+    end, centre = upper_end([one], LOG_DELTA, alpha), one.pilot.estimate(LOG_DELTA)
+    stakes = one.stakes(centre, LOG_DELTA, alpha)
+    wealth = wealth_at(one, end, LOG_DELTA, stakes, "fall")
+    assert wealth == pytest.approx(-math.log(alpha), abs=1e-6)
+    assert upper_end([one, one], LOG_DELTA, alpha) == end  # the worse direction alone can fail it
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.05, 1e-6])
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_ends_of_delta_are_where_the_wealth_is_one_over_their_share(direction, alpha, count):
+    epsilon, one = 4.377, direction(1.0, 4.5, 5000, np.random.default_rng(13))
+    log_pilot = one.pilot.log_delta(epsilon)
+    low, high = (bound([one] * count, epsilon, alpha) for bound in (delta_lower, delta_upper))
+    share = alpha / count  # the lower end may be either direction's: a union bound
+    stakes = one.stakes(epsilon, log_pilot, share)
+    wealth = wealth_at(one, epsilon, math.log(low), stakes, "rise")
+    assert wealth == pytest.approx(-math.log(share), abs=1e-6)
+    ceiling = one.losses.log_payoff_bound(epsilon) - log_pilot + math.log(2)
+    stakes = Stakes.planned(one.pilot.relative_variance(epsilon), 5000, alpha, ceiling)
+    wealth = wealth_at(one, epsilon, math.log(high), stakes, "fall")
+    assert wealth == pytest.approx(-math.log(alpha), abs=1e-6)
+
+
+def test_what_is_bet_depends_on_the_pilot_alone(direction):
+    one, other = (direction(1.0, 4.5, 1000, np.random.default_rng(seed)) for seed in (14, 15))
+    swapped = replace(one, losses=other.losses)
+    assert swapped.stakes(4.3, LOG_DELTA, 0.05) == one.stakes(4.3, LOG_DELTA, 0.05)
+    assert other.stakes(4.3, LOG_DELTA, 0.05) != one.stakes(4.3, LOG_DELTA, 0.05)
+
+
+def test_the_upper_end_starts_where_the_pilot_says(direction):
+    """The certifying trials see a floor of their own; no end may be below the pilot's."""
+    one = direction(1.0, 4.5, 1000, np.random.default_rng(16))
+    floor = epsilon_floor(one.pilot, one.pilot.estimate(LOG_DELTA), LOG_DELTA)
+    low = replace(one.losses, privacy_loss=one.losses.privacy_loss - 8.0)
+    assert upper_end([replace(one, losses=low)], LOG_DELTA, 0.05) == floor

@@ -5,7 +5,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 from scipy.special import rel_entr
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
@@ -239,3 +239,40 @@ def test_bad_arguments_are_named(change, named):
     given |= {"alpha": 0.05} | change
     with pytest.raises(InvalidArgument, match=f"^{named}: "):
         joint_lower_bound(**given)
+
+
+COUNTS = [(30, 10, 50, 40), (45, 3, 60, 70), (500, 300, 1000, 900), (20, 0, 100, 100)]
+
+
+@pytest.mark.parametrize("counts", COUNTS)
+def test_what_the_interval_for_q_costs_is_taken_off_the_test(counts):
+    """Too small a share to be seen in coverage: two hundredths of the error probability."""
+    test = _Test.of(counts[0], counts[1], counts[2], counts[3], 0.0, ALPHA)
+    spent = ALPHA - test.alpha
+    assert 0 < spent < 0.1 * ALPHA
+    low, high = proportion_confint(counts[1], counts[3], alpha=spent * (1 + 1e-9), method="beta")
+    assert test.edges[0] <= low
+    assert high <= test.edges[-1]
+
+
+@pytest.mark.parametrize("counts", COUNTS)
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_the_bound_is_proved_over_all_rates_and_what_a_rate_allows_is_not(counts, delta):
+    x, y, n, m = counts
+    test = _Test.of(x, y, n, m, delta, ALPHA)
+    found = joint_lower_bound(x, y, n, m, delta=delta, alpha=ALPHA)
+    assert test.excludes(found)
+    assert test.log_peak(found) <= 0
+    root = brentq(test.log_peak, found, found + 8 * test.resolution, xtol=1e-12)
+    for step in (1e-6, 1e-3, 1):  # only between two edges of cells is the tail too large
+        beyond = root + step * test.resolution
+        assert test.log_peak(beyond) > 0
+        assert not test.excludes(beyond)
+
+
+@pytest.mark.parametrize("n", [1, 7, 300])
+def test_tails_are_those_of_the_binomial(n):
+    k = np.arange(-2.0, n + 3)
+    for p in (1e-9, 0.2, 0.5, 0.99):
+        assert joint.upper_tails(k, n, p) == pytest.approx(binom.sf(k - 1, n, p), rel=1e-9)
+        assert joint.lower_tails(k, n, p) == pytest.approx(binom.cdf(k, n, p), rel=1e-9)

@@ -328,3 +328,13 @@ def test_no_right_guess_refutes_nothing():
 @pytest.fixture
 def rng():
     return default_rng(20260)
+
+
+def test_every_plan_pays_its_share(rng):
+    coins = draw_coins(200, rng)
+    scores = coins + rng.normal(size=200)
+    for plans in ((60, 60), (60, 60, 60, 60, 60)):
+        many = one_run_bound(scores, coins, plans, delta=1e-5, alpha=0.1)
+        one = one_run_bound(scores, coins, (60,), delta=1e-5, alpha=0.1 / len(plans))
+        assert many.lower == pytest.approx(one.lower, rel=1e-9)
+        assert many.lower > 0

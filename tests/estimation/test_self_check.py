@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
+from scipy.optimize import brentq
+from scipy.special import logsumexp, ndtr
 
 from dpaudit.estimation.self_check import (
     consistency_check,
+    digits_check,
     likelihood_ratio_checks,
     uniformity_check,
     weight_check,
@@ -184,3 +186,29 @@ def test_a_check_says_what_it_found():
         assert check.statement
         assert check.evidence
         assert check.statistic <= check.threshold
+
+
+# Thresholds: a false alarm is so rare that its rate cannot be counted
+
+
+def test_the_mean_of_a_ratio_is_doubted_at_one_in_ten_million():
+    """One bet of stake 0.01, 0.1 or 0.5 on the mean: the average of the three wealths decides."""
+    n, goal = 2000, math.log(1e7)
+
+    def wealth(value):
+        return logsumexp([n * math.log1p(b * (value - 1)) for b in (0.01, 0.1, 0.5)]) - math.log(3)
+
+    value = brentq(lambda v: wealth(v) - goal, 1.0, 2.0)
+    for factor, passes in ((0.98, True), (1.02, False)):
+        values = np.full(n, math.log1p(factor * (value - 1)))
+        check = weight_check("dataset", values)
+        assert check.passed is passes
+        assert check.threshold == pytest.approx(goal)
+
+
+@pytest.mark.parametrize(("gap", "passes"), [(5e-8, True), (2e-7, False)])
+def test_losses_agree_to_seven_digits(gap, passes):
+    losses = np.array([0.0, 3.0, -40.0])
+    moved = losses + gap * (1 + np.abs(losses))
+    assert consistency_check("dataset", moved, losses).passed is passes
+    assert digits_check(moved, losses).passed is passes

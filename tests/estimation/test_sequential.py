@@ -177,3 +177,14 @@ def test_scores_that_are_no_numbers_are_refused():
     bad = np.array([[0.0, math.nan]])
     with pytest.raises(InvalidArgument, match="NaN"):
         Game.open(bad, bad, epsilons=np.ones(1), claim=0, delta=0.0, alpha=0.05)
+
+
+def test_an_epsilon_is_confirmed_only_after_all_smaller_ones():
+    """Bets against a larger epsilon alone say nothing: what it allows, a smaller one may forbid."""
+    assert confirmed(np.array([0, 5, 3])).tolist() == [0, 0, 0]
+    assert confirmed(np.array([2, 7, 5, 0, 4])).tolist() == [2, 7, 7, 0, 0]
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-6])
+def test_the_goal_is_one_over_alpha(alpha):
+    assert Wealth.start(np.array([0.5, 0.5]), 3, alpha).log_goal == pytest.approx(-math.log(alpha))

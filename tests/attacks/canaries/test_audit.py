@@ -238,3 +238,14 @@ def test_canaries_that_do_not_fit_are_refused(fields):
 def test_more_mislabelled_canaries_than_records_are_refused(rng):
     with pytest.raises(InvalidArgument, match="count"):
         mislabelled_canaries(Dataset(np.eye(2), np.ones(2)), 3, rng)
+
+
+def test_every_plan_pays_its_share_for_the_gaussian_bound_and_the_p_value_too(data):
+    """Two equal plans say what one says at half of the error probability."""
+    algorithm = calibrated(4.0, DELTA, 10)
+    canaries = orthogonal_canaries(data, 100, default_rng(3))
+    one = audit(algorithm, data, canaries, default_rng(4), plans=(50,), confidence=0.975)
+    two = audit(algorithm, data, canaries, default_rng(4), plans=(50, 50), confidence=0.95)
+    assert two.if_gaussian == pytest.approx(one.if_gaussian, rel=1e-9)
+    assert two.lower == pytest.approx(one.lower, rel=1e-9)
+    assert two.p_value == pytest.approx(min(1.0, 2 * one.p_value))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 from scipy.stats import norm
+from statsmodels.stats.proportion import proportion_confint
 
 from dpaudit.algorithms.multistep.algorithm import final_model
 from dpaudit.attacks.canaries.audit import calibrated, claim_of
@@ -151,3 +152,30 @@ def test_a_pair_that_names_no_record_is_refused(rng):
 def test_models_that_break_the_contract_are_refused(train, pair, rng):
     with pytest.raises(MechanismError, match="finite models"):
         attack(train, pair, GaussianDP(1.0), rng)
+
+
+def test_each_of_four_rates_has_its_share_of_the_error_probability(pair, rng):
+    """Two operating points of two rates: a coverage of 95% in all is hardly seen to fail."""
+    found = attack(gaussian_sum(1.0), pair, GaussianDP(1.0), rng, trials=500)
+    for point in (found.best, found.rare):
+        for rate in (point.true_positive, point.false_positive):
+            interval = proportion_confint(rate.hits, 500, alpha=0.05 / 4, method="beta")
+            assert (rate.lower, rate.upper) == pytest.approx(interval, rel=1e-9)
+        allowed = GaussianDP(1.0).true_positive_rate(point.false_positive.upper)
+        assert point.power_bound == allowed
+
+
+def test_the_runs_that_are_counted_did_not_set_the_thresholds(pair, rng):
+    seen = []
+
+    def train(dataset, trials, rng):
+        seen.append(gaussian_sum(1.0)(dataset, trials, rng))
+        return seen[-1]
+
+    found = attack(train, pair, None, rng, trials=700)
+    assert [len(models) for models in seen] == [1000, 1000, 700, 700]
+    record, label = pair.dataset.features[0], pair.dataset.labels[0]
+    for point in (found.best, found.rare):
+        inside, outside = (MeanMarginLoss()(models, record, label) for models in seen[2:])
+        assert point.true_positive.hits == (inside <= point.threshold).sum()
+        assert point.false_positive.hits == (outside <= point.threshold).sum()

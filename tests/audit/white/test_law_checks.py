@@ -1,10 +1,16 @@
 """Checks of the law before an exact-loss audit, and pilots where delta is tiny."""
 
+import math
+
 import pytest
 
+from dpaudit.auditing import exact as white_box
+from dpaudit.guarantees.gaussian import log_delta
+from dpaudit.laws.exponential_norm_steps import ExponentialNormSteps
+from dpaudit.laws.gaussian_steps import GaussianSteps
 from dpaudit.laws.steps import ExponentialNormSteps
 
-from .steps import evidence, norm_steps, unit_pair
+from .steps import FixedGaussian, evidence, gaussian, norm_steps, unit_pair
 
 
 class OtherDigits(ExponentialNormSteps):
@@ -43,3 +49,58 @@ def test_a_tiny_delta_gets_a_tilt_that_reaches_it():
     found = evidence(norm_steps(50, 0.3), unit_pair(20), 1e-300, 1000)
     assert found.trusted
     assert 13.0 < found.lower < 13.05796
+
+
+# How the error probability and the trials are spent
+
+
+def spent_by(monkeypatch, name):
+    """Return what each call of a bound is given, as it is called."""
+    given, genuine = [], getattr(white_box, name)
+
+    def noted(directions, at, alpha):
+        given.append((directions, alpha))
+        return genuine(directions, at, alpha)
+
+    monkeypatch.setattr(white_box, name, noted)
+    return given
+
+
+def test_the_ends_and_the_band_share_one_error_probability(monkeypatch):
+    names = ("lower_end", "upper_end", "delta_lower", "delta_upper")
+    given = {name: spent_by(monkeypatch, name) for name in names}
+    found = evidence(gaussian(1.0), unit_pair(2), 1e-3, 500)
+    spent = {name: [a for both, a in calls if len(both) == 2] for name, calls in given.items()}
+    assert [len(spent[name]) for name in names] == [1, 1, 41, 41]
+    assert math.fsum(alpha for each in spent.values() for alpha in each) == pytest.approx(0.05)
+    assert sorted(found.budget.values()) == pytest.approx([0.01, 0.02, 0.02])
+    assert spent["lower_end"] + spent["upper_end"] == pytest.approx([0.02, 0.02])
+
+
+def test_what_certifies_was_not_seen_by_the_pilots(monkeypatch):
+    given = spent_by(monkeypatch, "upper_end")
+    evidence(gaussian(1.0), unit_pair(2), 1e-3, 500)
+    for direction in given[0][0]:
+        assert not set(direction.losses.privacy_loss) & set(direction.pilot.privacy_loss)
+        assert len(direction.losses.privacy_loss) == 500
+
+
+def test_the_band_falls_and_holds_the_exact_profile():
+    found = evidence(gaussian(1.0), unit_pair(2), 1e-3, 2000)
+    lower, upper = found.band.lower, found.band.upper
+    known = [u for u in upper if u is not None]
+    assert list(lower) == sorted(lower, reverse=True)
+    assert known == sorted(known, reverse=True)
+    for epsilon, low, high in zip(found.epsilons, lower, upper, strict=True):
+        exact = math.exp(log_delta(1.0, epsilon))
+        assert low <= exact
+        assert high is None or exact <= high
+
+
+def test_a_bound_on_all_weights_is_that_from_above():
+    class Between(FixedGaussian):
+        def squared_shift_bounds(self, pair):
+            return 1.0, 4.0
+
+    law, tilt = GaussianSteps(Between(1, 1.0)), 3.0
+    assert law.log_mgf_bounds(unit_pair(2), tilt) == (6.0, 24.0)

@@ -198,3 +198,11 @@ def test_the_ascent_skips_what_is_not_a_number():
 def test_an_ascent_from_nowhere_is_refused():
     with pytest.raises(InvalidArgument, match="starts"):
         climb(lambda x: x[:, 0], np.empty((0, 2)), 10, np.random.default_rng(0))
+
+
+def test_the_largest_loss_is_looked_for_on_both_sides():
+    pair = unit_pair(2)
+    (one, _), (other, _) = pure._both(pair)
+    assert one is pair
+    assert np.array_equal(other.dataset, pair.neighbour)
+    assert np.array_equal(other.neighbour, pair.dataset)

@@ -1,0 +1,293 @@
+"""Runs the seeded faults: each one, put into a copy of the tree, has to make a test fail.
+
+For every fault, in a copy of the working tree of its own: the test that killed it last time
+(``killers.json``), then the doctests of the changed module and the tests that reach it (`reach`),
+likeliest first, and for survivors alone all that ``make test`` runs. At the end the killers run on
+the tree as it is: a test that fails there has killed nothing. The rules of the architecture and the
+packaging are left out: they say nothing about a fault.
+
+    make mutants                                   all, on two cores; status 1 if one survives
+    make mutants MUTANTS_ARGS='--only seed-ignored --only far-neighbours'
+    make mutants MUTANTS_ARGS=--list
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock
+
+from .faults import PACKAGES, ROOMS, ROOT, Fault, faults, sources
+from .reach import Reach, reach
+
+KILLERS = Path(__file__).with_name("killers.json")
+COPIED = (*PACKAGES, "tests", "reports", "benchmarks", "pyproject.toml", "setup.py", "README.md")
+LEFT_OUT = ("tests/test_architecture.py", "tests/test_packaging.py", "tests/mutants")
+FIRST = 3  # test files that run before the others are as much as imported
+QUICK, NEAR, ALL = 300, 1200, 1800  # seconds: one test, those that reach the module, all
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.*?)?)(?: - .*)?$", re.MULTILINE)
+_PASSED, _STOPPED = (0, 5), (1, 2)  # statuses of pytest: none failed; tests or imports failed
+_IMPORTED = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"  # by the nursery
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a fault: the killer, or none."""
+
+    fault: Fault
+    killer: str | None
+    seconds: float
+    note: str = ""
+
+
+@dataclass
+class Copy:
+    """A copy of the working tree that is what its tests import."""
+
+    root: Path
+
+    @classmethod
+    def made_in(cls, folder: Path) -> Copy:
+        """Copy the tree, link the folders into the package, and see that the copy is imported."""
+        for name in COPIED:
+            here, there = ROOT / name, folder / name
+            ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+            if here.is_dir():
+                shutil.copytree(here, there, ignore=ignored)
+            elif here.exists():
+                shutil.copy2(here, there)
+        for name in PACKAGES[1:]:
+            (folder / "dpaudit" / name).symlink_to(folder / name)
+        copy = cls(folder)
+        copy.check_imports()
+        return copy
+
+    def check_imports(self) -> None:
+        """Raise unless all three packages come from the copy."""
+        names = ("dpaudit", *(f"dpaudit.{name}" for name in PACKAGES[1:]))
+        code = f"import {', '.join(names)}; print({', '.join(f'{n}.__file__' for n in names)})"
+        given = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=self.root,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for path in given.stdout.split():
+            if not Path(path).is_relative_to(self.root):
+                raise RuntimeError(f"{path} is imported, not the copy in {self.root}")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The copy first on the path, one thread, a home of its own for what is cached."""
+        threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        return os.environ | dict.fromkeys(threads, "1") | {"PYTHONPATH": str(self.root)}
+
+    def write(self, path: Path, text: str) -> None:
+        """Write a source, and forget what was compiled of it."""
+        target = self.root / path
+        target.write_text(text, encoding="utf-8")
+        compiled = Path(importlib.util.cache_from_source(str(target)))
+        for one in compiled.parent.glob(f"{target.stem}.*"):
+            one.unlink()
+
+    def failing(self, selection: Sequence[str], seconds: float, most: int = 1) -> list[str]:
+        """Return the tests of a selection that fail, so many at most; raise if time runs out."""
+        arguments = [f"--maxfail={most}", "-q", "--tb=no", "-p", "no:cacheprovider"]
+        arguments += ["-p", "tests.mutants.limit", "-W", _IMPORTED]
+        arguments += [f"--ignore=dpaudit/{name}" for name in PACKAGES[1:]]
+        arguments += [f"--ignore={name}" for name in LEFT_OUT]
+        status, text = self._tested([*arguments, *selection], seconds)
+        if status in _PASSED:
+            return []
+        failed: list[str] = _FAILED.findall(text)
+        if status not in _STOPPED or not failed:
+            raise RuntimeError(f"pytest ended with status {status}: {text.strip()[-2000:]}")
+        return failed
+
+    def _tested(self, arguments: Sequence[str], seconds: float) -> tuple[int, str]:
+        log = self.root / "pytest.log"
+        asked = json.dumps({"arguments": arguments, "log": str(log)})
+        self.nursery.stdin.write(f"{asked}\n")
+        self.nursery.stdin.flush()
+        child = int(self.nursery.stdout.readline())
+        ready, _, _ = select.select([self.nursery.stdout], [], [], seconds)
+        if not ready:
+            os.killpg(child, signal.SIGKILL)  # and the workers that it started
+        status = int(self.nursery.stdout.readline())
+        if not ready:
+            raise TimeoutError
+        return status, log.read_text(encoding="utf-8", errors="replace")
+
+    @cached_property
+    def nursery(self) -> subprocess.Popen[str]:
+        """The process that runs pytest in this copy."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.mutants.nursery"],
+            cwd=self.root,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+        if process.stdout.readline() != "ready\n":
+            raise RuntimeError("the process that runs the tests does not start")
+        return process
+
+    def close(self) -> None:
+        """End that process."""
+        if "nursery" in vars(self):
+            self.nursery.stdin.close()
+            self.nursery.wait()
+
+
+@dataclass
+class Runner:
+    """Gives every fault to a copy that is free."""
+
+    copies: SimpleQueue[Copy]
+    reach: Reach
+    killers: dict[str, str]
+    near: float = NEAR
+    lock: Lock = field(default_factory=Lock)
+
+    def outcome(self, fault: Fault) -> Outcome:
+        """Return what becomes of a fault."""
+        copy, started = self.copies.get(), time.perf_counter()
+        path = fault.place(sources())
+        try:
+            copy.write(path, fault.applied(sources()[path]))
+            try:
+                killer, note = self._killer(fault, path, copy)
+            finally:
+                copy.write(path, sources()[path])
+        finally:
+            self.copies.put(copy)
+        if killer is not None:
+            with self.lock:
+                self.killers[fault.name] = killer
+        return Outcome(fault, killer, time.perf_counter() - started, note)
+
+    def _killer(self, fault: Fault, path: Path, copy: Copy) -> tuple[str | None, str]:
+        for selection, seconds in self._stages(fault, path):
+            try:
+                found = copy.failing(selection, seconds)
+            except TimeoutError:
+                return None, f"undecided after {seconds:g} s"
+            if found:
+                return found[0], ""
+        return None, ""
+
+    def _stages(self, fault: Fault, path: Path) -> Iterable[tuple[list[str], float]]:
+        known = self.killers.get(fault.name, "")
+        if known and (ROOT / known.partition("::")[0]).exists():
+            yield [known], QUICK
+        left_out = tuple(str(ROOT / name) for name in LEFT_OUT)
+        reaching = [one for one in self.reach.tests_of(path) if not str(one).startswith(left_out)]
+        tests = [str(one.relative_to(ROOT)) for one in reaching]
+        yield [str(path)], QUICK  # alone: doctests import a module anew, and tests would see two
+        yield tests[:FIRST], self.near
+        if tests[FIRST:]:
+            yield tests[FIRST:], self.near
+        if self.near == NEAR:
+            yield [], ALL
+
+
+def main() -> int:
+    """Run the faults that were asked for, and say what became of each."""
+    asked = _arguments()
+    chosen = [one for one in faults() if _wanted(one, asked)]
+    if asked.list:
+        for one in chosen:
+            print(f"{one.room:12}{one.kind:13}{one.name:40}{one.what}")
+        return 0
+    known = json.loads(KILLERS.read_text(encoding="utf-8")) if KILLERS.exists() else {}
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        outcomes = _run(chosen, asked, dict(known), Path(folder))
+    if asked.record:
+        found = {one.fault.name: one.killer for one in outcomes if one.killer is not None}
+        kept = {name: killer for name, killer in known.items() if name in _names()} | found
+        KILLERS.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    alive = [one for one in outcomes if one.killer is None]
+    print(f"{len(outcomes) - len(alive)} of {len(outcomes)} faults killed")
+    return 1 if alive else 0
+
+
+def _run(
+    chosen: Sequence[Fault], asked: argparse.Namespace, known: dict[str, str], folder: Path
+) -> list[Outcome]:
+    for one in chosen:
+        one.place(sources())
+    copies: SimpleQueue[Copy] = SimpleQueue()
+    for number in range(asked.workers):
+        copies.put(Copy.made_in(folder / str(number)))
+    runner = Runner(copies, reach(), known, asked.near)
+    outcomes = []
+    with ThreadPoolExecutor(asked.workers) as pool:
+        for done in as_completed([pool.submit(runner.outcome, one) for one in chosen]):
+            outcomes.append(done.result())
+            print(_line(outcomes[-1]), flush=True)
+    free = [copies.get() for _ in range(asked.workers)]
+    outcomes = _without_false_killers(outcomes, free[0])
+    for copy in free:
+        copy.close()
+    return outcomes
+
+
+def _without_false_killers(outcomes: list[Outcome], copy: Copy) -> list[Outcome]:
+    """Return the outcomes, those without a killer whose killer fails on the tree as it is."""
+    killers = sorted({one.killer for one in outcomes if one.killer and ".py" in one.killer})
+    failing = set(copy.failing(killers, ALL, most=len(killers))) if killers else set()
+    for killer in sorted(failing):
+        print(f"{killer} fails on the tree as it is")
+    return [replace(one, killer=None) if one.killer in failing else one for one in outcomes]
+
+
+def _line(outcome: Outcome) -> str:
+    ended = "killed" if outcome.killer else "SURVIVED"
+    by = outcome.killer or outcome.note or "nothing"
+    return f"{ended:9}{outcome.seconds:7.1f} s  {outcome.fault.name:40}{by}"
+
+
+def _names() -> set[str]:
+    return {one.name for one in faults()}
+
+
+def _wanted(fault: Fault, asked: argparse.Namespace) -> bool:
+    named = not asked.only or fault.name in asked.only
+    return named and (not asked.room or fault.room in asked.room)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="mutants", description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", action="append", choices=sorted(_names()), metavar="NAME")
+    parser.add_argument("--room", action="append", choices=ROOMS)
+    parser.add_argument("--list", action="store_true", help="name the faults and run none")
+    parser.add_argument(
+        "--near", type=float, default=NEAR, help="seconds; if given, not `make test`"
+    )
+    parser.add_argument("--record", action="store_true", help="keep the killers for the next run")
+    parser.add_argument("--workers", type=int, default=2)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

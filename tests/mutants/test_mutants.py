@@ -1,0 +1,54 @@
+"""The seeded faults themselves: each has its place, changes it, and is a program still."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+import pytest
+
+from .faults import KINDS, ROOMS, ROOT, Fault, faults, sources
+from .reach import reach
+
+LEAST = 60
+
+
+def test_every_fault_has_one_place_changes_it_and_parses():
+    for fault in faults():
+        text = sources()[fault.place(sources())]
+        changed = fault.applied(text)
+        assert changed != text, fault.name
+        assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(text)), fault.name
+
+
+def test_names_are_unique_and_faults_are_many():
+    assert len({one.name for one in faults()}) == len(faults()) >= LEAST
+    assert len({(one.find, one.into) for one in faults()}) == len(faults())
+
+
+def test_every_kind_and_every_room_is_there():
+    assert {one.kind for one in faults()} == set(KINDS)
+    assert set(Counter(one.room for one in faults())) == set(ROOMS)
+    assert all(one.what for one in faults())
+
+
+@pytest.mark.parametrize("text", ["no such text", "import math"])
+def test_a_text_that_is_missing_or_frequent_is_an_error_that_names_the_fault(text):
+    fault = Fault("lost", "nothing", "sign", "laws", text, "")
+    with pytest.raises(LookupError, match="lost: "):
+        fault.place(sources())
+
+
+def test_the_tests_that_reach_a_module_are_found_its_own_first():
+    (home,) = (path for path in sources() if path.as_posix().endswith("estimation/exact_loss.py"))
+    reached = [one.name for one in reach().tests_of(home)]
+    assert reached[0] == "test_exact_loss.py"
+    assert "test_coverage.py" in reached
+    assert "test_svmlight.py" not in reached
+
+
+def test_a_verifier_is_reached_through_the_name_of_its_claim():
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'huang2020-lemma5 = "' in project
+    (verifier,) = (p for p in sources() if p.as_posix().endswith("multistep/verify/lemma5.py"))
+    assert reach().tests_of(verifier)
