@@ -76,7 +76,7 @@ _HOME = {
     "account": "accounts.account",
     "audit_case": "auditing.run",
     "audit_claim": "auditing.run",
-    "gaussian_guarantee": "accounting.gaussian_dp",
+    "gaussian_guarantee": "accounting.composition",
     "proved_guarantee": "accounting.proved",
     "relation": "neighbours",
 }
