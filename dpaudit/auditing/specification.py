@@ -100,9 +100,9 @@ def _parsed(table: Any, path: Path) -> Specification:
     if not isinstance(table, dict) or ("claim" in table) == ("mechanism" in table):
         given = sorted(table) if isinstance(table, dict) else table
         raise InvalidArgument(f"audit in {path}", given, "either a claim or a mechanism")
-    model = ClaimAudit if "claim" in table else MechanismAudit
-    parsed: Specification = parsed_parameters(model, table)
-    return parsed
+    if "claim" in table:
+        return parsed_parameters(ClaimAudit, table)
+    return parsed_parameters(MechanismAudit, table)
 
 
 def settings_of(specification: Specification, overrides: dict[str, Any]) -> Settings:
