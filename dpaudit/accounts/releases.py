@@ -40,7 +40,9 @@ def _card(
     """Return the card of a kind of event, and note it under that kind."""
     types = get_type_hints(kind)
     fields = {"count": Field(1, ge=0, description="how many such releases"), **fields}
-    definitions: dict[str, Any] = {name: (types[field], fields[field]) for field in fields}
+    definitions: dict[str, Any] = {
+        field: (types[field], bounds) for field, bounds in fields.items()
+    }
     config = ConfigDict(extra="forbid", frozen=True)
     model = create_model(kind.__name__, __config__=config, **definitions)
 
