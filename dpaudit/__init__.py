@@ -89,7 +89,7 @@ _HOME = {
     "audit_case": "auditing.run",
     "audit_claim": "auditing.run",
     "audit_scores": "auditing.drawn",
-    "gaussian_guarantee": "accounting.gaussian_dp",
+    "gaussian_guarantee": "accounting.composition",
     "proved_guarantee": "accounting.proved",
     "relation": "neighbours",
     "verify": "verification.judge:verify_file",

@@ -6,7 +6,6 @@ import pytest
 
 from dpaudit.auditing import exact as white_box
 from dpaudit.guarantees.gaussian import log_delta
-from dpaudit.laws.exponential_norm_steps import ExponentialNormSteps
 from dpaudit.laws.gaussian_steps import GaussianSteps
 from dpaudit.laws.steps import ExponentialNormSteps
 
