@@ -10,6 +10,7 @@ from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.multistep.claims.instances import make_instance
 from dpaudit.algorithms.multistep.claims.leakage import whole_run
 from dpaudit.algorithms.multistep.claims.theorem6 import Deployment
+from dpaudit.algorithms.problems.losses import LOSSES
 from dpaudit.auditing import audit_case, audit_claim
 from dpaudit.auditing.draws import Drawer
 from dpaudit.errors import InvalidArgument, MechanismError
@@ -273,3 +274,8 @@ def test_adult_in_full_reaches_its_estimate(adult_path):
     measured = audit_claim(THEOREM_6, settings, Executor(workers=2)).measured
     assert measured.lower >= 0.95 * measured.estimate
     assert measured.upper is None
+
+
+def test_the_parameters_name_every_loss():
+    described = Deployment.model_fields["loss"].description
+    assert described == "; ".join(LOSSES) + " (by default the claim's)"
