@@ -25,7 +25,7 @@ Vector = list[Any]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Node:
-    """What the node computes with, as doubles that are taken to be exact.
+    """The numbers a node computes with, as doubles that are taken to be exact.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""What private consensus ADMM releases: PP, DVP, PVP and R-ADMM as events, node by node.
+r"""Releases of private consensus ADMM: PP, DVP, PVP and R-ADMM as events, node by node.
 
 One record belongs to one node i, and given the past broadcasts the other nodes' laws do not depend
 on it. So a run is as private as its worst node: one event a node, and the largest answer counts.

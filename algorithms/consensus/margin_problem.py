@@ -135,7 +135,7 @@ _FLAT, _MOST_HALVINGS = 0.1, 80
 
 @dataclass(frozen=True)
 class Descent:
-    """Where trials ended: points ``(R, d)``, norms of their gradients ``(R,)``, and the effort."""
+    """The ends of trials: points ``(R, d)``, norms of their gradients ``(R,)``, and the effort."""
 
     points: Array
     sizes: Array

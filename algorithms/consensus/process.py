@@ -1,4 +1,4 @@
-"""What the private variants of consensus ADMM share: the process they run and how it is replayed.
+"""The process that the private variants of consensus ADMM run, and its replay.
 
 A `ConsensusProcess` is zhang2018's Algorithm 1 cut into its lines: `pull` and `minimise` are eq.
 (25) without its noise, `next_noise` is that of eq. (24), `advance` is eq. (11). `replay` goes along
@@ -26,7 +26,7 @@ from dpaudit.laws.exponential_norm import draw
 
 @dataclass(frozen=True)
 class State:
-    """What every node knows: a function of past broadcasts.
+    """The knowledge of every node: a function of past broadcasts.
 
     ``revealed`` is what the last stationarity condition reveals of the gradient at `models`:
     ``grad O_i(f_i) + 2 eta V e_i``, shape ``(R, N, d)``.
@@ -43,12 +43,12 @@ class ConsensusProcess(Protocol):
 
     @property
     def iterations(self) -> int:
-        """How many times every node broadcasts."""
+        """The number of broadcasts of every node."""
         ...
 
     @property
     def graph(self) -> Graph:
-        """Who is whose neighbour."""
+        """The neighbours of every node."""
         ...
 
     @property

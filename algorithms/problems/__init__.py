@@ -1,1 +1,1 @@
-"""What several families are made of: losses, regularisers, graphs, schedules, step sizes."""
+"""Parts of several families: losses, regularisers, graphs, schedules, step sizes."""

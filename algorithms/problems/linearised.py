@@ -31,7 +31,7 @@ class Linearised(Protocol):
 
     @property
     def steps(self) -> int:
-        """How many noisy updates every node makes."""
+        """The number of noisy updates of every node."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""How a parameter goes over iterations and nodes: eta_i(t), theta_i(t), alpha_i(t).
+"""Schedules of a parameter over iterations and nodes: eta_i(t), theta_i(t), alpha_i(t).
 
 They enter zhang2018's eq. (10), (11) and (24). All three schedules of its section 5 are here:
 constant, geometric, and any given table.

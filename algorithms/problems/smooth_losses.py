@@ -52,7 +52,7 @@ class SmoothLoss:
 
     @property
     def name(self) -> str:
-        """What specifications and reports call it."""
+        """Its name in specifications and reports."""
         return self.margin.name
 
     @property

@@ -58,7 +58,7 @@ PLANS = (20, 50, 100, 200, 400)
 
 
 class Score(Protocol):
-    """What the attacker makes of one transcript."""
+    """The attacker's scores of one transcript."""
 
     def __call__(self, transcript: Array, canaries: Canaries) -> Array:
         """Return one score a canary, shape ``(m,)``: higher means rather +1."""
@@ -67,7 +67,7 @@ class Score(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class CanaryAudit:
-    """What one run showed.
+    """The findings of one run.
 
     ``lower`` is at most the epsilon of what was run at ``delta``, with probability ``confidence``;
     ``claimed`` is the epsilon that is proved there, and ``p_value`` that of the whole claim. With

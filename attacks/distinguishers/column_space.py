@@ -1,4 +1,4 @@
-r"""Which column space a message of ADMM sharing lies in: told from one message, whatever the noise.
+r"""The column space in which a message of ADMM sharing lies, from one message, whatever the noise.
 
 **Threat model.** The attacker knows both designs, as the definition of privacy grants it, and how
 the columns are dealt out over the parties; it sees the messages of the party whose column differs.

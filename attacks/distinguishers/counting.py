@@ -1,4 +1,4 @@
-"""What counting attacks share: step functions of a number, and numbers for distinct rows.
+"""Tools of counting attacks: step functions of a number, and numbers for distinct rows.
 
 Frequencies become log-ratios with half a count added to each. Neighbouring bins whose log-ratios do
 not differ by more than three standard errors are merged: where the true log-ratio is flat, noise
@@ -122,7 +122,7 @@ class Coder:
 
     @property
     def size(self) -> int:
-        """How many distinct rows there are."""
+        """The number of distinct rows."""
         return len(self.seen[-1]) if self.seen else 1
 
 

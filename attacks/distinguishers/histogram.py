@@ -98,7 +98,7 @@ class Added:
 
 @dataclass(frozen=True)
 class _Kind:
-    """What is counted: entries or differences, and whether all of them together."""
+    """The numbers that are counted: entries or differences, and whether all of them together."""
 
     differences: bool
     one_law: bool

@@ -1,4 +1,4 @@
-"""What ``dpaudit selftest`` audits, and with which attacks: the same ones for every mechanism."""
+"""The suite of ``dpaudit selftest``: mechanisms, and the same attacks for every one of them."""
 
 from __future__ import annotations
 

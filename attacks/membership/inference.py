@@ -109,7 +109,7 @@ class Operating:
 
 @dataclass(frozen=True, kw_only=True)
 class MembershipInference:
-    """What the attack achieved, beside what the guarantee allows.
+    """The success of the attack, beside what the guarantee allows.
 
     ``best`` has the threshold with the greatest advantage among shadow runs, ``rare`` the one whose
     false-positive rate among them is the target. ``advantage_bound`` is the guarantee's.

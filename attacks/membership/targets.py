@@ -1,4 +1,4 @@
-r"""What membership inference attacks: an algorithm, a record in or out, and what is proved.
+r"""Targets of membership inference: an algorithm, a record in or out, and what is proved.
 
 In every case the attacker of `dpaudit.attacks.membership.inference` sees final models alone. They
 are these:
@@ -56,7 +56,7 @@ _ROW = 0
 
 @dataclass(frozen=True, kw_only=True)
 class Target(Generic[DataT]):
-    """What is attacked; ``claim`` is None where nothing is proved.
+    """A target; ``claim`` is None where nothing is proved.
 
     ``record`` and ``loss`` are what `dpaudit.attacks.membership.inference.infer_membership` judges.
     """

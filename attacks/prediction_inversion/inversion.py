@@ -1,4 +1,4 @@
-"""What the server of ADMM over joined tables learns about raw tuples from predictions.
+"""Raw tuples from predictions: an inversion by the server of ADMM over joined tables.
 
 | paper   | name            | meaning                                                | shape       |
 |---------|-----------------|--------------------------------------------------------|-------------|
@@ -216,7 +216,7 @@ class Observed:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """How close an inversion came; errors are ``||estimate - tuples|| / ||tuples||`` (Frobenius).
+    """The closeness of an inversion; errors are ``||estimate - tuples|| / ||tuples||`` (Frobenius).
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ class Report:
 
 @dataclass(frozen=True, kw_only=True)
 class SubspaceReport:
-    """How close the column space of H is to that of the raw table.
+    """The closeness of the column space of H to that of the raw table.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
 
 @dataclass(frozen=True)
 class Found:
-    """What a server gets that knows the models, nothing more, or some tuples."""
+    """The findings of a server that knows the models, nothing more, or some tuples."""
 
     models: Report
     space: SubspaceReport

@@ -1,4 +1,4 @@
-r"""How close a guess comes to a record, and how close one comes that has seen nothing.
+r"""The closeness of a guess to a record, and that of a guess that has seen nothing.
 
 The cosine c of a fixed vector and a uniform direction in R^d has ``(1 + c)/2 ~ Beta((d-1)/2,
 (d-1)/2)``: an exact law, whatever the vector, so that it holds for every estimate that does not

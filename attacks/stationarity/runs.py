@@ -104,7 +104,7 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What the attacker can write down, and the records it wants, signed, shape ``(m, d)``.
+    """The knowledge of the attacker, and the records it wants, signed, shape ``(m, d)``.
 
     ``non_negative`` says whether features are known to be, so that signed records have labels.
     """

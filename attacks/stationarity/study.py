@@ -42,7 +42,7 @@ _LEAST_PRIVATE = 3  # features: two planes of fewer share more than a line
 
 @dataclass(frozen=True)
 class _Case:
-    """How many iterations are seen, and whether the penalties are."""
+    """The number of iterations that are seen, and whether the penalties are."""
 
     iterations: int
     private: bool

@@ -1,1 +1,1 @@
-"""What zhang2018 claims about the algorithm; attacks have its claims on attackers."""
+"""Claims of zhang2018 about the algorithm; its claims about attackers are with the attacks."""

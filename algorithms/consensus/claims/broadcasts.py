@@ -1,4 +1,4 @@
-"""What all broadcasts of penalty perturbation leak."""
+"""The leakage of all broadcasts of penalty perturbation."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Run:
 
     @property
     def public(self) -> dict[str, object]:
-        """What the parameters of the audit do not say."""
+        """Public numbers beside the parameters of the audit."""
         return {
             "loss": self.algorithm.loss.name,
             "dimension": self.pair.dataset.dimension,

@@ -86,7 +86,7 @@ GENERATED = 40  # instances, for the smallest one
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What all instances of a search share; penalties too, where ``first`` or ``growth`` is given.
+    """Common to all instances of a search; penalties too, if ``first`` or ``growth`` is given.
 
     Raises
     ------
@@ -117,7 +117,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Stall:
-    """Where the models are after T iterations, and how far they can still go; shape ``(R,)``.
+    """The models after T iterations, and how far they can still go; shape ``(R,)``.
 
     ``distance`` is a lower bound on how far the limit is from the optimum, over the distance at
     the start; 0 where nothing is shown.
@@ -271,7 +271,7 @@ class Ending:
 
     @cached_property
     def stall(self) -> Stall:
-        """What is proved of its limit."""
+        """The proved distance of its limit."""
         return stalled(self.run, self.batch)
 
     @property

@@ -40,7 +40,7 @@ MU = (1e-3, 1e2)  # of mu - 1
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """What all instances of a search share: node count, theta, and one penalty for all or not."""
+    """Common to all instances of a search: node count, theta, and one penalty for all or not."""
 
     nodes: int
     dual_step: float = 1.0

@@ -68,7 +68,7 @@ class Outputs:
 
     @property
     def proved(self) -> float:
-        """What our accounting proves at delta = 0."""
+        """The bound of our accounting at delta = 0."""
         nodes = node_updates(self.algorithm, (self.records,) * self.algorithm.graph.nodes)
         return max(sum(update.pure_bound() for update in updates) for updates in nodes)
 

@@ -1,4 +1,4 @@
-"""What zhang2018 states about steps of M-ADMM: (19), Theorem 3.2, and settled penalties.
+"""Statements of zhang2018 about steps of M-ADMM: (19), Theorem 3.2, and settled penalties.
 
 Each statement is an inequality on one network, and a climb over batches of them; the mathematics is
 `dpaudit.algorithms.consensus.quadratics`, and instances are batches of one network.

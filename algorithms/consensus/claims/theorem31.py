@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Theorem31Parameters(Parameters):
-    """Which part of Theorem 3.1 is audited, on which networks, and the budget.
+    """The part of Theorem 3.1 that is audited, the networks, and the budget.
 
     With ``part = "inequality"`` the claimed bound is 0; the factor less 1, times the distance at
     the start, is added to it.

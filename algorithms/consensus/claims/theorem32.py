@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Theorem32Parameters(Parameters):
-    """Which rate and which penalties are audited, on which networks, and the budget."""
+    """The rate and the penalties that are audited, the networks, and the budget."""
 
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
     nodes: int = Field(3, ge=2, le=12, description="N")

@@ -113,7 +113,7 @@ class Noisy:
 
     @property
     def label(self) -> str:
-        """How the legend names it."""
+        """Its name in the legend."""
         return f"{self.method}, q1 = {self.q1:g}, q2 = {self.q2:g}"
 
     @property

@@ -50,7 +50,7 @@ _NOTES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What a figure runs on; the paper gives neither C nor rho nor the large graph."""
+    """Data and parameters of a figure; the paper gives neither C nor rho nor the large graph."""
 
     data: Dataset
     graph: Graph

@@ -1,4 +1,4 @@
-"""What the verifiers of zhang2018's Theorems 3.1 and 3.2 share: graphs, and one step of M-ADMM.
+"""Graphs and one step of M-ADMM, for the verifiers of zhang2018's Theorems 3.1 and 3.2.
 
 Notation as in the paper, in `mpmath` numbers: ``L = D - A``, ``S = D + A``; inner products of Y are
 those of ``2 Lambda = sqrt(L) Y`` in the pseudo-inverse of L.

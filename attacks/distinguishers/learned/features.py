@@ -1,4 +1,4 @@
-"""What a learned distinguisher looks at: feature maps, fitted on labelled transcripts.
+"""Features of a learned distinguisher: maps, fitted on labelled transcripts.
 
 Every map first brings the entries to one scale, robustly, so that no unit and no heavy tail
 matters. All maps are vectorised over transcripts, shape ``(R, ...)`` to ``(R, features)``, and
