@@ -26,7 +26,7 @@ _RATE = 0.05
 
 
 class Parameters(BaseModel):
-    """What is attacked, and how often it runs."""
+    """The claim that is attacked, and how often its mechanism runs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -53,12 +53,12 @@ class Scoring:
 
     @property
     def title(self) -> str:
-        """What the attack does."""
+        """The attack in one sentence."""
         return self.attack.statement
 
     @property
     def attacker(self) -> dict[str, str]:
-        """What the attacker sees, knows and wants, in the card's words."""
+        """The view, knowledge and aim of the attacker, in the card's words."""
         parts = (part.strip().partition(" ") for part in self.attack.threat_model.split(";"))
         return {verb: rest for verb, _, rest in parts}
 
