@@ -71,7 +71,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Executor:
-    """How blocks are computed; nothing in it changes a number.
+    """The workers that compute blocks; nothing in it changes a number.
 
     Parameters
     ----------

@@ -180,72 +180,77 @@ def _only(kind: str, differs: NDArray[np.bool_]) -> int:
     return int(np.argmax(differs))
 
 
-def _same_shape(one: Table, other: Table) -> None:
-    _same_kind(one, other)
-    if one.features.shape != other.features.shape or one.node_sizes != other.node_sizes:
-        given = Shown(f"shapes {one.features.shape} and {other.features.shape}")
+def _same_shape(dataset: Table, neighbour: Table) -> None:
+    _same_kind(dataset, neighbour)
+    shapes = dataset.features.shape, neighbour.features.shape
+    if shapes[0] != shapes[1] or dataset.node_sizes != neighbour.node_sizes:
+        given = Shown(f"shapes {shapes[0]} and {shapes[1]}")
         raise InvalidArgument("pair", given, "datasets of the same shape, split alike over nodes")
-    if not _same_public(one, other) or one.labels.shape != other.labels.shape:
+    if not _same_public(dataset, neighbour) or dataset.labels.shape != neighbour.labels.shape:
         given = Shown("tables that are joined differently")
         raise InvalidArgument("pair", given, "the same join on both sides")
 
 
-def _same_public(one: Table, other: Table) -> bool:
-    same_number = len(one.public) == len(other.public)
-    return same_number and all(map(np.array_equal, one.public, other.public))
+def _same_public(dataset: Table, neighbour: Table) -> bool:
+    same_number = len(dataset.public) == len(neighbour.public)
+    return same_number and all(map(np.array_equal, dataset.public, neighbour.public))
 
 
-def _plain(one: Table, other: Table) -> None:
-    if one.public or other.public:
+def _plain(dataset: Table, neighbour: Table) -> None:
+    if dataset.public or neighbour.public:
         expected = "plain records; of joined tables, a tuple, a label or a column is replaced"
         raise InvalidArgument("pair", Shown("joined tables"), expected)
 
 
-def _same_kind(one: Table, other: Table) -> None:
-    both_hold_records = len(one.features) and len(other.features)
-    if both_hold_records and bool(len(one.labels)) != bool(len(other.labels)):
+def _same_kind(dataset: Table, neighbour: Table) -> None:
+    both_hold_records = len(dataset.features) and len(neighbour.features)
+    if both_hold_records and bool(len(dataset.labels)) != bool(len(neighbour.labels)):
         given = Shown("labels on one side only")
         raise InvalidArgument("pair", given, "both datasets with labels, or both without")
 
 
-def _rows_differ(one: Table, other: Table) -> NDArray[np.bool_]:
-    differs: NDArray[np.bool_] = (one.features != other.features).any(axis=1)
-    return differs | (one.labels != other.labels) if len(one.labels) else differs
+def _rows_differ(dataset: Table, neighbour: Table) -> NDArray[np.bool_]:
+    differs: NDArray[np.bool_] = (dataset.features != neighbour.features).any(axis=1)
+    return differs | (dataset.labels != neighbour.labels) if len(dataset.labels) else differs
 
 
-def _replaced_record(one: Table, other: Table) -> int:
-    _plain(one, other)
-    _same_shape(one, other)
-    return _only("records", _rows_differ(one, other))
+def _replaced_record(dataset: Table, neighbour: Table) -> int:
+    _plain(dataset, neighbour)
+    _same_shape(dataset, neighbour)
+    return _only("records", _rows_differ(dataset, neighbour))
 
 
-def _replaced_label(one: Table, other: Table) -> int:
-    _same_shape(one, other)
-    if not np.array_equal(one.features, other.features):
+def _replaced_label(dataset: Table, neighbour: Table) -> int:
+    _same_shape(dataset, neighbour)
+    if not np.array_equal(dataset.features, neighbour.features):
         raise InvalidArgument("pair", Shown("differing features"), "features that are the same")
-    return _only("labels", one.labels != other.labels)
+    return _only("labels", dataset.labels != neighbour.labels)
 
 
-def _replaced_column(one: Table, other: Table) -> int:
-    _same_shape(one, other)
-    if not np.array_equal(one.labels, other.labels):
+def _replaced_column(dataset: Table, neighbour: Table) -> int:
+    _same_shape(dataset, neighbour)
+    if not np.array_equal(dataset.labels, neighbour.labels):
         raise InvalidArgument("pair", Shown("differing labels"), "labels that are the same")
-    return _only("columns", (one.features != other.features).any(axis=0))
+    return _only("columns", (dataset.features != neighbour.features).any(axis=0))
 
 
-def _replaced_tuple(one: Table, other: Table) -> int:
-    if not (one.public and other.public):
+def _replaced_tuple(dataset: Table, neighbour: Table) -> int:
+    if not (dataset.public and neighbour.public):
         raise InvalidArgument("pair", Shown("plain records"), "joined tables on both sides")
-    _same_shape(one, other)
-    if not np.array_equal(one.labels, other.labels):
+    _same_shape(dataset, neighbour)
+    if not np.array_equal(dataset.labels, neighbour.labels):
         raise InvalidArgument("pair", Shown("differing labels"), "labels that are the same")
-    return _only("tuples", (one.features != other.features).any(axis=1))
+    return _only("tuples", (dataset.features != neighbour.features).any(axis=1))
 
 
-def _added_record(one: Table, other: Table) -> int:
-    _plain(one, other)
-    _same_kind(one, other)
-    longer, shorter = (one, other) if len(one.features) > len(other.features) else (other, one)
+def _added_record(dataset: Table, neighbour: Table) -> int:
+    _plain(dataset, neighbour)
+    _same_kind(dataset, neighbour)
+    longer, shorter = (
+        (dataset, neighbour)
+        if len(dataset.features) > len(neighbour.features)
+        else (neighbour, dataset)
+    )
     start, stop = _node_that_shrank(longer, shorter)
     row = int(np.clip(_first_difference(longer, shorter), start, stop - 1))
     kept = np.delete(longer.features, row, axis=0)

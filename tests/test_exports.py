@@ -99,9 +99,21 @@ def attack():
     return dpaudit.Attack(name="a", statement="s", threat_model="t", needs_law=False, fit="os:name")
 
 
+def noisy(release):
+    return release(sensitivity=1.0, noise_scale=2.0)
+
+
+def norm_noise(release):
+    return release(sensitivity=1.0, noise_rate=2.0, dimension=3)
+
+
+def subsampled():
+    return dpaudit.PoissonSubsampledGaussian(sampling_ratio=0.1, noise_multiplier=1.0)
+
+
 def sequence():
-    parts = (dpaudit.LaplaceRelease(0.5, 1.0), dpaudit.GaussianRelease(1.0, 2.0))
-    return dpaudit.Sequence(parts)
+    parts = (noisy(dpaudit.LaplaceRelease), noisy(dpaudit.GaussianRelease))
+    return dpaudit.Sequence(events=parts)
 
 
 def laplace(dataset, trials, rng):
@@ -114,25 +126,25 @@ def scores():
 
 USES = {
     "ApproximateDP": lambda: dpaudit.ApproximateDP(1.0, 1e-5).epsilon(1e-5) == 1.0,
-    "ApproximateRelease": lambda: dpaudit.ApproximateRelease(1.0).delta == 0,
+    "ApproximateRelease": lambda: dpaudit.ApproximateRelease(epsilon=1.0).delta == 0,
     "AssumptionOutcome": lambda: dpaudit.AssumptionOutcome(name="a", holds=True, evidence="").holds,
     "Attack": lambda: attack().load() == importlib.import_module("os").name,
     "Claim": lambda: claim().prepare(dpaudit.Settings(), {}).default_trials == 200,
     "Dataset": lambda: dpaudit.Dataset([[1.0]], [1.0]).nodes == 1,
     "DpauditError": lambda: issubclass(dpaudit.DpauditError, Exception),
     "Executor": lambda: dpaudit.Executor().workers == 1,
-    "ExponentialNormRelease": lambda: dpaudit.ExponentialNormRelease(1.0, 2.0, 3).count == 1,
+    "ExponentialNormRelease": lambda: norm_noise(dpaudit.ExponentialNormRelease).count == 1,
     "GaussianDP": lambda: dpaudit.GaussianDP(1.0).epsilon(1e-5) > 3,
     "GaussianProcess": lambda: hasattr(dpaudit.GaussianProcess, "squared_shift_bounds"),
-    "GaussianRelease": lambda: dpaudit.GaussianRelease(1.0, 2.0).noise_scale == 2,
+    "GaussianRelease": lambda: noisy(dpaudit.GaussianRelease).noise_scale == 2,
     "GaussianSteps": lambda: mechanism().log_mgf_bounds(pair(), 1.0) == (1.0, 1.0),
     "Guarantee": lambda: isinstance(dpaudit.GaussianDP(1.0), dpaudit.Guarantee),
     "HasLaw": lambda: isinstance(mechanism(), dpaudit.HasLaw),
-    "LaplaceRelease": lambda: dpaudit.LaplaceRelease(1.0, 2.0).noise_scale == 2,
+    "LaplaceRelease": lambda: noisy(dpaudit.LaplaceRelease).noise_scale == 2,
     "Mechanism": lambda: isinstance(mechanism(), dpaudit.Mechanism),
-    "ObjectivePerturbation": lambda: dpaudit.ObjectivePerturbation(1.0, 2.0, 3).dimension == 3,
+    "ObjectivePerturbation": lambda: norm_noise(dpaudit.ObjectivePerturbation).dimension == 3,
     "Pair": lambda: pair().index == 0,
-    "PoissonSubsampledGaussian": lambda: dpaudit.PoissonSubsampledGaussian(0.1, 1.0).count == 1,
+    "PoissonSubsampledGaussian": lambda: subsampled().count == 1,
     "PrivacyCase": lambda: case().at_delta == 1e-5,
     "Proof": lambda: dpaudit.Proof(guarantee=dpaudit.GaussianDP(1.0), source="p").source == "p",
     "PureDP": lambda: dpaudit.PureDP(1.0).epsilon(0.0) == 1,
@@ -147,7 +159,7 @@ USES = {
     "TiltedSample": lambda: dpaudit.TiltedSample(*np.ones((3, 1)), 1.0).log_weight == 0,
     "Verdict": lambda: dpaudit.Verdict(claim="c", failures=(), ratio=2.0, summary="").verified,
     "ZeroConcentratedDP": lambda: dpaudit.ZeroConcentratedDP(0.5).rho == 0.5,
-    "ZeroConcentratedRelease": lambda: dpaudit.ZeroConcentratedRelease(0.5).rho == 0.5,
+    "ZeroConcentratedRelease": lambda: dpaudit.ZeroConcentratedRelease(rho=0.5).rho == 0.5,
     "audit": lambda: (
         dpaudit.audit(laplace, np.zeros(1), np.ones(1), epsilon=1.0, trials=200).verdict
         == "not refuted"
@@ -158,10 +170,10 @@ USES = {
     ),
     "audit_scores": lambda: dpaudit.audit_scores(*scores(), epsilon=1.0).verdict == "not refuted",
     "gaussian_guarantee": lambda: (
-        dpaudit.gaussian_guarantee(dpaudit.GaussianRelease(1.0, 2.0)).mu == 0.5
+        dpaudit.gaussian_guarantee(noisy(dpaudit.GaussianRelease)).mu == 0.5
     ),
     "proved_guarantee": lambda: (
-        dpaudit.proved_guarantee(dpaudit.GaussianRelease(1.0, 2.0)).epsilon(1e-5) > 0
+        dpaudit.proved_guarantee(noisy(dpaudit.GaussianRelease)).epsilon(1e-5) > 0
     ),
     "relation": lambda: dpaudit.relation("replace-label").name == "replace-label",
 }

@@ -1,4 +1,4 @@
-"""What the adapters share: one call a trial, and errors that say what to install."""
+"""The common part of the adapters: one call a trial, and errors that say what to install."""
 
 from __future__ import annotations
 

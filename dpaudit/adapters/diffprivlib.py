@@ -81,6 +81,7 @@ class DiffprivlibRelease:
 
     Any function of a dataset and a seed will do:
 
+    >>> import numpy as np
     >>> noisy = DiffprivlibRelease(lambda data, seed: data.sum() + seed)
     >>> noisy.sample(np.ones(3), 5, np.random.default_rng(0)).shape
     (5,)

@@ -88,7 +88,7 @@ class Bettor:
 
     @property
     def until_due(self) -> int:
-        """How many pairs are bet on before the bets are chosen anew."""
+        """Pairs that are bet on before the bets are chosen anew."""
         return self._due - self.pairs
 
     @property
@@ -122,7 +122,7 @@ class Bettor:
 
     @property
     def rates(self) -> list[tuple[float, float]]:
-        """How often the present event of each score and direction was seen on either side."""
+        """Rates of the present event of each score and direction on either side."""
         if self._game is None:
             return []
         chosen = self._game.chosen

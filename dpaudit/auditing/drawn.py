@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
-from numpy.typing import NDArray
 
 from dpaudit._typing import Array
 from dpaudit.auditing.event import certified, promising
@@ -121,11 +120,6 @@ def _runs(name: str, given: Any) -> Array:
     return runs
 
 
-def _given(transcripts: NDArray[Any]) -> NDArray[Any]:
-    """Return outputs of one number as their own scores."""
-    return transcripts
-
-
 def _evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:
     """Return the event bound; which runs choose and which certify is drawn."""
     attacks = [] if on_p.ndim == 1 else without_law(None)
@@ -135,7 +129,7 @@ def _evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:
         for runs, side in zip((on_p, on_q), Side, strict=True)
     )
     rng = default_rng(stream(settings.seed, "drawn outputs", "attack"))
-    fitted = [one.load()(None, None, learn_p, learn_q, rng) for one in attacks] or [_given]
+    fitted = [one.load()(None, None, learn_p, learn_q, rng) for one in attacks] or [_as_given]
     tried = [np.stack([score(part) for score in fitted]) for part in (choose_p, choose_q)]
     best = promising(tried[0], tried[1], settings.delta)
     scores = [best.rounded(fitted[best.index](part)) for part in (rest_p, rest_q)]
@@ -152,6 +146,10 @@ def _evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:
             "certifying": len(rest_p) + len(rest_q),
         },
     )
+
+
+def _as_given(transcripts: Array) -> Array:
+    return transcripts
 
 
 def _parts(runs: Array, cuts: tuple[float, float], seed: int, side: Side) -> list[Array]:

@@ -1,4 +1,4 @@
-"""What a pipeline hands over: the measured numbers and everything that supports them."""
+"""The evidence of an audit: the measured numbers and everything that supports them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Band:
 
 @dataclass(frozen=True, kw_only=True)
 class WealthPath:
-    """How the wealth against a claim went: decimal logarithms after so many transcripts a side."""
+    """The path of the wealth against a claim: decimal logarithms after so many transcripts."""
 
     transcripts: tuple[int, ...]
     log10_wealth: tuple[float, ...]

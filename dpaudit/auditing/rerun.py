@@ -1,4 +1,4 @@
-"""How an audit is repeated: as a command line, and as a certificate that is drawn again."""
+"""An audit repeated: as a command line, and as a certificate that is drawn again."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Watch:
 
     @property
     def waiting(self) -> int:
-        """How many outputs of one side wait for one of the other."""
+        """The number of outputs of one side that wait for one of the other."""
         return max(map(len, self._waiting.values()))
 
     def take(self, lines: Iterable[tuple[int, str]]) -> bool:

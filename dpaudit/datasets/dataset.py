@@ -65,7 +65,7 @@ class Dataset:
 
     @property
     def nodes(self) -> int:
-        """How many nodes hold records."""
+        """The number of nodes that hold records."""
         return len(self.node_sizes)
 
     @property

@@ -51,7 +51,7 @@ class Source:
 
     @property
     def advice(self) -> str:
-        """What to do when the files are not there."""
+        """The remedy when the files are not there."""
         return (
             f"put {' and '.join(self.files)} ({self.archive}) into a directory "
             f"and name it with {DATA_VARIABLE} or --data-path"

@@ -29,7 +29,7 @@ _CANDIDATES = 400
 
 @dataclass(frozen=True)
 class Event:
-    """What is counted: scores on one side of a threshold, chosen before anything certifies.
+    """An event: scores on one side of a threshold, chosen before anything certifies.
 
     ``above`` counts scores of at least the threshold, and favours the dataset; else scores of at
     most the threshold are counted, and favour its neighbour. ``promised`` is what the transcripts
@@ -42,7 +42,7 @@ class Event:
 
     @property
     def direction(self) -> str:
-        """Which side the event favours, in words."""
+        """The side that the event favours, in words."""
         return "dataset over neighbour" if self.above else "neighbour over dataset"
 
     def hits(self, scores: Array) -> int:
@@ -53,7 +53,7 @@ class Event:
 
 @dataclass(frozen=True)
 class EventBound:
-    """What an event certifies.
+    """The bound that an event certifies.
 
     ``lower`` is at most the pair's true epsilon, with the probability that was asked for.
     """

@@ -53,7 +53,7 @@ class ModelBased:
 
 @dataclass(frozen=True)
 class EventCounts:
-    """How often an event was seen: on the dataset that it favours, and on the other.
+    """Counts of an event: on the dataset that it favours, and on the other.
 
     Raises
     ------

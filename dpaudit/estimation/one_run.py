@@ -89,7 +89,7 @@ _UNFAIR = 1e-9  # coins less likely than this were not drawn fairly
 
 @dataclass(frozen=True)
 class OneRunBound:
-    """What one run certifies: ``lower`` is at most epsilon at ``delta``, with ``confidence``.
+    """The certificate of one run: ``lower`` is at most epsilon at ``delta``, with ``confidence``.
 
     ``guesses`` and ``correct`` are of the plan that certifies it, one of ``plans``.
     """

@@ -1,4 +1,4 @@
-"""What an audit needs from a mechanism: batches of transcripts and, where it is known, their law.
+"""The contract of a mechanism: batches of transcripts and, where it is known, their law.
 
 Trials are the leading axis of every array. A mechanism is configured by public parameters only;
 the dataset and the random generator are arguments of each call.

@@ -1,4 +1,4 @@
-r"""How exact the solvers were: every residual reached, beside the tolerance it was held to.
+r"""The exactness of the solvers: every residual reached, beside the tolerance it was held to.
 
 Solvers deep inside an algorithm return minimisers, not diagnostics. They hand what they reached to
 `report`, and whoever wants to know opens a `recorded` block around a run. Outside such a block
@@ -22,7 +22,7 @@ from dpaudit.errors import ConvergenceError
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """What one solver reached over a run.
+    """The residual that one solver reached over a run.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Reached:
 
 @dataclass
 class Residuals:
-    """What all solvers reached within a `recorded` block."""
+    """The residuals of all solvers within a `recorded` block."""
 
     _reached: dict[tuple[str, float], Reached] = field(default_factory=dict)
 

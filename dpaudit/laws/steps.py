@@ -208,7 +208,7 @@ class Process(Protocol[DatasetT, StateT, ReleaseT_co]):
 
     @property
     def steps(self) -> int:
-        """How many releases one run makes."""
+        """The number of releases of one run."""
         ...
 
     def check(self, dataset: DatasetT) -> None:

@@ -35,7 +35,7 @@ class Edges(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AdmmState:
-    """What ADMM carries from one iteration to the next.
+    """The state that ADMM carries from one iteration to the next.
 
     Parameters
     ----------

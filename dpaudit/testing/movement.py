@@ -38,7 +38,7 @@ _COUNTER = st.integers(0, 255)
 
 @dataclass(frozen=True)
 class _Movement:
-    """How far one pair moves the query; ``certain`` is what rounding cannot explain."""
+    """The movement of the query on one pair; ``certain`` is what rounding cannot explain."""
 
     pair: Pair[Any]
     distance: float

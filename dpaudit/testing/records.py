@@ -62,7 +62,7 @@ Index = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """What the records of a dataset look like.
+    """A description of the records of a dataset.
 
     Parameters
     ----------

@@ -203,7 +203,7 @@ def _refuse_constant(name: str) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a verifier recomputed, as `mpmath` numbers.
+    """The outcome of a verifier: what it recomputed, as `mpmath` numbers.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ _LEAST = 0.5  # nats that earlier scores must suggest before an epsilon is bet a
 
 @dataclass(frozen=True)
 class Tallies:
-    """How many earlier scores reach each threshold.
+    """Counts of the earlier scores that reach each threshold.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ _SLICE = 256  # pairs whose path is held at a time
 
 @dataclass(frozen=True)
 class Wealth:
-    """What bettors have made of a wealth of 1, against every epsilon of a grid.
+    """The outcome of betting a wealth of 1 against every epsilon of a grid.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ _FAR = np.geomspace(0.05, 20.0, 30)  # further points, where the claim is small
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be refuted, and at which error probability.
+    """The claim to be refuted, and the error probability.
 
     Parameters
     ----------
