@@ -54,6 +54,7 @@ class Curve:
 
         Examples
         --------
+        >>> import numpy as np
         >>> curve = Curve.over_runs("loss", [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]))
         >>> curve.y, curve.low, curve.high
         ([2.0, 2.0], [1.0, 2.0], [3.0, 2.0])

@@ -172,6 +172,7 @@ def one_run_audit(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dpaudit.attacks.canaries.records import orthogonal_canaries
     >>> from dpaudit.attacks.canaries.scores import Likelihood
     >>> from dpaudit.datasets import breast_cancer, split_evenly

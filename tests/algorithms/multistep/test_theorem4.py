@@ -26,7 +26,7 @@ from dpaudit.algorithms.multistep.claims.theorem4 import Composition
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.extension.registry import claim
+from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.refutation import certificates_text, exceeds, maximise
@@ -162,9 +162,9 @@ def genuine():
     return json.loads(certificates_text((audited(0.5, 0.01, count=4).certificate,)))
 
 
-@pytest.mark.parametrize("variant", ["default", *claim(THEOREM_4).published])
+@pytest.mark.parametrize("variant", ["default", *CLAIMS.get(THEOREM_4).published])
 def test_published_audits_and_their_certificates(variant, checked):
-    asked = Settings(**({"trials": 1_000} | dict(claim(THEOREM_4).published.get(variant, {}))))
+    asked = Settings(**({"trials": 1_000} | dict(CLAIMS.get(THEOREM_4).published.get(variant, {}))))
     found = run_claim(THEOREM_4, asked, Executor())
     survives = variant == "Gaussian mechanisms"
     assert found.result.verdict == ("not refuted" if survives else "refuted")

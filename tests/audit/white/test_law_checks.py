@@ -6,8 +6,7 @@ import pytest
 
 from dpaudit.auditing import exact as white_box
 from dpaudit.guarantees.gaussian import log_delta
-from dpaudit.laws.gaussian_steps import GaussianSteps
-from dpaudit.laws.steps import ExponentialNormSteps
+from dpaudit.laws.steps import ExponentialNormSteps, GaussianSteps
 
 from .steps import FixedGaussian, evidence, gaussian, norm_steps, unit_pair
 
