@@ -124,12 +124,18 @@ class Inequality(Generic[InstanceT]):
     evidence: Callable[[InstanceT], Evidence | None] | None = None
 
     def ratio(self, instance: InstanceT) -> float:
-        """Return ``1 + (left - right) / scale``, or raise `MechanismError` if the scale is 0."""
+        """Return ``left / right``, or ``1 + (left - right) / scale`` where there is a scale.
+
+        Raises
+        ------
+        MechanismError
+            What the excess is compared to is not above 0.
+        """
         left, right = self.sides(instance)
         scale = right if self.scale is None else self.scale(instance)
         if not scale > 0:
             raise MechanismError(f"{self.name}: the excess is compared to {scale}, expected > 0")
-        return 1 + (left - right) / scale
+        return left / right if self.scale is None else 1 + (left - right) / scale
 
     def broken(self, instance: InstanceT) -> tuple[str, ...]:
         """Return the names of the conditions that the instance violates."""
@@ -197,10 +203,6 @@ class Sensitivity(Inequality[InstanceT]):
         check.positive("claimed", self.claimed)
         check.positive("proved", self.proved)
         object.__setattr__(self, "sides", lambda one: (self.movement(one), self.claimed))
-
-    def ratio(self, instance: InstanceT) -> float:
-        """Return true movement over claimed bound."""
-        return self.movement(instance) / self.claimed
 
 
 def broken(conditions: tuple[Condition, ...]) -> tuple[str, ...]:
