@@ -3,6 +3,7 @@
 import copy
 import json
 
+import hypothesis
 import pytest
 
 from dpaudit.auditing.run import run_case
@@ -10,6 +11,10 @@ from dpaudit.execution import one_thread
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
+
+# No test judges time: an example may take as long as a busy machine makes it.
+hypothesis.settings.register_profile("tests", deadline=None)
+hypothesis.settings.load_profile("tests")
 
 
 @pytest.fixture(scope="session")
