@@ -60,10 +60,17 @@ class Reach:
     @cached_property
     def _imports(self) -> dict[Path, set[Path]]:
         found = {path: set(self._of(path)) for path in (*self.modules.values(), *self.tests)}
-        for path in self.tests:  # fixtures of the folders above
+        for path in self.tests:
             around = (one / "conftest.py" for one in path.parents)
-            found[path] |= {one for one in around if one in found and one != path}
+            found[path] |= {one for one in around if one in found and self._uses(path, one)}
         return found
+
+    def _uses(self, path: Path, conftest: Path) -> bool:
+        """Return whether a test file names a function of a ``conftest.py`` above it: a fixture."""
+        words = set(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+        tree = ast.parse(conftest.read_text(encoding="utf-8"))
+        fixtures = {one.name for one in tree.body if isinstance(one, ast.FunctionDef)}
+        return path != conftest and bool(fixtures & words)
 
     @cached_property
     def _importers(self) -> dict[Path, list[Path]]:
