@@ -8,19 +8,23 @@ from pathlib import Path
 import pytest
 
 from dpaudit.cli.main import main
+from dpaudit.extension.claim import Claim
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ADD_A_CLAIM = (ROOT / "docs" / "add-a-claim.md").read_text(encoding="utf-8")
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.M | re.S)
+def blocks(language, text=README):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.M | re.S)
 
 
-def test_python_examples():
-    examples = [block for block in blocks("python") if ">>>" in block]
-    assert len(examples) >= 2
+@pytest.mark.parametrize(("text", "least"), [(README, 3), (ADD_A_CLAIM, 1)])
+def test_python_examples(text, least):
+    examples = [block for block in blocks("python", text) if ">>>" in block]
+    assert len(examples) >= least
     for number, block in enumerate(examples):
-        test = doctest.DocTestParser().get_doctest(block, {}, f"README {number}", None, None)
+        test = doctest.DocTestParser().get_doctest(block, {}, f"example {number}", None, None)
         outcome = doctest.DocTestRunner().run(test)
         assert outcome.failed == 0
         assert outcome.attempted > 0
@@ -64,3 +68,21 @@ def test_every_command_named_exists():
         with pytest.raises(SystemExit) as ended:
             main([command, "--help"])
         assert ended.value.code == 0
+
+
+def test_the_home_that_is_shown_is_a_claim():
+    (home,) = (b for b in blocks("python", ADD_A_CLAIM) if "CLAIM =" in b)
+    names: dict[str, object] = {"__name__": "my_audit.claims.lemma1"}
+    exec(compile(home, "add-a-claim.md", "exec"), names)
+    claim = names["CLAIM"]
+    assert isinstance(claim, Claim)
+    assert claim.parameters().model_dump() == {"records": 10, "factor": 1.0}
+
+
+def test_what_the_page_on_architecture_names_is_there():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:algorithms|attacks|dpaudit|tests)/[\w/.]+)`", page)
+    assert len(paths) >= 5
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    rooms = {path.name for path in (ROOT / "dpaudit").iterdir() if path.is_dir()}
+    assert {room for room in rooms - {"__pycache__"} if room not in page} == set()
