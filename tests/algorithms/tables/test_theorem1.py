@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from dpaudit.algorithms.tables.claims.labels import (
-    Labels,
-    exact_loss,
-    inequality,
-    most_revealing,
-)
+from dpaudit.algorithms.tables.claims.labels import Labels, exact_loss, inequality, most_revealing
 from dpaudit.algorithms.tables.claims.theorem1 import LabelParameters, prepare
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
