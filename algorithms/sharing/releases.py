@@ -1,6 +1,6 @@
 """The release of ADMM sharing to account for by name; defaults are the paper's setting.
 
-Derivations and sources are in `dpaudit.algorithms.sharing.guarantees`.
+Derivations and sources are in `dpaudit.algorithms.sharing.noise`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Messages(Parameters):
 
 def messages(given: Messages) -> Event:
     """Return what one party's messages release."""
-    from dpaudit.algorithms.sharing.guarantees import message_event
+    from dpaudit.algorithms.sharing.noise import message_event
 
     return message_event(
         sensitivity=given.sensitivity, noise_scale=given.noise_scale, iterations=given.iterations
@@ -43,8 +43,7 @@ def messages(given: Messages) -> Event:
 
 def corollary1(given: Messages, delta: float) -> Published:
     """Return Corollary 1 of hu2020, with the sensitivity of its Lemma 1."""
-    from dpaudit.algorithms.sharing.guarantees import corollary1_epsilon
-    from dpaudit.algorithms.sharing.noise import published_sensitivity
+    from dpaudit.algorithms.sharing.noise import corollary1_epsilon, published_sensitivity
 
     claimed = published_sensitivity(
         features=given.features,
@@ -71,7 +70,7 @@ def corollary1(given: Messages, delta: float) -> Published:
 HU2020_MESSAGE = ReleaseCard(
     name="hu2020-message",
     title="ADMM sharing with noise on a party's messages, for a given sensitivity",
-    source="derived in algorithms/sharing/guarantees.py; needs a true bound on the sensitivity",
+    source="derived in algorithms/sharing/noise.py; needs a true bound on the sensitivity",
     relation="replace-column",
     parameters=Messages,
     event=messages,

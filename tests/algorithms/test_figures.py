@@ -12,7 +12,6 @@ from dpaudit.algorithms.consensus.figures import runs as zhang2018_runs
 from dpaudit.algorithms.consensus.figures.noise import OUTSIDE
 from dpaudit.algorithms.consensus.figures.runs import Losses
 from dpaudit.algorithms.consensus.guarantees import node_updates
-from dpaudit.algorithms.multistep.figures import baselines as huang2020_baselines
 from dpaudit.algorithms.multistep.figures import cards as huang2020
 from dpaudit.algorithms.multistep.figures import runs as huang2020_runs
 from dpaudit.datasets import Dataset, split_unevenly
@@ -46,8 +45,8 @@ def small_records(monkeypatch):
     monkeypatch.setattr(zhang2018_runs, "_LARGE_NODES", 6)
     monkeypatch.setattr(huang2020_runs, "_DIAMETERS", (5.0, 20.0))
     monkeypatch.setattr(huang2020_runs, "_ITERATIONS", (20, 50))
-    monkeypatch.setattr(huang2020_baselines, "_INNER_STEPS", (5,))
-    monkeypatch.setattr(huang2020_baselines, "_ITERATIONS", (20,))
+    monkeypatch.setattr(huang2020_runs, "_OTHER_INNER_STEPS", (5,))
+    monkeypatch.setattr(huang2020_runs, "_OTHER_ITERATIONS", (20,))
     monkeypatch.setattr(zhang2018_runs, "WEIGHTS", (50.0, 1750.0))
     monkeypatch.setattr(zhang2018_runs, "REGULARISERS", (1.0, 10.0))
     monkeypatch.setattr(zhang2018_noise, "WEIGHTS", (50.0, 1750.0))
@@ -108,8 +107,8 @@ def test_one_run_is_put_in_words():
 
 
 def test_one_run_of_each_algorithm_has_neither_lead_nor_range():
-    risks = {name: np.ones((1, 3)) for name in huang2020_baselines._METHODS}
-    for found in huang2020_baselines._findings(0.5, risks).values():
+    risks = {name: np.ones((1, 3)) for name in huang2020_runs._METHODS}
+    for found in huang2020_runs._compared_findings(0.5, risks).values():
         assert (found.held, found.number) == (None, None)
         assert "nan" not in found.evidence
         assert "one run" in found.evidence

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from dpaudit.algorithms.tables.claims.noise import published_multiplier
-from dpaudit.algorithms.tables.claims.theorem2 import FeatureParameters
+from dpaudit.algorithms.tables.claims.noise import Theorem2
 from dpaudit.attacks.canaries import study as canaries
 from dpaudit.attacks.distinguishers import message_support as column_space
 from dpaudit.attacks.prediction_inversion import study as prediction_inversion
@@ -18,7 +17,6 @@ from dpaudit.attacks.stationarity.study import EXACT_TO
 from dpaudit.datasets.sources import DATA_VARIABLE
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent
-from dpaudit.extension.settings import Settings
 
 TINY = {
     "iterations": [6, 12],
@@ -80,8 +78,7 @@ def test_a_determined_system_that_rounding_spoils_is_not_called_open():
 def test_the_noise_is_that_of_theorem_2_for_the_whole_run(rounds):
     given = prediction_inversion.Parameters(epsilon=2.0, delta=1e-6)
     noise = prediction_inversion._private(given, rounds).solver.noise_multiplier
-    settings = Settings(epsilon=2.0, delta=1e-6)
-    assert noise == published_multiplier(settings, FeatureParameters(iterations=rounds))
+    assert noise == Theorem2(epsilon=2.0, delta=1e-6, iterations=rounds).noise_multiplier
     assert noise == pytest.approx(4 * math.sqrt(rounds * math.log(1e6)) / 2)
 
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from dpaudit.algorithms.multistep.claims import theorem6
 from dpaudit.algorithms.multistep.claims.theorem6 import ASSUMPTIONS, Deployment
 from dpaudit.extension.claim import Claim
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.extension.case import PrivacyCase
     from dpaudit.extension.settings import Settings
 
 
@@ -20,11 +21,25 @@ class Broadcast(Deployment):
     view: Literal["broadcast"] = Field("broadcast", description="what the observer sees")
 
 
-def prepare(settings: Settings, parameters: Broadcast) -> Case:
-    """Return the audit on the settings' data."""
+def prepare(settings: Settings, parameters: Broadcast) -> PrivacyCase:
+    """Return the audit on the settings' data.
+
+    Raises
+    ------
+    InvalidArgument
+        The variant is stochastic: nothing is proved for its inner models.
+
+    Examples
+    --------
+    >>> from dpaudit.extension.settings import Settings
+    >>> case = prepare(Settings(), Broadcast())
+    >>> round(case.claimed.epsilon(1e-5), 4), round(case.pair_ceiling.guarantee.epsilon(1e-5), 4)
+    (0.751, 0.7139)
+    """
     from dpaudit.algorithms.multistep.claims.leakage import broadcast
 
-    return broadcast(settings, parameters)
+    run = theorem6.prepare(settings, parameters)
+    return broadcast(run, parameters.algorithm(settings), parameters.factor)
 
 
 CLAIM = Claim(

@@ -36,11 +36,7 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.multistep.claims.theorem4 import CLAIM, Composition
-from dpaudit.algorithms.multistep.guarantees import chosen_constant
-from dpaudit.errors import InvalidArgument
-from dpaudit.extension.case import AssumptionOutcome, SearchCase
-from dpaudit.extension.settings import WORST_CASE, Settings
+from dpaudit.extension.claim import Statement
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.refutation import (
     Attained,
@@ -57,7 +53,7 @@ from dpaudit.refutation import (
 from dpaudit.refutation.search import Batch
 
 OUTCOMES = 4
-_LONGEST = 20  # draws of four outcomes that are counted one by one
+LONGEST = 20  # draws of four outcomes that are counted one by one
 # Keep an algorithm's delta and epsilon within their limits whatever rounding does.
 _INSIDE, _STRICT = 1 - 1e-9, 1 - 1e-12
 _NO_CONSTANT = (
@@ -69,95 +65,12 @@ _PURE = (
     "t is above c_0^2."
 )
 _LARGE = "The noise is calibrated with a theorem for epsilon below 1."
-_PROOF = {
-    "all": "exact composition of randomised response with four outcomes, which dominates every "
-    "(epsilon, delta)-DP algorithm (Kairouz, Oh & Viswanath 2015)",
-    "gaussian": "exact composition of Gaussian releases (Dong, Roth & Su 2022)",
-}
+_DOMINATES = (
+    "exact composition of randomised response with four outcomes, which dominates every "
+    "(epsilon, delta)-DP algorithm (Kairouz, Oh & Viswanath 2015)"
+)
 
 Laws = tuple[Array, Array]
-
-
-def theorem4(settings: Settings, parameters: Composition) -> SearchCase:
-    """Return the audit of Theorem 4 at one epsilon and delta, t and c_0.
-
-    Raises
-    ------
-    InvalidArgument
-        Data was asked for, nothing is leaked (epsilon and delta are 0), or t is too large.
-
-    Examples
-    --------
-    >>> case = theorem4(Settings(epsilon=0.0, delta=0.1), Composition(count=2))
-    >>> case.bound, round(case.proved[0], 6)
-    (0.1, 0.19)
-    """
-    setting, gaussian = _setting(settings, parameters), parameters.algorithms == "gaussian"
-    exact = gaussian_delta(setting, setting.claimed_epsilon) if gaussian else _worst(setting)
-    claim = (composed_gaussian if gaussian else composed_laws)(setting, parameters.factor)
-
-    def attain(trials: int, rng: Generator) -> Attained:
-        if gaussian:
-            return _computed(claim, setting)
-        return searched(
-            claim,
-            partial(_most_revealing, setting),
-            trials,
-            rng,
-            seed=settings.seed,
-            smallest=lambda laws: _smallest(setting, parameters.factor, settings.seed),
-        )
-
-    return SearchCase(
-        bound=parameters.factor * setting.delta,
-        attain=attain,
-        view=f"the outputs of {setting.count} algorithms, run independently",
-        data="two neighbouring datasets, on which every algorithm has the same pair of laws",
-        relation=CLAIM.relation,
-        pair="Gaussian laws, shifted" if gaussian else "laws on four outcomes, found by search",
-        default_trials=100 if gaussian else 5_000,
-        parameters=parameters.model_dump(mode="json")
-        | asdict(setting)
-        | {"claimed_epsilon": setting.claimed_epsilon},
-        at_delta=setting.delta,
-        quantity="delta at the claimed epsilon",
-        effort="evaluated pairs of laws",
-        assumptions=(
-            AssumptionOutcome(
-                name="private algorithms",
-                holds=not gaussian or _gaussian_condition(setting).holds,
-                evidence="checked on the pair found, in both directions",
-            ),
-        ),
-        proved=(exact, _PROOF[parameters.algorithms]),
-        notes=(
-            f"The claimed epsilon of the composition is {setting.claimed_epsilon:.6g}.",
-            "Basic composition, (t epsilon, t delta), and optimal composition hold.",
-        ),
-    )
-
-
-def _setting(settings: Settings, parameters: Composition) -> Composed:
-    gaussian = parameters.algorithms == "gaussian"
-    if settings.data != WORST_CASE or settings.data_path is not None or settings.data_options:
-        raise InvalidArgument("data", settings.data, f"{WORST_CASE}, without files or options")
-    if settings.epsilon == 0 and settings.delta == 0:
-        raise InvalidArgument("delta", 0.0, "above 0 where epsilon is 0: nothing leaks otherwise")
-    if gaussian and not (settings.epsilon > 0 and 0 < settings.delta < 1):
-        raise InvalidArgument("algorithms", "gaussian", "all where epsilon or delta is 0")
-    if settings.delta >= 1:
-        raise InvalidArgument("delta", settings.delta, "below 1")
-    if not gaussian and parameters.count > _LONGEST:
-        expected = f"at most {_LONGEST}, unless the algorithms are Gaussian"
-        raise InvalidArgument("count", parameters.count, expected)
-    if parameters.c0_of_proof and settings.delta == 0:
-        raise InvalidArgument("c0_of_proof", True, "false where delta is 0")
-    return Composed(
-        epsilon=settings.epsilon,
-        delta=settings.delta,
-        count=parameters.count,
-        c0=chosen_constant(settings.delta, parameters.c0, of_proof=parameters.c0_of_proof),
-    )
 
 
 # --- what t draws reveal --------------------------------------------------------------------------
@@ -285,12 +198,12 @@ def conditions(setting: Composed, one: Array, other: Array) -> tuple[Condition, 
 # --- the claim ------------------------------------------------------------------------------------
 
 
-def composed_laws(setting: Composed, factor: float) -> Inequality[Laws]:
+def composed_laws(statement: Statement, setting: Composed, factor: float) -> Inequality[Laws]:
     """Return Theorem 4 of pairs of laws on four outcomes."""
     claimed = setting.claimed_epsilon
     return Inequality(
-        name=CLAIM.name,
-        source=CLAIM.source,
+        name=statement.name,
+        source=statement.source,
         sides=lambda laws: (
             float(composed_delta(setting, *laws, claimed)),
             factor * setting.delta,
@@ -300,6 +213,7 @@ def composed_laws(setting: Composed, factor: float) -> Inequality[Laws]:
         words=lambda laws: f"laws {_shown(laws[0])} and {_shown(laws[1])}",
         because=lambda laws: _NO_CONSTANT if setting.delta > 0 else _PURE,
         evidence=lambda laws: _evidence(
+            statement,
             setting,
             "all",
             factor,
@@ -309,23 +223,23 @@ def composed_laws(setting: Composed, factor: float) -> Inequality[Laws]:
     )
 
 
-def composed_gaussian(setting: Composed, factor: float) -> Inequality[Laws]:
+def composed_gaussian(statement: Statement, setting: Composed, factor: float) -> Inequality[Laws]:
     """Return Theorem 4 of Gaussian mechanisms, which have one law: nothing is searched."""
     value = gaussian_delta(setting, setting.claimed_epsilon)
     return Inequality(
-        name=CLAIM.name,
-        source=CLAIM.source,
+        name=statement.name,
+        source=statement.source,
         sides=lambda laws: (value, factor * setting.delta),
-        conditions=lambda laws: (_gaussian_condition(setting),),
+        conditions=lambda laws: (gaussian_condition(setting),),
         words=lambda laws: f"N(0, 1) against N({gaussian_mu(setting):.6g}, 1) in all",
         because=lambda laws: _LARGE,
-        evidence=lambda laws: _evidence(setting, "gaussian", factor, value, {}),
+        evidence=lambda laws: _evidence(statement, setting, "gaussian", factor, value, {}),
     )
 
 
-def _computed(claim: Inequality[Laws], setting: Composed) -> Attained:
+def computed(statement: Statement, setting: Composed, factor: float) -> Attained:
     """Return what Gaussian mechanisms reach, also where one alone is not private enough."""
-    nothing = (np.zeros(0), np.zeros(0))
+    claim, nothing = composed_gaussian(statement, setting, factor), (np.zeros(0), np.zeros(0))
     value, bound = claim.sides(nothing)
     return Attained(
         value=value,
@@ -336,18 +250,52 @@ def _computed(claim: Inequality[Laws], setting: Composed) -> Attained:
     )
 
 
-def _gaussian_condition(setting: Composed) -> Condition:
+def most_revealing(
+    statement: Statement,
+    setting: Composed,
+    factor: float,
+    budget: int,
+    rng: Generator,
+    *,
+    seed: int,
+) -> Attained:
+    """Return what the pair of laws reaches that a search finds, and the smallest one in words."""
+    return searched(
+        composed_laws(statement, setting, factor),
+        partial(_most_revealing, setting),
+        budget,
+        rng,
+        seed=seed,
+        smallest=lambda laws: _smallest(statement, setting, factor, seed),
+    )
+
+
+def proved(setting: Composed, *, gaussian: bool) -> tuple[float, str]:
+    """Return the exact delta of the worst pair at the claimed epsilon, and what proves it."""
+    if gaussian:
+        exact = gaussian_delta(setting, setting.claimed_epsilon)
+        return exact, "exact composition of Gaussian releases (Dong, Roth & Su 2022)"
+    return _worst(setting), _DOMINATES
+
+
+def gaussian_condition(setting: Composed) -> Condition:
+    """Return that one Gaussian mechanism is (epsilon, delta)-DP."""
     mu = gaussian_mu(setting) / math.sqrt(setting.count)
     value = GaussianDP(mu).delta(setting.epsilon)
     return Condition(name="delta of one", value=value, limit=setting.delta)
 
 
 def _evidence(
-    setting: Composed, algorithms: str, factor: float, value: float, laws: dict[str, Array]
+    statement: Statement,
+    setting: Composed,
+    algorithms: str,
+    factor: float,
+    value: float,
+    laws: dict[str, Array],
 ) -> Evidence:
     return Evidence(
         kind="approximate-dp",
-        relation=CLAIM.relation,
+        relation=statement.relation,
         parameters=asdict(setting) | {"algorithms": algorithms, "factor": factor},
         instance=laws,
         quantities={
@@ -367,7 +315,7 @@ def _worst(setting: Composed) -> float:
     return float(composed_delta(setting, *pair, setting.claimed_epsilon))
 
 
-def _smallest(setting: Composed, factor: float, seed: int) -> str | None:
+def _smallest(statement: Statement, setting: Composed, factor: float, seed: int) -> str | None:
     """Return the smallest t, epsilon and delta = 1/n that break the claim, in words."""
 
     def composed(instance: tuple[int, int, int]) -> Composed:
@@ -375,8 +323,8 @@ def _smallest(setting: Composed, factor: float, seed: int) -> str | None:
         return Composed(epsilon=float(epsilon), delta=1 / share, count=count, c0=setting.c0)
 
     claim: Inequality[tuple[int, int, int]] = Inequality(
-        name=CLAIM.name,
-        source=CLAIM.source,
+        name=statement.name,
+        source=statement.source,
         sides=lambda instance: (_worst(composed(instance)), factor / instance[2]),
         conditions=lambda instance: (),
     )

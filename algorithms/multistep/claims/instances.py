@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator, default_rng
 
-import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, published_noise_multiplier
-from dpaudit.algorithms.multistep.claims.theorem6 import Deployment
-from dpaudit.algorithms.multistep.guarantees import chosen_constant
-from dpaudit.algorithms.problems.graphs import Graph, from_edges, graph_called
-from dpaudit.algorithms.problems.losses import MarginLoss, loss_called
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
+from dpaudit.algorithms.problems.losses import MarginLoss
 from dpaudit.algorithms.problems.records import Differing
-from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
 from dpaudit.datasets import (
     Dataset,
     load,
@@ -64,16 +59,15 @@ class Instance:
             f"{float(np.linalg.norm(old - new)):.4g}"
         )
 
-    def public(self, parameters: Deployment) -> dict[str, Any]:
-        """Return every public parameter of the run."""
+    def public(self) -> dict[str, Any]:
+        """Return the public parameters of the run that follow from the others."""
         algorithm = self.algorithm
-        computed = {
+        return {
             "loss": algorithm.loss.name,
             "noise_multiplier": algorithm.noise_multiplier,
             "node_sizes": list(self.pair.dataset.node_sizes),
             "edges": self.edges,
         }
-        return parameters.model_dump(mode="json") | computed
 
     def assumptions(self) -> tuple[AssumptionOutcome, ...]:
         """Return whether what all claims about a run assume holds on this instance."""
@@ -158,72 +152,57 @@ def loss_outcomes(loss: MarginLoss) -> tuple[AssumptionOutcome, AssumptionOutcom
     )
 
 
-def make_instance(settings: Settings, parameters: Deployment) -> Instance:
-    """Return the worst case of the claim's class, or the deployment on real records."""
-    return make_instances(replace(settings, candidate_pairs=None), parameters)[0]
-
-
-def make_instances(settings: Settings, parameters: Deployment) -> list[Instance]:
+def make_instances(
+    settings: Settings, algorithm: MultiStepADMM, *, split: str, records: int | None
+) -> list[Instance]:
     """Return the worst case of the class, or a deployment for each pair that is asked for.
 
     Of several pairs the first replaces the record that is furthest from another by that one, and
     each of the others one record by the one that is furthest from it.
 
+    Parameters
+    ----------
+    settings
+        Whose data, pairs and seed are used.
+    algorithm
+        What runs on every pair.
+    split
+        How real records are dealt to nodes: ``even`` or ``uneven``.
+    records
+        How many random records of the data are used; all if None.
+
     Raises
     ------
     InvalidArgument
-        Epsilon or delta is outside the theorem's domain, records are chosen for the worst case,
-        which has its own, or more pairs are asked for than there are records.
+        Records are chosen for the worst case, which has its own, or more pairs are asked for than
+        there are records.
     """
-    check.positive("epsilon", settings.epsilon)
-    check.probability("delta", settings.delta)
+    nodes = algorithm.graph.nodes
     if settings.data != WORST_CASE:
-        return [_instance(settings, parameters, p) for p in _real_pairs(settings, parameters)]
+        pairs = _real_pairs(settings, nodes, split, records)
+        return [_instance(algorithm, pair, _described(pair.dataset, split)) for pair in pairs]
     given = {
         "pairs": settings.candidate_pairs,
         "data_path": settings.data_path,
         "data_option": settings.data_options or None,
-        "records": parameters.records,
+        "records": records,
     }
     for name, value in given.items():
         if value is not None:
             raise InvalidArgument(name, value, "nothing: the worst case has records of its own")
-    return [_instance(settings, parameters, _worst_pair(parameters.nodes))]
+    words = "two opposite unit records; with the linear loss every step moves by Lemma 5's bound"
+    return [_instance(algorithm, _worst_pair(nodes), words)]
 
 
-def _instance(settings: Settings, parameters: Deployment, pair: Pair[Dataset]) -> Instance:
-    worst = settings.data == WORST_CASE
-    steps = parameters.iterations * parameters.inner_steps
-    c0 = chosen_constant(settings.delta, parameters.c0, of_proof=parameters.c0_of_proof)
-    algorithm = MultiStepADMM(
-        graph=_graph(settings, parameters),
-        iterations=parameters.iterations,
-        inner_steps=parameters.inner_steps,
-        noise_multiplier=published_noise_multiplier(settings.epsilon, settings.delta, steps, c0),
-        penalty=parameters.penalty,
-        loss=loss_called(parameters.loss or ("linear" if worst else "logistic")),
-        regulariser_weight=parameters.regulariser_weight,
-        step_size=DecayingStepSize(diameter=parameters.diameter)
-        if parameters.step_size is None
-        else ConstantStepSize(parameters.step_size),
-        batch_size=parameters.batch_size,
-    )
+def _instance(algorithm: MultiStepADMM, pair: Pair[Dataset], words: str) -> Instance:
     algorithm.check(pair.dataset)
     algorithm.check(pair.neighbour)
-    words = (
-        "two opposite unit records; with the linear loss every step moves by Lemma 5's bound"
-        if worst
-        else f"{pair.dataset.name}: {len(pair.dataset.labels)} records, "
-        f"{pair.dataset.dimension} features, {parameters.nodes} nodes ({parameters.split})"
-    )
     return Instance(algorithm, pair, words)
 
 
-def _graph(settings: Settings, parameters: Deployment) -> Graph:
-    if parameters.edges is not None:
-        return from_edges(parameters.nodes, parameters.edges)
-    rng = default_rng(stream(settings.seed, "graph"))
-    return graph_called(parameters.graph, parameters.nodes, rng)
+def _described(data: Dataset, split: str) -> str:
+    size = f"{len(data.labels)} records, {data.dimension} features, {data.nodes} nodes"
+    return f"{data.name}: {size} ({split})"
 
 
 def _worst_pair(nodes: int) -> Pair[Dataset]:
@@ -233,20 +212,22 @@ def _worst_pair(nodes: int) -> Pair[Dataset]:
     return Pair(data, data.with_record(0, data.features[0], -1.0), REPLACE_RECORD)
 
 
-def _real_pairs(settings: Settings, parameters: Deployment) -> list[Pair[Dataset]]:
+def _real_pairs(
+    settings: Settings, nodes: int, split: str, records: int | None
+) -> list[Pair[Dataset]]:
     """Return the pair of real records furthest apart, and as many others as were asked for."""
     data = load(settings.data, path=settings.data_path, **settings.data_options)
     data.require_signed_labels()
     rng = default_rng(stream(settings.seed, "pair"))
-    if parameters.records is not None:
-        data = subset(data, parameters.records, rng)
+    if records is not None:
+        data = subset(data, records, rng)
     chosen = [most_distant_records(data, rng)]
     chosen += _other_replacements(data, (settings.candidate_pairs or 1) - 1, chosen[0][0], rng)
 
     def dealt(one: Dataset) -> Dataset:
         """Deal records to nodes; the same seed gives both datasets of a pair the same order."""
-        deal = split_evenly if parameters.split == "even" else split_unevenly
-        return deal(one, parameters.nodes, default_rng(stream(settings.seed, "split")))
+        deal = split_evenly if split == "even" else split_unevenly
+        return deal(one, nodes, default_rng(stream(settings.seed, "split")))
 
     pairs = (replacement_pair(data, *rows) for rows in chosen)
     return [Pair(dealt(one), dealt(other), REPLACE_RECORD) for one, other in pairs]

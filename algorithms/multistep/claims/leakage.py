@@ -11,26 +11,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.multistep.claims.instances import Instance, make_instances
-from dpaudit.algorithms.multistep.claims.theorem6 import CLAIM, Deployment
-from dpaudit.algorithms.multistep.guarantees import chosen_constant
+from dpaudit.algorithms.multistep.claims.instances import Instance
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof
-from dpaudit.extension.settings import WORST_CASE, Settings
+from dpaudit.extension.claim import Statement
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
 from dpaudit.refutation import Certificate, Condition, Evidence, Inequality, certified
-
-if TYPE_CHECKING:
-    from dpaudit.algorithms.multistep.claims.broadcast import Broadcast
 
 _COMPOSITION = "exact composition of Gaussian releases (Dong, Roth & Su 2022) with Lemma 5"
 _AVERAGES = "exact law of the averages: Gaussian given the earlier ones, as gradients are constant"
@@ -41,40 +36,73 @@ _STOCHASTIC = (
 )
 
 
-def whole_run(settings: Settings, parameters: Deployment) -> PrivacyCase:
-    """Return the audit of Theorem 6 on the settings' data."""
-    return _of_instances(settings, parameters, make_instances(settings, parameters))
+@dataclass(frozen=True, kw_only=True)
+class Theorem6:
+    """The theorem at given public parameters.
+
+    Parameters
+    ----------
+    epsilon, delta, factor
+        ``factor * epsilon`` is claimed at ``delta``, with the noise for ``epsilon``.
+    c0
+        Its constant.
+    view
+        What is seen: ``inner``, every inner model, or ``broadcast``, the averages.
+    """
+
+    epsilon: float
+    delta: float
+    c0: float
+    factor: float
+    view: str
+
+    @property
+    def claimed(self) -> float:
+        """The claimed epsilon."""
+        return self.factor * self.epsilon
 
 
-def _of_instances(
-    settings: Settings, parameters: Deployment, instances: Sequence[Instance]
+def whole_run(
+    statement: Statement,
+    theorem: Theorem6,
+    instances: Sequence[Instance],
+    *,
+    seed: int,
+    trials: int,
+    parameters: dict[str, Any],
 ) -> PrivacyCase:
-    cases = tuple(_case(settings, parameters, one) for one in instances)
+    """Return the audit of the theorem on every instance; the first is the case."""
+
+    def case(instance: Instance) -> PrivacyCase:
+        found = _case(theorem, instance, trials, parameters)
+        return replace(found, certify=partial(_certificate, statement, theorem, instance, seed))
+
+    cases = tuple(case(one) for one in instances)
     return replace(cases[0], candidates=cases) if len(cases) > 1 else cases[0]
 
 
-def _case(settings: Settings, parameters: Deployment, instance: Instance) -> PrivacyCase:
-    algorithm, pair = instance.algorithm, instance.pair
-    c0 = chosen_constant(settings.delta, parameters.c0, of_proof=parameters.c0_of_proof)
-    inner = parameters.view == "inner"
+def _case(
+    theorem: Theorem6, instance: Instance, trials: int, parameters: dict[str, Any]
+) -> PrivacyCase:
+    algorithm, inner = instance.algorithm, theorem.view == "inner"
     seen = "every noisy inner model" if inner else "only the broadcast averages"
+    stochastic = algorithm.batch_size is not None
     return PrivacyCase(
         mechanism=algorithm.inner() if inner else algorithm.broadcast(),
-        pair=pair,
-        claimed=ApproximateDP(parameters.factor * settings.epsilon, settings.delta),
-        at_delta=settings.delta,
-        view=f"{parameters.view}: {seen} of every node",
+        pair=instance.pair,
+        claimed=ApproximateDP(theorem.claimed, theorem.delta),
+        at_delta=theorem.delta,
+        view=f"{theorem.view}: {seen} of every node",
         data=instance.data,
-        default_trials=10_000 if settings.data == WORST_CASE else 2_000,
-        parameters=instance.public(parameters),
-        assumptions=(*instance.assumptions(), _published_noise(algorithm, settings, c0)),
+        default_trials=trials,
+        parameters=parameters | instance.public(),
+        assumptions=(*instance.assumptions(), _published_noise(algorithm, theorem)),
         proved=_proof(algorithm),
-        pair_ceiling=None if algorithm.batch_size is not None else _pair_proof(instance),
+        pair_ceiling=None if stochastic else _pair_proof(instance),
         notes=(
-            *(() if algorithm.batch_size is None else (_STOCHASTIC,)),
-            *valid_up_to(settings.delta, c0, parameters.factor),
+            *((_STOCHASTIC,) if stochastic else ()),
+            *valid_up_to(theorem.delta, theorem.c0, theorem.factor),
         ),
-        certify=partial(_certificate, settings, parameters, instance, c0),
     )
 
 
@@ -94,12 +122,12 @@ def _mu(instance: Instance) -> float:
     return float(np.sqrt(instance.algorithm.squared_shift_bounds(instance.pair)[1]))
 
 
-def _published_noise(algorithm: MultiStepADMM, settings: Settings, c0: float) -> AssumptionOutcome:
-    formula = c0 * np.sqrt(2 * algorithm.steps * np.log(1.25 / settings.delta))
+def _published_noise(algorithm: MultiStepADMM, theorem: Theorem6) -> AssumptionOutcome:
+    formula = theorem.c0 * np.sqrt(2 * algorithm.steps * np.log(1.25 / theorem.delta))
     return AssumptionOutcome(
         name="published noise",
-        holds=bool(np.isclose(algorithm.noise_multiplier * settings.epsilon, formula, rtol=1e-12)),
-        evidence=f"sigma = {algorithm.noise_multiplier:.6g} with c_0 = {c0:g}",
+        holds=bool(np.isclose(algorithm.noise_multiplier * theorem.epsilon, formula, rtol=1e-12)),
+        evidence=f"sigma = {algorithm.noise_multiplier:.6g} with c_0 = {theorem.c0:g}",
     )
 
 
@@ -133,7 +161,7 @@ def valid_up_to(delta: float, c0: float, factor: float = 1.0) -> tuple[str, ...]
 
 
 def _certificate(
-    settings: Settings, parameters: Deployment, instance: Instance, c0: float, lower: float
+    statement: Statement, theorem: Theorem6, instance: Instance, seed: int, lower: float
 ) -> Certificate | None:
     """Return the exact Gaussian law of a pair, if it alone refutes the claim.
 
@@ -141,38 +169,38 @@ def _certificate(
     the linear loss. ``lower``, what drawing has certified, is not used.
     """
     algorithm = instance.algorithm
-    hidden = parameters.view != "inner" or algorithm.batch_size is not None
+    hidden = theorem.view != "inner" or algorithm.batch_size is not None
     if hidden or algorithm.loss.name != "linear":
         return None
-    law = _exact_law(settings, parameters, instance, c0)
-    return certified(law, GaussianDP(_mu(instance)), {"seed": settings.seed})
+    law = _exact_law(statement, theorem, instance)
+    return certified(law, GaussianDP(_mu(instance)), {"seed": seed})
 
 
 def _exact_law(
-    settings: Settings, parameters: Deployment, instance: Instance, c0: float
+    statement: Statement, theorem: Theorem6, instance: Instance
 ) -> Inequality[GaussianDP]:
     """Return Theorem 6 of the Gaussian law of a pair, a little below its exact epsilon."""
-    algorithm, claimed = instance.algorithm, parameters.factor * settings.epsilon
+    algorithm = instance.algorithm
 
     def epsilon(law: GaussianDP) -> float:
-        return law.epsilon(settings.delta) * (1 - 1e-6)
+        return law.epsilon(theorem.delta) * (1 - 1e-6)
 
     def evidence(law: GaussianDP) -> Evidence:
         return Evidence(
             kind="approximate-dp",
-            relation=CLAIM.relation,
+            relation=statement.relation,
             parameters=instance.certified()
             | {
-                "epsilon": settings.epsilon,
-                "delta": settings.delta,
-                "c0": c0,
-                "factor": parameters.factor,
+                "epsilon": theorem.epsilon,
+                "delta": theorem.delta,
+                "c0": theorem.c0,
+                "factor": theorem.factor,
                 "iterations": algorithm.iterations,
                 "inner_steps": algorithm.inner_steps,
             },
             instance=instance.arrays() | _steps(instance),
             quantities={
-                "bound": claimed,
+                "bound": theorem.claimed,
                 "sigma": algorithm.noise_multiplier,
                 "mu": law.mu,
                 "epsilon": epsilon(law),
@@ -181,14 +209,14 @@ def _exact_law(
         )
 
     return Inequality(
-        name=CLAIM.name,
-        source=CLAIM.source,
-        sides=lambda law: (epsilon(law), claimed),
+        name=statement.name,
+        source=statement.source,
+        sides=lambda law: (epsilon(law), theorem.claimed),
         conditions=lambda law: (
             *instance.conditions(),
             Condition(
                 name="claimed delta exceeded",
-                value=settings.delta,
+                value=theorem.delta,
                 limit=law.delta(epsilon(law)),
             ),
         ),
@@ -213,44 +241,45 @@ def _steps(instance: Instance) -> dict[str, Any]:
 # --- the averages ---------------------------------------------------------------------------------
 
 
-def broadcast(settings: Settings, parameters: Broadcast) -> PrivacyCase:
-    """Return the audit of the averages; claimed is what is proved of all inner models.
+def broadcast(run: PrivacyCase, algorithm: MultiStepADMM, factor: float) -> PrivacyCase:
+    """Return the audit of the averages; claimed is a factor times what all inner models leak.
+
+    Parameters
+    ----------
+    run
+        The audit of the whole run in the same view.
+    algorithm
+        What runs.
+    factor
+        Of what is proved of all inner models.
 
     Raises
     ------
     InvalidArgument
         The variant is stochastic: nothing is proved for its inner models.
-
-    Examples
-    --------
-    >>> from dpaudit.algorithms.multistep.claims.broadcast import Broadcast
-    >>> case = broadcast(Settings(), Broadcast())
-    >>> round(case.claimed.epsilon(1e-5), 4), round(case.pair_ceiling.guarantee.epsilon(1e-5), 4)
-    (0.751, 0.7139)
     """
-    instances = make_instances(settings, parameters)
-    case = _of_instances(settings, parameters, instances)
-    if case.proved is None:
-        raise InvalidArgument("batch_size", parameters.batch_size, "full gradients")
-    inner = case.proved.guarantee.epsilon(settings.delta)
+    if run.proved is None:
+        raise InvalidArgument("batch_size", algorithm.batch_size, "full gradients")
+    inner = run.proved.guarantee.epsilon(run.at_delta)
     question = replace(
-        case,
-        claimed=ApproximateDP(parameters.factor * inner, settings.delta),
+        run,
+        claimed=ApproximateDP(factor * inner, run.at_delta),
         certify=None,
         default_trials=2_000,
         notes=(f"What is proved of all inner models is epsilon = {inner:.6g}.",),
     )
-    linear = instances[0].algorithm.loss.name == "linear"
-    return _exact_averages(question, instances[0], inner) if linear else question
+    return (
+        _exact_averages(question, algorithm, inner) if algorithm.loss.name == "linear" else question
+    )
 
 
-def _exact_averages(case: PrivacyCase, instance: Instance, inner: float) -> PrivacyCase:
+def _exact_averages(case: PrivacyCase, algorithm: MultiStepADMM, inner: float) -> PrivacyCase:
     """Return the case with the law of the averages, and their exact epsilon on this pair."""
     from dpaudit.algorithms.multistep.averages import Averages, ExactBroadcast, broadcast_mu
 
-    law = GaussianDP(broadcast_mu(instance.algorithm, instance.pair))
+    law = GaussianDP(broadcast_mu(algorithm, case.pair))
     exact = law.epsilon(case.at_delta)
-    mechanism: Any = ExactBroadcast(Averages(instance.algorithm))
+    mechanism: Any = ExactBroadcast(Averages(algorithm))
     return replace(
         case,
         mechanism=mechanism,

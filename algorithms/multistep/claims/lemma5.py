@@ -8,15 +8,43 @@ from dpaudit.algorithms.multistep.claims.theorem6 import ASSUMPTIONS, Deployment
 from dpaudit.extension.claim import Claim
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: Deployment) -> Case:
-    """Return the audit on the settings' data."""
-    from dpaudit.algorithms.multistep.claims.movement import one_update
+def prepare(settings: Settings, parameters: Deployment) -> SearchCase:
+    """Return the audit on the settings' data; the worst case tries the whole class."""
+    from dataclasses import replace
+    from functools import partial
 
-    return one_update(settings, parameters)
+    from dpaudit.algorithms.multistep.claims.movement import attained, lemma5
+    from dpaudit.extension.case import SearchCase
+    from dpaudit.extension.settings import WORST_CASE
+
+    instance = parameters.instances(replace(settings, candidate_pairs=None))[0]
+    algorithm, data = instance.algorithm, instance.pair.dataset
+    bound = float(algorithm.sensitivity(data, algorithm.eta(data, 1, 1))[instance.node])
+    return SearchCase(
+        bound=parameters.factor * bound,
+        attain=partial(
+            attained,
+            lemma5(CLAIM, parameters.factor),
+            instance,
+            whole_class=settings.data == WORST_CASE,
+            seed=settings.seed,
+        ),
+        view="one inner update (13a) of one node, given all earlier outputs",
+        data=instance.data,
+        relation=CLAIM.relation,
+        pair=instance.words(),
+        default_trials=10_000,
+        parameters=parameters.model_dump(mode="json") | instance.public(),
+        assumptions=instance.assumptions(),
+        proved=(bound, "triangle inequality on two gradients of norm at most c_1 (eq. 19)"),
+        notes=(
+            "The bound shown is that of the first update; each state's ratio is to its own bound.",
+        ),
+    )
 
 
 CLAIM = Claim(

@@ -15,51 +15,35 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.algorithm import State
-from dpaudit.algorithms.multistep.claims.instances import Instance, make_instance
-from dpaudit.algorithms.multistep.claims.lemma5 import CLAIM
-from dpaudit.algorithms.multistep.claims.theorem6 import Deployment
+from dpaudit.algorithms.multistep.claims.instances import Instance
 from dpaudit.algorithms.problems.linearised import mean_shift
 from dpaudit.algorithms.problems.losses import LOSSES
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.extension.case import SearchCase
-from dpaudit.extension.settings import WORST_CASE, Settings
+from dpaudit.extension.claim import Statement
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.refutation import Attained, Evidence, Inequality, searched
 
 _SCALES = (0.0, 0.1, 1.0, 10.0, 100.0)
 
 
-def one_update(settings: Settings, parameters: Deployment) -> SearchCase:
-    """Return the audit of Lemma 5 on the settings' data.
+def attained(
+    claim: Inequality[Moved],
+    instance: Instance,
+    trials: int,
+    rng: Generator,
+    *,
+    whole_class: bool,
+    seed: int,
+) -> Attained:
+    """Return the largest movement that is found, against its own bound.
 
-    The worst case tries every loss, and random unit records beside the pair's.
+    In the whole class every loss is tried, and random unit records beside the pair's.
     """
-    instance, factor = make_instance(settings, parameters), parameters.factor
-    algorithm, data = instance.algorithm, instance.pair.dataset
-    bound = float(algorithm.sensitivity(data, algorithm.eta(data, 1, 1))[instance.node])
-    claim, whole_class = lemma5(factor), settings.data == WORST_CASE
-
-    def attain(trials: int, rng: Generator) -> Attained:
-        found = farthest(instance, trials, rng, whole_class=whole_class)
-        if claim.broken(found):  # by a last digit of somebody's records: nothing to certify
-            return Attained(value=found.value, bound=factor * found.bound, instance=found.where)
-        return searched(claim, lambda budget, rng: found, trials, rng, seed=settings.seed)
-
-    return SearchCase(
-        bound=factor * bound,
-        attain=attain,
-        view="one inner update (13a) of one node, given all earlier outputs",
-        data=instance.data,
-        relation=CLAIM.relation,
-        pair=instance.words(),
-        default_trials=10_000,
-        parameters=instance.public(parameters),
-        assumptions=instance.assumptions(),
-        proved=(bound, "triangle inequality on two gradients of norm at most c_1 (eq. 19)"),
-        notes=(
-            "The bound shown is that of the first update; each state's ratio is to its own bound.",
-        ),
-    )
+    found = farthest(instance, trials, rng, whole_class=whole_class)
+    if claim.broken(found):  # by a last digit of somebody's records: nothing to certify
+        value, bound = claim.sides(found)
+        return Attained(value=value, bound=bound, instance=found.where)
+    return searched(claim, lambda budget, rng: found, trials, rng, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -74,19 +58,19 @@ class Moved:
     eta: float
 
 
-def lemma5(factor: float) -> Inequality[Moved]:
+def lemma5(statement: Statement, factor: float) -> Inequality[Moved]:
     """Return Lemma 5 times a factor, of the movement that the algorithm computes."""
     return Inequality(
-        name=CLAIM.name,
-        source=CLAIM.source,
+        name=statement.name,
+        source=statement.source,
         sides=lambda moved: (moved.value, factor * moved.bound),
         conditions=lambda moved: moved.instance.conditions(),
         words=lambda moved: moved.where,
-        evidence=lambda moved: _evidence(moved, factor),
+        evidence=lambda moved: _evidence(statement.relation, moved, factor),
     )
 
 
-def _evidence(moved: Moved, factor: float) -> Evidence:
+def _evidence(relation: str, moved: Moved, factor: float) -> Evidence:
     """Return the movement in closed form, from ``model`` of shape ``(d,)``."""
     algorithm, data = moved.instance.algorithm, moved.instance.pair.dataset
     record = moved.instance.record
@@ -98,7 +82,7 @@ def _evidence(moved: Moved, factor: float) -> Evidence:
     size = data.node_sizes[record.node]
     return Evidence(
         kind="sensitivity",
-        relation=CLAIM.relation,
+        relation=relation,
         parameters=moved.instance.certified() | {"eta": moved.eta, "factor": factor},
         instance=moved.instance.arrays() | {"model": moved.model, "edges": moved.instance.edges},
         quantities={

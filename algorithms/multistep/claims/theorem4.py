@@ -10,7 +10,8 @@ from dpaudit.extension.claim import Claim
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.algorithms.multistep.claims.composition import Composed
+    from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
 
@@ -29,11 +30,86 @@ class Composition(Parameters):
     factor: float = Field(1.0, gt=0, description="the claimed delta is multiplied by this")
 
 
-def prepare(settings: Settings, parameters: Composition) -> Case:
-    """Return the audit."""
-    from dpaudit.algorithms.multistep.claims.composition import theorem4
+def prepare(settings: Settings, parameters: Composition) -> SearchCase:
+    """Return the audit at one epsilon and delta, t and c_0.
 
-    return theorem4(settings, parameters)
+    Raises
+    ------
+    InvalidArgument
+        Data was asked for, nothing is leaked (epsilon and delta are 0), or t is too large.
+
+    Examples
+    --------
+    >>> from dpaudit.extension.settings import Settings
+    >>> case = prepare(Settings(epsilon=0.0, delta=0.1), Composition(count=2))
+    >>> case.bound, round(case.proved[0], 6)
+    (0.1, 0.19)
+    """
+    from dataclasses import asdict
+    from functools import partial
+
+    from dpaudit.algorithms.multistep.claims import composition
+    from dpaudit.extension.case import AssumptionOutcome, SearchCase
+
+    setting, gaussian = _setting(settings, parameters), parameters.algorithms == "gaussian"
+    asked = CLAIM, setting, parameters.factor
+    return SearchCase(
+        bound=parameters.factor * setting.delta,
+        attain=(lambda trials, rng: composition.computed(*asked))
+        if gaussian
+        else partial(composition.most_revealing, *asked, seed=settings.seed),
+        view=f"the outputs of {setting.count} algorithms, run independently",
+        data="two neighbouring datasets, on which every algorithm has the same pair of laws",
+        relation=CLAIM.relation,
+        pair="Gaussian laws, shifted" if gaussian else "laws on four outcomes, found by search",
+        default_trials=100 if gaussian else 5_000,
+        parameters=parameters.model_dump(mode="json")
+        | asdict(setting)
+        | {"claimed_epsilon": setting.claimed_epsilon},
+        at_delta=setting.delta,
+        quantity="delta at the claimed epsilon",
+        effort="evaluated pairs of laws",
+        assumptions=(
+            AssumptionOutcome(
+                name="private algorithms",
+                holds=not gaussian or composition.gaussian_condition(setting).holds,
+                evidence="checked on the pair found, in both directions",
+            ),
+        ),
+        proved=composition.proved(setting, gaussian=gaussian),
+        notes=(
+            f"The claimed epsilon of the composition is {setting.claimed_epsilon:.6g}.",
+            "Basic composition, (t epsilon, t delta), and optimal composition hold.",
+        ),
+    )
+
+
+def _setting(settings: Settings, parameters: Composition) -> Composed:
+    from dpaudit.algorithms.multistep.claims.composition import LONGEST, Composed
+    from dpaudit.algorithms.multistep.guarantees import chosen_constant
+    from dpaudit.errors import InvalidArgument
+    from dpaudit.extension.settings import WORST_CASE
+
+    gaussian = parameters.algorithms == "gaussian"
+    if settings.data != WORST_CASE or settings.data_path is not None or settings.data_options:
+        raise InvalidArgument("data", settings.data, f"{WORST_CASE}, without files or options")
+    if settings.epsilon == 0 and settings.delta == 0:
+        raise InvalidArgument("delta", 0.0, "above 0 where epsilon is 0: nothing leaks otherwise")
+    if gaussian and not (settings.epsilon > 0 and 0 < settings.delta < 1):
+        raise InvalidArgument("algorithms", "gaussian", "all where epsilon or delta is 0")
+    if settings.delta >= 1:
+        raise InvalidArgument("delta", settings.delta, "below 1")
+    if not gaussian and parameters.count > LONGEST:
+        expected = f"at most {LONGEST}, unless the algorithms are Gaussian"
+        raise InvalidArgument("count", parameters.count, expected)
+    if parameters.c0_of_proof and settings.delta == 0:
+        raise InvalidArgument("c0_of_proof", True, "false where delta is 0")
+    return Composed(
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        count=parameters.count,
+        c0=chosen_constant(settings.delta, parameters.c0, of_proof=parameters.c0_of_proof),
+    )
 
 
 CLAIM = Claim(

@@ -10,7 +10,10 @@ from dpaudit.extension.claim import Claim
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
+    from dpaudit.algorithms.multistep.claims.instances import Instance
+    from dpaudit.algorithms.problems.graphs import Graph
+    from dpaudit.extension.case import PrivacyCase
     from dpaudit.extension.settings import Settings
 
 
@@ -42,12 +45,80 @@ class Deployment(Parameters):
     view: Literal["inner", "broadcast"] = Field("inner", description="what the observer sees")
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
 
+    def instances(self, settings: Settings) -> list[Instance]:
+        """Return the pairs that are audited, each with the algorithm that runs on it."""
+        from dpaudit.algorithms.multistep.claims.instances import make_instances
 
-def prepare(settings: Settings, parameters: Deployment) -> Case:
+        algorithm = self.algorithm(settings)
+        return make_instances(settings, algorithm, split=self.split, records=self.records)
+
+    def algorithm(self, settings: Settings) -> MultiStepADMM:
+        """Return the algorithm with the noise of eq. (20); the worst case has a linear loss."""
+        from dpaudit.algorithms.multistep import algorithm
+        from dpaudit.algorithms.problems.losses import loss_called
+        from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
+        from dpaudit.extension.settings import WORST_CASE
+
+        steps = self.iterations * self.inner_steps
+        noise = algorithm.published_noise_multiplier(
+            settings.epsilon, settings.delta, steps, self.constant(settings)
+        )
+        return algorithm.MultiStepADMM(
+            graph=self._graph(settings),
+            iterations=self.iterations,
+            inner_steps=self.inner_steps,
+            noise_multiplier=noise,
+            penalty=self.penalty,
+            loss=loss_called(
+                self.loss or ("linear" if settings.data == WORST_CASE else "logistic")
+            ),
+            regulariser_weight=self.regulariser_weight,
+            step_size=DecayingStepSize(diameter=self.diameter)
+            if self.step_size is None
+            else ConstantStepSize(self.step_size),
+            batch_size=self.batch_size,
+        )
+
+    def constant(self, settings: Settings) -> float:
+        """Return c_0; epsilon and delta must be in the theorem's domain."""
+        import dpaudit._validate as check
+        from dpaudit.algorithms.multistep.guarantees import chosen_constant
+
+        check.positive("epsilon", settings.epsilon)
+        check.probability("delta", settings.delta)
+        return chosen_constant(settings.delta, self.c0, of_proof=self.c0_of_proof)
+
+    def _graph(self, settings: Settings) -> Graph:
+        from numpy.random import default_rng
+
+        from dpaudit.algorithms.problems.graphs import from_edges, graph_called
+        from dpaudit.execution import stream
+
+        if self.edges is not None:
+            return from_edges(self.nodes, self.edges)
+        return graph_called(self.graph, self.nodes, default_rng(stream(settings.seed, "graph")))
+
+
+def prepare(settings: Settings, parameters: Deployment) -> PrivacyCase:
     """Return the audit on the settings' data."""
-    from dpaudit.algorithms.multistep.claims.leakage import whole_run
+    from dpaudit.algorithms.multistep.claims.leakage import Theorem6, whole_run
+    from dpaudit.extension.settings import WORST_CASE
 
-    return whole_run(settings, parameters)
+    theorem = Theorem6(
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        c0=parameters.constant(settings),
+        factor=parameters.factor,
+        view=parameters.view,
+    )
+    return whole_run(
+        CLAIM,
+        theorem,
+        parameters.instances(settings),
+        seed=settings.seed,
+        trials=10_000 if settings.data == WORST_CASE else 2_000,
+        parameters=parameters.model_dump(mode="json"),
+    )
 
 
 ASSUMPTIONS = {

@@ -10,7 +10,8 @@ from dpaudit.extension.claim import Claim
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.algorithms.multistep.claims.star import Star
+    from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
 
@@ -28,11 +29,78 @@ class Utility(Parameters):
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
 
 
-def prepare(settings: Settings, parameters: Utility) -> Case:
-    """Return the audit."""
-    from dpaudit.algorithms.multistep.claims.utility import theorem7
+def prepare(settings: Settings, parameters: Utility) -> SearchCase:
+    """Return the audit on a star.
 
-    return theorem7(settings, parameters)
+    Raises
+    ------
+    InvalidArgument
+        Data was asked for, or epsilon or delta is outside the theorem's domain.
+
+    Examples
+    --------
+    >>> from dpaudit.extension.settings import Settings
+    >>> case = prepare(Settings(), Utility(nodes=4, iterations=4))
+    >>> case.quantity, round(case.bound, 4)
+    ('expected excess risk and consensus violation', 0.7071)
+    """
+    from dataclasses import asdict
+    from functools import partial
+    from math import sqrt
+
+    from dpaudit.algorithms.multistep.claims.utility import OUTSIDE, attained, eq24
+    from dpaudit.extension.case import AssumptionOutcome, SearchCase
+
+    star = _star(settings, parameters)
+    claim = eq24(CLAIM, star, parameters.factor)
+    return SearchCase(
+        bound=parameters.factor * star.nodes * sqrt(2 / star.steps) * star.share,
+        attain=partial(attained, claim, star, seed=settings.seed),
+        view="the models that eq. (22) averages",
+        data="records of norm 1 at the centre of a star, and of norm 0 at its leaves",
+        relation=CLAIM.relation,
+        pair="none: the claim is about one dataset",
+        default_trials=8_000,
+        parameters=parameters.model_dump(mode="json") | asdict(star),
+        quantity="expected excess risk and consensus violation",
+        effort="evaluated losses and penalties",
+        assumptions=tuple(
+            AssumptionOutcome(name=name, holds=True, evidence="checked on the instance found")
+            for name in CLAIM.assumptions
+        ),
+        notes=(
+            "The value is a certain lower bound on the expectation: noise-free gradients with the "
+            "probability that noise leaves them so, nothing otherwise.",
+            "No bounded set holds every run, as noise is Gaussian and iterates are not projected; "
+            f"counted as bounded is what stays inside but for a probability of {OUTSIDE:g}.",
+            "Whose Lipschitz constant c_2 is decides: with lipschitz = sum it is of the sum of "
+            "all L_i, as printed; with node every L_i is (c_2/n)-Lipschitz, as the proof needs.",
+        ),
+    )
+
+
+def _star(settings: Settings, parameters: Utility) -> Star:
+    import dpaudit._validate as check
+    from dpaudit.algorithms.multistep.claims.star import Star
+    from dpaudit.errors import InvalidArgument
+    from dpaudit.extension.settings import WORST_CASE
+
+    check.positive("epsilon", settings.epsilon)
+    check.probability("delta", settings.delta)
+    if settings.data != WORST_CASE or settings.data_path is not None or settings.data_options:
+        raise InvalidArgument("data", settings.data, f"{WORST_CASE}, without files or options")
+    if parameters.iterations * parameters.inner_steps > 400:
+        given = parameters.iterations * parameters.inner_steps
+        raise InvalidArgument("iterations", given, "at most 400 with inner_steps multiplied")
+    return Star(
+        nodes=parameters.nodes,
+        iterations=parameters.iterations,
+        inner_steps=parameters.inner_steps,
+        records=parameters.records,
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        steepest=parameters.lipschitz,
+    )
 
 
 CLAIM = Claim(

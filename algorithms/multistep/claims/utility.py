@@ -9,7 +9,6 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.random import Generator
 
-import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.claims.star import (
     FEATURES,
@@ -22,10 +21,7 @@ from dpaudit.algorithms.multistep.claims.star import (
     sides,
     spread,
 )
-from dpaudit.algorithms.multistep.claims.theorem7 import CLAIM, Utility
-from dpaudit.errors import InvalidArgument
-from dpaudit.extension.case import AssumptionOutcome, SearchCase
-from dpaudit.extension.settings import WORST_CASE, Settings
+from dpaudit.extension.claim import Statement
 from dpaudit.refutation import Attained, Condition, Evidence, Inequality, Space, maximise, searched
 from dpaudit.refutation.search import Batch
 
@@ -34,76 +30,6 @@ _BECAUSE = (
     "Eq. (39) of the proof takes every L_i to be (c_2/n)-Lipschitz, which does not follow from L "
     "being c_2-Lipschitz; the step sizes of eq. (23) are up to n times too long."
 )
-
-
-def theorem7(settings: Settings, parameters: Utility) -> SearchCase:
-    """Return the audit of Theorem 7 on a star.
-
-    Raises
-    ------
-    InvalidArgument
-        Data was asked for, or epsilon or delta is outside the theorem's domain.
-
-    Examples
-    --------
-    >>> case = theorem7(Settings(), Utility(nodes=4, iterations=4))
-    >>> case.quantity, round(case.bound, 4)
-    ('expected excess risk and consensus violation', 0.7071)
-    """
-    star = _star(settings, parameters)
-    smallest = parameters.factor * star.nodes * np.sqrt(2 / star.steps) * star.share
-    claim = eq24(star, parameters.factor)
-
-    def attain(trials: int, rng: Generator) -> Attained:
-        found = _worst(star, trials, rng)
-        if claim.broken(found):  # noise may leave the bounded sets everywhere: nothing to certify
-            bound = parameters.factor * float(found.both.bound[0])
-            return Attained(value=0.0, bound=bound, instance=claim.words(found))
-        return searched(claim, lambda budget, rng: found, trials, rng, seed=settings.seed)
-
-    return SearchCase(
-        bound=float(smallest),
-        attain=attain,
-        view="the models that eq. (22) averages",
-        data="records of norm 1 at the centre of a star, and of norm 0 at its leaves",
-        relation=CLAIM.relation,
-        pair="none: the claim is about one dataset",
-        default_trials=8_000,
-        parameters=parameters.model_dump(mode="json") | asdict(star),
-        quantity="expected excess risk and consensus violation",
-        effort="evaluated losses and penalties",
-        assumptions=tuple(
-            AssumptionOutcome(name=name, holds=True, evidence="checked on the instance found")
-            for name in CLAIM.assumptions
-        ),
-        notes=(
-            "The value is a certain lower bound on the expectation: noise-free gradients with the "
-            "probability that noise leaves them so, nothing otherwise.",
-            "No bounded set holds every run, as noise is Gaussian and iterates are not projected; "
-            f"counted as bounded is what stays inside but for a probability of {OUTSIDE:g}.",
-            "Whose Lipschitz constant c_2 is decides: with lipschitz = sum it is of the sum of "
-            "all L_i, as printed; with node every L_i is (c_2/n)-Lipschitz, as the proof needs.",
-        ),
-    )
-
-
-def _star(settings: Settings, parameters: Utility) -> Star:
-    check.positive("epsilon", settings.epsilon)
-    check.probability("delta", settings.delta)
-    if settings.data != WORST_CASE or settings.data_path is not None or settings.data_options:
-        raise InvalidArgument("data", settings.data, f"{WORST_CASE}, without files or options")
-    if parameters.iterations * parameters.inner_steps > 400:
-        given = parameters.iterations * parameters.inner_steps
-        raise InvalidArgument("iterations", given, "at most 400 with inner_steps multiplied")
-    return Star(
-        nodes=parameters.nodes,
-        iterations=parameters.iterations,
-        inner_steps=parameters.inner_steps,
-        records=parameters.records,
-        epsilon=settings.epsilon,
-        delta=settings.delta,
-        steepest=parameters.lipschitz,
-    )
 
 
 # --- the claim ------------------------------------------------------------------------------------
@@ -127,11 +53,11 @@ class Found:
         return spread(self.star, float(self.batch["penalty"][0]))
 
 
-def eq24(star: Star, factor: float) -> Inequality[Found]:
+def eq24(statement: Statement, star: Star, factor: float) -> Inequality[Found]:
     """Return Theorem 7, whose left side is a certain lower bound on an expectation."""
     return Inequality(
-        name=CLAIM.name,
-        source=CLAIM.source,
+        name=statement.name,
+        source=statement.source,
         sides=lambda found: (
             certain_value(found.both, found.noise, star),
             factor * float(found.both.bound[0]),
@@ -139,7 +65,7 @@ def eq24(star: Star, factor: float) -> Inequality[Found]:
         conditions=conditions,
         words=_words,
         because=lambda found: _BECAUSE,
-        evidence=partial(_evidence, factor),
+        evidence=partial(_evidence, statement.relation, factor),
     )
 
 
@@ -158,11 +84,11 @@ def conditions(found: Found) -> tuple[Condition, ...]:
     return tuple(Condition(name=n, value=float(v), limit=float(c)) for n, v, c in values)
 
 
-def _evidence(factor: float, found: Found) -> Evidence:
+def _evidence(relation: str, factor: float, found: Found) -> Evidence:
     batch, both = found.batch, found.both
     return Evidence(
         kind="property",
-        relation=CLAIM.relation,
+        relation=relation,
         parameters=asdict(found.star)
         | {
             "penalty": float(batch["penalty"][0]),
@@ -193,6 +119,16 @@ def _words(found: Found) -> str:
 
 
 # --- the search -----------------------------------------------------------------------------------
+
+
+def attained(
+    claim: Inequality[Found], star: Star, trials: int, rng: Generator, *, seed: int
+) -> Attained:
+    """Return the ratio of a search's best instance; 0 where noise leaves the bounded sets."""
+    found = _worst(star, trials, rng)
+    if claim.broken(found):  # noise may leave the bounded sets everywhere: nothing to certify
+        return Attained(value=0.0, bound=claim.sides(found)[1], instance=claim.words(found))
+    return searched(claim, lambda budget, rng: found, trials, rng, seed=seed)
 
 
 def _worst(star: Star, budget: int, rng: Generator) -> Found:

@@ -28,5 +28,5 @@ FIGURE_3 = Figure(
         "better": "multi-step DP-ADMM has the smallest risk of all private algorithms",
         "steadier": "its runs differ least",
     },
-    run="dpaudit.algorithms.multistep.figures.baselines:figure3",
+    run="dpaudit.algorithms.multistep.figures.runs:figure3",
 )

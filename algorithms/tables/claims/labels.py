@@ -17,22 +17,18 @@ of the audit.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.random import Generator
 
-import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.problems.records import refuse_data
-from dpaudit.algorithms.tables.claims.theorem1 import CLAIM, LabelParameters
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.labels import LabelRelease
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
-from dpaudit.extension.case import AssumptionOutcome, SearchCase
-from dpaudit.extension.settings import Settings
+from dpaudit.extension.claim import Statement
 from dpaudit.neighbours import REPLACE_LABEL, Pair
 from dpaudit.refutation import (
     Attained,
@@ -49,78 +45,8 @@ from dpaudit.refutation.search import Batch
 PROOF = "triangle inequality in every coordinate: at most ||y - y'||_1 / b, with ||y - y'||_1 <= 2"
 _FARTHEST = 4.0  # of outputs: the loss does not change farther out, and rounding stays away
 _INSIDE = 1 - 1e-13  # keeps L1 norms within 1 whatever rounding does
-_UNIT, _UNIT_NEIGHBOUR, _PUBLISHED = CLAIM.assumptions
-
-
-def theorem1(settings: Settings, parameters: LabelParameters) -> SearchCase:
-    """Return the audit of Theorem 1.
-
-    Raises
-    ------
-    InvalidArgument
-        Data are asked for, or epsilon is 0.
-
-    Examples
-    --------
-    >>> case = theorem1(Settings(epsilon=2.0), LabelParameters())
-    >>> case.bound, case.at_delta
-    (2.0, 0.0)
-    """
-    refuse_data(settings, "the audit makes its own")
-    check.positive("epsilon", settings.epsilon)
-    labels = Labels(settings.epsilon, parameters)
-
-    def attain(trials: int, rng: Generator) -> Attained:
-        found = most_revealing(labels, trials, rng)
-        attained = searched(
-            inequality(labels),
-            lambda budget, rng: found,
-            trials,
-            rng,
-            seed=settings.seed,
-            smallest=lambda one: _smallest(labels),
-        )
-        return replace(attained, value=max(_stated(labels, found), 0.0))
-
-    return SearchCase(
-        bound=labels.claimed,
-        attain=attain,
-        view="the noisy labels, and so everything that is computed from them",
-        data=f"{parameters.encoding} labels of {labels.width} coordinates, found by the search",
-        relation=CLAIM.relation,
-        pair="found by the search: one label is replaced",
-        default_trials=parameters.budget,
-        parameters=parameters.model_dump(mode="json") | {"deviation": labels.deviation},
-        at_delta=0.0,
-        effort="evaluated outputs",
-        assumptions=_outcomes(labels),
-        proved=(2 * math.sqrt(2) / labels.deviation, PROOF),
-        notes=_notes(labels),
-    )
-
-
-def _outcomes(labels: Labels) -> tuple[AssumptionOutcome, ...]:
-    enforced = "checked on the instance found"
-    noise = f"standard deviation {labels.deviation:.6g}, {labels.parameters.noise:g} as published"
-    return (
-        *(
-            AssumptionOutcome(name=name, holds=True, evidence=enforced)
-            for name in (_UNIT, _UNIT_NEIGHBOUR)
-        ),
-        AssumptionOutcome(name=_PUBLISHED, holds=True, evidence=noise),
-    )
-
-
-def _notes(labels: Labels) -> tuple[str, ...]:
-    """Return what happens outside the assumption: several classes at once."""
-    many = np.ones(labels.parameters.classes)
-    loss = float(exact_loss(many, 0 * many, many, labels.deviation))
-    return (
-        "The theorem does not say how labels are written. One-hot codes, signs and labels of L1 "
-        "norm up to 1 are at most 2 apart, as the noise assumes. Labels that may name any of "
-        f"{labels.parameters.classes} classes at once are up to {labels.parameters.classes} "
-        f"apart, and this noise then has an exact loss of {loss:.6g}.",
-    )
+_UNIT, _UNIT_NEIGHBOUR = "unit label", "unit label of the neighbour"
+_PUBLISHED = "published noise"
 
 
 # --- the claim ------------------------------------------------------------------------------------
@@ -136,26 +62,53 @@ class Released:
     deviation: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Labels:
-    """What is searched: the encoding, the noise, and what is claimed of it."""
+    """How labels are written, their noise, and what is claimed of it.
+
+    Parameters
+    ----------
+    epsilon, factor
+        ``factor * epsilon`` is claimed, with the noise for ``epsilon``.
+    encoding
+        ``one-hot``, ``sign``, or ``unit-l1``: any vector of L1 norm up to 1.
+    classes
+        ``d_c``; a sign has two classes, and one coordinate.
+    noise
+        The published deviation is multiplied by this.
+    """
 
     epsilon: float
-    parameters: LabelParameters
-    deviation: float = field(init=False)
-    claimed: float = field(init=False)
+    encoding: str
+    classes: int = 3
+    noise: float = 1.0
+    factor: float = 1.0
 
-    def __post_init__(self) -> None:
-        published = 2 * math.sqrt(2) / self.epsilon
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of a coordinate's noise."""
         # A few last digits more than published: the double is not below the theorem's number.
-        deviation = published * self.parameters.noise * (1 + 1e-15)
-        object.__setattr__(self, "deviation", deviation)
-        object.__setattr__(self, "claimed", self.parameters.factor * self.epsilon)
+        return self.published * self.noise * (1 + 1e-15)
+
+    @property
+    def published(self) -> float:
+        """The deviation that the theorem asks for."""
+        return 2 * math.sqrt(2) / self.epsilon
+
+    @property
+    def claimed(self) -> float:
+        """The claimed epsilon."""
+        return self.factor * self.epsilon
+
+    @property
+    def proved(self) -> float:
+        """An epsilon of this noise that has a proof."""
+        return 2 * math.sqrt(2) / self.deviation
 
     @property
     def width(self) -> int:
         """Coordinates of a label, ``d_c``."""
-        return 1 if self.parameters.encoding == "sign" else self.parameters.classes
+        return 1 if self.encoding == "sign" else self.classes
 
 
 def exact_loss(label: Array, other: Array, output: Array, deviation: float) -> Array:
@@ -171,11 +124,11 @@ def exact_loss(label: Array, other: Array, output: Array, deviation: float) -> A
     return np.asarray(nearer.sum(axis=-1) / (deviation / math.sqrt(2)))
 
 
-def inequality(labels: Labels) -> Inequality[Released]:
+def inequality(statement: Statement, labels: Labels) -> Inequality[Released]:
     """Return Theorem 1: the loss of every output is at most the claimed epsilon."""
     return Inequality(
-        name=CLAIM.name,
-        source=CLAIM.source,
+        name=statement.name,
+        source=statement.source,
         sides=lambda one: (
             float(exact_loss(one.label, one.other, one.output, one.deviation)),
             labels.claimed,
@@ -186,19 +139,19 @@ def inequality(labels: Labels) -> Inequality[Released]:
             f"That is the exact loss of the output {_shown(one.output)}, and nearly that of all "
             "outputs around it, which have a probability above 0."
         ),
-        evidence=partial(_evidence, labels),
+        evidence=partial(_evidence, statement.relation, labels),
     )
 
 
-def _evidence(labels: Labels, one: Released) -> Evidence:
+def _evidence(relation: str, labels: Labels, one: Released) -> Evidence:
     return Evidence(
         kind="pure-dp",
-        relation=CLAIM.relation,
+        relation=relation,
         parameters={
-            "encoding": labels.parameters.encoding,
+            "encoding": labels.encoding,
             "coordinates": labels.width,
             "epsilon": labels.epsilon,
-            "factor": labels.parameters.factor,
+            "factor": labels.factor,
             "deviation": labels.deviation,
         },
         instance={"label": one.label, "other": one.other, "output": one.output},
@@ -211,11 +164,11 @@ def _evidence(labels: Labels, one: Released) -> Evidence:
 
 def conditions(labels: Labels, one: Released) -> tuple[Condition, ...]:
     """Return the assumptions as numbers of an instance."""
-    kind, published = labels.parameters.encoding, 2 * math.sqrt(2) / labels.epsilon
+    kind = labels.encoding
     return (
         Condition(name=_UNIT, value=off_unit(kind, one.label), limit=0.0),
         Condition(name=_UNIT_NEIGHBOUR, value=off_unit(kind, one.other), limit=0.0),
-        Condition(name=_PUBLISHED, value=published, limit=one.deviation),
+        Condition(name=_PUBLISHED, value=labels.published, limit=one.deviation),
     )
 
 
@@ -244,7 +197,7 @@ def _stated(labels: Labels, found: Released) -> float:
 
     The two differ by the excess of the deviation alone.
     """
-    kind = labels.parameters.encoding
+    kind = labels.encoding
     if kind == "unit-l1" or np.array_equal(found.label, found.other):
         return float(exact_loss(found.label, found.other, found.output, found.deviation))
     release = LabelRelease(
@@ -270,7 +223,7 @@ def _shown(values: Array) -> str:
     return "(" + ", ".join(f"{value:.4g}" for value in values) + ")"
 
 
-def _smallest(labels: Labels) -> str | None:
+def _smallest(statement: Statement, labels: Labels) -> str | None:
     """Return the smallest one-hot pair and whole output that break the claim."""
     whole = st.integers(0, 2)
 
@@ -282,18 +235,34 @@ def _smallest(labels: Labels) -> str | None:
 
     sizes = st.integers(2, 4)
     drawn = st.tuples(sizes, whole, whole, st.lists(whole, min_size=4, max_size=4)).map(released)
-    one_hot = Labels(labels.epsilon, labels.parameters.model_copy(update={"encoding": "one-hot"}))
-    smallest = minimal(drawn, inequality(one_hot), budget=300)
+    one_hot = replace(labels, encoding="one-hot")
+    smallest = minimal(drawn, inequality(statement, one_hot), budget=300)
     return None if smallest is None else _words(smallest)
 
 
 # --- the search -----------------------------------------------------------------------------------
 
 
+def attained(
+    statement: Statement, labels: Labels, trials: int, rng: Generator, *, seed: int
+) -> Attained:
+    """Return the largest loss that is found, as the mechanism itself states it."""
+    found = most_revealing(labels, trials, rng)
+    reached = searched(
+        inequality(statement, labels),
+        lambda budget, rng: found,
+        trials,
+        rng,
+        seed=seed,
+        smallest=lambda one: _smallest(statement, labels),
+    )
+    return replace(reached, value=max(_stated(labels, found), 0.0))
+
+
 def most_revealing(labels: Labels, budget: int, rng: Generator) -> Released:
     """Return the best of ``budget`` evaluated instances."""
     found = maximise(space(labels), budget, rng).instance
-    kind = labels.parameters.encoding
+    kind = labels.encoding
     label, other = (_written(kind, found[name][None])[0] for name in ("label", "other"))
     return Released(label, other, found["output"], labels.deviation)
 
@@ -303,7 +272,8 @@ def space(labels: Labels) -> Space:
 
     Examples
     --------
-    >>> best = maximise(space(Labels(1.0, LabelParameters())), 2000, np.random.default_rng(0))
+    >>> labels = Labels(epsilon=1.0, encoding="one-hot")
+    >>> best = maximise(space(labels), 2000, np.random.default_rng(0))
     >>> round(best.ratio, 9)
     1.0
     """
@@ -318,7 +288,7 @@ def space(labels: Labels) -> Space:
 
     def evaluate(batch: Batch) -> tuple[Batch, Array]:
         output = np.clip(batch["output"], -_FARTHEST, _FARTHEST)
-        kind = labels.parameters.encoding
+        kind = labels.encoding
         one, other = (_written(kind, batch[name]) for name in ("label", "other"))
         loss = exact_loss(one, other, output, labels.deviation)
         return {**batch, "output": output}, loss / labels.claimed

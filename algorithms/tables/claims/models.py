@@ -40,24 +40,13 @@ from scipy.special import expit, ndtr
 from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.algorithms.tables.algorithm import TablesADMM
-from dpaudit.algorithms.tables.claims.noise import (
-    BOUNDED,
-    BOUNDED_NEIGHBOUR,
-    ONE_TUPLE,
-    algorithm_of,
-    certified_parameters,
-    check_settings,
-    noise_conditions,
-    noise_outcomes,
-    published_multiplier,
-)
-from dpaudit.algorithms.tables.claims.theorem2 import CLAIM, FeatureParameters
+from dpaudit.algorithms.tables.claims.noise import BOUNDED, BOUNDED_NEIGHBOUR, ONE_TUPLE, Theorem2
 from dpaudit.algorithms.tables.guarantees import model_event
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.laws import BatchSteps
 from dpaudit.algorithms.tables.loss import LOGISTIC
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof
-from dpaudit.extension.settings import Settings
+from dpaudit.extension.claim import Statement
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import REPLACE_TUPLE, Pair
@@ -69,58 +58,49 @@ _FARTHEST = 8.0  # U over s
 _REACHES = np.arange(0.5, 40.0, 0.5)  # candidates for H
 
 
-def model_view(settings: Settings, parameters: FeatureParameters) -> PrivacyCase:
-    """Return the audit of the models' release.
-
-    Raises
-    ------
-    InvalidArgument
-        Data are asked for, or the theorem says nothing of epsilon and delta.
-
-    Examples
-    --------
-    >>> case = model_view(Settings(), FeatureParameters(view="model", joined=40))
-    >>> round(case.proved.guarantee.epsilon(1e-5), 3)
-    25.798
-    """
-    check_settings(settings)
-    pair = pair_of(parameters)
-    algorithm = algorithm_of(settings, parameters, learning_rate(settings, parameters))
-    mechanism, seen = _mechanism(parameters, algorithm)
+def model_view(
+    statement: Statement,
+    theorem: Theorem2,
+    joined: int,
+    rate: float,
+    *,
+    seed: int,
+    parameters: dict[str, Any],
+) -> PrivacyCase:
+    """Return the audit of the models' release, with clients of a given learning rate."""
+    pair, algorithm = pair_of(theorem, joined), theorem.algorithm(rate)
+    mechanism, seen = _mechanism(theorem, joined, algorithm)
     return PrivacyCase(
         mechanism=mechanism,
         pair=pair,
-        claimed=ApproximateDP(parameters.factor * settings.epsilon, settings.delta),
-        at_delta=settings.delta,
+        claimed=ApproximateDP(theorem.claimed, theorem.delta),
+        at_delta=theorem.delta,
         view=f"model: all clients' models {seen}",
         data=pair.dataset.name,
         default_trials=4_000,
-        parameters=parameters.model_dump(mode="json")
-        | {
-            "noise_multiplier": published_multiplier(settings, parameters),
-            "learning_rate": learning_rate(settings, parameters),
-        },
-        assumptions=_outcomes(settings, parameters, pair),
-        proved=proof(parameters, algorithm),
-        notes=_notes(parameters),
-        certify=lambda lower: certificate(settings, parameters),
+        parameters=parameters
+        | {"noise_multiplier": theorem.noise_multiplier, "learning_rate": rate},
+        assumptions=_outcomes(theorem, pair),
+        proved=proof(theorem, joined, algorithm),
+        notes=_notes(theorem, joined),
+        certify=lambda lower: certificate(statement, theorem, joined, rate, seed=seed),
     )
 
 
 def _mechanism(
-    parameters: FeatureParameters, algorithm: TablesADMM
+    theorem: Theorem2, joined: int, algorithm: TablesADMM
 ) -> tuple[Mechanism[JoinedTables], str]:
     """Return what is released and when; across clients the law of batches is not known."""
-    if parameters.sampling_ratio == 1:
+    if theorem.sampling_ratio == 1:
         return algorithm.model_steps(), "after every local step"
-    if parameters.joined:
+    if joined:
         return algorithm.model(), "after every round"
     return BatchSteps(algorithm), "after every local step"
 
 
-def pair_of(parameters: FeatureParameters) -> Pair[JoinedTables]:
+def pair_of(theorem: Theorem2, joined: int) -> Pair[JoinedTables]:
     """Return the tables of the module docstring, and x replaced by its opposite."""
-    norm, n = parameters.tuple_norm, parameters.joined
+    norm, n = theorem.tuple_norm, joined
     if n == 0:
         data = JoinedTables(
             (np.full((1, 1), norm),),
@@ -136,30 +116,27 @@ def pair_of(parameters: FeatureParameters) -> Pair[JoinedTables]:
     return Pair(data, data.with_tuple(1, 0, [-norm]), REPLACE_TUPLE)
 
 
-def learning_rate(settings: Settings, parameters: FeatureParameters) -> float:
-    """Return the one given, or one at which noise moves predictions as the instance needs."""
-    if parameters.learning_rate is not None:
-        return parameters.learning_rate
-    one = parameters.clip_norm * published_multiplier(settings, parameters) * parameters.tuple_norm
-    if parameters.joined:
-        return _LOUD * parameters.sampling_ratio * parameters.joined / one
-    return _QUIET * parameters.sampling_ratio / (one * math.sqrt(parameters.steps))
+def learning_rate(theorem: Theorem2, joined: int) -> float:
+    """Return a rate at which noise moves predictions as the instance needs."""
+    one = theorem.clip_norm * theorem.noise_multiplier * theorem.tuple_norm
+    if joined:
+        return _LOUD * theorem.sampling_ratio * joined / one
+    return _QUIET * theorem.sampling_ratio / (one * math.sqrt(theorem.steps))
 
 
-def proof(parameters: FeatureParameters, algorithm: TablesADMM) -> Proof | None:
+def proof(theorem: Theorem2, joined: int, algorithm: TablesADMM) -> Proof | None:
     """Return what is proved of the released models, if anything is.
 
     Examples
     --------
-    >>> parameters = FeatureParameters(view="model", sampling_ratio=0.1, first_constant=200.0)
-    >>> settings = Settings()
-    >>> found = proof(parameters, algorithm_of(settings, parameters, 1.0))
+    >>> theorem = Theorem2(epsilon=1.0, delta=1e-5, sampling_ratio=0.1, first_constant=200.0)
+    >>> found = proof(theorem, 0, theorem.algorithm(1.0))
     >>> round(found.guarantee.epsilon(1e-5), 2)
     1.09
     """
     solver = algorithm.solver
-    if parameters.sampling_ratio < 1:
-        if parameters.joined:
+    if theorem.sampling_ratio < 1:
+        if joined:
             return None
         return Proof(
             guarantee=proved_guarantee(algorithm.client_event()).group(2),
@@ -167,39 +144,41 @@ def proof(parameters: FeatureParameters, algorithm: TablesADMM) -> Proof | None:
             "tuple is one removed and one added",
         )
     event = model_event(
-        iterations=parameters.iterations,
-        local_steps=parameters.local_steps,
+        iterations=theorem.iterations,
+        local_steps=theorem.local_steps,
         noise_multiplier=getattr(solver, "noise_multiplier", 0.0),
-        joined=(parameters.joined,),
+        joined=(joined,),
     )
     source = "2 C a step at the owner, 2 C a_k at client k from the second round on"
     return Proof(guarantee=gaussian_guarantee(event), source=source)
 
 
-def certificate(settings: Settings, parameters: FeatureParameters) -> Certificate | None:
+def certificate(
+    statement: Statement, theorem: Theorem2, joined: int, rate: float, *, seed: int
+) -> Certificate | None:
     """Return the argument of the module docstring as numbers, or None where it does not apply.
 
     One client, several local steps, batches, and gradients that are not clipped have none.
     """
-    single = parameters.local_steps == 1 and parameters.sampling_ratio == 1
-    reach = clipped_from(parameters)
-    if not (parameters.joined and single and parameters.iterations > 1) or reach is None:
+    single = theorem.local_steps == 1 and theorem.sampling_ratio == 1
+    reach = clipped_from(theorem)
+    if not (joined and single and theorem.iterations > 1) or reach is None:
         return None
-    claim = _across(settings, parameters)
-    if claim.sides(reach)[0] <= settings.delta * (1 + 1e-6):
+    claim = _across(statement, theorem, joined, rate)
+    if claim.sides(reach)[0] <= theorem.delta * (1 + 1e-6):
         return None
-    return certified(claim, reach, {"seed": settings.seed})
+    return certified(claim, reach, {"seed": seed})
 
 
-def _across(settings: Settings, parameters: FeatureParameters) -> Inequality[float]:
+def _across(statement: Statement, theorem: Theorem2, joined: int, rate: float) -> Inequality[float]:
     """Return Theorem 2 of the lower bound on delta that H gives."""
-    sigma, rate = published_multiplier(settings, parameters), learning_rate(settings, parameters)
-    deviation = rate / parameters.joined * parameters.clip_norm * sigma
-    far, fact = _FARTHEST * deviation, _SHORT * parameters.tuple_norm
-    mu, bound = 2 * parameters.joined / sigma, parameters.factor * settings.epsilon
+    sigma, bound = theorem.noise_multiplier, theorem.claimed
+    deviation = rate / joined * theorem.clip_norm * sigma
+    far, fact = _FARTHEST * deviation, _SHORT * theorem.tuple_norm
+    mu = 2 * joined / sigma
 
     def least(reach: float) -> float:
-        return (reach + fact * far) / parameters.tuple_norm
+        return (reach + fact * far) / theorem.tuple_norm
 
     def probability(reach: float) -> float:
         return float((1 - 2 * ndtr(-_FARTHEST)) * 2 * ndtr(-least(reach) / deviation))
@@ -208,16 +187,16 @@ def _across(settings: Settings, parameters: FeatureParameters) -> Inequality[flo
         return probability(reach) * GaussianDP(mu).delta(bound)
 
     def evidence(reach: float) -> Evidence:
-        pair = pair_of(parameters)
+        pair = pair_of(theorem, joined)
         (facts, old), (_, new) = pair.dataset.features, pair.neighbour.features
         return Evidence(
             kind="approximate-dp",
-            relation=CLAIM.relation,
-            parameters=certified_parameters(settings, parameters)
+            relation=statement.relation,
+            parameters=theorem.stated()
             | {
-                "rows": parameters.joined,
-                "penalty": parameters.penalty,
-                "clip_norm": parameters.clip_norm,
+                "rows": joined,
+                "penalty": theorem.penalty,
+                "clip_norm": theorem.clip_norm,
                 "learning_rate": rate,
             },
             instance={
@@ -237,35 +216,35 @@ def _across(settings: Settings, parameters: FeatureParameters) -> Inequality[flo
         )
 
     return Inequality(
-        name=CLAIM.name,
-        source=CLAIM.source,
-        sides=lambda reach: (attained(reach), settings.delta),
-        conditions=lambda reach: _certified_conditions(settings, parameters, reach),
+        name=statement.name,
+        source=statement.source,
+        sides=lambda reach: (attained(reach), theorem.delta),
+        conditions=lambda reach: _certified_conditions(theorem, reach),
         evidence=evidence,
     )
 
 
-def clipped_from(parameters: FeatureParameters) -> float | None:
+def clipped_from(theorem: Theorem2) -> float | None:
     """Return H: beyond it all facts' gradients are clipped; None if there is none up to 40.
 
     Examples
     --------
-    >>> clipped_from(FeatureParameters(view="model", joined=4))
+    >>> clipped_from(Theorem2(epsilon=1.0, delta=1e-5))
     2.0
     """
     slack = 1 + 1e-9
     for reach in _REACHES:
-        if least_gradient(parameters, float(reach)) >= parameters.clip_norm * slack:
+        if least_gradient(theorem, float(reach)) >= theorem.clip_norm * slack:
             return float(reach)
     return None
 
 
-def least_gradient(parameters: FeatureParameters, reach: float) -> float:
+def least_gradient(theorem: Theorem2, reach: float) -> float:
     """Return the smallest of ``f (2 lambda - lambda_0)`` at H and its negative at -H."""
-    rho, targets = parameters.penalty, np.array([[[0.0], [1.0]]])
+    rho, targets = theorem.penalty, np.array([[[0.0], [1.0]]])
     first = _dual(targets, 0 * targets, 0.0, rho)
     slopes = [sign * (2 * _dual(targets, first, sign * reach, rho) - first) for sign in (1.0, -1.0)]
-    return _SHORT * parameters.tuple_norm * float(np.min(slopes))
+    return _SHORT * theorem.tuple_norm * float(np.min(slopes))
 
 
 def _dual(targets: Any, dual: Any, total: float, rho: float) -> Any:
@@ -274,32 +253,28 @@ def _dual(targets: Any, dual: Any, total: float, rho: float) -> Any:
     return expit(auxiliary) - targets
 
 
-def _certified_conditions(
-    settings: Settings, parameters: FeatureParameters, reach: float
-) -> tuple[Condition, ...]:
+def _certified_conditions(theorem: Theorem2, reach: float) -> tuple[Condition, ...]:
     """Return the theorem's assumptions and those of the argument."""
-    norm, clipped = parameters.tuple_norm, least_gradient(parameters, reach)
+    norm, clipped = theorem.tuple_norm, least_gradient(theorem, reach)
     return (
         Condition(name=BOUNDED, value=norm, limit=norm),
         Condition(name=BOUNDED_NEIGHBOUR, value=norm, limit=norm),
         Condition(name=ONE_TUPLE, value=1.0, limit=1.0),
-        *noise_conditions(settings, parameters),
+        *theorem.conditions(),
         Condition(name="opposite tuples", value=0.0, limit=0.0),
         Condition(name="equal facts", value=0.0, limit=0.0),
         Condition(name="balanced labels", value=0.0, limit=0.0),
-        Condition(name="clipped gradients", value=parameters.clip_norm, limit=clipped),
+        Condition(name="clipped gradients", value=theorem.clip_norm, limit=clipped),
     )
 
 
-def _outcomes(
-    settings: Settings, parameters: FeatureParameters, pair: Pair[JoinedTables]
-) -> tuple[AssumptionOutcome, ...]:
+def _outcomes(theorem: Theorem2, pair: Pair[JoinedTables]) -> tuple[AssumptionOutcome, ...]:
     norms = [
         max(float(np.linalg.norm(table, axis=1).max()) for table in data.features)
         for data in (pair.dataset, pair.neighbour)
     ]
-    shown = [f"largest norm {norm:g}, at most {parameters.tuple_norm:g}" for norm in norms]
-    holds = [norm <= parameters.tuple_norm for norm in norms]
+    shown = [f"largest norm {norm:g}, at most {theorem.tuple_norm:g}" for norm in norms]
+    holds = [norm <= theorem.tuple_norm for norm in norms]
     bounded = (
         AssumptionOutcome(name=name, holds=held, evidence=words)
         for name, held, words in zip((BOUNDED, BOUNDED_NEIGHBOUR), holds, shown, strict=True)
@@ -308,16 +283,16 @@ def _outcomes(
     return (
         *bounded,
         AssumptionOutcome(name=ONE_TUPLE, holds=True, evidence=differs),
-        *noise_outcomes(settings, parameters),
+        *theorem.outcomes(),
     )
 
 
-def _notes(parameters: FeatureParameters) -> tuple[str, ...]:
+def _notes(theorem: Theorem2, joined: int) -> tuple[str, ...]:
     constants = (
         "The theorem says that c_1 and c_2 exist, not what they are: c_1 = "
-        f"{parameters.first_constant:g} and c_2 = {parameters.second_constant:g} are audited.",
+        f"{theorem.first_constant:g} and c_2 = {theorem.second_constant:g} are audited.",
     )
-    if not parameters.joined:
+    if not joined:
         return constants
     return (
         *constants,

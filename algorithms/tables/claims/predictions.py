@@ -27,24 +27,10 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.random import Generator
 
-import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.tables.claims.noise import (
-    BOUNDED,
-    BOUNDED_NEIGHBOUR,
-    ONE_TUPLE,
-    algorithm_of,
-    certified_parameters,
-    check_settings,
-    noise_conditions,
-    noise_outcomes,
-    published_multiplier,
-)
-from dpaudit.algorithms.tables.claims.theorem2 import CLAIM, FeatureParameters
+from dpaudit.algorithms.tables.claims.noise import BOUNDED, BOUNDED_NEIGHBOUR, ONE_TUPLE, Theorem2
 from dpaudit.algorithms.tables.joined import JoinedTables
-from dpaudit.errors import InvalidArgument
-from dpaudit.extension.case import AssumptionOutcome, SearchCase
-from dpaudit.extension.settings import Settings
+from dpaudit.extension.claim import Statement
 from dpaudit.neighbours import REPLACE_TUPLE, Pair
 from dpaudit.refutation import (
     Attained,
@@ -60,71 +46,6 @@ from dpaudit.refutation.search import Batch
 
 _INSIDE = 1 - 1e-12  # keeps norms within their limit whatever rounding does
 LEAST_DISTANCE = 1e-6  # share of h outside col(T') that rounding cannot explain
-_ENFORCED = (BOUNDED, BOUNDED_NEIGHBOUR, ONE_TUPLE)
-
-
-def server_view(settings: Settings, parameters: FeatureParameters) -> SearchCase:
-    """Return the audit of the server's view: a search for tables that one prediction separates.
-
-    Raises
-    ------
-    InvalidArgument
-        Data are asked for, the table has no more tuples than columns, or the server sees no noisy
-        model's prediction.
-
-    Examples
-    --------
-    >>> server_view(Settings(), FeatureParameters()).bound
-    1.0
-    """
-    check_settings(settings)
-    if parameters.tuples <= parameters.features:
-        expected = f"more than the {parameters.features} features: else no column space is left out"
-        raise InvalidArgument("tuples", parameters.tuples, expected)
-    check.integer("iterations", parameters.iterations, least=2)
-    bound = parameters.factor * settings.epsilon
-
-    def attain(trials: int, rng: Generator) -> Attained:
-        attained = searched(
-            revealed(settings, parameters),
-            partial(most_distant, parameters),
-            trials,
-            rng,
-            seed=settings.seed,
-            smallest=lambda found: _smallest(settings, parameters),
-        )
-        epsilon = 0.0 if attained.certificate is None else math.inf
-        return replace(attained, value=epsilon, bound=bound)
-
-    return SearchCase(
-        bound=bound,
-        attain=attain,
-        view="server: the predictions h_ij of every tuple, one round",
-        data=f"tables of {parameters.tuples} tuples and {parameters.features} columns, found by "
-        "the search",
-        relation=CLAIM.relation,
-        pair="found by the search: the features of the first tuple are replaced",
-        default_trials=parameters.budget,
-        parameters=parameters.model_dump(mode="json")
-        | {"noise_multiplier": published_multiplier(settings, parameters)},
-        at_delta=settings.delta,
-        effort="evaluated pairs",
-        assumptions=_outcomes(settings, parameters),
-        notes=(
-            "The appendix names no adversary. Its clients send the predictions h_ij to the server "
-            "in every round, and its updates (32), (33) and (36) start from them.",
-            "The verdict is the same for every c_1, c_2, sigma and epsilon, and with the labels' "
-            "noise: no bound below delta = 1 can be proved for this view.",
-        ),
-    )
-
-
-def _outcomes(settings: Settings, parameters: FeatureParameters) -> tuple[AssumptionOutcome, ...]:
-    enforced = tuple(
-        AssumptionOutcome(name=name, holds=True, evidence="checked on the instance found")
-        for name in _ENFORCED
-    )
-    return (*enforced, *noise_outcomes(settings, parameters))
 
 
 # --- the claim ------------------------------------------------------------------------------------
@@ -162,27 +83,29 @@ def outside(vectors: Array, spanning: Array) -> Array:
     )
 
 
-def inequality(settings: Settings, parameters: FeatureParameters) -> Inequality[Predicted]:
+def inequality(statement: Statement, theorem: Theorem2) -> Inequality[Predicted]:
     """Return what a finite epsilon needs: predictions inside the neighbour's column space."""
     return Inequality(
-        name=CLAIM.name,
-        source=CLAIM.source,
+        name=statement.name,
+        source=statement.source,
         sides=lambda one: (_distance(one), LEAST_DISTANCE),
-        conditions=partial(conditions, settings, parameters),
+        conditions=partial(conditions, theorem),
         scale=lambda one: 1.0,
         words=_words,
     )
 
 
-def revealed(settings: Settings, parameters: FeatureParameters) -> Inequality[Predicted]:
+def revealed(
+    statement: Statement, theorem: Theorem2, learning_rate: float, seed: int
+) -> Inequality[Predicted]:
     """Return Theorem 2 of the same: a delta of 1, at any epsilon, is more than the claimed one."""
-    inside = inequality(settings, parameters)
+    inside = inequality(statement, theorem)
     return replace(
         inside,
-        sides=lambda one: (float(inside.refuted_by(one)), settings.delta),
+        sides=lambda one: (float(inside.refuted_by(one)), theorem.delta),
         scale=None,
-        because=partial(_because, settings, parameters),
-        evidence=partial(_evidence, settings, parameters),
+        because=partial(_because, theorem, learning_rate, seed),
+        evidence=partial(_evidence, statement.relation, theorem),
     )
 
 
@@ -190,29 +113,27 @@ def _distance(one: Predicted) -> float:
     return float(outside((one.table @ one.model)[None], one.neighbour[None])[0])
 
 
-def conditions(
-    settings: Settings, parameters: FeatureParameters, one: Predicted
-) -> tuple[Condition, ...]:
+def conditions(theorem: Theorem2, one: Predicted) -> tuple[Condition, ...]:
     """Return the theorem's assumptions as numbers of an instance."""
     norms = [float(np.linalg.norm(t, axis=1).max()) for t in (one.table, one.neighbour)]
     differing = float((one.table != one.neighbour).any(axis=1).sum())
     return (
-        Condition(name=BOUNDED, value=norms[0], limit=parameters.tuple_norm),
-        Condition(name=BOUNDED_NEIGHBOUR, value=norms[1], limit=parameters.tuple_norm),
+        Condition(name=BOUNDED, value=norms[0], limit=theorem.tuple_norm),
+        Condition(name=BOUNDED_NEIGHBOUR, value=norms[1], limit=theorem.tuple_norm),
         Condition(name=ONE_TUPLE, value=differing, limit=1.0),
-        *noise_conditions(settings, parameters),
+        *theorem.conditions(),
     )
 
 
-def _evidence(settings: Settings, parameters: FeatureParameters, found: Predicted) -> Evidence:
+def _evidence(relation: str, theorem: Theorem2, found: Predicted) -> Evidence:
+    tuples, features = found.table.shape
     return Evidence(
         kind="support",
-        relation=CLAIM.relation,
-        parameters=certified_parameters(settings, parameters)
-        | {"tuples": parameters.tuples, "features": parameters.features},
+        relation=relation,
+        parameters=theorem.stated() | {"tuples": tuples, "features": features},
         instance=vars(found),
         quantities={
-            "bound": parameters.factor * settings.epsilon,
+            "bound": theorem.claimed,
             "distance": _distance(found),
             "attained delta": 1.0,
         },
@@ -220,7 +141,7 @@ def _evidence(settings: Settings, parameters: FeatureParameters, found: Predicte
 
 
 def seen_on_a_run(
-    settings: Settings, parameters: FeatureParameters, found: Predicted
+    theorem: Theorem2, learning_rate: float, seed: int, found: Predicted
 ) -> tuple[float, float]:
     """Return the sines of what the server receives in a run on T, with col(T) and with col(T').
 
@@ -231,16 +152,16 @@ def seen_on_a_run(
     rows = np.arange(n)
     data = JoinedTables((found.table, np.ones((1, 1))), (rows, 0 * rows), labels)
     pair = Pair(data, data.with_tuple(0, 0, found.neighbour[0]), REPLACE_TUPLE)
-    algorithm = algorithm_of(settings, parameters, parameters.learning_rate or 1.0)
-    server = replace(algorithm, label_epsilon=settings.epsilon).server()
-    rng = np.random.default_rng(settings.seed)
+    algorithm = theorem.algorithm(learning_rate)
+    server = replace(algorithm, label_epsilon=theorem.epsilon).server()
+    rng = np.random.default_rng(seed)
     seen = server.sample(pair.dataset, 1, rng)[:, 0, :n, 0]
     here, there = (outside(seen, table[None]) for table in (found.table, found.neighbour))
     return float(here[0]), float(there[0])
 
 
-def _because(settings: Settings, parameters: FeatureParameters, found: Predicted) -> str:
-    here, there = seen_on_a_run(settings, parameters, found)
+def _because(theorem: Theorem2, learning_rate: float, seed: int, found: Predicted) -> str:
+    here, there = seen_on_a_run(theorem, learning_rate, seed, found)
     return (
         "The server receives h = T theta without noise: always in the column space of T, and with "
         "probability 1 outside that of T'. In a run with the published noise the share of h "
@@ -259,10 +180,10 @@ def _shown(values: Array) -> str:
     return np.array2string(values, precision=3, separator=", ").replace("\n", "")
 
 
-def _smallest(settings: Settings, parameters: FeatureParameters) -> str | None:
+def _smallest(statement: Statement, theorem: Theorem2) -> str | None:
     """Return the smallest column of 0, 1 and 2 (in half norms) that one h separates."""
     whole = st.integers(0, 2)
-    claim, unit = inequality(settings, parameters), parameters.tuple_norm / 2
+    claim, unit = inequality(statement, theorem), theorem.tuple_norm / 2
 
     def predicted(drawn: tuple[list[int], int]) -> Predicted:
         column, other = drawn
@@ -279,25 +200,47 @@ def _smallest(settings: Settings, parameters: FeatureParameters) -> str | None:
 # --- the search -----------------------------------------------------------------------------------
 
 
-def most_distant(parameters: FeatureParameters, budget: int, rng: Generator) -> Predicted:
+def attained(
+    statement: Statement,
+    theorem: Theorem2,
+    searched_space: Space,
+    learning_rate: float,
+    trials: int,
+    rng: Generator,
+    *,
+    seed: int,
+) -> Attained:
+    """Return an infinite epsilon where a pair is found that one prediction separates, else 0."""
+    reached = searched(
+        revealed(statement, theorem, learning_rate, seed),
+        partial(most_distant, searched_space),
+        trials,
+        rng,
+        seed=seed,
+        smallest=lambda found: _smallest(statement, theorem),
+    )
+    epsilon = 0.0 if reached.certificate is None else math.inf
+    return replace(reached, value=epsilon, bound=theorem.claimed)
+
+
+def most_distant(searched_space: Space, budget: int, rng: Generator) -> Predicted:
     """Return the best of ``budget`` evaluated pairs."""
-    found = maximise(space(parameters), budget, rng).instance
+    found = maximise(searched_space, budget, rng).instance
     neighbour = found["table"].copy()
     neighbour[0] = found["other"]
     return Predicted(found["table"], neighbour, found["model"])
 
 
-def space(parameters: FeatureParameters) -> Space:
+def space(tuples: int, features: int, norm: float = 1.0) -> Space:
     """Return tables, replacements of their first tuple, and models; the ratio is a sine.
 
     Examples
     --------
-    >>> small = space(FeatureParameters(tuples=3, features=1))
+    >>> small = space(tuples=3, features=1)
     >>> 0.5 < maximise(small, 500, np.random.default_rng(0)).ratio <= 1
     True
     """
-    n, d = parameters.tuples, parameters.features
-    shapes = {"table": (n, d), "other": (d,), "model": (d,)}
+    shapes = {"table": (tuples, features), "other": (features,), "model": (features,)}
 
     def start(count: int, rng: Generator) -> Batch:
         return {name: rng.standard_normal((count, *shape)) for name, shape in shapes.items()}
@@ -311,7 +254,7 @@ def space(parameters: FeatureParameters) -> Space:
         return moved
 
     def evaluate(batch: Batch) -> tuple[Batch, Array]:
-        limit = parameters.tuple_norm * _INSIDE
+        limit = norm * _INSIDE
         inside = {
             "table": _shorter(batch["table"], limit),
             "other": _shorter(batch["other"], limit),

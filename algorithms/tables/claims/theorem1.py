@@ -10,7 +10,8 @@ from dpaudit.extension.claim import Claim
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.algorithms.tables.claims.labels import Labels
+    from dpaudit.extension.case import AssumptionOutcome, SearchCase
     from dpaudit.extension.settings import Settings
 
 
@@ -26,11 +27,75 @@ class LabelParameters(Parameters):
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
 
 
-def prepare(settings: Settings, parameters: LabelParameters) -> Case:
-    """Return the audit: a search over labels and outputs."""
-    from dpaudit.algorithms.tables.claims.labels import theorem1
+def prepare(settings: Settings, parameters: LabelParameters) -> SearchCase:
+    """Return the audit: a search over labels and outputs.
 
-    return theorem1(settings, parameters)
+    Raises
+    ------
+    InvalidArgument
+        Data are asked for, or epsilon is 0.
+
+    Examples
+    --------
+    >>> from dpaudit.extension.settings import Settings
+    >>> case = prepare(Settings(epsilon=2.0), LabelParameters())
+    >>> case.bound, case.at_delta
+    (2.0, 0.0)
+    """
+    from functools import partial
+
+    import dpaudit._validate as check
+    from dpaudit.algorithms.problems.records import refuse_data
+    from dpaudit.algorithms.tables.claims.labels import PROOF, Labels, attained
+    from dpaudit.extension.case import SearchCase
+
+    refuse_data(settings, "the audit makes its own")
+    check.positive("epsilon", settings.epsilon)
+    labels = Labels(epsilon=settings.epsilon, **parameters.model_dump(exclude={"budget"}))
+    return SearchCase(
+        bound=labels.claimed,
+        attain=partial(attained, CLAIM, labels, seed=settings.seed),
+        view="the noisy labels, and so everything that is computed from them",
+        data=f"{labels.encoding} labels of {labels.width} coordinates, found by the search",
+        relation=CLAIM.relation,
+        pair="found by the search: one label is replaced",
+        default_trials=parameters.budget,
+        parameters=parameters.model_dump(mode="json") | {"deviation": labels.deviation},
+        at_delta=0.0,
+        effort="evaluated outputs",
+        assumptions=_outcomes(labels),
+        proved=(labels.proved, PROOF),
+        notes=_notes(labels),
+    )
+
+
+def _outcomes(labels: Labels) -> tuple[AssumptionOutcome, ...]:
+    from dpaudit.extension.case import AssumptionOutcome
+
+    enforced = "checked on the instance found"
+    noise = f"standard deviation {labels.deviation:.6g}, {labels.noise:g} as published"
+    return tuple(
+        AssumptionOutcome(
+            name=name, holds=True, evidence=noise if name == "published noise" else enforced
+        )
+        for name in CLAIM.assumptions
+    )
+
+
+def _notes(labels: Labels) -> tuple[str, ...]:
+    """Return what happens outside the assumption: several classes at once."""
+    import numpy as np
+
+    from dpaudit.algorithms.tables.claims.labels import exact_loss
+
+    many = np.ones(labels.classes)
+    loss = float(exact_loss(many, 0 * many, many, labels.deviation))
+    return (
+        "The theorem does not say how labels are written. One-hot codes, signs and labels of L1 "
+        "norm up to 1 are at most 2 apart, as the noise assumes. Labels that may name any of "
+        f"{labels.classes} classes at once are up to {labels.classes} "
+        f"apart, and this noise then has an exact loss of {loss:.6g}.",
+    )
 
 
 CLAIM = Claim(

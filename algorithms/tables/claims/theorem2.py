@@ -10,7 +10,8 @@ from dpaudit.extension.claim import Claim
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.extension.case import Case
+    from dpaudit.algorithms.tables.claims.noise import Theorem2
+    from dpaudit.extension.case import Case, SearchCase
     from dpaudit.extension.settings import Settings
 
 
@@ -46,21 +47,104 @@ class FeatureParameters(Parameters):
     budget: int = Field(2_000, ge=100, description="server view: evaluated pairs, unless --trials")
     factor: float = Field(1.0, gt=0, description="the claimed epsilon is multiplied by this")
 
-    @property
-    def steps(self) -> int:
-        """All local steps of a client, ``tau``."""
-        return self.iterations * self.local_steps
+    def theorem(self, settings: Settings) -> Theorem2:
+        """Return the theorem at these parameters, and the settings' epsilon and delta."""
+        from dataclasses import fields
+
+        from dpaudit.algorithms.tables.claims.noise import Theorem2
+
+        own = {f.name for f in fields(Theorem2)} - {"epsilon", "delta"}
+        return Theorem2(
+            epsilon=settings.epsilon, delta=settings.delta, **self.model_dump(include=own)
+        )
 
 
 def prepare(settings: Settings, parameters: FeatureParameters) -> Case:
-    """Return the audit in the view that the parameters name."""
+    """Return the audit in the view that the parameters name.
+
+    Raises
+    ------
+    InvalidArgument
+        Data are asked for, or the theorem says nothing of epsilon and delta; the server's view
+        needs more tuples than columns, and two rounds to see a noisy model's prediction.
+
+    Examples
+    --------
+    >>> from dpaudit.extension.settings import Settings
+    >>> prepare(Settings(), FeatureParameters()).bound
+    1.0
+    >>> case = prepare(Settings(), FeatureParameters(view="model", joined=40))
+    >>> round(case.proved.guarantee.epsilon(1e-5), 3)
+    25.798
+    """
+    import dpaudit._validate as check
+    from dpaudit.algorithms.problems.records import refuse_data
+    from dpaudit.algorithms.tables.claims.models import learning_rate, model_view
+
+    refuse_data(settings, "the audit makes its own")
+    check.positive("epsilon", settings.epsilon)
+    check.probability("delta", settings.delta)
     if parameters.view == "server":
-        from dpaudit.algorithms.tables.claims.predictions import server_view
+        return _server_view(settings, parameters)
+    theorem, joined = parameters.theorem(settings), parameters.joined
+    return model_view(
+        CLAIM,
+        theorem,
+        joined,
+        parameters.learning_rate or learning_rate(theorem, joined),
+        seed=settings.seed,
+        parameters=parameters.model_dump(mode="json"),
+    )
 
-        return server_view(settings, parameters)
-    from dpaudit.algorithms.tables.claims.models import model_view
 
-    return model_view(settings, parameters)
+def _server_view(settings: Settings, parameters: FeatureParameters) -> SearchCase:
+    """Return the audit of the server's view: a search for tables that one prediction separates."""
+    from functools import partial
+
+    import dpaudit._validate as check
+    from dpaudit.algorithms.tables.claims.predictions import attained, space
+    from dpaudit.errors import InvalidArgument
+    from dpaudit.extension.case import AssumptionOutcome, SearchCase
+
+    theorem, (n, d) = parameters.theorem(settings), (parameters.tuples, parameters.features)
+    if n <= d:
+        expected = f"more than the {d} features: else no column space is left out"
+        raise InvalidArgument("tuples", n, expected)
+    check.integer("iterations", parameters.iterations, least=2)
+    *enforced, _, _ = CLAIM.assumptions
+    return SearchCase(
+        bound=theorem.claimed,
+        attain=partial(
+            attained,
+            CLAIM,
+            theorem,
+            space(n, d, parameters.tuple_norm),
+            parameters.learning_rate or 1.0,
+            seed=settings.seed,
+        ),
+        view="server: the predictions h_ij of every tuple, one round",
+        data=f"tables of {n} tuples and {d} columns, found by the search",
+        relation=CLAIM.relation,
+        pair="found by the search: the features of the first tuple are replaced",
+        default_trials=parameters.budget,
+        parameters=parameters.model_dump(mode="json")
+        | {"noise_multiplier": theorem.noise_multiplier},
+        at_delta=settings.delta,
+        effort="evaluated pairs",
+        assumptions=(
+            *(
+                AssumptionOutcome(name=name, holds=True, evidence="checked on the instance found")
+                for name in enforced
+            ),
+            *theorem.outcomes(),
+        ),
+        notes=(
+            "The appendix names no adversary. Its clients send the predictions h_ij to the server "
+            "in every round, and its updates (32), (33) and (36) start from them.",
+            "The verdict is the same for every c_1, c_2, sigma and epsilon, and with the labels' "
+            "noise: no bound below delta = 1 can be proved for this view.",
+        ),
+    )
 
 
 CLAIM = Claim(

@@ -9,7 +9,7 @@ import pytest
 from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.algorithms.multistep import guarantees as multistep
-from dpaudit.algorithms.sharing import guarantees as sharing
+from dpaudit.algorithms.sharing import noise as sharing
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise
 from dpaudit.algorithms.tables import guarantees as tables

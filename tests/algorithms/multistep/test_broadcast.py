@@ -7,9 +7,7 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.algorithms.multistep.averages import Averages, ExactBroadcast, broadcast_mu
-from dpaudit.algorithms.multistep.claims.broadcast import Broadcast
-from dpaudit.algorithms.multistep.claims.instances import make_instance
-from dpaudit.algorithms.multistep.claims.leakage import broadcast
+from dpaudit.algorithms.multistep.claims.broadcast import Broadcast, prepare
 from dpaudit.auditing import audit_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings
@@ -49,7 +47,7 @@ def by_matrix(algorithm, pair):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_law_agrees_with_the_covariance_matrix(variant):
-    instance = make_instance(Settings(), Broadcast(**variant))
+    (instance,) = Broadcast(**variant).instances(Settings())
     mu = broadcast_mu(instance.algorithm, instance.pair)
     assert mu == pytest.approx(by_matrix(instance.algorithm, instance.pair), rel=1e-10)
     inner = math.sqrt(instance.algorithm.steps) / instance.algorithm.noise_multiplier
@@ -60,7 +58,7 @@ def test_the_law_agrees_with_the_covariance_matrix(variant):
 
 @pytest.mark.parametrize("variant", VARIANTS[:4])
 def test_the_law_s_own_draws_have_the_moments_of_the_code_s(variant):
-    instance = make_instance(Settings(epsilon=20.0), Broadcast(**variant))
+    (instance,) = Broadcast(**variant).instances(Settings(epsilon=20.0))
     law = Averages(instance.algorithm)
     one = GaussianSteps(law).sample(instance.pair.dataset, 4_000, default_rng(0))
     other = ExactBroadcast(law).sample(instance.pair.dataset, 4_000, default_rng(1))
@@ -78,7 +76,7 @@ def test_the_audit_finds_the_exact_epsilon_with_a_law_that_passes_its_checks(eps
     assert measured.lower <= measured.pair_ceiling <= measured.upper
     assert measured.lower > 0.97 * measured.pair_ceiling
     assert measured.pair_ceiling < result.claimed.epsilon
-    instance = make_instance(Settings(epsilon=epsilon), Broadcast())
+    (instance,) = Broadcast().instances(Settings(epsilon=epsilon))
     exact = GaussianDP(by_matrix(instance.algorithm, instance.pair)).epsilon(1e-5)
     assert measured.pair_ceiling == pytest.approx(exact, rel=1e-8)
 
@@ -106,8 +104,8 @@ def test_a_run_with_more_noise_or_a_larger_claim_is_not_refuted(true, seed):
 
 def test_bad_input_is_named():
     with pytest.raises(InvalidArgument, match=r"^batch_size: "):
-        broadcast(Settings(), Broadcast(batch_size=1))
+        prepare(Settings(), Broadcast(batch_size=1))
     with pytest.raises(InvalidArgument, match=r"^loss: "):
-        Averages(make_instance(Settings(), Broadcast(loss="hinge")).algorithm)
+        Averages(Broadcast(loss="hinge").algorithm(Settings()))
     with pytest.raises(InvalidArgument, match=r"^view: "):
         audit_claim(BROADCAST, Settings(parameters={"view": "inner"}))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpaudit.algorithms.multistep.claims.movement import one_update
+from dpaudit.algorithms.multistep.claims.lemma5 import prepare
 from dpaudit.algorithms.multistep.claims.theorem6 import Deployment
 from dpaudit.auditing import audit_case, audit_claim, run_claim
 from dpaudit.errors import DataError
@@ -54,7 +54,7 @@ def test_rounding_never_refutes_a_true_lemma(epsilon, delta, parameters):
 
 def test_half_the_bound_is_refuted():
     settings = Settings(trials=1000)
-    case = one_update(settings, Deployment())
+    case = prepare(settings, Deployment())
 
     def halved(trials, rng):
         found = case.attain(trials, rng)

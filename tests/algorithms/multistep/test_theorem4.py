@@ -20,9 +20,8 @@ from dpaudit.algorithms.multistep.claims.composition import (
     hockey_stick,
     randomised_response,
     space,
-    theorem4,
 )
-from dpaudit.algorithms.multistep.claims.theorem4 import Composition
+from dpaudit.algorithms.multistep.claims.theorem4 import Composition, prepare
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
@@ -243,6 +242,6 @@ def test_bad_input_is_named(asked, named):
 
 
 def test_the_claimed_delta_is_a_bound_and_not_the_search_s():
-    case = theorem4(Settings(delta=0.2), Composition(factor=0.5))
+    case = prepare(Settings(delta=0.2), Composition(factor=0.5))
     assert case.bound == 0.1
     assert not exceeds(case.attain(200, default_rng(0)).bound / case.bound)

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.multistep.claims.instances import make_instance
-from dpaudit.algorithms.multistep.claims.leakage import whole_run
-from dpaudit.algorithms.multistep.claims.theorem6 import Deployment
+from dpaudit.algorithms.multistep.claims.theorem6 import Deployment, prepare
 from dpaudit.algorithms.problems.losses import LOSSES
 from dpaudit.auditing import audit_case, audit_claim
 from dpaudit.auditing.draws import Drawer
@@ -116,7 +114,7 @@ class HalvedNoise(GaussianSteps):
 
 def test_a_law_that_is_not_the_code_s_withholds_the_number():
     settings = Settings(epsilon=20.0, trials=500)
-    case = whole_run(settings, Deployment())
+    case = prepare(settings, Deployment())
     broken = replace(case, mechanism=HalvedNoise(case.mechanism.process))
     result = audit_case(broken, settings, statement=CLAIMS.get(THEOREM_6), rerun="rerun")
     assert not all(check.passed for check in result.self_checks)
@@ -139,7 +137,7 @@ class HeavyWeights(GaussianSteps):
 
 def test_overstated_weights_cannot_refute():
     settings = Settings(epsilon=1.0, trials=1000)
-    case = whole_run(settings, Deployment())
+    case = prepare(settings, Deployment())
     broken = replace(case, mechanism=HeavyWeights(case.mechanism.process))
     result = audit_case(broken, settings, statement=CLAIMS.get(THEOREM_6), rerun="rerun")
     assert any("weights" in c.name for c in result.self_checks if not c.passed)
@@ -163,7 +161,7 @@ class Shifted:
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 def test_a_wrong_shift_cannot_certify_anything(factor, epsilon):
     settings = Settings(epsilon=epsilon, trials=1000)
-    case = whole_run(settings, Deployment())
+    case = prepare(settings, Deployment())
     wrong = replace(case, mechanism=GaussianSteps(Shifted(case.mechanism.process, factor)))
     if factor > 1:  # then the moments exceed the bound that the true shift has
         with pytest.raises(MechanismError, match="log_mgf_bounds"):
@@ -186,7 +184,7 @@ def test_log_moments_a_quarter_too_large_are_noticed(epsilon):
             return 1.25 * low, 1.25 * high
 
     settings = Settings(epsilon=epsilon, trials=10_000)
-    case = whole_run(settings, Deployment())
+    case = prepare(settings, Deployment())
     broken = replace(case, mechanism=Overstated(case.mechanism.process))
     result = audit_case(broken, settings, statement=CLAIMS.get(THEOREM_6), rerun="")
     assert any("weights" in c.name for c in result.self_checks if not c.passed)
@@ -194,7 +192,7 @@ def test_log_moments_a_quarter_too_large_are_noticed(epsilon):
 
 def test_a_lower_end_above_what_is_proved_is_pointed_at():
     settings = Settings(epsilon=1.0, trials=1000)
-    case = whole_run(settings, Deployment())
+    case = prepare(settings, Deployment())
     wrong = replace(case, proved=replace(case.proved, guarantee=ApproximateDP(0.5, 1e-5)))
     result = audit_case(wrong, settings, statement=CLAIMS.get(THEOREM_6), rerun="")
     assert "It also exceeds the proved 0.5" in result.reason
@@ -214,7 +212,7 @@ def test_extreme_epsilons_keep_a_useful_lower_end(epsilon):
 
 def test_halved_noise_with_its_own_law_is_refuted_as_a_broken_mechanism():
     settings = Settings(epsilon=1.0, trials=1000)
-    case = whole_run(settings, Deployment())
+    case = prepare(settings, Deployment())
     process = replace(case.mechanism.process, noise_multiplier=1.0)
     broken = replace(case, mechanism=GaussianSteps(process))
     result = audit_case(broken, settings, statement=CLAIMS.get(THEOREM_6), rerun="rerun")
@@ -223,14 +221,14 @@ def test_halved_noise_with_its_own_law_is_refuted_as_a_broken_mechanism():
 
 def test_half_the_true_epsilon_as_a_claim_is_refuted():
     settings = Settings(epsilon=1.0, trials=1000)
-    case = replace(whole_run(settings, Deployment()), claimed=ApproximateDP(0.375, 1e-5))
+    case = replace(prepare(settings, Deployment()), claimed=ApproximateDP(0.375, 1e-5))
     result = audit_case(case, settings, statement=CLAIMS.get(THEOREM_6), rerun="rerun")
     assert result.verdict == "refuted"
 
 
 def test_transcripts_are_never_held_beyond_a_block():
     settings = Settings(trials=100_000)
-    case = whole_run(settings, Deployment(iterations=1, inner_steps=1))
+    case = prepare(settings, Deployment(iterations=1, inner_steps=1))
     held = []
 
     class Watching(GaussianSteps):
@@ -246,7 +244,7 @@ def test_transcripts_are_never_held_beyond_a_block():
 
 
 def test_the_pair_of_a_deployment_is_real_and_differs_in_one_record():
-    instance = make_instance(Settings(data="breast-cancer"), Deployment(split="uneven"))
+    (instance,) = Deployment(split="uneven").instances(Settings(data="breast-cancer"))
     pair = instance.pair
     assert len(pair.dataset.labels) == 568
     changed = (pair.dataset.features != pair.neighbour.features).any(axis=1)

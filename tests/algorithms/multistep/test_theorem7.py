@@ -8,14 +8,13 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.algorithms.multistep.claims.star import Star, certain_value, pieces, run, sides, spread
-from dpaudit.algorithms.multistep.claims.theorem7 import Utility
-from dpaudit.algorithms.multistep.claims.utility import space, theorem7
+from dpaudit.algorithms.multistep.claims.utility import space
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
 from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
-from dpaudit.refutation import certificates_text
+from dpaudit.refutation import certificates_text, maximise
 from dpaudit.verification import read, verify
 
 THEOREM_7 = "huang2020-theorem7"
@@ -98,10 +97,8 @@ def test_the_spread_is_that_of_noisy_runs_with_a_constant_gradient(seed):
 
 def test_the_certain_value_is_below_the_mean_of_noisy_runs():
     star = Star(nodes=30, iterations=40, inner_steps=1, records=10**8, epsilon=1.0, delta=1e-5)
-    attained = theorem7(Settings(), Utility(nodes=30, iterations=40)).attain(2_000, default_rng(0))
-    instance = attained.certificate.instance
+    instance = maximise(space(star), 2_000, default_rng(0)).instance
     batch = {name: np.asarray(values)[None] for name, values in instance.items()}
-    batch["penalty"] = np.array([attained.certificate.parameters["penalty"]])
     found = sides(star, batch)
     mean, _ = network(star, batch, default_rng(1), trials=50)
     repeated = {name: np.repeat(values, 50, axis=0) for name, values in batch.items()}

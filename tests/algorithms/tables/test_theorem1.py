@@ -9,17 +9,12 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from dpaudit.algorithms.tables.claims.labels import (
-    Labels,
-    exact_loss,
-    inequality,
-    most_revealing,
-    theorem1,
-)
-from dpaudit.algorithms.tables.claims.theorem1 import LabelParameters
+from dpaudit.algorithms.tables.claims.labels import Labels, exact_loss, inequality, most_revealing
+from dpaudit.algorithms.tables.claims.theorem1 import LabelParameters, prepare
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
+from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
 from dpaudit.verification import read, verify
@@ -79,7 +74,7 @@ def test_half_of_it_is_refuted_by_one_output(encoding, seed):
 
 
 def test_the_search_and_the_density_agree():
-    labels = Labels(0.7, LabelParameters(encoding="unit-l1"))
+    labels = Labels(epsilon=0.7, encoding="unit-l1")
     found = most_revealing(labels, 300, default_rng(5))
     with mpmath.mp.workdps(50):
         scale = mpmath.mpf(labels.deviation) / mpmath.sqrt(2)
@@ -90,12 +85,14 @@ def test_the_search_and_the_density_agree():
             )
 
         loss = (log_density(found.label) - log_density(found.other)) / scale
-    assert inequality(labels).sides(found)[0] == pytest.approx(float(loss), rel=1e-12)
+    assert inequality(CLAIMS.get(CLAIM), labels).sides(found)[0] == pytest.approx(
+        float(loss), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("classes", [2, 3, 8])
 def test_several_classes_at_once_are_outside_the_assumption_and_cost_half_of_each(classes):
-    case = theorem1(Settings(epsilon=2.0), LabelParameters(classes=classes))
+    case = prepare(Settings(epsilon=2.0), LabelParameters(classes=classes))
     many = np.ones(classes)
     loss = float(exact_loss(many, 0 * many, many, math.sqrt(2)))
     assert loss == pytest.approx(classes, rel=1e-12)

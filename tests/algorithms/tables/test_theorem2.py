@@ -18,12 +18,13 @@ from dpaudit.algorithms.tables.claims.models import (
     pair_of,
     proof,
 )
-from dpaudit.algorithms.tables.claims.noise import algorithm_of, published_multiplier
+from dpaudit.algorithms.tables.claims.noise import Theorem2
 from dpaudit.algorithms.tables.claims.predictions import (
     inequality,
     most_distant,
     outside,
     seen_on_a_run,
+    space,
 )
 from dpaudit.algorithms.tables.claims.theorem2 import FeatureParameters
 from dpaudit.algorithms.tables.guarantees import theorem2_epsilon
@@ -37,17 +38,27 @@ from dpaudit.extension.settings import Settings
 CLAIM = "tables-theorem2"
 
 
-def parameters_of(**given):
-    return FeatureParameters(**given)
+def theorem_of(epsilon=1.0, delta=1e-5, **given):
+    return FeatureParameters(**given).theorem(Settings(epsilon=epsilon, delta=delta))
+
+
+def certificate_of(theorem, joined):
+    rate = learning_rate(theorem, joined)
+    return certificate(CLAIMS.get(CLAIM), theorem, joined, rate, seed=0)
+
+
+@pytest.mark.parametrize("given", [{}, {"iterations": 7, "penalty": 0.3, "factor": 2.0}])
+def test_the_theorem_is_at_the_parameters_of_the_claim(given):
+    assert theorem_of(**given) == Theorem2(epsilon=1.0, delta=1e-5, **given)
 
 
 def test_the_noise_is_the_theorems():
-    settings, parameters = Settings(epsilon=0.7), parameters_of(iterations=30, sampling_ratio=0.5)
+    theorem = theorem_of(epsilon=0.7, iterations=30, sampling_ratio=0.5)
     epsilon = theorem2_epsilon(
-        noise_multiplier=published_multiplier(settings, parameters),
+        noise_multiplier=theorem.noise_multiplier,
         steps=30,
         sampling_ratio=0.5,
-        delta=settings.delta,
+        delta=theorem.delta,
         first_constant=1.0,
         second_constant=4.0,
     )
@@ -79,10 +90,10 @@ def test_the_servers_view_has_no_epsilon(tuples, features, seed):
 
 
 def test_a_run_shows_it():
-    settings, parameters = Settings(), parameters_of(tuples=6, features=3)
-    found = most_distant(parameters, 500, default_rng(0))
-    assert inequality(settings, parameters).refuted_by(found)
-    here, there = seen_on_a_run(settings, parameters, found)
+    theorem = theorem_of()
+    found = most_distant(space(tuples=6, features=3), 500, default_rng(0))
+    assert inequality(CLAIMS.get(CLAIM), theorem).refuted_by(found)
+    here, there = seen_on_a_run(theorem, 1.0, 0, found)
     assert here < 1e-12
     assert there > 1e-3
 
@@ -120,7 +131,7 @@ def test_one_clients_models_are_as_private_as_claimed_and_the_accounting_is_tigh
 
 
 def test_the_proved_number_is_the_profile_of_two_steps_of_sensitivity_2(alone):
-    sigma = published_multiplier(Settings(), parameters_of())
+    sigma = theorem_of().noise_multiplier
     with mpmath.mp.workdps(50):
         mu, epsilon = 2 * mpmath.sqrt(2) / mpmath.mpf(sigma), mpmath.mpf(alone.proved.epsilon)
         upper = mpmath.ncdf(mu / 2 - epsilon / mu)
@@ -164,12 +175,11 @@ def test_true_variants_are_not_refuted(parameters, seed):
 
 
 def batches(**given):
-    settings = Settings(epsilon=5.0)
-    parameters = parameters_of(
-        view="model", sampling_ratio=0.5, first_constant=10.0, second_constant=1.0, **given
+    theorem = theorem_of(
+        epsilon=5.0, sampling_ratio=0.5, first_constant=10.0, second_constant=1.0, **given
     )
-    algorithm = algorithm_of(settings, parameters, learning_rate(settings, parameters))
-    return BatchSteps(algorithm), pair_of(parameters)
+    algorithm = theorem.algorithm(learning_rate(theorem, 0))
+    return BatchSteps(algorithm), pair_of(theorem, 0)
 
 
 def test_the_law_on_batches_is_that_of_the_algorithm():
@@ -204,10 +214,9 @@ def test_a_full_batch_is_the_gaussian_law():
 
 @pytest.mark.parametrize(("ratio", "least", "most"), [(0.5, 0.4, 0.9), (0.1, 0.4, 0.9)])
 def test_what_is_proved_on_batches_is_twice_a_removal(ratio, least, most):
-    settings = Settings()
-    parameters = parameters_of(view="model", sampling_ratio=ratio, iterations=100)
-    algorithm = algorithm_of(settings, parameters, 1.0)
-    found = proof(parameters, algorithm).guarantee.epsilon(1e-5)
+    theorem = theorem_of(sampling_ratio=ratio, iterations=100)
+    algorithm = theorem.algorithm(1.0)
+    found = proof(theorem, 0, algorithm).guarantee.epsilon(1e-5)
     once = proved_guarantee(algorithm.client_event()).epsilon(1e-5)
     assert least < found < most
     assert 2 * once < found < 3 * once  # delta is used up by two steps instead of one
@@ -228,10 +237,10 @@ def test_batches_are_audited_next_to_what_is_proved(factor, verdict):
 def test_the_law_on_batches_is_refused_where_it_is_not_known():
     released, _ = batches()
     with pytest.raises(InvalidArgument, match=r"^dataset: got tables of"):
-        released.sample(pair_of(parameters_of(joined=2)).dataset, 1, default_rng(0))
+        released.sample(pair_of(theorem_of(), 2).dataset, 1, default_rng(0))
     quiet = BatchSteps(released.algorithm.without_noise())
     with pytest.raises(InvalidArgument, match=r"^solver: "):
-        quiet.sample(pair_of(parameters_of()).dataset, 1, default_rng(0))
+        quiet.sample(pair_of(theorem_of(), 0).dataset, 1, default_rng(0))
 
 
 # Across clients
@@ -251,25 +260,20 @@ def test_a_tuple_moves_another_clients_model_beyond_the_claim(joined, least):
 
 @pytest.mark.parametrize("constant", [4.0, 40.0, 400.0])
 def test_no_constant_saves_it(constant):
-    parameters = parameters_of(view="model", second_constant=constant, joined=int(10 * constant))
-    found = certificate(Settings(), parameters)
+    found = certificate_of(theorem_of(second_constant=constant), joined=int(10 * constant))
     assert found is not None
     assert found.quantities["attained delta"] > 0.8
 
 
 def test_the_first_step_is_the_same_on_both_sides_and_the_second_is_clipped():
-    settings, parameters = Settings(), parameters_of(view="model", joined=6)
-    pair = pair_of(parameters)
-    process = (
-        algorithm_of(settings, parameters, learning_rate(settings, parameters))
-        .model_steps()
-        .process
-    )
+    theorem = theorem_of()
+    pair = pair_of(theorem, 6)
+    process = theorem.algorithm(learning_rate(theorem, 6)).model_steps().process
     start = process.start(pair.dataset, 2000)
     first = process.step(start, pair.dataset)
     assert np.abs(process.shift(start, pair)).max() < 1e-12 * first.scale
     assert np.abs(first.mean).max() < 1e-12 * first.scale
-    found = certificate(settings, parameters)
+    found = certificate_of(theorem, 6)
     most, least = found.instance["model_bound"][0], found.instance["model_least"][0]
     models = np.empty((2000, 2, 1))
     models[:, 0, 0] = default_rng(0).uniform(-most, most, 2000)
@@ -283,15 +287,15 @@ def test_the_first_step_is_the_same_on_both_sides_and_the_second_is_clipped():
 
 def test_where_gradients_are_not_clipped_the_counts_are_the_certificate():
     parameters = {"view": "model", "joined": 40, "clip_norm": 0.01}
-    assert clipped_from(parameters_of(**parameters)) is None
+    assert clipped_from(theorem_of(**parameters)) is None
     audited = run_claim(CLAIM, Settings(trials=500, parameters=parameters), Executor())
     assert audited.result.verdict == "refuted"
     assert audited.certificate.kind == "statistical"
 
 
 def test_gradients_grow_with_the_reach():
-    parameters = parameters_of(view="model", joined=4, penalty=0.5)
-    slopes = [least_gradient(parameters, reach) for reach in (0.0, 1.0, 3.0, 10.0, 30.0)]
+    theorem = theorem_of(penalty=0.5)
+    slopes = [least_gradient(theorem, reach) for reach in (0.0, 1.0, 3.0, 10.0, 30.0)]
     assert slopes == sorted(slopes)
     assert slopes[0] < 0 < slopes[-1]
 

@@ -8,11 +8,12 @@ import sys
 import numpy as np
 import pytest
 
-from dpaudit.algorithms.tables.claims.models import certificate
-from dpaudit.algorithms.tables.claims.theorem2 import FeatureParameters
+from dpaudit.algorithms.tables.claims.models import certificate, learning_rate
+from dpaudit.algorithms.tables.claims.noise import Theorem2
 from dpaudit.auditing import run_claim
 from dpaudit.errors import DataError
 from dpaudit.execution import Executor
+from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
 from dpaudit.verification import read, verify
@@ -28,7 +29,8 @@ def support():
 
 @pytest.fixture(scope="module")
 def across():
-    found = certificate(Settings(), FeatureParameters(view="model", joined=20, iterations=3))
+    theorem = Theorem2(epsilon=1.0, delta=1e-5, iterations=3)
+    found = certificate(CLAIMS.get(CLAIM), theorem, 20, learning_rate(theorem, 20), seed=0)
     return json.loads(certificates_text((found,)))
 
 

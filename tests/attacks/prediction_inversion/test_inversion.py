@@ -10,8 +10,7 @@ from numpy.random import default_rng
 from scipy.linalg import subspace_angles
 
 from dpaudit.algorithms.tables.algorithm import TablesADMM
-from dpaudit.algorithms.tables.claims.noise import published_multiplier
-from dpaudit.algorithms.tables.claims.theorem2 import FeatureParameters
+from dpaudit.algorithms.tables.claims.noise import Theorem2
 from dpaudit.algorithms.tables.clients import LocalSGD
 from dpaudit.algorithms.tables.joining import KeyedTable, join
 from dpaudit.algorithms.tables.loss import CrossEntropy
@@ -28,19 +27,18 @@ from dpaudit.attacks.prediction_inversion.inversion import (
 )
 from dpaudit.datasets import load
 from dpaudit.errors import InvalidArgument
-from dpaudit.extension.settings import Settings
 
 WIDTHS = (5, 3)
 
 
 def private(iterations, classes=2, **options):
     """Return the algorithm with both theorems' noise at epsilon = 1."""
-    parameters = FeatureParameters(iterations=iterations, first_constant=10.0)
+    theorem = Theorem2(epsilon=1.0, delta=1e-5, iterations=iterations)
     solver = LocalSGD(
         steps=1,
         learning_rate=10.0,
         clip_norm=1.0,
-        noise_multiplier=published_multiplier(Settings(epsilon=1.0), parameters),
+        noise_multiplier=theorem.noise_multiplier,
     )
     loss = {} if classes == 2 else {"loss": CrossEntropy(classes)}
     return TablesADMM(iterations=iterations, solver=solver, label_epsilon=1.0, **loss, **options)
