@@ -65,7 +65,7 @@ def distance(
     for _ in range(_NARROWINGS):  # of the cube root: the best q may be tiny
         middle = (low + high) / 2
         q = other + (end - other) * middle**3
-        rises = _slope(rate, other, (trials, other_trials), q, epsilon, delta) > 0
+        rises = _slope(rate, other, (trials, other_trials), q, large, delta) > 0
         low, high = np.where(rises, low, middle), np.where(rises, middle, high)
     edge = np.clip((1 - delta) / (1 + large), other, end)
     tried = [other + (end - other) * low**3, other + (end - other) * high**3, edge, end]
@@ -74,10 +74,9 @@ def distance(
 
 
 def _slope(
-    rate: Array, other: Array, trials: tuple[int, int], q: Array, epsilon: Any, delta: float
+    rate: Array, other: Array, trials: tuple[int, int], q: Array, large: Any, delta: float
 ) -> Array:
-    """Return the slope in q of what the distance minimises."""
-    large = np.exp(np.minimum(epsilon, 700.0))
+    """Return the slope in q of what the distance minimises, ``large`` being ``e^epsilon``."""
     hit, miss = large * q + delta, (1 - q - delta) / large
     first = hit <= 1 - miss
     hit, miss = np.where(first, hit, 1 - miss), np.where(first, 1 - hit, miss)
@@ -88,7 +87,7 @@ def _slope(
 
 def _share(part: Array, whole: Array) -> Array:
     """Return their ratio, 0 where the part is 0 and huge where only the whole is."""
-    return np.where(part > 0, part / np.maximum(whole, 1e-300), 0.0)
+    return np.asarray(part / np.maximum(whole, 1e-300))
 
 
 def likelihood_bound(

@@ -134,9 +134,11 @@ class Step:
         """Return the log-density of one output, less the constant, as mpmath's number."""
         mean, scale = (np.broadcast_to(each, output.shape) for each in (self.mean, self.scale))
         total = mpf(0)
-        for o, m, s in zip(output.ravel(), mean.ravel(), scale.ravel(), strict=True):
-            distance = (mpf(float(o)) - mpf(float(m))) / mpf(float(s))
-            total -= distance**2 / 2 + log(mpf(float(s)))
+        for size in np.unique(scale).tolist():  # one logarithm for all coordinates of one scale
+            here = scale == size
+            pairs = zip(output[here].tolist(), mean[here].tolist(), strict=True)
+            moved = fsum((mpf(o) - mpf(m) for o, m in pairs), squared=True)
+            total -= moved / (2 * mpf(size) ** 2) + int(here.sum()) * log(mpf(size))
         return total
 
 

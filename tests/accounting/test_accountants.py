@@ -74,8 +74,8 @@ def test_every_upper_end_is_above_every_lower_end(kind, count):
 @pytest.mark.parametrize(
     ("kind", "counts"),
     [
-        *((kind, (10, 100) if kind in NUMERICAL else (1, 10, 100)) for kind in ONE),
-        *(pytest.param(kind, (1, 10, 100), marks=pytest.mark.slow) for kind in NUMERICAL),
+        *((kind, (10, 100) if kind in NUMERICAL else (1, 10)) for kind in ONE),
+        *(pytest.param(kind, (1, 10, 100), marks=pytest.mark.slow) for kind in ONE),
     ],
 )
 def test_upper_ends_grow_with_the_count_and_fall_with_delta(kind, counts):

@@ -1,5 +1,6 @@
 """The figures on small stand-in data: statements judged, curves whole, one seed one result."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -31,33 +32,99 @@ CARDS = [
 UNEVEN = zhang2018.FIGURE_4.statements["uneven costs"]
 
 
-@pytest.fixture(autouse=True)
-def small_records(monkeypatch):
+@pytest.fixture(scope="module", autouse=True)
+def small_records():
     rng = np.random.default_rng(0)
     features = rng.standard_normal((10_000, 4))
     features /= np.linalg.norm(features, axis=1, keepdims=True)
     labels = np.where(features[:, 0] + 0.3 * rng.standard_normal(10_000) > 0, 1.0, -1.0)
     data = Dataset(features, labels, name="stand-in")
-    for module in (huang2020_runs, zhang2018_runs):
-        monkeypatch.setattr(module, "adult", lambda path: data)
-    few = zhang2018_runs.subset
-    monkeypatch.setattr(zhang2018_runs, "subset", lambda data, n, rng: few(data, n // 10, rng))
-    monkeypatch.setattr(zhang2018_runs, "_LARGE_NODES", 6)
-    monkeypatch.setattr(huang2020_runs, "_DIAMETERS", (5.0, 20.0))
-    monkeypatch.setattr(huang2020_runs, "_ITERATIONS", (20, 50))
-    monkeypatch.setattr(huang2020_runs, "_OTHER_INNER_STEPS", (5,))
-    monkeypatch.setattr(huang2020_runs, "_OTHER_ITERATIONS", (20,))
-    monkeypatch.setattr(zhang2018_runs, "WEIGHTS", (50.0, 1750.0))
-    monkeypatch.setattr(zhang2018_runs, "REGULARISERS", (1.0, 10.0))
-    monkeypatch.setattr(zhang2018_noise, "WEIGHTS", (50.0, 1750.0))
-    monkeypatch.setattr(zhang2018_noise, "REGULARISERS", (1.0,))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for module in (huang2020_runs, zhang2018_runs):
+            monkeypatch.setattr(module, "adult", lambda path: data)
+        few = zhang2018_runs.subset
+        monkeypatch.setattr(zhang2018_runs, "subset", lambda *x: few(x[0], x[1] // 10, x[2]))
+        monkeypatch.setattr(zhang2018_runs, "_LARGE_NODES", 6)
+        monkeypatch.setattr(huang2020_runs, "_DIAMETERS", (5.0, 20.0))
+        monkeypatch.setattr(huang2020_runs, "_ITERATIONS", (20, 50))
+        monkeypatch.setattr(huang2020_runs, "_OTHER_INNER_STEPS", (5,))
+        monkeypatch.setattr(huang2020_runs, "_OTHER_ITERATIONS", (20,))
+        monkeypatch.setattr(zhang2018_runs, "WEIGHTS", (50.0, 1750.0))
+        monkeypatch.setattr(zhang2018_runs, "REGULARISERS", (1.0, 10.0))
+        monkeypatch.setattr(zhang2018_noise, "WEIGHTS", (50.0, 1750.0))
+        monkeypatch.setattr(zhang2018_noise, "REGULARISERS", (1.0,))
+        yield
 
 
-@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
-def test_every_statement_is_judged_and_every_curve_is_whole(card, request):
-    if card == zhang2018.FIGURE_2:  # it tries more settings than all others together
-        request.getfixturevalue("quick")
-    drawn = card.load()(Request(runs=2))
+@contextmanager
+def fewer_settings():
+    """Replace the pairs (q1, q2) of PP and the numbers of iterations by fewer."""
+    few, at = zhang2018_runs.Setting.of, {"iterations": 5}
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(zhang2018_noise, "_PP", ((1.06, 1.03), (1.06, 1.06)))
+        monkeypatch.setattr(zhang2018_noise, "_LONG", 30)
+        of = lambda *args, **kw: few(*args, **kw).at(at)  # noqa: E731
+        monkeypatch.setattr(zhang2018_runs.Setting, "of", of)
+        huang = huang2020_runs.Setting.of
+        of = lambda request: huang(request).at({"iterations": 20})  # noqa: E731
+        monkeypatch.setattr(huang2020_runs.Setting, "of", of)
+        monkeypatch.setattr(huang2020_runs, "_DIAMETERS", (5.0, 20.0))
+        monkeypatch.setattr(huang2020_runs, "_OTHER_ITERATIONS", (10,))
+        yield
+
+
+@pytest.fixture
+def quick():
+    with fewer_settings():
+        yield
+
+
+class Counter:
+    """The progress of a figure: the trials announced and done."""
+
+    announced = done = 0
+
+    def start(self, stage, trials):
+        self.announced += trials
+
+    def advance(self, trials):
+        self.done += trials
+
+
+@pytest.fixture(scope="module")
+def drawn_with_progress():
+    """Return a drawer of figures under `fewer_settings`, and of their progress; each once."""
+    kept = {}
+
+    def draw(card, runs=2):
+        if (card.name, runs) not in kept:
+            with fewer_settings():
+                counter = Counter()
+                drawn = card.load()(Request(runs=runs, progress=counter))
+                kept[card.name, runs] = drawn, counter
+        return kept[card.name, runs]
+
+    return draw
+
+
+@pytest.fixture(scope="module")
+def drawn_quickly(drawn_with_progress):
+    return lambda *asked, **named: drawn_with_progress(*asked, **named)[0]
+
+
+SHORTENED = [card for card in CARDS if card != zhang2018.FIGURE_2]
+DRAWN = [
+    *(pytest.param(card, True, id=card.name) for card in CARDS),
+    *(
+        pytest.param(card, False, id=f"{card.name}-all", marks=pytest.mark.slow)
+        for card in SHORTENED
+    ),
+]
+
+
+@pytest.mark.parametrize(("card", "quickly"), DRAWN)
+def test_every_statement_is_judged_and_every_curve_is_whole(card, quickly, drawn_quickly):
+    drawn = drawn_quickly(card) if quickly else card.load()(Request(runs=2))
     assert drawn.figure == card.name
     assert {j.statement for j in drawn.judgements} == set(card.statements.values())
     assert all(j.evidence and j.measure for j in drawn.judgements)
@@ -71,10 +138,11 @@ def test_every_statement_is_judged_and_every_curve_is_whole(card, request):
 
 
 @pytest.mark.usefixtures("quick")
-def test_one_seed_gives_one_figure():
-    run = zhang2018.FIGURE_2.load()
-    assert run(Request(runs=2)) == run(Request(runs=2))
-    assert run(Request(runs=2, seed=1)) != run(Request(runs=2))
+def test_one_seed_gives_one_figure(drawn_quickly):
+    drawn = drawn_quickly(zhang2018.FIGURE_3)
+    run = zhang2018.FIGURE_3.load()
+    assert run(Request(runs=2)) == drawn
+    assert run(Request(runs=2, seed=1)) != drawn
 
 
 def test_the_bound_of_the_comparison_is_equation_26():
@@ -91,18 +159,8 @@ def test_one_run_shows_no_spread_and_so_decides_nothing():
     assert not any("nan" in judgement.evidence for judgement in drawn.judgements)
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    monkeypatch.setattr(zhang2018_noise, "_PP", ((1.06, 1.03), (1.06, 1.06)))
-    monkeypatch.setattr(zhang2018_noise, "_LONG", 30)
-    few = zhang2018_runs.Setting.of
-    at = {"iterations": 5}
-    monkeypatch.setattr(zhang2018_runs.Setting, "of", lambda *args, **kw: few(*args, **kw).at(at))
-
-
-@pytest.mark.usefixtures("quick")
-def test_one_run_is_put_in_words():
-    drawn = zhang2018.FIGURE_2.load()(Request(runs=1))
+def test_one_run_is_put_in_words(drawn_quickly):
+    drawn = drawn_quickly(zhang2018.FIGURE_2, runs=1)
     assert not any("nan" in judgement.evidence for judgement in drawn.judgements)
 
 
@@ -114,11 +172,10 @@ def test_one_run_of_each_algorithm_has_neither_lead_nor_range():
         assert "one run" in found.evidence
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("card", [zhang2018.FIGURE_3, zhang2018.FIGURE_4], ids=lambda c: c.name)
-def test_where_theorem_41_does_not_apply_every_statement_says_so(card):
+def test_where_theorem_41_does_not_apply_every_statement_says_so(card, drawn_quickly):
     """And each is judged at a C where it does, too."""
-    drawn = card.load()(Request(runs=2))
+    drawn = drawn_quickly(card)
     assert drawn.parameters["meets_theorem41"] is False
     limit = drawn.parameters["theorem41_holds_for_C_below"]
     assert [note for note in drawn.notes if f"{OUTSIDE} at C = 1750" in note]
@@ -209,18 +266,9 @@ def test_the_minimum_is_where_the_gradient_of_the_sum_vanishes():
     assert zhang2018_runs._least(setting) == pytest.approx(float(ends[0, -1]), abs=1e-7)
 
 
-@pytest.mark.usefixtures("quick")
-def test_progress_reports_all_it_announced():
-    class Counter:
-        announced = done = 0
-
-        def start(self, stage, trials):
-            self.announced += trials
-
-        def advance(self, trials):
-            self.done += trials
-
-    for card in (huang2020.FIGURE_2, huang2020.FIGURE_3, zhang2018.FIGURE_1):
-        counter = Counter()
-        card.load()(Request(runs=1, progress=counter))
-        assert counter.announced == counter.done > 0
+@pytest.mark.parametrize(
+    "card", [huang2020.FIGURE_2, huang2020.FIGURE_3, zhang2018.FIGURE_1], ids=lambda c: c.name
+)
+def test_progress_reports_all_it_announced(card, drawn_with_progress):
+    _, counter = drawn_with_progress(card)
+    assert counter.announced == counter.done > 0

@@ -135,7 +135,16 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+# On a ring with all records; on a star with one set of them, and with the others when slow.
+PLACES = [
+    pytest.param(name, graph, id=f"{name}-{shape}", marks=[pytest.mark.slow] * later)
+    for name in LOADERS
+    for shape, graph in GRAPHS.items()
+    for later in [shape == "star" and name != "breast-cancer"]
+]
+
+
+@pytest.mark.parametrize(("records", "graph"), PLACES, indirect=["records"], scope="module")
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 def test_consensus_admm(variant, graph, spread, of_nodes):
     mechanism = variant(graph)

@@ -39,7 +39,7 @@ def test_a_full_leak_is_certified_up_to_what_so_many_outputs_can_show(name, tria
 
 
 @pytest.mark.parametrize("name", ["constants", "intervals far apart", "normal", "vectors"])
-@pytest.mark.parametrize("trials", [1000, 5000])
+@pytest.mark.parametrize("trials", [1000, pytest.param(5000, marks=pytest.mark.slow)])
 def test_a_leak_that_a_pilot_sees_leaves_nearly_all_outputs_to_certify(name, trials):
     """The physical limit is about ln(N/3): of N outputs in all, those that choose included."""
     result = audited(LEAKS[name], 0.5, trials=trials)
@@ -64,10 +64,11 @@ def test_a_pilot_certifies_nothing():
     assert result.counts["fitting attacks, per dataset"] == 20
 
 
+@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(40), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("chance", [0.5, 0.75, 0.99])
-def test_coins_are_never_taken_for_a_generator_of_their_own(chance):
+def test_coins_are_never_taken_for_a_generator_of_their_own(chance, seeds):
     coin = Outputs(*[lambda n, rng: (rng.random(n) < chance) * 1.0] * 2)
-    for seed in range(40):
+    for seed in seeds:
         assert audited(coin, 0.5, seed=seed, trials=100, confidence=0.999).verdict == "not refuted"
 
 

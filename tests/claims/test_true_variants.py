@@ -16,7 +16,7 @@ import dpaudit.extension.registry as registry
 from dpaudit.auditing import audit_claim
 from dpaudit.extension.settings import Settings
 
-SEEDS, SLOW_SEEDS = (0, 1), (2, 3, 4)
+SEEDS, SLOW_SEEDS = (0,), (1, 2, 3, 4)
 Asked = dict[str, Any]
 
 

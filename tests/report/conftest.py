@@ -11,9 +11,7 @@ from . import samples
 
 @pytest.fixture
 def usual() -> Report:
-    return samples.report(
-        samples.refuted(), samples.result(), samples.open_ended(), samples.sensitivity()
-    )
+    return samples.usual()
 
 
 @pytest.fixture

@@ -278,3 +278,8 @@ def report(*results: Result) -> Report:
             seconds=41.3,
         ),
     )
+
+
+def usual() -> Report:
+    """Return a report of every kind of result."""
+    return report(refuted(), result(), open_ended(), sensitivity())

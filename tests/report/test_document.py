@@ -10,9 +10,27 @@ import pytest
 
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.report.document import ReportPaths, read_report, write_report
-from dpaudit.report.schema import SCHEMA_VERSION, Report, json_schema
+from dpaudit.report.schema import SCHEMA_VERSION, json_schema
 
 from . import samples
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory) -> str:
+    """Return the JSON of the usual report; to write one draws all its figures."""
+    return write_report(samples.usual(), tmp_path_factory.mktemp("usual")).json.read_text("utf-8")
+
+
+@pytest.fixture
+def edited(written, tmp_path):
+    def edit_and_write(edit) -> Path:
+        data = json.loads(written)
+        edit(data)
+        path = tmp_path / "report.json"
+        path.write_text(json.dumps(data), encoding="utf-8")
+        return path
+
+    return edit_and_write
 
 
 def test_read_gives_back_what_was_written(tmp_path, usual, hostile):
@@ -98,36 +116,36 @@ def test_json_that_is_no_report(tmp_path, content):
 
 
 @pytest.mark.parametrize("version", ["2.0", "0.9", "10.1", "one", "1", "", "1.x\n"])
-def test_other_major_versions_are_refused(tmp_path, usual, version):
-    path = _edited(tmp_path, usual, lambda data: data.update(schema_version=version))
+def test_other_major_versions_are_refused(edited, version):
+    path = edited(lambda data: data.update(schema_version=version))
     with pytest.raises(DataError, match=r"expected 1\.x; read it with the version of dpaudit"):
         read_report(path)
 
 
-def test_later_minor_version_is_read_without_its_new_fields(tmp_path, usual):
+def test_later_minor_version_is_read_without_its_new_fields(edited, usual):
     def edit(data):
         data["schema_version"] = "1.7"
         data["new"] = 1
         data["results"][0]["measured"]["new"] = {"deep": True}
         data["results"][1]["self_checks"][0]["new"] = None
 
-    report = read_report(_edited(tmp_path, usual, edit))
+    report = read_report(edited(edit))
     assert report.results == usual.results
     assert report.schema_version == "1.7"
 
 
-def test_unknown_field_of_our_own_version_is_refused(tmp_path, usual):
-    path = _edited(tmp_path, usual, lambda data: data.update(new=1))
+def test_unknown_field_of_our_own_version_is_refused(edited):
+    path = edited(lambda data: data.update(new=1))
     with pytest.raises(DataError, match=r"not a valid report \(new: Extra inputs"):
         read_report(path)
 
 
-def test_wrong_value_is_named_on_one_line(tmp_path, usual):
+def test_wrong_value_is_named_on_one_line(edited):
     def edit(data):
         data["results"][2]["verdict"] = "private\nand verified"
 
     with pytest.raises(DataError, match=r"results\.2\.verdict: Input should be") as caught:
-        read_report(_edited(tmp_path, usual, edit))
+        read_report(edited(edit))
     assert "\n" not in str(caught.value)
 
 
@@ -151,11 +169,3 @@ def test_schema_allows_infinities_but_not_as_probabilities():
     assert "Infinity" in str(parts["Measured"]["properties"]["upper"])
     assert "Infinity" not in str(parts["Measured"]["properties"]["confidence"])
     assert SCHEMA_VERSION in str(json_schema()["properties"]["schema_version"])
-
-
-def _edited(folder: Path, report: Report, edit) -> Path:
-    path = write_report(report, folder).json
-    data = json.loads(path.read_text("utf-8"))
-    edit(data)
-    path.write_text(json.dumps(data), encoding="utf-8")
-    return path

@@ -39,8 +39,9 @@ def test_every_kind_draws_and_draws_the_same(make):
     drawings += [delta_against_epsilon] if result.delta_curves else []
     drawings += [trade_off] if result.trade_off else []
     for draw in drawings:
-        assert draw(result) == draw(result)
-        assert words(draw(result))
+        drawn = draw(result)
+        assert draw(result) == drawn
+        assert words(drawn)
 
 
 def test_three_numbers_are_labelled():

@@ -318,7 +318,7 @@ def event_misses(scores, delta, exact, repetitions, alpha=ALPHA, forget=False):
 
 # The error of the joint test is enumerated exactly in tests/estimation/test_joint.py; this is the
 # whole path, with events chosen from scores.
-@pytest.mark.parametrize("repetitions", [25, pytest.param(3000, marks=full_size)])
+@pytest.mark.parametrize("repetitions", [15, pytest.param(3000, marks=full_size)])
 @pytest.mark.parametrize(("scores", "delta", "exact"), EVENTS)
 def test_the_event_bound_covers_the_truth(scores, delta, exact, repetitions):
     assert event_misses(scores, delta, exact, repetitions) <= allowed(repetitions)
@@ -335,13 +335,14 @@ def test_a_claim_of_too_much_is_caught():
     assert loose > allowed(40)
 
 
-def test_certifying_on_the_scores_that_set_the_threshold_is_caught():
+@pytest.mark.parametrize("repetitions", [16, pytest.param(40, marks=full_size)])
+def test_certifying_on_the_scores_that_set_the_threshold_is_caught(repetitions):
     """With equal laws and many thresholds the best of them looks like a violation."""
     rng, missed = np.random.default_rng(31), 0
-    for _ in range(40):
+    for _ in range(repetitions):
         p, q = equal_scores(rng, 1000)
         event = choose_event(p, q, 0.0)
         missed += event_bound(p, q, event, 0.0, 0.8).lower > 0
-    fresh = event_misses(equal_scores, 0.0, 0.0, 40, alpha=0.8)
-    assert fresh <= allowed(40, 0.8)
+    fresh = event_misses(equal_scores, 0.0, 0.0, repetitions, alpha=0.8)
+    assert fresh <= allowed(repetitions, 0.8)
     assert missed > 2 * fresh

@@ -35,7 +35,7 @@ def wrong_shift(factor):
     ],
     ids=["no determinant", "inverse determinant", "half a shift", "shift of the wrong sign"],
 )
-@pytest.mark.parametrize("variant", ["pp", "recycled"])
+@pytest.mark.parametrize("variant", ["pp", pytest.param("recycled", marks=pytest.mark.slow)])
 def test_a_broken_loss_is_caught(variant, name, broken, pair, monkeypatch):
     mechanism = MECHANISMS[variant](make())
     transcripts = mechanism.sample(pair.neighbour, TRIALS, rng(2))

@@ -19,8 +19,14 @@ from .law import MECHANISMS, TRIALS, everywhere, likelihood_z, make, residual_p_
 from .loop import rng
 
 
-@everywhere
-@pytest.mark.parametrize("loss", [LOGISTIC, SMOOTHED_HINGE], ids=lambda loss: loss.name)
+@pytest.mark.parametrize(
+    ("variant", "loss"),
+    [
+        *((variant, LOGISTIC) for variant in MECHANISMS),
+        ("pp", SMOOTHED_HINGE),
+        *(pytest.param(v, SMOOTHED_HINGE, marks=pytest.mark.slow) for v in MECHANISMS if v != "pp"),
+    ],
+)
 def test_the_likelihood_ratio_is_normalised(variant, loss, pair):
     mechanism = MECHANISMS[variant](make(loss=loss))
     assert isinstance(mechanism, HasLaw)

@@ -175,7 +175,16 @@ def test_the_joins_repeat_tuples(joined):
     assert data.tables > 1
 
 
-@pytest.mark.parametrize("reduced", [True, False], ids=["tuples", "joined rows"])
+# Over joined rows with two joins, and with the others when slow: the steps are those over tuples.
+PLACES = [
+    pytest.param(name, reduced, id=f"{name}-{words}", marks=[pytest.mark.slow] * later)
+    for name in JOINS
+    for reduced, words in ((True, "tuples"), (False, "joined rows"))
+    for later in [not reduced and name not in ("breast-cancer", "a9a, many to many")]
+]
+
+
+@pytest.mark.parametrize(("joined", "reduced"), PLACES, indirect=["joined"], scope="module")
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
 def test_the_centralised_optimum_is_reached(solver, reduced, joined):
     data, loss, optimum = joined

@@ -73,7 +73,7 @@ def test_the_published_variants():
 # The server
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
 @pytest.mark.parametrize(("tuples", "features"), [(2, 1), (4, 2), (9, 5), (6, 5)])
 def test_the_servers_view_has_no_epsilon(tuples, features, seed):
     asked = Settings(
@@ -146,12 +146,11 @@ def test_less_than_the_proved_number_is_refuted():
     assert audited.certificate.kind == "statistical"
 
 
+FURTHER = [{"factor": 2.0}, {"second_constant": 8.0}, {"local_steps": 3}]
 TRUE = [
     {},
-    {"factor": 2.0},
-    {"second_constant": 8.0},
+    *(pytest.param(each, marks=pytest.mark.slow) for each in FURTHER),
     {"iterations": 5},
-    {"local_steps": 3},
     {"factor": 0.5198},  # what is proved, rounded up
     {"penalty": 0.3, "clip_norm": 1e-4},
     {"joined": 10, "factor": 4.65},  # what is proved, rounded up
