@@ -22,6 +22,8 @@ REASONS = (
     (r"\.environment\b", "where and when it ran"),
     (r"\.created$|\.seconds$", "where and when it ran"),
     (r"certificate\.json.*\.source$", "a certificate names its source as the claim's card does"),
+    (r"certificate\.json.*\.search\.budget$", "a certificate states the budget of its search"),
+    (r"\.proved\.source$", "a proof names the module that holds it, which has moved"),
 )
 
 
