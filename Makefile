@@ -37,7 +37,7 @@ audit: $(RUNTIME)
 test: $(DEV)
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(PYTEST_ARGS)
 
-# The files are shared out evenly: a worker that has finished takes the next one.
+# Whole files go to the workers, so that what a file prepares is prepared once.
 quick: $(DEV)
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $$(grep -v '^#' tests/quick.txt) $(PYTEST_ARGS)
 
