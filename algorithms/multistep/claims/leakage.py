@@ -267,6 +267,7 @@ def broadcast(run: PrivacyCase, algorithm: MultiStepADMM, factor: float) -> Priv
         certify=None,
         default_trials=2_000,
         notes=(f"What is proved of all inner models is epsilon = {inner:.6g}.",),
+        candidates=tuple(broadcast(one, algorithm, factor) for one in run.candidates),
     )
     return (
         _exact_averages(question, algorithm, inner) if algorithm.loss.name == "linear" else question

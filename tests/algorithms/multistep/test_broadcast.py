@@ -109,3 +109,12 @@ def test_bad_input_is_named():
         Averages(Broadcast(loss="hinge").algorithm(Settings()))
     with pytest.raises(InvalidArgument, match=r"^view: "):
         audit_claim(BROADCAST, Settings(parameters={"view": "inner"}))
+
+
+def test_every_candidate_pair_is_asked_about_the_averages():
+    asked = Settings(data="breast-cancer", candidate_pairs=2)
+    case = prepare(asked, Broadcast(**SMALL))
+    assert len(case.candidates) == 2
+    for candidate in case.candidates:
+        assert candidate.claimed == case.claimed
+        assert candidate.certify is None
