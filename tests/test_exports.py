@@ -96,7 +96,14 @@ def claim():
 
 
 def attack():
-    return dpaudit.Attack(name="a", statement="s", threat_model="t", needs_law=False, fit="os:name")
+    words = dict.fromkeys(("title", "source", "sees", "knows", "wants"), "w")
+    return dpaudit.Attack(name="a", **words, run="os:name", parameters="os:sep")
+
+
+def distinguisher():
+    return dpaudit.Distinguisher(
+        name="d", statement="s", threat_model="t", needs_law=False, fit="os:name"
+    )
 
 
 def noisy(release):
@@ -131,6 +138,7 @@ USES = {
     "Attack": lambda: attack().load() == importlib.import_module("os").name,
     "Claim": lambda: claim().prepare(dpaudit.Settings(), {}).default_trials == 200,
     "Dataset": lambda: dpaudit.Dataset([[1.0]], [1.0]).nodes == 1,
+    "Distinguisher": lambda: distinguisher().load() == importlib.import_module("os").name,
     "DpauditError": lambda: issubclass(dpaudit.DpauditError, Exception),
     "Executor": lambda: dpaudit.Executor().workers == 1,
     "ExponentialNormRelease": lambda: norm_noise(dpaudit.ExponentialNormRelease).count == 1,
@@ -160,6 +168,7 @@ USES = {
     "Verdict": lambda: dpaudit.Verdict(claim="c", failures=(), ratio=2.0, summary="").verified,
     "ZeroConcentratedDP": lambda: dpaudit.ZeroConcentratedDP(0.5).rho == 0.5,
     "ZeroConcentratedRelease": lambda: dpaudit.ZeroConcentratedRelease(rho=0.5).rho == 0.5,
+    "account": lambda: dpaudit.account("gaussian", delta=1e-5).proved.upper > 4,
     "audit": lambda: (
         dpaudit.audit(laplace, np.zeros(1), np.ones(1), epsilon=1.0, trials=200).verdict
         == "not refuted"

@@ -91,15 +91,15 @@ def test_weighted_losses_have_the_profile_that_is_said_to_be_true(pair):
     """Two computations of one number: the exact profile, and losses drawn tilted."""
     delta = 0.02
     found = [
-        pair.losses(way, 1.5, 100_000, default_rng(2)).estimate(math.log(delta))
-        for way in pair.ways
+        pair.losses(side, 1.5, 100_000, default_rng(2)).estimate(math.log(delta))
+        for side in pair.sides
     ]
     assert max(found) == pytest.approx(pair.epsilon(delta), rel=0.02)
 
 
 def test_the_directions_of_unlike_coins_differ():
     pair = CoinPair(0.5, 0.3, 20)
-    one, other = (pair._epsilon(way, 1e-3) for way in pair.ways)
+    one, other = (pair._epsilon(side, 1e-3) for side in pair.sides)
     assert abs(one - other) > 0.5
 
 
