@@ -161,7 +161,7 @@ def budget_line(report: Report) -> str:
 
     Examples
     --------
-    >>> from dpaudit.report.schema import BudgetEntry, Environment
+    >>> from dpaudit.report.schema import BudgetEntry, Environment, Report
     >>> made = Environment(
     ...     dpaudit="1", python="3", packages={}, cores=1, workers=1, created="now", seconds=1
     ... )
