@@ -17,6 +17,7 @@ from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.steps import GaussianSteps
+from dpaudit.neighbours import Side
 
 THEOREM_6 = "huang2020-theorem6"
 
@@ -250,7 +251,7 @@ def test_transcripts_are_never_held_beyond_a_block():
 
     watching = Watching(case.mechanism.process)
     drawer = Drawer.probing(watching, case.pair, Executor(), seed=0)
-    losses = drawer.tilted(False, 1.0, 10_000, "certifying")
+    losses = drawer.tilted(Side.DATASET, 1.0, 10_000, "certifying")
     assert len(losses.privacy_loss) == sum(held) == 10_000
     assert max(held) <= 256
 
