@@ -12,8 +12,9 @@ import os
 import sys
 import warnings
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from pickle import PicklingError
@@ -33,6 +34,10 @@ _BLOCK_BYTES = 64 * 2**20
 _LARGEST_BLOCK = 256
 # How many chunks per worker are handed out before the consumer has taken their results.
 _WINDOW = 4
+# Libraries of linear algebra that are loaded later read these when they start.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+_limited: ContextVar[bool] = ContextVar("limited", default=False)
+_for_life = ExitStack()
 
 
 class Progress(Protocol):
@@ -123,7 +128,7 @@ class Executor:
         # joblib runs ahead of a slow consumer without limit: it gets one window at a time.
         window = _WINDOW * self.workers
         # Other import paths than those a pool was started with make joblib start a new one.
-        paths = {"initializer": _import_from, "initargs": (tuple(sys.path),)}
+        paths = {"initializer": _start_worker, "initargs": (tuple(sys.path),)}
         workers = Parallel(n_jobs=self.workers, return_as="generator", batch_size=1, **paths)
         try:
             with workers as parallel:
@@ -202,9 +207,31 @@ def importable(folder: Path | None) -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep linear algebra on one thread: workers are the parallelism, and results stay equal."""
-    with threadpool_limits(limits=1):
+    """Keep linear algebra on one thread: workers are the parallelism, and results stay equal.
+
+    Asking costs milliseconds, as every loaded library is looked at; asking again inside costs
+    nothing.
+    """
+    if _limited.get():
         yield
+        return
+    asked = _limited.set(True)
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    try:
+        with threadpool_limits(limits=1):
+            yield
+    finally:
+        _restore(before)
+        _limited.reset(asked)
+
+
+def _restore(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 def _closing(results: Any) -> Iterator[ResultT]:
@@ -218,9 +245,10 @@ def _closing(results: Any) -> Iterator[ResultT]:
             results.close()
 
 
-def _import_from(paths: tuple[str, ...]) -> None:
-    """Let a worker import what this process can: a user's module beside a specification."""
+def _start_worker(paths: tuple[str, ...]) -> None:
+    """Let a worker import what this process can, and keep it on one thread as long as it lives."""
     sys.path.extend(path for path in paths if path not in sys.path)
+    _for_life.enter_context(one_thread())
 
 
 def _on_one_thread(task: Callable[[Block], Any], blocks: Sequence[Block]) -> list[Any]:

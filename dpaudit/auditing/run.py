@@ -210,16 +210,12 @@ def run_case(
     settings, executor = settings or Settings(), executor or Executor()
     claim, rerun = statement or stated(case), _call(settings) if rerun is None else rerun
     trials = case.default_trials if settings.trials is None else settings.trials
-    match case:
-        case PrivacyCase():
-            return _run_privacy(claim, case, settings, executor, rerun, trials)
-        case SearchCase():
-            executor.progress.start("searching", trials)
-            with one_thread():
-                attained = case.attain(trials, default_rng(stream(settings.seed, "search")))
-            executor.progress.advance(trials)
-            result = search_result(claim, case, attained, settings, trials, rerun)
-            return Audited(result, attained.certificate if result.verdict == "refuted" else None)
+    with one_thread():
+        match case:
+            case PrivacyCase():
+                return _run_privacy(claim, case, settings, executor, rerun, trials)
+            case SearchCase():
+                return _run_search(claim, case, settings, executor, rerun, trials)
 
 
 def stated(case: Case) -> Statement:
@@ -284,6 +280,21 @@ def _run_privacy(
     if result.verdict == "refuted" and case.certify is not None:
         certificate = case.certify(result.measured.lower)
     return Audited(result, certificate, evidence.interrupted)
+
+
+def _run_search(
+    claim: Statement,
+    case: SearchCase,
+    settings: Settings,
+    executor: Executor,
+    rerun: str,
+    trials: int,
+) -> Audited:
+    executor.progress.start("searching", trials)
+    attained = case.attain(trials, default_rng(stream(settings.seed, "search")))
+    executor.progress.advance(trials)
+    result = search_result(claim, case, attained, settings, trials, rerun)
+    return Audited(result, attained.certificate if result.verdict == "refuted" else None)
 
 
 def _privacy_evidence(

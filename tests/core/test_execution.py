@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import re
+import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,8 +16,16 @@ import pytest
 from numpy.random import SeedSequence
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from dpaudit import execution
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.execution import Executor, available_cores, block_size, plan_blocks, stream
+from dpaudit.execution import (
+    Executor,
+    available_cores,
+    block_size,
+    one_thread,
+    plan_blocks,
+    stream,
+)
 
 
 def draw(block):
@@ -135,9 +145,52 @@ def test_progress_is_told_every_trial_once(workers, chunk):
 
 @both_ways
 def test_linear_algebra_runs_on_one_thread(blocks, workers):
-    for threads in Executor(workers=workers).map(blas_threads, blocks[:4], "threads"):
-        assert threads
-        assert set(threads) == {1}
+    with threadpool_limits(limits=2):
+        for threads in Executor(workers=workers).map(blas_threads, blocks[:4], "threads"):
+            assert threads
+            assert set(threads) == {1}
+
+
+def test_asking_for_one_thread_again_inside_looks_at_no_library(monkeypatch):
+    looked = []
+    monkeypatch.setattr(execution, "threadpool_limits", partial(counted_limits, looked))
+    with one_thread():
+        with one_thread():
+            assert set(blas_threads(None)) == {1}
+        assert set(blas_threads(None)) == {1}
+    assert looked == [1]
+
+
+def counted_limits(looked, limits):
+    looked.append(limits)
+    return threadpool_limits(limits=limits)
+
+
+def test_a_library_that_is_loaded_inside_runs_on_one_thread():
+    code = """
+from threadpoolctl import threadpool_info
+from dpaudit.execution import one_thread
+before = len(threadpool_info())
+with one_thread():
+    import scipy.linalg
+    assert len(threadpool_info()) > before
+    print({pool["num_threads"] for pool in threadpool_info()})
+"""
+    free = {name: value for name, value in os.environ.items() if not name.endswith("_THREADS")}
+    done = subprocess.run([sys.executable, "-c", code], env=free, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, "{1}"), done.stderr
+
+
+@pytest.mark.skipif(available_cores() == 1, reason="one core has one thread anyway")
+def test_the_threads_are_given_back(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    with threadpool_limits(limits=2):
+        with one_thread():
+            assert os.environ["OMP_NUM_THREADS"] == os.environ["OPENBLAS_NUM_THREADS"] == "1"
+        assert set(blas_threads(None)) == {2}
+    assert os.environ["OMP_NUM_THREADS"] == "3"
+    assert "OPENBLAS_NUM_THREADS" not in os.environ
 
 
 @pytest.mark.parametrize(("trials", "block"), [(1, 1), (1, 100), (100, 7), (100, 100), (101, 100)])
