@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
-from mpmath import fsum, log, mpf, sqrt, workdps
+from mpmath import ldexp, log, mpf, sqrt, workdps
 from numpy.random import Generator
 from scipy.special import ndtr
 
@@ -136,8 +136,7 @@ class Step:
         total = mpf(0)
         for size in np.unique(scale).tolist():  # one logarithm for all coordinates of one scale
             here = scale == size
-            pairs = zip(output[here].tolist(), mean[here].tolist(), strict=True)
-            moved = fsum((mpf(o) - mpf(m) for o, m in pairs), squared=True)
+            moved = _squared_distance(output[here], mean[here])
             total -= moved / (2 * mpf(size) ** 2) + int(here.sum()) * log(mpf(size))
         return total
 
@@ -192,7 +191,8 @@ class NormStep:
         total = mpf(0)
         for place in np.ndindex(*rates.shape):
             point = output[(0, *place)]
-            far, near = (_distance(point, s.centre[(0, *place)]) for s in (neighbour, self))
+            centres = (s.centre[(0, *place)] for s in (neighbour, self))
+            far, near = (sqrt(_squared_distance(point, centre)) for centre in centres)
             total += mpf(float(rates[place])) * (far - near)
         return total
 
@@ -423,9 +423,16 @@ def roll_out(
     return np.stack(outputs, axis=1)
 
 
-def _distance(point: Array, centre: Array) -> Any:
-    pairs = zip(point, centre, strict=True)
-    return sqrt(fsum((mpf(float(a)) - mpf(float(b))) ** 2 for a, b in pairs))
+def _squared_distance(point: Array, centre: Array) -> Any:
+    """Return ``||point - centre||^2`` of finite doubles: exact until it becomes mpmath's number.
+
+    A double is an integer times a power of two, and Python's integers have no end.
+    """
+    mantissas, exponents = np.frexp(np.stack([point, centre]))
+    least = int(exponents.min())
+    shifts = (exponents - least).astype(object)
+    near, far = (mantissas * 2.0**53).astype(np.int64).astype(object) << shifts
+    return ldexp(mpf(int(np.sum((near - far) ** 2))), 2 * (least - 53))
 
 
 def _sum(values: Array) -> Array:

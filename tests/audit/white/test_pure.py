@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -11,6 +12,7 @@ from dpaudit.auditing import largest_loss as pure
 from dpaudit.auditing.largest_loss import climb
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import PureDP
+from dpaudit.laws import steps
 from dpaudit.laws.steps import ExponentialNormSteps, GaussianSteps
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
@@ -166,6 +168,20 @@ def test_digits_of_gaussian_steps_are_those_of_the_formula():
         assert abs(mechanism.loss_in_digits(outputs[0], pair) - expected) < mpmath.mpf(10) ** -45
     assert isinstance(mechanism, GaussianSteps)
     assert float(expected) == pytest.approx(mechanism.privacy_loss(outputs, pair)[0], rel=1e-13)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e300, 1e-310])
+def test_squared_distances_are_exact_over_all_exponents(scale):
+    rng = np.random.default_rng(3)
+    point, centre = rng.standard_normal(22) * scale, rng.standard_normal(22) * np.exp(range(22))
+    point[0], centre[1], centre[2] = centre[0], 0.0, -5e-324
+    exact = sum(
+        (Fraction(a) - Fraction(b)) ** 2
+        for a, b in zip(point.tolist(), centre.tolist(), strict=True)
+    )
+    with mpmath.workdps(50):
+        found = steps._squared_distance(point, centre)
+        assert abs(found * exact.denominator / exact.numerator - 1) < mpmath.mpf(10) ** -49
 
 
 # The ascent
