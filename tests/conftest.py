@@ -2,6 +2,10 @@
 
 import copy
 import json
+import os
+
+# Test files run side by side, one a core: libraries that read these have not been loaded yet.
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 import hypothesis
 import pytest
