@@ -54,6 +54,11 @@ def test_one_test_is_sharper_than_an_interval_for_each_count(hits, other, alpha)
     assert events(hits, other, alpha=alpha).lower >= math.log(lower / upper) - shortfall
 
 
+def test_scores_at_the_threshold_are_in_the_event():
+    scores = np.array([1.0, 2.0, 2.0, 3.0])
+    assert event_of(True, 2.0).hits(scores) == event_of(False, 2.0).hits(scores) == 3
+
+
 def test_swapped_scores_give_the_other_direction():
     rng = np.random.default_rng(1)
     # Asymmetric on purpose: an outcome that is likely under p and never seen under q.

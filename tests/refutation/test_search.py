@@ -6,8 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpaudit.auditing import audit_case
 from dpaudit.errors import DataError, InvalidArgument, MechanismError
+from dpaudit.extension.case import SearchCase
 from dpaudit.refutation import (
+    Attained,
     Certificate,
     Condition,
     Sensitivity,
@@ -168,3 +171,28 @@ def test_a_number_that_is_not_finite_is_not_written():
 def test_a_file_that_cannot_be_written_is_one_error(tmp_path):
     with pytest.raises(DataError, match="cannot be written"):
         certificate().write(tmp_path / "missing" / "c.json")
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [
+        (1 - 1e-9, "not refuted"),
+        (1.0, "not refuted"),
+        (1 + 1e-12, "not refuted"),
+        (1 + 1e-6, "refuted"),
+    ],
+)
+@pytest.mark.parametrize("scale", [None, 1.0])
+def test_what_attains_its_bound_does_not_refute_it(value, verdict, scale):
+    attained = Attained(value=value, bound=1.0, instance="here", scale=scale)
+    case = SearchCase(
+        bound=1.0,
+        attain=lambda budget, rng: attained,
+        view="a state",
+        data="a number",
+        relation="any",
+        pair="any",
+        default_trials=1,
+        parameters={},
+    )
+    assert audit_case(case).verdict == verdict

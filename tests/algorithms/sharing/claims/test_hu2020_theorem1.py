@@ -236,6 +236,18 @@ def test_a_pair_with_one_column_space_is_no_evidence(support, judged, changed):
     assert any(f.startswith("close neighbours") for f in verdict.failures)
 
 
+def test_a_message_that_is_off_by_rounding_is_no_evidence(support, judged, changed):
+    def nearly(rows):
+        moved = [[one[0] * (1 + 1e-9 * row), *one[1:]] for row, one in enumerate(rows)]
+        return [[value / math.hypot(*one) for value in one] for one in moved]
+
+    design = nearly(support["instance"]["design"])
+    verdict = judged(changed(support, design, "instance", "neighbour"), recompute)
+    named = "output off the neighbour's columns: "
+    (off,) = [failure for failure in verdict.failures if failure.startswith(named)]
+    assert 1e-12 < float(off.removeprefix(named + "1.0e-6 is above ")) < 1e-7
+
+
 def test_dependent_columns_are_no_evidence(support, judged, changed):
     def doubled(rows):
         norms = [math.hypot(*row[1:], row[1]) for row in rows]
