@@ -344,5 +344,4 @@ def test_certifying_on_the_scores_that_set_the_threshold_is_caught(repetitions):
         event = choose_event(p, q, 0.0)
         missed += event_bound(p, q, event, 0.0, 0.8).lower > 0
     fresh = event_misses(equal_scores, 0.0, 0.0, repetitions, alpha=0.8)
-    assert fresh <= allowed(repetitions, 0.8)
-    assert missed > 2 * fresh
+    assert missed > 2 * max(fresh, 1)
