@@ -12,12 +12,14 @@ import os
 import sys
 import warnings
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from pickle import PicklingError
+from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -84,6 +86,9 @@ class Executor:
         Worker processes; 1 computes in this process.
     chunk
         Blocks handed to a worker at a time.
+    worth
+        What is left of a stage is handed to workers once it promises more seconds of work than
+        this, as starting them costs seconds too; below 0 all of it is.
     progress
         Told after every chunk.
 
@@ -99,6 +104,7 @@ class Executor:
 
     workers: int = 1
     chunk: int = 1
+    worth: float = 2.0
     progress: Progress = field(default_factory=Silent)
 
     def __post_init__(self) -> None:
@@ -118,9 +124,25 @@ class Executor:
     def _run(
         self, task: Callable[[Block], ResultT], chunks: list[Sequence[Block]]
     ) -> Iterator[list[ResultT]]:
-        if self.workers == 1 or len(chunks) == 1:
-            yield from (_on_one_thread(task, chunk) for chunk in chunks)
-            return
+        left = deque(chunks)
+        yield from self._computed_here(task, left)
+        if left:
+            yield from self._handed_out(task, list(left))
+
+    def _computed_here(
+        self, task: Callable[[Block], ResultT], left: deque[Sequence[Block]]
+    ) -> Iterator[list[ResultT]]:
+        """Take chunks and yield their results, until those left are worth handing out."""
+        taken, done = 0.0, 0
+        while left and (self.workers == 1 or taken / max(done, 1) * len(left) <= self.worth):
+            started = monotonic()
+            results = _on_one_thread(task, left.popleft())
+            taken, done = taken + monotonic() - started, done + 1
+            yield results
+
+    def _handed_out(
+        self, task: Callable[[Block], ResultT], chunks: list[Sequence[Block]]
+    ) -> Iterator[list[ResultT]]:
         from joblib import Parallel, delayed
         from joblib.externals.loky import BrokenProcessPool
 

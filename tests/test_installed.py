@@ -17,6 +17,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 OWN = """
+import os
+from pathlib import Path
 import numpy as np
 from algorithms import SCALE
 from attacks import WHOSE
@@ -27,6 +29,8 @@ class Sum:
         from attacks.late import shift  # when it runs, also in a worker
 
         assert WHOSE == "the user's"
+        with (Path(__file__).parent / "processes").open("a") as noted:
+            noted.write(f"{os.getpid()} ")
         return shift(dataset.sum()) + rng.laplace(scale=SCALE, size=trials)
 """
 SPECIFICATION = """
@@ -84,6 +88,14 @@ def run(command, folder):
     )
 
 
+# As ``python -m dpaudit``, with workers for work of any length; the mechanism notes who runs it.
+HANDED_OUT = """
+from functools import partial
+from dpaudit import execution
+execution.Executor = partial(execution.Executor, worth=-1.0)
+from dpaudit.cli.main import main
+main()
+"""
 BOTH = (1, ["not refuted", "refuted"])  # the user's own claim is refuted
 
 
@@ -113,7 +125,8 @@ def test_a_users_folders_break_no_audit(folder, way):
 
 
 def test_workers_find_a_users_module(folder):
-    assert audited(ways(sys.executable)["module"], folder, workers=2) == BOTH
+    assert audited([sys.executable, "-c", HANDED_OUT], folder, workers=2) == BOTH
+    assert len(set((folder / "processes").read_text().split())) >= 2
 
 
 def test_a_users_folders_break_no_test_suite(folder):
@@ -176,7 +189,7 @@ def test_a_wheel_takes_one_top_level_name(wheel):
 def test_a_users_folders_break_nothing_of_a_wheel(installed, folder):
     for command in ways(installed).values():
         assert audited(command, folder) == BOTH
-    assert audited(ways(installed)["module"], folder, workers=2) == BOTH
+    assert audited([installed, "-c", HANDED_OUT], folder, workers=2) == BOTH
     status, said = suite(installed, folder)
     assert status == 0, said
     assert "2 passed" in said

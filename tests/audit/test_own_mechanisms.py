@@ -165,7 +165,7 @@ def test_what_a_mechanism_prints_stays_out_of_the_results(workers, capfd):
         case,
         Settings(trials=1000),
         statement=CARD,
-        executor=Executor(workers=workers),
+        executor=Executor(workers=workers, worth=-1.0),
         rerun="rerun",
     )
     assert capfd.readouterr().out == ""

@@ -65,7 +65,7 @@ def audited(audited_case, workers=1, **settings):
         audited_case,
         Settings(**settings),
         statement=CARD,
-        executor=Executor(workers=workers),
+        executor=Executor(workers=workers, worth=-1.0),
         rerun="rerun",
     )
 

@@ -19,7 +19,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from dpaudit import execution
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import (
-    Executor,
     available_cores,
     block_size,
     one_thread,
@@ -81,6 +80,8 @@ def reference(blocks):
     return [draw(block).tobytes() for block in blocks]
 
 
+# Stages are handed out from the first block on, however short they are.
+Executor = partial(execution.Executor, worth=-1.0)
 both_ways = pytest.mark.parametrize("workers", [1, 2])
 
 
@@ -149,6 +150,15 @@ def test_linear_algebra_runs_on_one_thread(blocks, workers):
         for threads in Executor(workers=workers).map(blas_threads, blocks[:4], "threads"):
             assert threads
             assert set(threads) == {1}
+
+
+def test_a_stage_is_handed_out_once_it_is_worth_starting_workers():
+    blocks = plan_blocks(8, 1, SeedSequence(0))
+    here = set(execution.Executor(workers=2).map(process, blocks, "short"))
+    assert here == {os.getpid()}
+    found = list(execution.Executor(workers=2, worth=0.2).map(process, blocks, "long"))
+    assert found[0] == os.getpid()
+    assert os.getpid() not in found[4:]
 
 
 def test_asking_for_one_thread_again_inside_looks_at_no_library(monkeypatch):

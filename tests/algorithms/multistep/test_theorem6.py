@@ -98,7 +98,7 @@ def test_event_bound_never_passes_the_exact_loss_interval():
 def test_one_seed_gives_one_result_for_any_workers_and_chunks():
     settings = Settings(data="breast-cancer", trials=1500, parameters={"iterations": 2})
     results = [
-        audit_claim(THEOREM_6, settings, Executor(workers=workers, chunk=chunk))
+        audit_claim(THEOREM_6, settings, Executor(workers=workers, chunk=chunk, worth=-1.0))
         for workers, chunk in ((1, 1), (2, 1), (2, 3), (1, 100))
     ]
     assert all(result == results[0] for result in results[1:])
