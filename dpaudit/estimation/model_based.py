@@ -22,12 +22,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, ndtri
 
 import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees import gaussian
 
@@ -148,14 +150,19 @@ def posterior(counts: EventCounts, delta: float, epsilon: float) -> float:
     >>> round(posterior(EventCounts(50, 100, 50, 100), 0.0, 60.0), 3)
     1.0
     """
-    shares = (np.arange(_CELLS) + 0.5) / _CELLS
-    q = betaincinv(*_posterior(counts.other_hits, counts.other_trials), shares)
+    q = _cells(counts.other_hits, counts.other_trials)
     grown = math.exp(epsilon)
     high = np.minimum(grown * q + delta, 1 - (1 - q - delta) / grown)
     low = np.maximum((q - delta) / grown, 1 - grown * (1 - q) - delta)
     a, b = _posterior(counts.hits, counts.trials)
     inside = betainc(a, b, np.clip(high, 0, 1)) - betainc(a, b, np.clip(low, 0, 1))
     return float(np.clip(inside, 0, 1).mean())
+
+
+@lru_cache(maxsize=8)
+def _cells(hits: int, trials: int) -> Array:
+    """Return rates that cut the posterior into cells of one probability."""
+    return np.asarray(betaincinv(*_posterior(hits, trials), (np.arange(_CELLS) + 0.5) / _CELLS))
 
 
 def _posterior(hits: int, trials: int) -> tuple[float, float]:
