@@ -17,8 +17,8 @@ import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
+from dpaudit.auditing.distinguishing import Score, fitted, for_mechanism
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.event import applicable
 from dpaudit.auditing.evidence import Evidence, WealthPath
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.estimation.event import grain, rounded
@@ -29,7 +29,6 @@ from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.neighbours import Side
 from dpaudit.report.formatting import number
 
-Score = Callable[[Array], Array]
 FitAll = Callable[[Array, Array], Sequence[Score]]
 
 _ROOM = 64 * 2**20  # bytes of transcripts that are kept to learn from
@@ -245,7 +244,7 @@ def until_refuted(
     claimed = case.claimed.epsilon(case.at_delta)
     if not math.isfinite(claimed):
         raise InvalidArgument("claimed epsilon", claimed, "a finite number to bet against")
-    attacks = applicable(case, drawer, attack)
+    attacks = for_mechanism(case, drawer, attack)
     bettor = Bettor(Target(claimed, case.at_delta, alpha), _Fit(case, drawer.seed, attacks))
     interrupted = not _drawn(bettor, drawer, most)
     evidence = evidence_of(bettor, [one.name for one in attacks], most)
@@ -266,8 +265,7 @@ class _Fit:
     def __call__(self, on_p: Array, on_q: Array) -> list[Score]:
         rng = default_rng(stream(self.seed, "attack", str(self.times)))
         self.times += 1
-        mechanism, pair = self.case.mechanism, self.case.pair
-        return [one.load()(mechanism, pair, on_p, on_q, rng) for one in self.attacks]
+        return fitted(self.attacks, self.case.mechanism, self.case.pair, on_p, on_q, rng)
 
 
 def _drawn(bettor: Bettor, drawer: Drawer, most: int) -> bool:

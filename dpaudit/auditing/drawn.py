@@ -13,10 +13,10 @@ import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
+from dpaudit.auditing.distinguishing import Score, fitted, for_outputs
 from dpaudit.auditing.event import certified, promising
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.result import judge, reason
-from dpaudit.auditing.watch import without_law
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import stream
 from dpaudit.extension.claim import Statement
@@ -52,8 +52,8 @@ def audit_scores(
     ----------
     on_dataset, on_neighbour
         Independent runs on two neighbouring datasets: scores, shape ``(n,)``, one number a run that
-        tells the datasets apart by its size; or outputs, shape ``(n, ...)``, that the installed
-        attacks learn to score. The two may differ in n, at least 40 each.
+        tends to be higher on one of the two, whichever; or outputs, shape ``(n, ...)``, that the
+        installed distinguishers learn to score. The two may differ in n, at least 40 each.
     epsilon, delta
         The claimed guarantee.
     confidence
@@ -122,34 +122,46 @@ def _runs(name: str, given: Any) -> Array:
 
 def _evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:
     """Return the event bound; which runs choose and which certify is drawn."""
-    attacks = [] if on_p.ndim == 1 else without_law(None)
-    cuts = _OUTPUTS if attacks else _SCORES
-    (learn_p, choose_p, rest_p), (learn_q, choose_q, rest_q) = (
-        _parts(runs, cuts, settings.seed, side)
+    scored = on_p.ndim == 1
+    parts_p, parts_q = (
+        _parts(runs, _SCORES if scored else _OUTPUTS, settings.seed, side)
         for runs, side in zip((on_p, on_q), Side, strict=True)
     )
-    rng = default_rng(stream(settings.seed, "drawn outputs", "attack"))
-    fitted = [one.load()(None, None, learn_p, learn_q, rng) for one in attacks] or [_as_given]
-    tried = [np.stack([score(part) for score in fitted]) for part in (choose_p, choose_q)]
+    rules = _GIVEN if scored else _learned(parts_p[0], parts_q[0], settings.seed)
+    scores = list(rules.values())
+    tried = [np.stack([score(parts[1]) for score in scores]) for parts in (parts_p, parts_q)]
     best = promising(tried[0], tried[1], settings.delta)
-    scores = [best.rounded(fitted[best.index](part)) for part in (rest_p, rest_q)]
+    counted = [best.rounded(scores[best.index](parts[2])) for parts in (parts_p, parts_q)]
     return certified(
-        scores[0],
-        scores[1],
+        counted[0],
+        counted[1],
         best.event,
-        f"{attacks[best.index].name} attack" if attacks else "given scores",
+        list(rules)[best.index],
         settings.delta,
         1 - settings.confidence,
         {
-            "fitting attacks": len(learn_p) + len(learn_q),
-            "setting thresholds": len(choose_p) + len(choose_q),
-            "certifying": len(rest_p) + len(rest_q),
+            "fitting attacks": len(parts_p[0]) + len(parts_q[0]),
+            "setting thresholds": len(parts_p[1]) + len(parts_q[1]),
+            "certifying": len(parts_p[2]) + len(parts_q[2]),
         },
     )
 
 
-def _as_given(transcripts: Array) -> Array:
-    return transcripts
+def _learned(on_p: Array, on_q: Array, seed: int) -> dict[str, Score]:
+    tried, rng = for_outputs(None), default_rng(stream(seed, "drawn outputs", "attack"))
+    scores = fitted(tried, None, None, on_p, on_q, rng)
+    return {f"{one.name} attack": score for one, score in zip(tried, scores, strict=True)}
+
+
+def _as_given(runs: Array) -> Array:
+    return runs
+
+
+def _turned(runs: Array) -> Array:
+    return -runs
+
+
+_GIVEN = {"given scores": _as_given, "given scores, lower on the dataset": _turned}
 
 
 def _parts(runs: Array, cuts: tuple[float, float], seed: int, side: Side) -> list[Array]:

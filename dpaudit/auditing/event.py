@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
-import dpaudit.extension.registry as registry
 from dpaudit._typing import Array
+from dpaudit.auditing.distinguishing import Score, fitted, for_mechanism
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.errors import InvalidArgument
@@ -33,7 +33,6 @@ from dpaudit.estimation.model_based import EventCounts, model_based
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
-from dpaudit.laws.mechanism import HasLaw
 from dpaudit.neighbours import Side
 
 # Transcripts an attack learns on are the only ones ever held together.
@@ -42,8 +41,6 @@ _TRAINING_BYTES = 64 * 2**20
 _PILOT, _LEAST, _MOST = 60, 5, 10_000
 # How far apart two sides are to be, in what scores spread within them.
 _FAR = 2.0
-# Outputs of each side, and distinct ones among them, that make attacks on few values worth a try.
-_PROBED, _FEW = 100, 50
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,7 @@ def chosen_event(case: PrivacyCase, drawer: Drawer, trials: int, attack: str | N
     attack
         The only attack to try, or None.
     """
-    attacks = applicable(case, drawer, attack)
+    attacks = for_mechanism(case, drawer, attack)
     most = max(50, _TRAINING_BYTES // max(drawer.transcripts(Side.DATASET, 1, "fitting").nbytes, 1))
     size = min(trials // _PILOT, _MOST, most)
     if size >= _LEAST and (leak := _leak(case, drawer, attacks, size)) is not None:
@@ -107,46 +104,6 @@ def chosen_event(case: PrivacyCase, drawer: Drawer, trials: int, attack: str | N
     if size < _LEAST:
         return found
     return replace(found, counts=found.counts | {"pilot, per dataset": 2 * size})
-
-
-def applicable(
-    case: PrivacyCase, drawer: Drawer, name: str | None, purpose: str = ""
-) -> list[Distinguisher]:
-    """Return the attack of that name, or all that an audit tries by default on this mechanism.
-
-    Raises
-    ------
-    InvalidArgument, UnknownName
-        None works on the mechanism, or the named one does not.
-    """
-    has_law = isinstance(case.mechanism, HasLaw)
-    if name is not None:
-        chosen = registry.DISTINGUISHERS.get(name)
-        if chosen.needs_law and not has_law:
-            raise InvalidArgument(
-                "distinguisher", name, "one that works without the mechanism's law"
-            )
-        return [chosen]
-    known, few = registry.DISTINGUISHERS.all().values(), _few_values(drawer, purpose)
-    asked = [one for one in known if one.default or (few and one.for_few_values)]
-    found = [one for one in asked if has_law or not one.needs_law]
-    if not found:
-        raise InvalidArgument(
-            "distinguisher", None, "an installed one that works on this mechanism"
-        )
-    return found
-
-
-def _few_values(drawer: Drawer, purpose: str) -> bool:
-    """Return whether outputs repeat themselves."""
-    if (
-        drawer.transcripts(Side.DATASET, 1, f"{purpose}probing").nbytes * 2 * _PROBED
-        > _TRAINING_BYTES
-    ):
-        return False
-    sides = [drawer.transcripts(side, _PROBED, f"{purpose}probing") for side in Side]
-    rows = np.concatenate(sides).reshape(2 * _PROBED, -1)
-    return len(np.unique(rows, axis=0)) <= _FEW
 
 
 def _leak(
@@ -172,21 +129,21 @@ def _best(
 ) -> tuple[Chosen, tuple[Array, Array]]:
     """Return the most promising event and the scores of both sides that set its threshold."""
     learned, setting = sizes
-    fitted = _fitted(case, drawer, attacks, learned, purpose)
-    on = [drawer.scores(fitted, side, setting, f"{purpose}thresholds") for side in Side]
+    learners = _learned(case, drawer, attacks, learned, purpose)
+    on = [drawer.scores(learners, side, setting, f"{purpose}thresholds") for side in Side]
     best = promising(on[0], on[1], case.at_delta)
     counts = {"setting thresholds, per dataset": setting, "fitting attacks, per dataset": learned}
     names = tuple(attack.name for attack in attacks)
-    found = Chosen(attacks[best.index], fitted[best.index], best, names, counts)
+    found = Chosen(attacks[best.index], learners[best.index], best, names, counts)
     return found, best.scores
 
 
-def _fitted(
+def _learned(
     case: PrivacyCase, drawer: Drawer, attacks: Sequence[Distinguisher], size: int, purpose: str
-) -> list[Any]:
+) -> list[Score]:
     on_p, on_q = (drawer.transcripts(side, size, f"{purpose}fitting") for side in Side)
     rng = default_rng(stream(drawer.seed, f"{purpose}attack"))
-    return [one.load()(case.mechanism, case.pair, on_p, on_q, rng) for one in attacks]
+    return fitted(attacks, case.mechanism, case.pair, on_p, on_q, rng)
 
 
 def event(

@@ -17,13 +17,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.random import default_rng
 
-import dpaudit.extension.registry as registry
 from dpaudit._typing import Array
-from dpaudit.auditing.betting import Bettor, Score
-from dpaudit.errors import DataError, InvalidArgument, shorten
+from dpaudit.auditing.betting import Bettor
+from dpaudit.auditing.distinguishing import Score, fitted, for_outputs
+from dpaudit.errors import DataError, shorten
 from dpaudit.estimation.sequential.game import PILOT, Target
 from dpaudit.execution import stream
-from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.neighbours import Side
 
 Output = tuple[Side, list[float]]
@@ -67,7 +66,7 @@ class Watch:
     """
 
     def __init__(self, target: Target, attack: str | None = None, seed: int = 0) -> None:
-        self.distinguishers = without_law(attack)
+        self.distinguishers = for_outputs(attack)
         self.bettor = Bettor(target, self._fitted)
         self.outputs, self.left_out = dict.fromkeys(Side, 0), 0
         self._seed, self._times = seed, 0
@@ -127,7 +126,7 @@ class Watch:
     def _fitted(self, on_p: Array, on_q: Array) -> Sequence[Score]:
         rng = default_rng(stream(self._seed, "watch", str(self._times)))
         self._times += 1
-        return [attack.load()(None, None, on_p, on_q, rng) for attack in self.distinguishers]
+        return fitted(self.distinguishers, None, None, on_p, on_q, rng)
 
 
 def numbered(chunks: Iterable[bytes]) -> Iterator[list[tuple[int, str]]]:
@@ -195,20 +194,3 @@ def _is_number(field: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def without_law(name: str | None) -> list[Distinguisher]:
-    """Return the distinguisher of that name, or all that an audit tries on outputs alone."""
-    if name is not None:
-        chosen = registry.DISTINGUISHERS.get(name)
-        if chosen.needs_law:
-            raise InvalidArgument(
-                "distinguisher", name, "one that works without the mechanism's law"
-            )
-        return [chosen]
-    found = [
-        one for one in registry.DISTINGUISHERS.all().values() if one.default and not one.needs_law
-    ]
-    if not found:
-        raise InvalidArgument("distinguisher", None, "an installed one that works on outputs alone")
-    return found
