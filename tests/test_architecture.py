@@ -29,6 +29,26 @@ LAYERS = {
     "algorithms": "dpaudit.algorithms",
     "attacks": "dpaudit.attacks",
 }
+# Rooms of dpaudit from the ground up, as docs/architecture.md draws them.
+FLOORS = (
+    ("errors", "_typing"),
+    ("_validate", "_references"),
+    ("datasets", "toml"),
+    ("neighbours", "execution", "drawing"),
+    ("guarantees",),
+    ("laws",),
+    ("estimation",),
+    ("accounting",),
+    ("refutation",),
+    ("extension",),
+    ("report",),
+    ("auditing", "reproduction"),
+    ("verification",),
+    ("accounts", "adapters"),
+    ("selftest", "testing"),
+    ("cli",),
+)
+FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 LONGEST = 500
 RANDOM_OBJECTS = frozenset(
     "Generator BitGenerator SeedSequence default_rng PCG64 PCG64DXSM Philox SFC64 MT19937".split()
@@ -115,6 +135,27 @@ def upward_imports(source: Source) -> list[str]:
     found = imported(ast.walk(source.tree), source.package)
     modules = {name for module, attribute in found for name in (module, f"{module}.{attribute}")}
     return sorted(module for module in modules if layer_of(module) in source.above)
+
+
+def rooms_above(source: Source) -> list[str]:
+    """Name the imports of other rooms of dpaudit that are not on a lower floor."""
+    types = {
+        inner
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        for inner in ast.walk(node)
+    }
+    found = imported((n for n in ast.walk(source.tree) if n not in types), source.package)
+    rooms = {room_of(f"{module}.{name}") for module, name in found} - {None, room_of(source.name)}
+    here = room_of(source.name)
+    return sorted(room for room in rooms if here and FLOOR[room] >= FLOOR[here])
+
+
+def room_of(module: str) -> str | None:
+    """Return the room of dpaudit that a module is in, None for the front door and elsewhere."""
+    first, _, rest = module.partition(".")
+    room = rest.partition(".")[0]
+    return room if first == "dpaudit" and room in FLOOR else None
 
 
 def cycle(modules: Iterable[Source]) -> list[str]:
@@ -209,6 +250,7 @@ def broad_excepts(source: Source) -> list[str]:
 
 RULES = (
     upward_imports,
+    rooms_above,
     upward_references,
     upward_dynamic_imports,
     registered_names,
@@ -226,6 +268,9 @@ CAUGHT = (
     (upward_imports, "dpaudit.a", "def f():\n    from dpaudit.algorithms.problems import losses"),
     (upward_imports, "dpaudit.a", "if TYPE_CHECKING:\n    import dpaudit.attacks.linear"),
     (upward_imports, "dpaudit.algorithms.a", "from dpaudit.attacks.cards import STATIONARITY"),
+    (rooms_above, "dpaudit.laws.a", "from dpaudit.accounting import pairs"),
+    (rooms_above, "dpaudit.adapters.a", "def f():\n    import dpaudit.accounts.account"),
+    (rooms_above, "dpaudit.errors", "from dpaudit import cli"),
     (upward_references, "dpaudit.a", "CLAIM = 'dpaudit.algorithms.multistep.claims'"),
     (upward_references, "dpaudit.a", "ATTACK = 'dpaudit.attacks:LIKELIHOOD_RATIO'"),
     (upward_references, "dpaudit.a", "load(f'dpaudit.algorithms.{name}')"),
@@ -252,6 +297,8 @@ CAUGHT = (
 ALLOWED = (
     (upward_imports, "dpaudit.attacks.a", "from dpaudit.algorithms import losses"),
     (upward_imports, "dpaudit.algorithms.a", "from . import losses\nimport dpaudit.auditing"),
+    (rooms_above, "dpaudit.laws.a", "from dpaudit.laws import b\nfrom dpaudit import errors"),
+    (rooms_above, "dpaudit.laws.a", "if TYPE_CHECKING:\n    import dpaudit.auditing.run"),
     (upward_references, "dpaudit.a", "GROUP = 'dpaudit.attacks'\nHELP = 'The attacks. All.'"),
     (upward_references, "dpaudit.attacks.a", "x = 'dpaudit.algorithms.problems.losses'"),
     (registered_names, "dpaudit.algorithms.a", f"ID = {REGISTERED[0]!r}"),
@@ -284,6 +331,17 @@ def test_every_rule_has_a_negative_control():
 
 def test_all_three_packages_are_read():
     assert {source.layer for source in SOURCES} == set(LAYERS.values())
+
+
+def test_the_floors_are_those_that_are_drawn():
+    rooms = {path.stem for path in (ROOT / "dpaudit").iterdir() if path.suffix in ("", ".py")}
+    assert set(FLOOR) == rooms - {"__init__", "__main__", "__pycache__"}
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    tree = page.partition("```text")[2].partition("algorithms/")[0]
+    drawn = [room for room in re.findall(r"(?m)(?:^  |   )([a-z]+) ", tree) if room in FLOOR]
+    assert set(drawn) == {room for room in FLOOR if not room.startswith("_")}
+    heights = [FLOOR[room] for room in drawn]
+    assert heights == sorted(heights, reverse=True)
 
 
 def test_no_import_cycle():
