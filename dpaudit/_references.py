@@ -23,7 +23,7 @@ def load_reference(what: str, reference: str) -> Any:
         found: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except Exception as error:  # importing runs other people's code
+    except (Exception, SystemExit) as error:  # importing runs other people's code
         expected = f"something that can be imported ({type(error).__name__}: {shorten(str(error))})"
         raise InvalidArgument(what, reference, expected) from error
     return found

@@ -168,6 +168,8 @@ def relation(name: str) -> Relation:
     >>> relation("replace-record").statement
     'one record (features and label) is replaced'
     """
+    if not isinstance(name, str):
+        raise InvalidArgument("relation", name, "a relation or its name: " + ", ".join(RELATIONS))
     if name not in RELATIONS:
         raise UnknownName("relation", name, RELATIONS)
     return RELATIONS[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
@@ -17,7 +18,7 @@ from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.rerun import rerun_command, statistical_certificate
 from dpaudit.auditing.result import privacy_result, search_result
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.execution import Executor, importable, one_thread, stream
 from dpaudit.extension.case import Case, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Statement
@@ -293,6 +294,9 @@ def _run_search(
     executor.progress.start("searching", trials)
     attained = case.attain(trials, default_rng(stream(settings.seed, "search")))
     executor.progress.advance(trials)
+    if math.isnan(attained.ratio):
+        sides = f"{attained.value} <= {attained.bound}"
+        raise MechanismError(f"{claim.name}: the search returned {sides}, expected two numbers")
     result = search_result(claim, case, attained, settings, trials, rerun)
     return Audited(result, attained.certificate if result.verdict == "refuted" else None)
 

@@ -96,6 +96,9 @@ def _parsed(table: Any, path: Path) -> Specification:
     if not isinstance(table, dict) or ("claim" in table) == ("mechanism" in table):
         given = sorted(table) if isinstance(table, dict) else table
         raise InvalidArgument(f"audit in {path}", given, "either a claim or a mechanism")
+    if {"attack", "distinguisher"} <= table.keys():
+        expected = "the distinguisher alone: attack is its older name"
+        raise InvalidArgument(f"attack in {path}", table["attack"], expected)
     if "claim" in table:
         return parsed_parameters(ClaimAudit, table)
     return parsed_parameters(MechanismAudit, table)
@@ -152,8 +155,9 @@ def _called(what: str, reference: str, found: Any) -> Any:
         return found
     try:
         return found()
-    except Exception as error:  # calling runs other people's code
-        expected = f"something that can be called without arguments ({shorten(str(error))})"
+    except (Exception, SystemExit) as error:  # calling runs other people's code
+        failure = f"{type(error).__name__}: {shorten(str(error))}"
+        expected = f"something that can be called without arguments ({failure})"
         raise InvalidArgument(what, reference, expected) from error
 
 

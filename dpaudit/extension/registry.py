@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
 from dpaudit._references import load_reference
-from dpaudit.errors import InvalidArgument, UnknownName
+from dpaudit.errors import InvalidArgument, Shown, UnknownName
 from dpaudit.extension.attack import Attack
 from dpaudit.extension.claim import Claim
 from dpaudit.extension.distinguisher import Distinguisher
@@ -88,6 +88,8 @@ class Registry(Generic[T]):
         card = load_reference(where, entry.value)
         if not isinstance(card, self.kind):
             raise InvalidArgument(where, card, f"a {self.kind.__name__}")
+        if (called := getattr(card, "name", entry.name)) != entry.name:
+            raise InvalidArgument(where, Shown(f"a card called {called!r}"), "one of the same name")
         return card
 
 

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
@@ -129,9 +130,11 @@ class Inequality(Generic[InstanceT]):
         Raises
         ------
         MechanismError
-            What the excess is compared to is not above 0.
+            What the excess is compared to is not above 0, or a side is not a number.
         """
         left, right = self.sides(instance)
+        if math.isnan(left) or math.isnan(right):
+            raise MechanismError(f"{self.name}: sides {left} <= {right}, expected two numbers")
         scale = right if self.scale is None else self.scale(instance)
         if not scale > 0:
             raise MechanismError(f"{self.name}: the excess is compared to {scale}, expected > 0")

@@ -6,6 +6,7 @@ What writes certificates (`dpaudit.refutation`) is not imported here on purpose.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, TypeGuard
 
 from mpmath import mpf
 
-from dpaudit.errors import DataError, shorten
+from dpaudit.errors import DataError, InvalidArgument, shorten
 
 FORMAT, VERSION = "dpaudit-certificate", 1
 _MAPPINGS = ("parameters", "quantities", "instance")
@@ -132,7 +133,11 @@ def read(path: str | Path) -> tuple[Document, ...]:
     ------
     DataError
         The file cannot be read, is no certificate, or one of another version.
+    InvalidArgument
+        ``path`` is no name of a file.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidArgument("path", path, "the name of a file")
     try:
         text = Path(path).read_text(encoding="utf-8")
         content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from mpmath import mp, mpf
 
 from dpaudit._references import load_reference
-from dpaudit.errors import DataError, UnknownName, shorten
+from dpaudit.errors import DataError, InvalidArgument, UnknownName, shorten
 from dpaudit.verification.document import Document, Outcome, read
 
 if TYPE_CHECKING:
@@ -201,9 +201,8 @@ def verify_file(path: str | Path) -> tuple[Verdict, ...]:
 
 def _verifier(claim: str) -> Verifier:
     homes = {entry.name: entry.module for entry in entry_points(group=CLAIMS)}
-    known = [name for name, home in homes.items() if _has_verifier(home)]
-    if claim not in known:
-        raise UnknownName("verifier", claim, known)
+    if claim not in homes or not _has_verifier(homes[claim]):
+        raise UnknownName("verifier", claim, filter(lambda name: _lists(homes[name]), homes))
     reference = f"{verifier_of(homes[claim])}:recompute"
     found: Verifier = load_reference(f"verifier of {claim}", reference)
     return found
@@ -217,14 +216,25 @@ def verifier_of(home: str) -> str:
     >>> verifier_of("smith.claims.theorem1")
     'smith.verify.theorem1'
     """
-    return re.sub(r"(?<=\.)claims(?=\.)", "verify", home)
+    return re.sub(r"(?<![^.])claims(?=\.)", "verify", home)
 
 
 def _has_verifier(home: str) -> bool:
     """Return whether the package holds the verifier; importing packages runs their ``__init__``."""
+    module = verifier_of(home)
     try:
-        return verifier_of(home) != home and find_spec(verifier_of(home)) is not None
+        return module != home and find_spec(module) is not None
     except ImportError:  # no package ``verify`` there
+        return False
+    except (Exception, SystemExit) as error:  # finding runs other people's code
+        failure = f"a package that can be imported ({type(error).__name__}: {shorten(str(error))})"
+        raise InvalidArgument("verifier", module, failure) from error
+
+
+def _lists(home: str) -> bool:
+    try:
+        return _has_verifier(home)
+    except InvalidArgument:
         return False
 
 
