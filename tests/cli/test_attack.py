@@ -11,7 +11,7 @@ from dpaudit.extension.registry import ATTACKS
 SMALL = {
     "canary-audit": ["epsilons=[4]", "canaries=100"],
     "stationarity": [
-        "iterations=[6,12]",
+        "iterations=[4,6]",
         "noise_rates=[50]",
         "runs=2",
         "records=10",
@@ -68,6 +68,7 @@ def test_tuples_are_recovered_under_label_and_feature_noise(dpaudit):
     assert all(row["error"] < 1e-6 < row["without the knowledge"] for row in rows)
 
 
+@pytest.mark.slow  # in the fast run: tests/attacks/stationarity
 def test_a_record_that_takes_no_part_is_not_found(dpaudit):
     """With ten independent runs, medians of a guess in ten dimensions stay below one half."""
     changes = ["record=does not", "runs=10", "iterations=[30]", "noise_rates=[100]", "shorter=[]"]

@@ -20,7 +20,7 @@ THEOREM_6, LEMMA_5 = "huang2020-theorem6", "huang2020-lemma5"
 ALONE = ("--workers", "1")
 SMALL = ("--set", "nodes=2", "--set", "iterations=2", "--set", "inner_steps=2")
 SHORT = (*ALONE, *SMALL)
-FEW = (*ALONE, "--set", "iterations=8", "--set", "records=20", "--set", "dimension=6")
+FEW = (*ALONE, "--set", "iterations=3", "--set", "records=8", "--set", "dimension=3")
 
 
 def test_list_names_claims_and_attacks(dpaudit):
@@ -215,7 +215,7 @@ def test_a_largest_loss_leaves_its_share_to_the_others(dpaudit):
     """At delta = 0 the loss of an output is computed: nothing about it is left to chance."""
     ran = dpaudit(
         *("audit", "zhang2018-broadcasts", "zhang2018-broadcasts", "--delta", "0"),
-        *(*FEW, "--trials", "400", "--json"),
+        *(*FEW, "--trials", "100", "--json"),
     )
     report = Report.model_validate_json(ran.out)
     assert report.budget == []
@@ -224,7 +224,7 @@ def test_a_largest_loss_leaves_its_share_to_the_others(dpaudit):
 
 def test_several_claims_share_one_error_probability(dpaudit):
     claims = (LEMMA_5, THEOREM_6, "huang2020-broadcast")
-    ran = dpaudit("audit", *claims, *ALONE, "--trials", "200", "--json")
+    ran = dpaudit("audit", *claims, *ALONE, "--trials", "100", "--json")
     report = Report.model_validate_json(ran.out)
     assert [entry.alpha for entry in report.budget] == pytest.approx([0.025, 0.025])
     assert report.confidence == pytest.approx(0.95)

@@ -46,8 +46,8 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.pieces).split())
 
 
-def test_page_is_well_formed_and_says_everything(usual):
-    page = Page(render_html(usual))
+def test_page_is_well_formed_and_says_everything(usual, usual_html):
+    page = Page(usual_html)
     assert "2 of 4 claims were refuted." in page.text
     for result in usual.results:
         check, self_check = result.assumptions[0], result.self_checks[0]
@@ -65,8 +65,8 @@ def test_page_is_well_formed_and_says_everything(usual):
     assert "L2 sensitivity = 0.04" in page.text
 
 
-def test_ids_are_unique_and_links_lead_somewhere(usual):
-    page = Page(render_html(usual))
+def test_ids_are_unique_and_links_lead_somewhere(usual_html):
+    page = Page(usual_html)
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     for _, attributes in page.tags:
@@ -77,7 +77,7 @@ def test_ids_are_unique_and_links_lead_somewhere(usual):
 
 @pytest.mark.parametrize("name", ["usual", "hostile"])
 def test_page_asks_for_nothing_from_outside(name, request):
-    html = render_html(request.getfixturevalue(name))
+    html = request.getfixturevalue(f"{name}_html")
     page = Page(html)
     assert not {"script", "link", "img", "iframe", "object"} & {tag for tag, _ in page.tags}
     for _, attributes in page.tags:
@@ -89,13 +89,13 @@ def test_page_asks_for_nothing_from_outside(name, request):
     assert "url(" not in style
 
 
-def test_verdicts_are_never_praise(usual):
-    for text in (render_html(usual), render_markdown(usual)):
+def test_verdicts_are_never_praise(usual, usual_html):
+    for text in (usual_html, render_markdown(usual)):
         assert not re.search(r"verified|is private\b|✓ not refuted", text)
 
 
-def test_hostile_text_is_only_text(hostile):
-    html = render_html(hostile)
+def test_hostile_text_is_only_text(hostile, hostile_html):
+    html = hostile_html
     page = Page(html)
     assert "<script" not in html
     assert html.count("</pre>") == len(hostile.results)
