@@ -340,8 +340,11 @@ def test_forgetting_delta_is_caught():
 
 
 def test_a_claim_of_too_much_is_caught():
-    """At the same confidence, 0.85 of the truth is exceeded again and again."""
+    """At the same confidence, 0.8 of the truth is exceeded again and again."""
     assert event_misses(response_scores, 0.0, 0.8, 8) > allowed(8)
+
+
+def test_an_event_bound_at_a_looser_error_probability_is_caught():
     loose = event_misses(response_scores, 0.0, 1.0, 16, alpha=0.6)
     assert loose > allowed(16)
 
