@@ -103,13 +103,15 @@ def falling_limit(log_ceiling: float) -> float:
 def log_wealth_rising(log_values: Array, log_mean: float, stakes: tuple[float, ...]) -> float:
     """Return the log-wealth of the bet that the mean of ``exp(log_values)`` exceeds the given."""
     ratio = np.exp(np.minimum(log_values - log_mean, 700.0))
-    return _average([float(np.log1p(b * (ratio - 1)).sum()) for b in map(_below_one, stakes)])
+    gain = ratio - 1
+    return _average([float(np.log1p(b * gain).sum()) for b in map(_below_one, stakes)])
 
 
 def log_wealth_falling(log_values: Array, log_mean: float, stakes: tuple[float, ...]) -> float:
     """Return the log-wealth of the bet that the mean of ``exp(log_values)`` is below the given."""
     ratio = np.exp(np.minimum(log_values - log_mean, 700.0))
-    return _average([float(np.log1p(b * (1 - ratio)).sum()) for b in stakes])
+    gain = 1 - ratio
+    return _average([float(np.log1p(b * gain).sum()) for b in stakes])
 
 
 def last_true(holds: Callable[[float], bool], low: float, high: float, steps: int = 60) -> float:
@@ -126,6 +128,8 @@ def last_true(holds: Callable[[float], bool], low: float, high: float, steps: in
         return high
     for _ in range(steps):
         middle = (low + high) / 2
+        if middle in (low, high):  # no number lies between them
+            break
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
 

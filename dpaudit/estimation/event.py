@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.estimation.joint import exponent, joint_lower_bound
-from dpaudit.estimation.likelihood import distance, likelihood_bound
+from dpaudit.estimation.likelihood import distance, largest_likelihood_bound
 
 _SELECTION = 1e-4
 _CANDIDATES = 400
@@ -96,12 +96,10 @@ def _best_threshold(favoured: Array, other: Array, delta: float) -> tuple[float,
     candidates = pooled[kept]
     rates = _share_above(favoured, candidates), _share_above(other, candidates)
     sizes = len(favoured), len(other)
-    promised = likelihood_bound(*rates, *sizes, delta, exponent(_SELECTION))
-    if not promised.any():  # nothing stands out: take what differs most
+    best, promised = largest_likelihood_bound(*rates, *sizes, delta, exponent(_SELECTION))
+    if promised == 0:  # nothing stands out: take what differs most
         best = int(np.argmax(distance(*rates, *sizes, 0.0, delta)))
-        return _between(pooled, int(kept[best])), 0.0
-    best = int(np.argmax(promised))
-    return _between(pooled, int(kept[best])), float(promised[best])
+    return _between(pooled, int(kept[best])), promised
 
 
 def _between(ordered: Array, at: int) -> float:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -98,6 +99,16 @@ class TiltedLosses:
 
     def estimate(self, log_delta: float) -> float:
         """Return the epsilon at which the point estimate of delta meets the target."""
+        if log_delta not in self._estimates:
+            self._estimates[log_delta] = self._estimated(log_delta)
+        return self._estimates[log_delta]
+
+    @cached_property
+    def _estimates(self) -> dict[float, float]:
+        # Both ends and their floors ask a pilot for the same two estimates, again and again.
+        return {}
+
+    def _estimated(self, log_delta: float) -> float:
         top = max(0.0, float(self.privacy_loss.max()))
         return last_true(lambda e: self.log_delta(e) >= log_delta or e == 0, 0.0, top)
 

@@ -67,9 +67,9 @@ def upper_tails(least: Array, n: int, p: float) -> Array:
     >>> upper_tails(np.array([0.0, 1.0, 3.0]), 2, 0.5)
     array([1.  , 0.75, 0.  ])
     """
-    inside = np.clip(least, 1, n)
-    tails = betainc(inside, n - inside + 1, p)
-    return np.where(least <= 0, 1.0, np.where(least > n, 0.0, tails))
+    tails = np.where(least <= 0, 1.0, 0.0)
+    inside = (least > 0) & (least <= n)
+    return np.asarray(betainc(least, n - least + 1, p, out=tails, where=inside))
 
 
 def lower_tails(most: Array, n: int, p: float) -> Array:
@@ -274,9 +274,9 @@ class _Test:
 
 def _beyond(first: int, last: int, n: int, p: float) -> float:
     """Return the probability of a count below ``first`` or above ``last``."""
-    below = lower_tails(np.array([first - 1.0]), n, p)
-    above = upper_tails(np.array([last + 1.0]), n, p)
-    return float(below[0] + above[0])
+    below = betainc(n - first + 1, first, 1 - p) if first > 0 else 0.0
+    above = betainc(last + 1, n - last, p) if last < n else 0.0
+    return float(below + above)
 
 
 def _window(m: int, q: float, reach: float) -> tuple[int, int]:

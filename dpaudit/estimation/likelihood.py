@@ -14,15 +14,18 @@ bound is the e at which D is half the square of a normal quantile.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from dpaudit._typing import Array
 
 _NARROWINGS = 36
 _HALVINGS = 25
+_FEW, _AT_ONCE = 12, 5  # of few numbers it is the calls that take time, so five halvings are one
 _LARGEST = 60.0
 
 
@@ -51,7 +54,20 @@ def distance(
     >>> distance(np.array([0.2]), np.array([0.1]), 100, 100, 1.0, 0.0)
     array([0.])
     """
-    rate, other = np.broadcast_arrays(np.asarray(rate, float), np.asarray(other, float))
+    rate, other, epsilon = np.broadcast_arrays(
+        np.asarray(rate, float), np.asarray(other, float), np.asarray(epsilon, float)
+    )
+    found = np.zeros(rate.shape)
+    far = ~(rate <= boundary(other, epsilon, delta))  # nothing is to be found for the others
+    if far.any():
+        found[far] = _distance(rate[far], other[far], trials, other_trials, epsilon[far], delta)
+    return found
+
+
+def _distance(
+    rate: Array, other: Array, trials: int, other_trials: int, epsilon: Array, delta: float
+) -> Array:
+    """Return D for observed rates that are not allowed."""
 
     def cost(q: Array) -> Array:
         near = boundary(q, epsilon, delta)
@@ -69,8 +85,7 @@ def distance(
         low, high = np.where(rises, low, middle), np.where(rises, middle, high)
     edge = np.clip((1 - delta) / (1 + large), other, end)
     tried = [other + (end - other) * low**3, other + (end - other) * high**3, edge, end]
-    found = np.minimum.reduce([cost(q) for q in tried])
-    return np.where(rate <= boundary(other, epsilon, delta), 0.0, found)
+    return np.asarray(np.minimum.reduce([cost(q) for q in tried]))
 
 
 def _slope(
@@ -112,13 +127,66 @@ def likelihood_bound(
     array([2., 0.])
     """
     rate, other, exponent = np.broadcast_arrays(rate, other, exponent)
+
+    def far(epsilon: Any) -> NDArray[np.bool_]:
+        return distance(rate, other, trials, other_trials, epsilon, delta) >= exponent
+
     low, high = np.zeros(rate.shape), np.full(rate.shape, _LARGEST)
+    times = _AT_ONCE if rate.size <= _FEW else 1
+    for _ in range(_HALVINGS // times):
+        low, high = _halved(far, low, high, times)
+    return np.where(far(0.0), low, 0.0)
+
+
+def _halved(
+    far: Callable[[Array], NDArray[np.bool_]], low: Array, high: Array, times: int
+) -> tuple[Array, Array]:
+    """Return the ends after so many halvings, with all middles that may come up tried at once."""
+    ends, middles = [(low, high)], []
+    for _ in range(times):
+        middles.append([(a + b) / 2 for a, b in ends])
+        halves = zip(ends, middles[-1], strict=True)
+        ends = [half for (a, b), middle in halves for half in ((a, middle), (middle, b))]
+    told = far(np.stack([middle for level in middles for middle in level]))
+    at = np.zeros(low.shape, np.int64)
+    for level in middles:
+        middle, beyond = np.choose(at, level), np.choose(at, told[: len(level)])
+        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
+        at, told = 2 * at + beyond, told[len(level) :]
+    return low, high
+
+
+def largest_likelihood_bound(
+    rate: Array, other: Array, trials: int, other_trials: int, delta: float, exponent: float
+) -> tuple[int, float]:
+    """Return which of the rates have the largest `likelihood_bound`, the first if several, and it.
+
+    Bisected together, those that fall behind by one halving are never tried again.
+
+    Examples
+    --------
+    >>> rate, other = np.array([0.5, 0.9, 0.8]), np.array([0.5, 0.1, 0.1])
+    >>> at, bound = largest_likelihood_bound(rate, other, 500, 500, 0.0, 1.35)
+    >>> at, round(bound, 1)
+    (1, 2.0)
+    """
+
+    def far(among: NDArray[np.intp], epsilon: float) -> NDArray[np.intp]:
+        found = distance(rate[among], other[among], trials, other_trials, epsilon, delta)
+        return among[found >= exponent]
+
+    ahead, low, high = far(np.arange(len(rate)), 0.0), 0.0, _LARGEST
+    if not len(ahead):
+        return 0, 0.0
     for _ in range(_HALVINGS):
+        if len(ahead) <= _FEW:
+            break
         middle = (low + high) / 2
-        far = distance(rate, other, trials, other_trials, middle, delta) >= exponent
-        low, high = np.where(far, middle, low), np.where(far, high, middle)
-    excluded = distance(rate, other, trials, other_trials, 0.0, delta) >= exponent
-    return np.where(excluded, low, 0.0)
+        beyond = far(ahead, middle)
+        ahead, low, high = (beyond, middle, high) if len(beyond) else (ahead, low, middle)
+    bounds = likelihood_bound(rate[ahead], other[ahead], trials, other_trials, delta, exponent)
+    best = int(np.argmax(bounds))
+    return int(ahead[best]), float(bounds[best])
 
 
 def _divergence(rate: Array, other: Array) -> Array:

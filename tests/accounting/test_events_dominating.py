@@ -247,9 +247,23 @@ MIXED = st.lists(st.one_of(PLAIN, SAMPLED), min_size=2, max_size=3).map(
 )
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.one_of(PLAIN, SAMPLED, MIXED), DELTAS, st.floats(0, 50))
+anything = given(st.one_of(PLAIN, SAMPLED, MIXED), DELTAS, st.floats(0, 50))
+
+
+@settings(max_examples=20, deadline=None)
+@anything
 def test_no_parameters_break_it(event, delta, epsilon):
+    check_it_does_not_break(event, delta, epsilon)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@anything
+def test_no_parameters_break_it_at_full_size(event, delta, epsilon):
+    check_it_does_not_break(event, delta, epsilon)
+
+
+def check_it_does_not_break(event, delta, epsilon):
     bracket = numerical_epsilon(event, delta, CELLS)
     assert 0 <= bracket.lower <= bracket.upper
     bracket = numerical_delta(event, epsilon, CELLS)
@@ -262,12 +276,28 @@ MODERATE = st.builds(
 MODERATE_DELTAS = st.one_of(st.floats(1e-12, 0.5), st.floats(-12, -0.4).map(lambda x: 10**x))
 
 
+moderate = given(st.one_of(PLAIN, MODERATE), MODERATE_DELTAS, st.integers(1, 100))
+
+
+@settings(max_examples=8, deadline=None)
+@example(sampled(1e-4, 1.0), 1e-12, 100)
+@example(sampled(1.39e-6, 0.0825), 0.19, 30)
+@moderate
+def test_brackets_are_narrow_for_moderate_parameters(event, delta, count):
+    check_the_bracket_is_narrow(event, delta, count)
+
+
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @example(sampled(1e-4, 1.0), 1e-12, 1)
 @example(sampled(1e-4, 1.0), 1e-12, 10)
 @example(sampled(1e-4, 1.0), 1e-12, 100)
 @example(sampled(1.39e-6, 0.0825), 0.19, 30)
-@given(st.one_of(PLAIN, MODERATE), MODERATE_DELTAS, st.integers(1, 100))
-def test_brackets_are_narrow_for_moderate_parameters(event, delta, count):
+@moderate
+def test_brackets_are_narrow_for_many_moderate_parameters(event, delta, count):
+    check_the_bracket_is_narrow(event, delta, count)
+
+
+def check_the_bracket_is_narrow(event, delta, count):
     bracket = numerical_epsilon(dataclasses.replace(event, count=count), delta)
     assert bracket.width <= 0.01 * bracket.upper + 1e-6 * count

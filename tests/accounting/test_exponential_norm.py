@@ -64,7 +64,9 @@ def test_density_is_the_definition_s(dimension, shift):
             assert ours == pytest.approx(float(exact), rel=1e-11)
 
 
-@pytest.mark.parametrize(("dimension", "shift"), [(3, 0.7), (8, 2.0)])
+@pytest.mark.parametrize(
+    ("dimension", "shift"), [(3, 0.7), pytest.param(8, 2.0, marks=pytest.mark.slow)]
+)
 def test_moments_are_the_definition_s(dimension, shift):
     pair = ExponentialNormPair(shift, dimension)
     d, s = mpmath.mpf(dimension), mpmath.mpf(shift)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import cache
 
 import mpmath
 import numpy as np
@@ -111,11 +112,14 @@ def test_high_dimension_in_fifty_digits():
 
         c, base = mpmath.mpf(6), g(z)
 
+        @cache  # both ends are integrated over the same nodes
+        def moment(u):
+            return (g((1 + 2 * (c + 1j * u)) * z) / base) ** 100
+
         def delta_at(epsilon):
             def integrand(u):
                 at = c + 1j * u
-                moment = (g((1 + 2 * at) * z) / base) ** 100
-                return mpmath.re(moment * mpmath.exp(-at * epsilon) / (at * (at + 1)))
+                return mpmath.re(moment(u) * mpmath.exp(-at * epsilon) / (at * (at + 1)))
 
             points = [mpmath.mpf(k) / 2 for k in range(25)]
             return mpmath.quad(integrand, points) / mpmath.pi
@@ -135,7 +139,17 @@ KINDS = (
 )
 
 
-@pytest.mark.parametrize("pair", list(itertools.combinations(range(len(KINDS)), 2)), ids=str)
+FEW = ((0, 1), (0, 2), (1, 3), (2, 5), (3, 4))  # every kind, with another
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        pair if pair in FEW else pytest.param(pair, marks=pytest.mark.slow)
+        for pair in itertools.combinations(range(len(KINDS)), 2)
+    ],
+    ids=str,
+)
 def test_no_accountant_contradicts_another(pair):
     event = Sequence(tuple(KINDS[k] for k in pair))
     answers = [answer for answer in ask_all(event, 1e-6) if answer.upper is not None]

@@ -119,7 +119,7 @@ def test_one_sampled_step_against_integrals_at_tiny_deltas(delta):
     assert bracket.width < 1e-4 * bracket.upper
 
 
-@pytest.mark.parametrize("delta", [1e-12, 1e-14])
+@pytest.mark.parametrize("delta", [pytest.param(1e-12, marks=pytest.mark.slow), 1e-14])
 def test_sampled_steps_agree_with_the_contour_at_tiny_deltas(delta):
     event = sampled(0.01, 1.0, 100)
     assert_close_bracket(numerical_epsilon(event, delta), contour_epsilon(event, delta), 1e-4)

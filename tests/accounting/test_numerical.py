@@ -215,7 +215,7 @@ def test_laplace_once_and_twice(shift):
 
 
 @pytest.mark.parametrize(("ratio", "noise"), [(0.01, 2.0), (0.1, 0.8), (0.5, 10.0), (0.999, 1.0)])
-@pytest.mark.parametrize("delta", [1e-2, 1e-5, 1e-20])
+@pytest.mark.parametrize("delta", [1e-2, pytest.param(1e-5, marks=pytest.mark.slow), 1e-20])
 def test_subsampled_gaussian(ratio, noise, delta):
     def profile(e):
         return max(sampled_profile(ratio, noise, e, removal) for removal in (True, False))
@@ -324,7 +324,9 @@ def test_sums_that_underflow_certify_nothing(delta):
         assert_inverts(event, delta, lambda e: laplace_profile(1.0, e), width=1e-5)
 
 
-@pytest.mark.parametrize(("count", "delta"), [(1, 1e-12), (10, 1e-12), (100, 1e-12)])
+@pytest.mark.parametrize(
+    ("count", "delta"), [(1, 1e-12), pytest.param(10, 1e-12, marks=pytest.mark.slow), (100, 1e-12)]
+)
 def test_rarely_drawn_records_at_tiny_deltas(count, delta):
     """The case of two scales: a loss near 0 nearly always, and a far tail that decides."""
     bracket = numerical_epsilon(sampled(1e-4, 1.0, count), delta)

@@ -270,14 +270,15 @@ def test_the_winner_is_certified_on_fresh_transcripts():
     assert len(np.unique(seen)) == len(seen)
 
 
-def test_choosing_among_identical_pairs_accuses_no_true_claim():
+@pytest.mark.parametrize(("seeds", "most"), [(2, 1), pytest.param(6, 3, marks=pytest.mark.slow)])
+def test_choosing_among_identical_pairs_accuses_no_true_claim(seeds, most):
     """Certifying on the ranking's transcripts would: the best of eight looks too good."""
     alike = candidates(*[1.0] * 8, mechanism=Laplace(1.0))
     accused = sum(
         audited(alike, trials=1000, seed=seed, confidence=0.9).verdict == "refuted"
-        for seed in range(6)
+        for seed in range(seeds)
     )
-    assert accused <= 3
+    assert accused <= most
 
 
 def test_too_few_trials_to_rank_the_pairs_are_refused():

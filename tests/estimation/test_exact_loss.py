@@ -121,8 +121,17 @@ def test_wealths_of_independent_directions_combine():
 # Closeness
 
 
-@pytest.mark.parametrize(("count", "least"), [(1000, 0.985), (10_000, 0.995)])
-@pytest.mark.parametrize(("mu", "delta"), [(0.2, 1e-5), (1.0, 1e-5), (3.0, 1e-10), (1.0, 1e-50)])
+MU_AND_DELTA = [(0.2, 1e-5), (1.0, 1e-5), (3.0, 1e-10), (1.0, 1e-50)]
+
+
+@pytest.mark.parametrize(
+    ("mu", "delta", "count", "least"),
+    [
+        *((*case, 1000, 0.985) for case in MU_AND_DELTA),
+        (1.0, 1e-50, 10_000, 0.995),
+        *(pytest.param(*c, 10_000, 0.995, marks=pytest.mark.slow) for c in MU_AND_DELTA[:3]),
+    ],
+)
 def test_both_ends_are_close(direction, mu, delta, count, least):
     rng, log_delta = np.random.default_rng(2), math.log(delta)
     tilt, exact = best_tilt(mu, log_delta), gaussian.epsilon_at(mu, log_delta)

@@ -1,6 +1,7 @@
 """How often a true claim is refuted, when false ones are, and what broken auditors do."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -90,9 +91,14 @@ def refuted(game, alpha=ALPHA):
     return int((game.wealth.log_peak[:, -1] >= np.log(1 / alpha)).sum())
 
 
+@cache
+def correct_games(name):
+    return games(*CORRECT[name], audits=600, most=1000)
+
+
 @pytest.mark.parametrize("name", CORRECT)
 def test_true_claims_are_rarely_refuted_however_often_one_looks(name):
-    game = games(*CORRECT[name], audits=600, most=1000)
+    game = correct_games(name)
     assert refuted(game) <= too_many(600)
     assert refuted(game, FEW) == 0
     assert refuted(game, 0.5) > 0  # bets are made
@@ -148,12 +154,12 @@ def test_a_fixed_sample_test_that_is_looked_at_again_and_again_is_caught():
     at_the_end = int((tails[:, -1] <= ALPHA).sum())
     peeking = int((tails <= ALPHA).any(axis=1).sum())
     assert at_the_end <= too_many(600) < peeking
-    assert refuted(games(*CORRECT["randomised response"], audits=600, most=1000)) < peeking
+    assert refuted(correct_games("randomised response")) < peeking
 
 
 def test_wealth_that_is_summed_over_bettors_is_caught():
     """Four bettors with a wealth of 1 each: the sum starts at 4 and errs four times as often."""
-    game = games(*CORRECT["randomised response"], audits=600, most=1000)
+    game = correct_games("randomised response")
     bettors = game.wealth.log_share.shape[-1]
     summed = game.wealth.log_peak[:, -1] + np.log(bettors)
     assert int((summed >= np.log(1 / ALPHA)).sum()) > 2 * max(refuted(game), 1)

@@ -30,7 +30,11 @@ def test_the_normaliser_is_the_accountant_s(dimension, size, tilt):
 
 
 @pytest.mark.parametrize(
-    ("dimension", "size", "tilt"), [(2, 0.7, 3.0), (3, 2.0, 1.5), (6, 1.0, 4.0)]
+    ("dimension", "size", "tilt"),
+    [
+        (2, 0.7, 3.0),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((3, 2.0, 1.5), (6, 1.0, 4.0))),
+    ],
 )
 def test_the_normaliser_is_the_integral_over_norm_and_cosine(dimension, size, tilt):
     """An oracle that knows no spheroidal coordinates: a two-dimensional quadrature."""

@@ -34,6 +34,10 @@ class Entry:
 
 @pytest.fixture
 def small(monkeypatch):
+    return made_small(monkeypatch)
+
+
+def made_small(monkeypatch):
     """Make a self-test that takes a second or two, on what is installed or not."""
     monkeypatch.setattr(answers, "entry_points", lambda group: [Entry])
     monkeypatch.setattr(selftest_run, "CASES", CHEAP)
@@ -106,11 +110,12 @@ def test_a_control_that_is_not_caught_fails_it(small, monkeypatch, capsys):
     assert "was not caught" in capsys.readouterr().out
 
 
-@pytest.fixture
-def measured(small):
+@pytest.fixture(scope="module")
+def measured():
     from dpaudit.execution import Silent
 
-    return run(small, 0, 1, Silent())
+    with pytest.MonkeyPatch.context() as patched:
+        return run(made_small(patched), 0, 1, Silent())
 
 
 @pytest.mark.parametrize(

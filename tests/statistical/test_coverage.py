@@ -31,7 +31,7 @@ from dpaudit.guarantees.kinds import PureDP
 ALPHA, TRIALS, PILOTS = 0.05, 300, 25
 full_size = pytest.mark.slow
 sizes = pytest.mark.parametrize(
-    "repetitions", [pytest.param(100), pytest.param(1000, marks=full_size)]
+    "repetitions", [40, *(pytest.param(n, marks=full_size) for n in (100, 1000))]
 )
 
 
@@ -143,10 +143,20 @@ def misses(laws, tilt, delta, repetitions, alpha=ALPHA, spoil=lambda losses: los
     return counts
 
 
+def only_full(*values):
+    return pytest.param(*values, marks=full_size)
+
+
+# The extremes, one law of each kind and a pair of two directions are tried at any size.
 CASES = [
-    *(((Gaussian(mu),), delta) for mu in (0.2, 1.0, 3.0) for delta in (1e-5, 1e-10)),
+    ((Gaussian(0.2),), 1e-5),
+    only_full((Gaussian(0.2),), 1e-10),
+    only_full((Gaussian(1.0),), 1e-5),
+    only_full((Gaussian(1.0),), 1e-10),
+    only_full((Gaussian(3.0),), 1e-5),
+    ((Gaussian(3.0),), 1e-10),
     ((Gaussian(1.0), Gaussian(0.8)), 1e-5),
-    ((Mixture((0.8, 1.0)),), 1e-5),
+    only_full((Mixture((0.8, 1.0)),), 1e-5),
     ((Mixture((0.5, 1.5)),), 1e-5),
     ((Responses(1.0, 1),), 1e-3),
     ((Responses(0.1, 100),), 1e-5),
@@ -181,7 +191,7 @@ def test_a_loose_bound_on_the_weights_keeps_the_ends_valid(slack, repetitions):
 
 
 @sizes
-@pytest.mark.parametrize("tilt", [0.0, 3.0, 7.0])
+@pytest.mark.parametrize("tilt", [0.0, only_full(3.0), 7.0])
 def test_a_poor_tilt_costs_sharpness_only(tilt, repetitions):
     low, high, _ = misses((Gaussian(1.0),), tilt, 1e-5, repetitions)
     assert low <= allowed(repetitions)
@@ -214,16 +224,17 @@ def large_ones_lost(x):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "which"),
+    ("spoil", "which", "repetitions"),
     [
-        pytest.param(shifted_weights(0.3), 0, id="weights too large"),
-        pytest.param(shifted_weights(-0.3), 1, id="weights too small"),
-        pytest.param(only_large, 0, id="trials selected"),
-        pytest.param(large_ones_lost, 1, id="large losses lost"),
+        pytest.param(shifted_weights(0.3), 0, 40, id="weights too large"),
+        pytest.param(shifted_weights(-0.3), 1, 40, id="weights too small"),
+        pytest.param(only_large, 0, 100, id="trials selected"),
+        pytest.param(large_ones_lost, 1, 40, id="large losses lost"),
     ],
 )
-def test_spoiled_trials_are_caught(spoil, which):
-    assert misses((Gaussian(1.0),), 4.5, 1e-5, 100, spoil=spoil)[which] > allowed(100)
+def test_spoiled_trials_are_caught(spoil, which, repetitions):
+    missed = misses((Gaussian(1.0),), 4.5, 1e-5, repetitions, spoil=spoil)[which]
+    assert missed > allowed(repetitions)
 
 
 def test_a_looser_error_probability_is_caught():
@@ -234,7 +245,7 @@ def test_a_looser_error_probability_is_caught():
 
 
 def test_the_loss_of_another_pair_is_caught():
-    assert misses((Halved(Gaussian(1.0)),), 4.5, 1e-5, 100)[1] > allowed(100)
+    assert misses((Halved(Gaussian(1.0)),), 4.5, 1e-5, 40)[1] > allowed(40)
 
 
 def test_an_upper_end_that_forgets_a_direction_is_caught():
@@ -295,11 +306,11 @@ def leaking_scores(rng, n):
 
 EVENTS = [
     (gaussian_scores, 1e-5, gaussian.epsilon_at(1.0, math.log(1e-5))),
-    (gaussian_scores, 0.1, gaussian.epsilon_at(1.0, math.log(0.1))),
+    only_full(gaussian_scores, 0.1, gaussian.epsilon_at(1.0, math.log(0.1))),
     (laplace_scores, 0.0, 1.0),
-    (response_scores, 0.0, 1.0),
+    only_full(response_scores, 0.0, 1.0),
     (response_scores, 0.1, PureDP(1.0).epsilon(0.1)),
-    (equal_scores, 0.0, 0.0),
+    only_full(equal_scores, 0.0, 0.0),  # below, as a control
     (leaking_scores, 0.1, 0.0),
 ]
 
@@ -318,24 +329,27 @@ def event_misses(scores, delta, exact, repetitions, alpha=ALPHA, forget=False):
 
 # The error of the joint test is enumerated exactly in tests/estimation/test_joint.py; this is the
 # whole path, with events chosen from scores.
-@pytest.mark.parametrize("repetitions", [15, pytest.param(3000, marks=full_size)])
+@pytest.mark.parametrize("repetitions", [10, only_full(15), only_full(3000)])
 @pytest.mark.parametrize(("scores", "delta", "exact"), EVENTS)
 def test_the_event_bound_covers_the_truth(scores, delta, exact, repetitions):
     assert event_misses(scores, delta, exact, repetitions) <= allowed(repetitions)
 
 
 def test_forgetting_delta_is_caught():
-    assert event_misses(leaking_scores, 0.1, 0.0, 40, forget=True) > allowed(40)
+    assert event_misses(leaking_scores, 0.1, 0.0, 25, forget=True) > allowed(25)
 
 
 def test_a_claim_of_too_much_is_caught():
-    """At the same confidence, 0.85 of the truth is exceeded again and again."""
-    assert event_misses(response_scores, 0.0, 0.8, 25) > allowed(25)
-    loose = event_misses(response_scores, 0.0, 1.0, 40, alpha=0.6)
-    assert loose > allowed(40)
+    """At the same confidence, 0.8 of the truth is exceeded again and again."""
+    assert event_misses(response_scores, 0.0, 0.8, 8) > allowed(8)
 
 
-@pytest.mark.parametrize("repetitions", [16, pytest.param(40, marks=full_size)])
+def test_an_event_bound_at_a_looser_error_probability_is_caught():
+    loose = event_misses(response_scores, 0.0, 1.0, 16, alpha=0.6)
+    assert loose > allowed(16)
+
+
+@pytest.mark.parametrize("repetitions", [10, only_full(16), only_full(40)])
 def test_certifying_on_the_scores_that_set_the_threshold_is_caught(repetitions):
     """With equal laws and many thresholds the best of them looks like a violation."""
     rng, missed = np.random.default_rng(31), 0

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpaudit.auditing import exact as white_box
 from dpaudit.auditing.draws import Drawer
-from dpaudit.execution import Executor
+from dpaudit.execution import Executor, one_thread
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.steps import ExponentialNormSteps, GaussianSteps, NormStep, Step
@@ -106,6 +106,6 @@ def evidence(mechanism, pair, delta, trials, *, claimed=1.0, seed=0):
         default_trials=trials,
         parameters={},
     )
-    return white_box.exact_loss(
-        case, Drawer.probing(mechanism, pair, Executor(), seed), trials, 0.05
-    )
+    with one_thread():  # as in an audit; otherwise every block looks for it anew
+        drawer = Drawer.probing(mechanism, pair, Executor(), seed)
+        return white_box.exact_loss(case, drawer, trials, 0.05)
