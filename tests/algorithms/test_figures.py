@@ -58,18 +58,25 @@ def small_records():
 
 @contextmanager
 def fewer_settings():
-    """Replace the pairs (q1, q2) of PP and the numbers of iterations by fewer."""
-    few, at = zhang2018_runs.Setting.of, {"iterations": 5}
+    """Replace every axis, what is tried beside it and the iterations by fewer."""
+    few, at = zhang2018_runs.Setting.of, {"iterations": 3}
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(zhang2018_noise, "_PP", ((1.06, 1.03), (1.06, 1.06)))
-        monkeypatch.setattr(zhang2018_noise, "_LONG", 30)
+        monkeypatch.setattr(zhang2018_noise, "_LONG", 5)
+        monkeypatch.setattr(zhang2018_runs, "_ITERATIONS", (3, 5))
+        monkeypatch.setattr(zhang2018_runs, "_RATIOS", (1.0, 1.2))
+        monkeypatch.setattr(zhang2018_runs, "REGULARISERS", (1.0,))
         of = lambda *args, **kw: few(*args, **kw).at(at)  # noqa: E731
         monkeypatch.setattr(zhang2018_runs.Setting, "of", of)
         huang = huang2020_runs.Setting.of
-        of = lambda request: huang(request).at({"iterations": 20})  # noqa: E731
+        of = lambda request: huang(request).at({"iterations": 4})  # noqa: E731
         monkeypatch.setattr(huang2020_runs.Setting, "of", of)
+        monkeypatch.setattr(huang2020_runs, "_EPSILONS", (0.1, 1.0, 10.0))
+        monkeypatch.setattr(huang2020_runs, "_INNER_STEPS", (1, 5, 20))
         monkeypatch.setattr(huang2020_runs, "_DIAMETERS", (5.0, 20.0))
-        monkeypatch.setattr(huang2020_runs, "_OTHER_ITERATIONS", (10,))
+        monkeypatch.setattr(huang2020_runs, "_ITERATIONS", (4, 6))
+        monkeypatch.setattr(huang2020_runs, "_OTHER_ITERATIONS", (2,))
+        monkeypatch.setattr(huang2020_runs, "_PENALTIES", (0.1, 1.0))
         yield
 
 
@@ -152,8 +159,8 @@ def test_the_bound_of_the_comparison_is_equation_26():
     assert bound == pytest.approx(30 * 1750 * (1.4 * 0.25 + 3.0) / (0.5 * 4 * least))
 
 
-def test_one_run_shows_no_spread_and_so_decides_nothing():
-    drawn = huang2020.FIGURE_1.load()(Request(runs=1))
+def test_one_run_shows_no_spread_and_so_decides_nothing(drawn_quickly):
+    drawn = drawn_quickly(huang2020.FIGURE_1, runs=1)
     assert [judgement.held for judgement in drawn.judgements] == [None]
     assert all(judgement.number is None for judgement in drawn.judgements)
     assert not any("nan" in judgement.evidence for judgement in drawn.judgements)
@@ -220,14 +227,26 @@ def test_the_published_bound_is_above_one_that_asks_for_no_condition():
     assert 0 < ours <= algorithm.published_bounds(setting.data)[-1]
 
 
-def test_a_setting_tried_is_judged_as_if_it_were_drawn(monkeypatch):
+def assert_the_sweep_judges_as_a_drawing_does(monkeypatch):
     """The sweep's row at D = 5 is the verdict of a figure drawn at D = 5."""
-    (judgement,) = huang2020.FIGURE_1.load()(Request(runs=3)).judgements
-    (row,) = (t for t in judgement.tried if t.setting == {"D": 5.0, "iterations": 50})
     of = huang2020_runs.Setting.of
+    at = {"D": 5.0, "iterations": of(Request()).iterations}
+    (judgement,) = huang2020.FIGURE_1.load()(Request(runs=3)).judgements
+    (row,) = (t for t in judgement.tried if t.setting == at)
     monkeypatch.setattr(huang2020_runs.Setting, "of", lambda request: of(request).at({"D": 5.0}))
     (drawn,) = huang2020.FIGURE_1.load()(Request(runs=3)).judgements
     assert (row.number, row.held) == (drawn.number, drawn.held)
+    assert row.number != judgement.number
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_setting_tried_is_judged_as_if_it_were_drawn(monkeypatch):
+    assert_the_sweep_judges_as_a_drawing_does(monkeypatch)
+
+
+@pytest.mark.slow
+def test_a_setting_tried_is_judged_as_if_it_were_drawn_at_length(monkeypatch):
+    assert_the_sweep_judges_as_a_drawing_does(monkeypatch)
 
 
 def test_the_verdict_of_figure_1_is_that_of_the_setting_drawn():

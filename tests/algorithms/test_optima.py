@@ -31,7 +31,14 @@ LOADERS = {
     "a9a": (a9a, (66, 57)),
     "adult": (adult, (6, 98)),
 }
-SLICE = 1200
+# Records of a9a and Adult, and of their longer slices when slow.
+SLICES = {"": 300, "-long": 1200}
+SPLITS = [
+    "breast-cancer",
+    "a9a",
+    "adult",
+    *(pytest.param(f"{name}-long", marks=pytest.mark.slow) for name in ("a9a", "adult")),
+]
 CLOSE = 1e-6
 # Weights of the regulariser: beside a sum of four nodes' mean losses, beside one mean loss.
 OF_NODES, OF_SAMPLES = 0.1, 0.02
@@ -70,15 +77,17 @@ class Optimum:
         return np.array([self.gap(model) for model in models])
 
 
-@pytest.fixture(scope="module", params=LOADERS)
+@pytest.fixture(scope="module", params=SPLITS)
 def records(request):
     """Return some hundred or thousand real records, and a split of their columns."""
-    load, blocks = LOADERS[request.param]
-    if request.param == "breast-cancer":
+    name = request.param.removesuffix("-long")
+    load, blocks = LOADERS[name]
+    if name == "breast-cancer":
         return load(), blocks
     if not os.environ.get(DATA_VARIABLE):
-        pytest.skip(f"{DATA_VARIABLE} does not name the directory of {request.param}")
-    return subset(load(), SLICE, rng()), blocks
+        pytest.skip(f"{DATA_VARIABLE} does not name the directory of {name}")
+    count = SLICES[request.param.removeprefix(name)]
+    return subset(load(), count, rng()), blocks
 
 
 @pytest.fixture(scope="module")
@@ -137,10 +146,13 @@ VARIANTS = {
 
 # On a ring with all records; on a star with one set of them, and with the others when slow.
 PLACES = [
-    pytest.param(name, graph, id=f"{name}-{shape}", marks=[pytest.mark.slow] * later)
+    pytest.param(
+        name + length, graph, id=f"{name}{length}-{shape}", marks=[pytest.mark.slow] * bool(later)
+    )
     for name in LOADERS
+    for length in (SLICES if name != "breast-cancer" else [""])
     for shape, graph in GRAPHS.items()
-    for later in [shape == "star" and name != "breast-cancer"]
+    for later in [(shape == "star" and name != "breast-cancer") or length]
 ]
 
 
@@ -193,6 +205,12 @@ def test_linearised_admm_through_a_server(spread, of_nodes):
     assert_consensus_at(of_nodes, models)
 
 
+# What takes thousands of steps whatever the records: on the smallest, with the others when slow.
+FEWEST = [
+    pytest.param(name, marks=[pytest.mark.slow] * (name != "breast-cancer"))
+    for name in ("breast-cancer", "a9a-long", "adult-long")
+]
+
 PUBLISHED = {
     "one step": lambda step: multi_step(step_size=step),
     "two steps": lambda step: multi_step(inner_steps=2, step_size=step),
@@ -209,6 +227,7 @@ def test_the_published_step_size_reaches_it_too(make, spread, of_nodes):
     assert_consensus_at(of_nodes, path[-1])
 
 
+@pytest.mark.parametrize("records", FEWEST, indirect=True, scope="module")
 def test_the_published_average_takes_thousands_of_iterations(spread, of_nodes):
     """Eq. (22) weighs the start as much as the end: its distance falls like 1/t, the gap 1/t^2."""
     transcripts = multi_step(iterations=12_000).inner().sample(spread, 1, rng())
@@ -252,6 +271,7 @@ def test_fdml_with_all_samples_in_a_step(decay, records):
     )
 
 
+@pytest.mark.parametrize("records", FEWEST, indirect=True, scope="module")
 def test_fdml_with_batches_of_one_size_and_a_falling_step(records):
     data, blocks = records
     whole = subset(data, len(data.labels) // 50 * 50, rng())

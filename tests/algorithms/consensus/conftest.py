@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dpaudit.auditing import law_checks
 from dpaudit.datasets import Dataset, breast_cancer, split_unevenly
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
@@ -30,3 +31,11 @@ def pair():
     features /= np.linalg.norm(features, axis=1, keepdims=True) * (1 + 1e-12)
     data = Dataset(features, source.choice([-1.0, 1.0], 12), node_sizes=(3, 4, 5))
     return Pair(data, data.with_record(4, [0.1, 0.05, -0.1], -data.labels[4]), REPLACE_RECORD)
+
+
+@pytest.fixture(autouse=True)
+def fewer_checking_draws(request, monkeypatch):
+    """Let fast tests judge an audit's noise and digits by fewer draws; slow ones by them all."""
+    if not request.node.get_closest_marker("slow"):
+        monkeypatch.setattr(law_checks, "_RESIDUALS", 20_000)
+        monkeypatch.setattr(law_checks, "_OUTPUTS", 4)

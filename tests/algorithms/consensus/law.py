@@ -14,6 +14,7 @@ from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Geometric
 
 TRIALS = 20_000
+FEW_TRIALS = 5_000
 
 
 def make(**options):
@@ -37,6 +38,9 @@ MECHANISMS = {
     "recycled": lambda a: a.recycled(0.2),
 }
 everywhere = pytest.mark.parametrize("variant", MECHANISMS)
+sizes = pytest.mark.parametrize(
+    "trials", [FEW_TRIALS, pytest.param(TRIALS, marks=pytest.mark.slow)], ids=["few", "many"]
+)
 
 
 # The 50-digit oracle: eq. (58)-(61) as printed, all nodes, determinants in full

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from dpaudit.accounting import proved
 from dpaudit.accounting.proved import proved_worst
 from dpaudit.algorithms.consensus.claims.broadcasts import CLAIM, BroadcastsParameters, prepare
 from dpaudit.algorithms.consensus.claims.composition import run_of
@@ -12,6 +13,13 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings
 
 SMALL = {"iterations": 8, "records": 20, "noise_rate": 12.0, "dimension": 6}
+SHORT = SMALL | {"iterations": 4, "dimension": 4}
+
+
+@pytest.fixture
+def short_tables(monkeypatch):
+    """Tabulate proved deltas at 16 epsilons instead of 256: they hold as well, only looser."""
+    monkeypatch.setattr(proved, "_POINTS", 16)
 
 
 def case_of(delta=1e-5, data="worst-case", seed=0, **parameters):
@@ -36,8 +44,13 @@ def test_proved_is_what_the_accountant_proves_of_the_worst_node():
     assert case.pair_ceiling.guarantee.epsilon(1e-5) < exact
 
 
-def test_opposite_records_are_measured_at_their_exact_epsilon(audited):
-    found = audited(CLAIM, delta=1e-5, trials=300, parameters=SMALL).result
+SIZES = [SHORT, pytest.param(SMALL, marks=pytest.mark.slow)]
+
+
+@pytest.mark.usefixtures("short_tables")
+@pytest.mark.parametrize("size", SIZES, ids=["short", "long"])
+def test_opposite_records_are_measured_at_their_exact_epsilon(audited, size):
+    found = audited(CLAIM, delta=1e-5, trials=300, parameters=size).result
     ceiling = found.measured.pair_ceiling
     assert all(check.passed for check in found.self_checks)
     assert all(outcome.holds for outcome in found.assumptions)
@@ -52,10 +65,11 @@ def test_a_claim_of_much_less_is_refuted(audited):
     assert found.verdict == "refuted"
 
 
-def test_at_delta_zero_one_output_refutes_a_claim_of_less(audited):
+@pytest.mark.parametrize("size", SIZES, ids=["short", "long"])
+def test_at_delta_zero_one_output_refutes_a_claim_of_less(audited, size):
     asked = {"delta": 0.0, "estimator": "exact-loss", "trials": 300}
-    held = audited(CLAIM, parameters=SMALL, **asked).result
-    refuted = audited(CLAIM, parameters=SMALL | {"factor": 0.3}, **asked).result
+    held = audited(CLAIM, parameters=size, **asked).result
+    refuted = audited(CLAIM, parameters=size | {"factor": 0.3}, **asked).result
     assert held.verdict == "not refuted"
     assert held.measured.lower == pytest.approx(held.measured.pair_ceiling, rel=1e-4)
     assert held.measured.lower <= held.measured.pair_ceiling * (1 + 1e-12)

@@ -1,5 +1,7 @@
 """Broken laws of the private variants are caught."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,19 @@ from dpaudit.laws.exponential_norm import draw, uniforms
 
 from .law import MECHANISMS, TRIALS, everywhere, likelihood_z, make, oracle_error, residual_p_values
 from .loop import rng
+
+
+@pytest.fixture(scope="module")
+def drawn(pair):
+    """Return a variant's transcripts of the neighbour and of the dataset, drawn once."""
+
+    @cache
+    def of(variant):
+        mechanism = MECHANISMS[variant](make())
+        sides = (pair.neighbour, rng(2)), (pair.dataset, rng(3))
+        return [mechanism.sample(side, TRIALS, source) for side, source in sides]
+
+    return of
 
 
 def wrong_determinant(factor):
@@ -36,10 +51,9 @@ def wrong_shift(factor):
     ids=["no determinant", "inverse determinant", "half a shift", "shift of the wrong sign"],
 )
 @pytest.mark.parametrize("variant", ["pp", pytest.param("recycled", marks=pytest.mark.slow)])
-def test_a_broken_loss_is_caught(variant, name, broken, pair, monkeypatch):
+def test_a_broken_loss_is_caught(variant, name, broken, pair, drawn, monkeypatch):
     mechanism = MECHANISMS[variant](make())
-    transcripts = mechanism.sample(pair.neighbour, TRIALS, rng(2))
-    back = mechanism.sample(pair.dataset, TRIALS, rng(3))
+    transcripts, back = drawn(variant)
     monkeypatch.setattr(consensus_law, name, broken)
     scores = [
         likelihood_z(mechanism, pair, transcripts),
@@ -59,9 +73,9 @@ def test_an_audit_sees_a_determinant_that_its_law_forgets(factor, right, pair, m
 
 
 @pytest.mark.parametrize("factor", [0.5, -1.0])
-def test_a_wrong_minimiser_shift_of_primal_perturbation_is_caught(factor, pair, monkeypatch):
+def test_a_wrong_minimiser_shift_of_primal_perturbation_is_caught(factor, pair, drawn, monkeypatch):
     mechanism = make().primal_perturbation()
-    transcripts = mechanism.sample(pair.neighbour, TRIALS, rng(2))
+    transcripts, _ = drawn("pvp")
     true = consensus_views.norm_gain
     monkeypatch.setattr(consensus_views, "norm_gain", lambda e, shift: true(e, factor * shift))
     assert abs(likelihood_z(mechanism, pair, transcripts)) > 5

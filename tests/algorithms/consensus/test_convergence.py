@@ -81,14 +81,19 @@ def contraction(algorithm, data, *, printed):
     return ((1 + delta) * norms[1:][seen] / norms[:-1][seen]).max()
 
 
-@pytest.fixture(scope="module")
-def shared():
-    return [quadratic(seed, shared=True) for seed in range(120)]
+@pytest.fixture(scope="module", params=[30, pytest.param(120, marks=pytest.mark.slow)])
+def examples(request):
+    return range(request.param)
 
 
 @pytest.fixture(scope="module")
-def varying():
-    return [quadratic(seed, shared=False) for seed in range(120)]
+def shared(examples):
+    return [quadratic(seed, shared=True) for seed in examples]
+
+
+@pytest.fixture(scope="module")
+def varying(examples):
+    return [quadratic(seed, shared=False) for seed in examples]
 
 
 def test_equation_19_holds_for_a_shared_penalty(shared):

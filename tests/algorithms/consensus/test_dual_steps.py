@@ -145,7 +145,7 @@ def test_a_step_that_varies_over_iterations_reaches_the_same_minimum():
 def test_steps_that_differ_between_nodes_weight_the_nodes():
     """At the limit ``sum_i grad O_i / theta_i = 0``, so the plain minimum is missed."""
     data, theta = records(), (0.2, 0.6, 0.4)
-    base = make(iterations=1500, penalty=Constant(0.6), dual_step=0.4, noise_rate=None)
+    base = make(iterations=600, penalty=Constant(0.6), dual_step=0.4, noise_rate=None)
     end, plain = (
         replace(base, dual_step=step).penalty_perturbation().sample(data, 1, rng())[0, -1]
         for step in (Geometric(theta, 1.0), 0.4)

@@ -15,10 +15,11 @@ from dpaudit.estimation.self_check import likelihood_ratio_checks
 from dpaudit.laws.mechanism import HasLaw
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair
 
-from .law import MECHANISMS, TRIALS, everywhere, likelihood_z, make, residual_p_values
+from .law import MECHANISMS, everywhere, likelihood_z, make, residual_p_values, sizes
 from .loop import rng
 
 
+@sizes
 @pytest.mark.parametrize(
     ("variant", "loss"),
     [
@@ -27,11 +28,11 @@ from .loop import rng
         *(pytest.param(v, SMOOTHED_HINGE, marks=pytest.mark.slow) for v in MECHANISMS if v != "pp"),
     ],
 )
-def test_the_likelihood_ratio_is_normalised(variant, loss, pair):
+def test_the_likelihood_ratio_is_normalised(variant, loss, trials, pair):
     mechanism = MECHANISMS[variant](make(loss=loss))
     assert isinstance(mechanism, HasLaw)
-    on_q = mechanism.sample(pair.neighbour, TRIALS, rng(2))
-    on_p = mechanism.sample(pair.dataset, TRIALS, rng(3))
+    on_q = mechanism.sample(pair.neighbour, trials, rng(2))
+    on_p = mechanism.sample(pair.dataset, trials, rng(3))
     assert abs(likelihood_z(mechanism, pair, on_q)) < 4
     assert abs(likelihood_z(mechanism, pair.swapped(), on_p)) < 4
     losses = [mechanism.privacy_loss(transcripts, pair) for transcripts in (on_p, on_q)]
@@ -39,14 +40,15 @@ def test_the_likelihood_ratio_is_normalised(variant, loss, pair):
     assert losses[0].mean() > 0.05
 
 
+@sizes
 @everywhere
-def test_residuals_are_uniform_and_independent_on_the_dataset_alone(variant, pair):
+def test_residuals_are_uniform_and_independent_on_the_dataset_alone(variant, trials, pair):
     mechanism = MECHANISMS[variant](make())
     transcripts = mechanism.sample(pair.dataset, 4000, rng(4))
     assert min(residual_p_values(mechanism, transcripts, pair.dataset)) > 1e-4
     noisy = 2 if variant == "recycled" else 3
     assert mechanism.uniform_residuals(transcripts, pair.dataset).shape == (4000, noisy * 9)
-    elsewhere = mechanism.sample(pair.neighbour, TRIALS, rng(5))
+    elsewhere = mechanism.sample(pair.neighbour, trials, rng(5))
     assert min(residual_p_values(mechanism, elsewhere, pair.dataset)) < 1e-4
 
 

@@ -46,11 +46,14 @@ def verified(monkeypatch, tmp_path):
     return check
 
 
+SIZES = [(0, 2), pytest.param(1, 3, marks=pytest.mark.slow), (2, 6)]
+
+
 def document(audit):
     return json.loads(certificates_text((audit.certificate,)))
 
 
-@pytest.mark.parametrize(("seed", "nodes"), [(0, 2), (1, 3), (2, 6)])
+@pytest.mark.parametrize(("seed", "nodes"), SIZES)
 def test_the_printed_rate_is_refuted_for_a_shared_penalty(verified, seed, nodes):
     audit = audited(seed=seed, nodes=nodes)
     assert audit.result.verdict == "refuted"
@@ -60,7 +63,7 @@ def test_the_printed_rate_is_refuted_for_a_shared_penalty(verified, seed, nodes)
     assert verified(document(audit)).failures == ()
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_it_is_refuted_for_penalties_of_their_own(verified, seed):
     audit = audited(seed=seed, penalties="own")
     assert audit.result.verdict == "refuted"
@@ -95,7 +98,7 @@ def test_the_limit_of_two_nodes_that_agree():
 # --- what is true --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seed", "nodes"), [(0, 2), (1, 3), (2, 6)])
+@pytest.mark.parametrize(("seed", "nodes"), SIZES)
 def test_the_repaired_rate_survives_ten_times_the_budget_and_is_close(seed, nodes):
     result = audited(40_000, seed, nodes=nodes, rate="proved").result
     assert result.verdict == "not refuted"

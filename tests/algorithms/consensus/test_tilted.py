@@ -155,7 +155,9 @@ def test_the_estimate_is_that_of_transcripts_without_a_tilt(pair):
 # Broken laws
 
 
-@pytest.mark.parametrize("factor", [-1, 0], ids=["wrong sign", "none"])
+@pytest.mark.parametrize(
+    "factor", [pytest.param(-1, marks=pytest.mark.slow), 0], ids=["wrong sign", "none"]
+)
 def test_a_wrong_determinant_is_caught(pair, factor, monkeypatch):
     """By the other way to compute it, and, wherever it is used, by the likelihood ratio."""
     mechanism, true = make().penalty_perturbation(), consensus_law.log_determinant_drop

@@ -103,7 +103,15 @@ def test_it_reaches_the_centralised_optimum(split, scaling):
     assert admm_optimum(risk, data, blocks, 300) == pytest.approx(best, rel=1e-9)
 
 
-@pytest.mark.parametrize("regulariser", [L1, elastic_net(0.5)], ids=["lasso", "elastic net"])
+LASSO_PARTS = [
+    pytest.param("breast-cancer", L1, id="breast-cancer-lasso"),
+    pytest.param("breast-cancer", elastic_net(0.5), id="breast-cancer-net", marks=pytest.mark.slow),
+    pytest.param("a9a", L1, id="a9a-lasso", marks=pytest.mark.slow),
+    pytest.param("a9a", elastic_net(0.5), id="a9a-net", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("split", "regulariser"), LASSO_PARTS, indirect=["split"], scope="module")
 def test_it_reaches_the_optimum_with_a_lasso_part(split, regulariser):
     data, blocks = split
     risk = Risk(regulariser=regulariser, regulariser_weight=2e-2)

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -152,6 +152,7 @@ def support_conditions(message: Message) -> tuple[Condition, ...]:
     )
 
 
+@cache
 def smallest_support(seed: int) -> str | None:
     """Return the smallest pair with other column spaces, in words, or None if none is found.
 

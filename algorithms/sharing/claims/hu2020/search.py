@@ -19,7 +19,7 @@ is ``y = -z``, a multiple of a vector of -1, 0 and 1: the largest for which
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from hypothesis import strategies as st
@@ -210,6 +210,7 @@ def _unit_rows(rows: Array) -> Array:
 # Small instances
 
 
+@cache
 def smallest_instance(bound: float, factor: float, seed: int) -> str | None:
     """Return the smallest instance that breaks Lemma 1 times a factor, in words, or None.
 

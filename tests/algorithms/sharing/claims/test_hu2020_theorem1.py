@@ -49,7 +49,9 @@ def test_the_default_audit_certifies_three_times_the_claim(audited, plain, judge
     assert verdict.ratio == pytest.approx(result.measured.pair_ceiling, rel=1e-5)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
+)
 def test_with_a_sensitivity_that_holds_it_is_not_refuted(audited, seed):
     parameters = {"features": 4, "budget": 500, "sensitivity": "corrected"}
     found = audited(CLAIM, parameters=parameters, seed=seed, trials=500)
