@@ -28,6 +28,7 @@ class Family:
     true: tuple[Asked, ...]
     false: tuple[Asked, ...]
     seeds: tuple[int, ...] = SEEDS
+    quick: int = 3  # of each kind, so many are in the fast suite
 
 
 def given(*, epsilon: float = 1.0, delta: float = 1e-5, **parameters: Any) -> Asked:
@@ -41,10 +42,10 @@ CORRECTED = {"sensitivity": "corrected", "features": 16, "budget": 1_000}
 SHORT = {"nodes": 2, "iterations": 2, "inner_steps": 2}
 BASIC = {"c0": 10**0.5, "factor": 10.0}  # t epsilon and t delta, for t = 10
 ONE_STEP = {"nodes": 1, "iterations": 1}
-FEW_BROADCASTS = {"iterations": 8, "records": 20, "dimension": 6}
-SPREAD = {"view": "model", "joined": 40}
+FEW_BROADCASTS = {"nodes": 2, "iterations": 4, "records": 10, "dimension": 4}
+SPREAD = {"view": "model", "joined": 10}
 GROWING = {"nodes": 2, "loss": "linear", "dual_step": 1.0}
-FEW = {"iterations": 100, "records": 20, "loss_weight": 20.0}
+FEW = {"nodes": 2, "iterations": 50, "records": 20, "loss_weight": 20.0}
 OPEN = {"noise": False, "iterations": 2}
 
 FAMILIES = {
@@ -59,29 +60,34 @@ FAMILIES = {
         false=(given(start="any"), given(version="with-penalty")),
     ),
     "hu2020-assumption1": Family(
+        quick=1,
         trials=100,
         true=(given(**NOISELESS, factor=150.0), given(**NOISELESS, bound=300.0)),
         false=(given(**NOISELESS, factor=75.0), given(**NOISELESS)),
     ),
     "hu2020-corollary1": Family(
+        quick=1,
         trials=1_000,
         true=(given(), given(factor=2.0), given(epsilon=0.5)),
         false=(given(factor=0.5),),
     ),
     "hu2020-lemma1": Family(
+        quick=1,
         trials=1_000,
         true=(given(features=2), given(features=8, factor=3.0), given(factor=6.0)),
         false=(given(features=8), given(factor=3.0)),
     ),
     "hu2020-theorem1": Family(
+        quick=1,
         trials=300,
         true=(given(**CORRECTED), given(features=16, factor=12.0, budget=1_000)),
         false=(given(**CORRECTED, factor=0.45), given(features=16, budget=1_000)),
         seeds=(0,),
     ),
     "huang2020-broadcast": Family(
-        trials=500,
-        true=(given(**SHORT), given(nodes=2, iterations=2, inner_steps=10)),
+        quick=1,
+        trials=300,
+        true=(given(**SHORT), given(nodes=2, iterations=2, inner_steps=5)),
         false=(given(**SHORT, factor=0.5),),
         seeds=(0,),
     ),
@@ -96,12 +102,18 @@ FAMILIES = {
         false=(given(**{**BASIC, "factor": 5.0}), given(), given(c0=100.0)),
     ),
     "huang2020-theorem6": Family(
-        trials=500,
-        true=(given(**SHORT), given(epsilon=8.0, **SHORT), given(epsilon=20.0, factor=1.3)),
+        quick=1,
+        trials=300,
+        true=(
+            given(epsilon=8.0, **SHORT),
+            given(**SHORT),
+            given(epsilon=20.0, factor=1.3, **SHORT),
+        ),
         false=(given(**SHORT, factor=0.5), given(epsilon=20.0, **SHORT)),
         seeds=(0,),
     ),
     "huang2020-theorem7": Family(
+        quick=1,
         trials=2_000,
         true=(given(lipschitz="node"), given(nodes=1), given(**ONE_STEP)),
         false=(given(), given(**ONE_STEP, factor=0.5)),
@@ -112,15 +124,17 @@ FAMILIES = {
         false=(given(factor=0.5), given(encoding="sign", factor=0.5)),
     ),
     "tables-theorem2": Family(
+        quick=1,
         trials=500,
-        true=(given(view="model"), given(**SPREAD, factor=30.0)),
+        true=(given(view="model"), given(**SPREAD, factor=4.65)),
         false=(given(view="model", factor=0.4), given(**SPREAD), given()),
         seeds=(0,),
     ),
     "zhang2018-appendixE": Family(
-        trials=1_000,
+        quick=1,
+        trials=300,
         true=(given(**FEW),),
-        false=(given(**FEW, participates=False), given(**FEW, factor=0.2)),
+        false=(given(**FEW, participates=False), given(**FEW, factor=0.05)),
         seeds=(0,),
     ),
     "zhang2018-section62": Family(
@@ -129,6 +143,7 @@ FAMILIES = {
         false=(given(**OPEN), given(**OPEN, factor=2.0)),
     ),
     "zhang2018-theorem31": Family(
+        quick=1,
         trials=500,
         true=(given(part="inequality", penalties="shared"), given(part="bounded")),
         false=(given(part="inequality"), given(**GROWING)),
@@ -139,6 +154,7 @@ FAMILIES = {
         false=(given(rate="proved", factor=0.5), given(), given(nodes=2)),
     ),
     "zhang2018-broadcasts": Family(
+        quick=1,
         trials=200,
         true=(
             given(delta=0.0, **FEW_BROADCASTS),
@@ -158,7 +174,13 @@ FAMILIES = {
 def cases(kind: str, seeds: tuple[int, ...] | None = None) -> list[Any]:
     """Return a claim, settings and a seed for each case of one kind."""
     return [
-        pytest.param(name, asked, seed, id=f"{name}-{number}-{seed}")
+        pytest.param(
+            name,
+            asked,
+            seed,
+            id=f"{name}-{number}-{seed}",
+            marks=pytest.mark.slow if number > family.quick else (),
+        )
         for name, family in FAMILIES.items()
         for number, asked in enumerate(getattr(family, kind), start=1)
         for seed in seeds or family.seeds

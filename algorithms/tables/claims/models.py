@@ -129,10 +129,10 @@ def proof(theorem: Theorem2, joined: int, algorithm: TablesADMM) -> Proof | None
 
     Examples
     --------
-    >>> theorem = Theorem2(epsilon=1.0, delta=1e-5, sampling_ratio=0.1, first_constant=200.0)
+    >>> theorem = Theorem2(epsilon=1.0, delta=1e-5)
     >>> found = proof(theorem, 0, theorem.algorithm(1.0))
     >>> round(found.guarantee.epsilon(1e-5), 2)
-    1.09
+    0.52
     """
     solver = algorithm.solver
     if theorem.sampling_ratio < 1:

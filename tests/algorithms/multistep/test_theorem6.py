@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,6 +21,32 @@ from dpaudit.laws.steps import GaussianSteps
 from dpaudit.neighbours import Side
 
 THEOREM_6 = "huang2020-theorem6"
+SHORT = {"nodes": 2, "iterations": 2, "inner_steps": 2}  # the worst case's epsilon is the same
+DEPLOYED = {"iterations": 2, "inner_steps": 2}
+
+
+@cache
+def audited(epsilon, delta):
+    """Return the worst case's audit on a short run; several tests look at one."""
+    settings = Settings(epsilon=epsilon, delta=delta, trials=1000, parameters=SHORT)
+    return audit_claim(THEOREM_6, settings)
+
+
+def deployed(**parameters):
+    settings = Settings(data="breast-cancer", trials=500, parameters=DEPLOYED | parameters)
+    return audit_claim(THEOREM_6, settings)
+
+
+def broken_audit(change, *, epsilon=1.0, trials=300, parameters=SHORT):
+    """Return the audit of a short run whose case was changed."""
+    settings = Settings(epsilon=epsilon, trials=trials)
+    case = change(prepare(settings, Deployment(**parameters)))
+    return audit_case(case, settings, statement=CLAIMS.get(THEOREM_6), rerun="rerun")
+
+
+def with_law(law):
+    """Return the change that puts another law in the place of the mechanism's."""
+    return lambda case: replace(case, mechanism=law(case.mechanism.process))
 
 
 def exact(epsilon, delta):
@@ -43,20 +70,25 @@ def test_worst_case_at_claimed_twenty_is_refuted():
     assert 25.2 <= result.measured.lower <= 25.4426105667 <= result.measured.upper
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta"),
-    [
-        *((1.0, 1e-5), (8.0, 1e-10), (20.0, 1e-5)),
-        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((1.0, 1e-10), (8.0, 1e-5))),
-        pytest.param(20.0, 1e-10, marks=pytest.mark.slow),
-    ],
-)
+CASES = [(epsilon, delta) for delta in (1e-5, 1e-10) for epsilon in (1.0, 8.0, 20.0)]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (8.0, 1e-5), (20.0, 1e-10)])
 def test_worst_case_interval_is_sound_and_close(epsilon, delta):
-    result = audit_claim(THEOREM_6, Settings(epsilon=epsilon, delta=delta, trials=2000, seed=3))
-    truth = exact(epsilon, delta)
+    check_sound_and_close(audited(epsilon, delta), exact(epsilon, delta))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("epsilon", "delta"), CASES)
+def test_worst_case_interval_is_sound_and_close_at_full_size(epsilon, delta):
+    settings = Settings(epsilon=epsilon, delta=delta, trials=2000, seed=3)
+    check_sound_and_close(audit_claim(THEOREM_6, settings), exact(epsilon, delta))
+
+
+def check_sound_and_close(result, truth):
     assert result.measured.lower <= truth <= result.measured.upper
     assert result.proved.epsilon == pytest.approx(truth, rel=1e-9)
-    assert result.verdict == ("refuted" if truth > epsilon else "not refuted")
+    assert result.verdict == ("refuted" if truth > result.claimed.epsilon else "not refuted")
     assert result.measured.lower >= 0.985 * truth
     assert result.measured.upper <= 1.015 * truth
     assert all(check.passed for check in result.self_checks)
@@ -65,14 +97,13 @@ def test_worst_case_interval_is_sound_and_close(epsilon, delta):
 
 
 def test_the_note_names_the_epsilon_at_which_the_theorem_turns_false():
-    result = audit_claim(THEOREM_6, Settings(trials=200))
+    result = audited(1.0, 1e-5)
     assert exact(8.4198, 1e-5) == pytest.approx(8.4198, abs=1e-4)
     assert any("up to epsilon = 8.4198" in note for note in result.notes)
 
 
 def test_deployment_on_real_records_has_a_lower_end_near_its_estimate_and_no_upper_end():
-    settings = Settings(data="breast-cancer", trials=2000)
-    measured = audit_claim(THEOREM_6, settings).measured
+    measured = deployed().measured
     assert 0.95 * measured.estimate <= measured.lower <= measured.estimate
     assert measured.upper is None
     assert "the shift depends on the iterate" in measured.upper_note
@@ -80,22 +111,29 @@ def test_deployment_on_real_records_has_a_lower_end_near_its_estimate_and_no_upp
 
 
 def test_deployment_with_the_linear_loss_has_both_ends_around_the_pair_s_exact_value():
-    settings = Settings(data="breast-cancer", trials=1000, parameters={"loss": "linear"})
-    measured = audit_claim(THEOREM_6, settings).measured
+    measured = deployed(loss="linear").measured
     assert measured.lower <= measured.pair_ceiling <= measured.upper
     assert measured.upper - measured.lower < 0.05 * measured.upper
 
 
 def test_event_bound_never_passes_the_exact_loss_interval():
-    common = Settings(epsilon=8.0, delta=1e-5, trials=2000)
-    event = audit_claim(THEOREM_6, replace(common, estimator="event"))
-    exact_loss = audit_claim(THEOREM_6, common)
+    event = audit_claim(THEOREM_6, Settings(epsilon=8.0, trials=2000, estimator="event"))
+    exact_loss = audited(8.0, 1e-5)  # of a shorter run, which has the same epsilon
     assert 0.35 * exact_loss.measured.lower < event.measured.lower < exact_loss.measured.upper
     assert event.measured.upper is None
     assert "likelihood-ratio" in event.measured.estimator
 
 
 def test_one_seed_gives_one_result_for_any_workers_and_chunks():
+    settings = Settings(trials=1000, parameters=SHORT)  # four blocks
+    apart = audit_claim(THEOREM_6, settings, Executor(workers=2, chunk=1))
+    assert apart == audited(1.0, 1e-5)
+    other = audit_claim(THEOREM_6, replace(settings, seed=1), Executor(chunk=3))
+    assert other.measured != apart.measured
+
+
+@pytest.mark.slow
+def test_one_seed_gives_one_result_for_any_workers_and_chunks_at_full_size():
     settings = Settings(data="breast-cancer", trials=1500, parameters={"iterations": 2})
     results = [
         audit_claim(THEOREM_6, settings, Executor(workers=workers, chunk=chunk, worth=-1.0))
@@ -106,11 +144,15 @@ def test_one_seed_gives_one_result_for_any_workers_and_chunks():
     assert other.measured != results[0].measured
 
 
-def test_stochastic_and_broadcast_views_have_no_law_but_an_event_bound():
-    for parameters in ({"view": "broadcast"}, {"batch_size": 1}):
-        result = audit_claim(THEOREM_6, Settings(epsilon=20, trials=300, parameters=parameters))
-        assert result.measured.estimator.startswith("event bound")
-        assert result.self_checks == []
+@pytest.mark.parametrize("parameters", [{"view": "broadcast"}, {"batch_size": 1}], ids=str)
+def test_stochastic_and_broadcast_views_have_no_law_but_an_event_bound(parameters):
+    asked = Settings(epsilon=20, trials=300, parameters=SHORT | parameters)
+    result = audit_claim(THEOREM_6, asked)
+    assert result.measured.estimator.startswith("event bound")
+    assert result.self_checks == []
+
+
+def test_a_view_without_a_law_has_no_exact_loss():
     with pytest.raises(InvalidArgument, match="estimator: got exact-loss"):
         audit_claim(THEOREM_6, Settings(estimator="exact-loss", parameters={"view": "broadcast"}))
 
@@ -124,10 +166,7 @@ class HalvedNoise(GaussianSteps):
 
 
 def test_a_law_that_is_not_the_code_s_withholds_the_number():
-    settings = Settings(epsilon=20.0, trials=500)
-    case = prepare(settings, Deployment())
-    broken = replace(case, mechanism=HalvedNoise(case.mechanism.process))
-    result = audit_case(broken, settings, statement=CLAIMS.get(THEOREM_6), rerun="rerun")
+    result = broken_audit(with_law(HalvedNoise), epsilon=20.0)
     assert not all(check.passed for check in result.self_checks)
     assert result.verdict == "not refuted"
     assert result.measured.lower == 0.0
@@ -147,10 +186,7 @@ class HeavyWeights(GaussianSteps):
 
 
 def test_overstated_weights_cannot_refute():
-    settings = Settings(epsilon=1.0, trials=1000)
-    case = prepare(settings, Deployment())
-    broken = replace(case, mechanism=HeavyWeights(case.mechanism.process))
-    result = audit_case(broken, settings, statement=CLAIMS.get(THEOREM_6), rerun="rerun")
+    result = broken_audit(with_law(HeavyWeights))
     assert any("weights" in c.name for c in result.self_checks if not c.passed)
     assert result.verdict == "not refuted"
 
@@ -168,75 +204,92 @@ class Shifted:
         return self.factor * self.process.shift(state, pair)
 
 
-@pytest.mark.parametrize("factor", [0.5, 0.95, 1.05, 2.0, -1.0])
+def rescaled(factor):
+    """Return the law whose stated shift is off by a factor."""
+    return lambda process: GaussianSteps(Shifted(process, factor))
+
+
+@pytest.mark.parametrize("factor", [1.05, 2.0])
 @pytest.mark.parametrize("epsilon", [1.0, pytest.param(8.0, marks=pytest.mark.slow)])
-def test_a_wrong_shift_cannot_certify_anything(factor, epsilon):
-    settings = Settings(epsilon=epsilon, trials=1000)
-    case = prepare(settings, Deployment())
-    wrong = replace(case, mechanism=GaussianSteps(Shifted(case.mechanism.process, factor)))
-    if factor > 1:  # then the moments exceed the bound that the true shift has
-        with pytest.raises(MechanismError, match="log_mgf_bounds"):
-            audit_case(wrong, settings, statement=CLAIMS.get(THEOREM_6), rerun="")
-        return
-    result = audit_case(wrong, settings, statement=CLAIMS.get(THEOREM_6), rerun="")
+def test_a_shift_that_is_too_large_passes_its_own_bound(factor, epsilon):
+    with pytest.raises(MechanismError, match="log_mgf_bounds"):
+        broken_audit(with_law(rescaled(factor)), epsilon=epsilon)
+
+
+@pytest.mark.parametrize(
+    ("factor", "epsilon", "full"),
+    [
+        *((0.95, 1.0, False), (-1.0, 1.0, False)),
+        *(
+            pytest.param(factor, epsilon, True, marks=pytest.mark.slow)
+            for factor in (0.5, 0.95, -1.0)
+            for epsilon in (1.0, 8.0)
+        ),
+    ],
+)
+def test_a_wrong_shift_cannot_certify_anything(factor, epsilon, full):
+    size = {"trials": 1000, "parameters": {}} if full else {}
+    result = broken_audit(with_law(rescaled(factor)), epsilon=epsilon, **size)
     assert any("loss of transcripts" in c.name for c in result.self_checks if not c.passed)
     assert result.measured.lower == 0.0
 
 
+class Overstated(GaussianSteps):
+    """Overstates its log-moments by a quarter, and their bounds with them."""
+
+    def sample_tilted(self, pair, tilt, trials, rng):
+        sample = super().sample_tilted(pair, tilt, trials, rng)
+        return replace(sample, log_mgf=1.25 * sample.log_mgf)
+
+    def log_mgf_bounds(self, pair, tilt):
+        low, high = super().log_mgf_bounds(pair, tilt)
+        return 1.25 * low, 1.25 * high
+
+
 @pytest.mark.parametrize(
-    "epsilon", [8.0, *(pytest.param(e, marks=pytest.mark.slow) for e in (1.0, 20.0))]
+    ("epsilon", "size"),
+    [
+        (8.0, {"trials": 2000}),
+        *(
+            pytest.param(e, {"trials": 10_000, "parameters": {}}, marks=pytest.mark.slow)
+            for e in (1.0, 8.0, 20.0)
+        ),
+    ],
 )
-def test_log_moments_a_quarter_too_large_are_noticed(epsilon):
-    class Overstated(GaussianSteps):
-        def sample_tilted(self, pair, tilt, trials, rng):
-            sample = super().sample_tilted(pair, tilt, trials, rng)
-            return replace(sample, log_mgf=1.25 * sample.log_mgf)
-
-        def log_mgf_bounds(self, pair, tilt):
-            low, high = super().log_mgf_bounds(pair, tilt)
-            return 1.25 * low, 1.25 * high
-
-    settings = Settings(epsilon=epsilon, trials=10_000)
-    case = prepare(settings, Deployment())
-    broken = replace(case, mechanism=Overstated(case.mechanism.process))
-    result = audit_case(broken, settings, statement=CLAIMS.get(THEOREM_6), rerun="")
+def test_log_moments_a_quarter_too_large_are_noticed(epsilon, size):
+    result = broken_audit(with_law(Overstated), epsilon=epsilon, **size)
     assert any("weights" in c.name for c in result.self_checks if not c.passed)
 
 
 def test_a_lower_end_above_what_is_proved_is_pointed_at():
-    settings = Settings(epsilon=1.0, trials=1000)
-    case = prepare(settings, Deployment())
-    wrong = replace(case, proved=replace(case.proved, guarantee=ApproximateDP(0.5, 1e-5)))
-    result = audit_case(wrong, settings, statement=CLAIMS.get(THEOREM_6), rerun="")
+    half = ApproximateDP(0.5, 1e-5)
+    result = broken_audit(lambda case: replace(case, proved=replace(case.proved, guarantee=half)))
     assert "It also exceeds the proved 0.5" in result.reason
 
 
 def test_too_few_trials_say_so():
-    result = audit_claim(THEOREM_6, Settings(trials=100, confidence=0.999999))
+    settings = Settings(trials=100, confidence=0.999999, parameters=SHORT)
+    result = audit_claim(THEOREM_6, settings)
     assert result.measured.upper is None
     assert "too few trials" in result.measured.upper_note
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 1e3, 1e6])
+@pytest.mark.parametrize("epsilon", [1e-3, 1e6, pytest.param(1e3, marks=pytest.mark.slow)])
 def test_extreme_epsilons_keep_a_useful_lower_end(epsilon):
-    result = audit_claim(THEOREM_6, Settings(epsilon=epsilon, trials=500))
+    result = audited(epsilon, 1e-5)
     assert 0.95 * exact(epsilon, 1e-5) < result.measured.lower <= exact(epsilon, 1e-5) * (1 + 1e-9)
 
 
 def test_halved_noise_with_its_own_law_is_refuted_as_a_broken_mechanism():
-    settings = Settings(epsilon=1.0, trials=1000)
-    case = prepare(settings, Deployment())
-    process = replace(case.mechanism.process, noise_multiplier=1.0)
-    broken = replace(case, mechanism=GaussianSteps(process))
-    result = audit_case(broken, settings, statement=CLAIMS.get(THEOREM_6), rerun="rerun")
-    assert result.verdict == "refuted"
+    def halved(process):
+        return GaussianSteps(replace(process, noise_multiplier=process.noise_multiplier / 2))
+
+    assert broken_audit(with_law(halved)).verdict == "refuted"
 
 
 def test_half_the_true_epsilon_as_a_claim_is_refuted():
-    settings = Settings(epsilon=1.0, trials=1000)
-    case = replace(prepare(settings, Deployment()), claimed=ApproximateDP(0.375, 1e-5))
-    result = audit_case(case, settings, statement=CLAIMS.get(THEOREM_6), rerun="rerun")
-    assert result.verdict == "refuted"
+    half = ApproximateDP(0.375, 1e-5)
+    assert broken_audit(lambda case: replace(case, claimed=half)).verdict == "refuted"
 
 
 def test_transcripts_are_never_held_beyond_a_block():
@@ -271,8 +324,8 @@ def test_data_on_adult(adult_path):
     settings = Settings(
         data="adult",
         data_path=adult_path,
-        trials=300,
-        parameters={"iterations": 2, "inner_steps": 2, "records": 5000},
+        trials=100,
+        parameters=DEPLOYED | {"records": 2000},
     )
     result = audit_claim(THEOREM_6, settings)
     assert result.verdict == "not refuted"

@@ -109,16 +109,16 @@ def test_the_certain_value_is_below_the_mean_of_noisy_runs():
     assert 0.97 * measured < value <= measured
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
 def test_the_theorem_is_refuted_as_stated(seed):
-    found = audited(4_000, seed).result
+    found = audited(2_000 if seed == 0 else 4_000, seed).result
     assert found.verdict == "refuted"
     assert found.measured.lower > 1.15 * found.claimed.value
     assert all(check.holds for check in found.assumptions)
     assert "(39)" in found.reason
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "true",
     [

@@ -207,7 +207,7 @@ def test_the_objective_is_that_of_the_joined_matrix():
     assert ours.item() == pytest.approx(loss + 0.15 * size, rel=1e-13)
 
 
-@pytest.mark.parametrize("tables", [2, 3, 5])
+@pytest.mark.parametrize("tables", [2, *(pytest.param(t, marks=pytest.mark.slow) for t in (3, 5))])
 @pytest.mark.parametrize(("share", "settles"), [(0.93, False), (1.07, True)])
 def test_equal_tables_settle_above_the_stated_penalty_only(tables, share, settles):
     """The optimum is p = 3/5 for everybody, where the loss has curvature 6/25."""

@@ -120,7 +120,7 @@ def test_a_table_that_the_neighbours_span_refutes_nothing():
 
 @pytest.fixture(scope="module")
 def alone():
-    return audit_claim(CLAIM, Settings(trials=1000, parameters={"view": "model"}))
+    return audit_claim(CLAIM, Settings(trials=800, parameters={"view": "model"}))
 
 
 def test_one_clients_models_are_as_private_as_claimed_and_the_accounting_is_tight(alone):
@@ -140,29 +140,27 @@ def test_the_proved_number_is_the_profile_of_two_steps_of_sensitivity_2(alone):
 
 
 def test_less_than_the_proved_number_is_refuted():
-    settings = Settings(trials=1000, parameters={"view": "model", "factor": 0.45})
+    settings = Settings(trials=500, parameters={"view": "model", "factor": 0.45})
     audited = run_claim(CLAIM, settings, Executor())
     assert audited.result.verdict == "refuted"
     assert audited.certificate.kind == "statistical"
 
 
 FURTHER = [{"factor": 2.0}, {"second_constant": 8.0}, {"local_steps": 3}]
+FURTHER += [{}, {"iterations": 5}, {"penalty": 0.3, "clip_norm": 1e-4}]
+FURTHER += [{"joined": 10, "second_constant": 30.0}]
 TRUE = [
-    {},
     *(pytest.param(each, marks=pytest.mark.slow) for each in FURTHER),
-    {"iterations": 5},
     {"factor": 0.5198},  # what is proved, rounded up
-    {"penalty": 0.3, "clip_norm": 1e-4},
     {"joined": 10, "factor": 4.65},  # what is proved, rounded up
     {"joined": 10, "iterations": 1},
-    {"joined": 10, "second_constant": 30.0},
 ]
 
 
 @pytest.mark.parametrize("parameters", TRUE, ids=str)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_true_variants_are_not_refuted(parameters, seed):
-    settings = Settings(trials=500, seed=seed, parameters={"view": "model", **parameters})
+    settings = Settings(trials=300, seed=seed, parameters={"view": "model", **parameters})
     result = audit_claim(CLAIM, settings)
     assert result.proved.epsilon <= result.claimed.epsilon
     assert result.verdict == "not refuted"
@@ -211,7 +209,10 @@ def test_a_full_batch_is_the_gaussian_law():
     np.testing.assert_allclose(full.privacy_loss(transcripts, pair), gaussian, rtol=1e-8)
 
 
-@pytest.mark.parametrize(("ratio", "least", "most"), [(0.5, 0.4, 0.9), (0.1, 0.4, 0.9)])
+@pytest.mark.parametrize(
+    ("ratio", "least", "most"),
+    [pytest.param(0.5, 0.4, 0.9, marks=pytest.mark.slow), (0.1, 0.4, 0.9)],
+)
 def test_what_is_proved_on_batches_is_twice_a_removal(ratio, least, most):
     theorem = theorem_of(sampling_ratio=ratio, iterations=100)
     algorithm = theorem.algorithm(1.0)
@@ -219,6 +220,13 @@ def test_what_is_proved_on_batches_is_twice_a_removal(ratio, least, most):
     once = proved_guarantee(algorithm.client_event()).epsilon(1e-5)
     assert least < found < most
     assert 2 * once < found < 3 * once  # delta is used up by two steps instead of one
+
+
+@pytest.mark.slow
+def test_what_is_proved_on_batches_has_not_moved():
+    theorem = theorem_of(sampling_ratio=0.1, first_constant=200.0)
+    found = proof(theorem, 0, theorem.algorithm(1.0))
+    assert round(found.guarantee.epsilon(1e-5), 2) == 1.09
 
 
 @pytest.mark.slow
@@ -245,9 +253,11 @@ def test_the_law_on_batches_is_refused_where_it_is_not_known():
 # Across clients
 
 
-@pytest.mark.parametrize(("joined", "least"), [(10, 4.0), (40, 24.0)])
+@pytest.mark.parametrize(
+    ("joined", "least"), [(10, 4.0), pytest.param(40, 24.0, marks=pytest.mark.slow)]
+)
 def test_a_tuple_moves_another_clients_model_beyond_the_claim(joined, least):
-    settings = Settings(trials=500, parameters={"view": "model", "joined": joined})
+    settings = Settings(trials=300, parameters={"view": "model", "joined": joined})
     audited = run_claim(CLAIM, settings, Executor())
     result = audited.result
     assert result.verdict == "refuted"
@@ -285,9 +295,9 @@ def test_the_first_step_is_the_same_on_both_sides_and_the_second_is_clipped():
 
 
 def test_where_gradients_are_not_clipped_the_counts_are_the_certificate():
-    parameters = {"view": "model", "joined": 40, "clip_norm": 0.01}
+    parameters = {"view": "model", "joined": 10, "clip_norm": 0.01}
     assert clipped_from(theorem_of(**parameters)) is None
-    audited = run_claim(CLAIM, Settings(trials=500, parameters=parameters), Executor())
+    audited = run_claim(CLAIM, Settings(trials=300, parameters=parameters), Executor())
     assert audited.result.verdict == "refuted"
     assert audited.certificate.kind == "statistical"
 

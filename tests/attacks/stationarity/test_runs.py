@@ -36,8 +36,8 @@ from dpaudit.attacks.stationarity.runs import (
 from dpaudit.errors import DataError, InvalidArgument
 
 BLIND = (AVERAGED, KNOWN, INTEGRATED)
-RUNS = 30
-SMALL = Setting(dimension=4, records=10, iterations=6, loss_weight=10.0)
+RUNS = 12
+SMALL = Setting(nodes=2, dimension=4, records=10, iterations=6, loss_weight=10.0)
 
 
 def cosines(close):
@@ -97,9 +97,17 @@ def test_estimates_are_matched_in_the_order_that_suits_them():
 # What is required of the attack
 
 
-@pytest.fixture(scope="module")
-def close():
-    return measured(Setting(), ESTIMATORS, 20, 0)
+# Two nodes and a quarter of the iterations at twice the rate: there is as much to learn.
+SIZES = [
+    (replace(Setting(), nodes=2, iterations=50, noise_rate=60.0), 8),
+    pytest.param((Setting(), 20), marks=pytest.mark.slow),
+]
+
+
+@pytest.fixture(scope="module", params=SIZES, ids=["small", "full"])
+def close(request):
+    setting, runs = request.param
+    return measured(setting, ESTIMATORS, runs, 0)
 
 
 def test_the_attack_finds_the_record_with_and_without_the_penalties(close):
@@ -117,8 +125,16 @@ def test_guesses_that_see_nothing_are_at_chance(close):
         assert found <= most_by_chance(len(close[name]), 0.6, 10, 1e-9)
 
 
-def test_the_scale_is_found_where_the_penalties_are_known():
-    close = measured(Setting(norm=0.6, iterations=100, noise_rate=100.0), (AVERAGED, KNOWN), 10, 0)
+@pytest.mark.parametrize(
+    "size",
+    [
+        {"nodes": 2, "iterations": 50, "noise_rate": 150.0},
+        pytest.param({"iterations": 100, "noise_rate": 100.0}, marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_the_scale_is_found_where_the_penalties_are_known(size):
+    close = measured(Setting(norm=0.6, **size), (AVERAGED, KNOWN), 10, 0)
     errors = {name: np.median([c.norm_error for c in each]) for name, each in close.items()}
     assert errors[KNOWN] < 0.3 < errors[AVERAGED]
 
@@ -150,15 +166,15 @@ def test_without_noise_two_iterations_are_enough():
 
 
 @pytest.mark.parametrize("method", [KNOWN, PROFILE])
-def test_two_missing_records_are_found_jointly(method):
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_two_missing_records_are_found_jointly(method, seed):
     setting = Setting(
         dimension=6, records=20, loss_weight=20.0, iterations=50, noise_rate=1e4, missing=2
     )
-    for seed in range(2):
-        run = run_of(setting, default_rng(seed))
-        conditions = run.conditions if method == KNOWN else run.conditions.private()
-        found = likeliest(conditions, default_rng(0), missing=2, method=method, starts=6)
-        assert all(each.cosine > 0.95 for each in matched(found.records, run.records))
+    run = run_of(setting, default_rng(seed))
+    conditions = run.conditions if method == KNOWN else run.conditions.private()
+    found = likeliest(conditions, default_rng(0), missing=2, method=method, starts=6)
+    assert all(each.cosine > 0.95 for each in matched(found.records, run.records))
 
 
 # The runs, the table and the picture
@@ -178,9 +194,9 @@ def test_the_attacker_is_not_told_the_missing_record():
 
 
 def test_the_table_and_its_picture(tmp_path):
-    rows = table(SMALL, iterations=(2, 6), rates=(0.1, 1000.0), runs=6, seed=0)
+    rows = table(SMALL, iterations=(2, 6), rates=(0.1, 1000.0), runs=3, seed=0)
     assert len(rows) == 2 * 2 * len(BLIND)
-    whole = measured(replace(SMALL, noise_rate=1000.0), (KNOWN,), 6, 0)[KNOWN]
+    whole = measured(replace(SMALL, noise_rate=1000.0), (KNOWN,), 3, 0)[KNOWN]
     by_key = {(row.noise_rate, row.iterations, row.estimator): row for row in rows}
     assert by_key[1000.0, 6, KNOWN].cosines == tuple(cosines(whole))
     for name in BLIND:
