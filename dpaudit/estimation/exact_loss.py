@@ -33,7 +33,7 @@ from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.estimation.betting import (
     Stakes,
-    last_true,
+    crossing,
     log_sum,
     log_wealth_falling,
     log_wealth_rising,
@@ -110,7 +110,9 @@ class TiltedLosses:
 
     def _estimated(self, log_delta: float) -> float:
         top = max(0.0, float(self.privacy_loss.max()))
-        return last_true(lambda e: self.log_delta(e) >= log_delta or e == 0, 0.0, top)
+        if not self.log_delta(0.0) > log_delta:
+            return 0.0
+        return crossing(lambda epsilon: self.log_delta(epsilon) - log_delta, 0.0, top)
 
     def relative_variance(self, epsilon: float) -> float:
         """Return the payoff's variance over its squared mean; a cautious 10 without payoffs."""
@@ -188,16 +190,14 @@ def lower_end(directions: Sequence[Direction], log_delta: float, alpha: float) -
         return max(0.0, largest)
     stakes = [d.stakes(d.pilot.estimate(log_delta), log_delta, alpha).rise for d in directions]
 
-    def refuted(epsilon: float) -> bool:
+    def margin(epsilon: float) -> float:
         wealth = [
             log_wealth_rising(d.losses.log_payoffs(epsilon), log_delta, bets)
             for d, bets in zip(directions, stakes, strict=True)
         ]
-        return combined(wealth) >= -math.log(alpha)
+        return combined(wealth) + math.log(alpha)
 
-    if not refuted(0.0):
-        return 0.0
-    return last_true(refuted, 0.0, largest)
+    return crossing(margin, 0.0, largest) if margin(0.0) >= 0 else 0.0
 
 
 def combined(log_wealths: Sequence[float]) -> float:
@@ -221,14 +221,14 @@ def _direction_upper_end(direction: Direction, log_delta: float, alpha: float) -
     stakes = direction.stakes(centre, log_delta, alpha)
     floor = epsilon_floor(direction.pilot, centre, log_delta)
 
-    def excluded(epsilon: float) -> bool:
+    def margin(epsilon: float) -> float:
         wealth = log_wealth_falling(losses.log_payoffs(epsilon), log_delta, stakes.fall)
-        return wealth >= -math.log(alpha)
+        return wealth + math.log(alpha)
 
     top = max(floor, float(losses.privacy_loss.max())) + 1.0
-    if stakes.floor == math.inf or not excluded(top):
+    if stakes.floor == math.inf or not margin(top) >= 0:
         return None
-    return last_true(excluded, top, floor)
+    return crossing(margin, top, floor)
 
 
 def delta_lower(directions: Sequence[Direction], epsilon: float, alpha: float) -> float:
@@ -244,11 +244,11 @@ def _direction_delta_lower(direction: Direction, epsilon: float, alpha: float) -
         return 0.0
     bets = direction.stakes(epsilon, direction.pilot.log_delta(epsilon), alpha).rise
 
-    def refuted(log_mean: float) -> bool:
-        return log_wealth_rising(payoffs, log_mean, bets) >= -math.log(alpha)
+    def margin(log_mean: float) -> float:
+        return log_wealth_rising(payoffs, log_mean, bets) + math.log(alpha)
 
     low = top - math.log(len(payoffs)) - 60.0
-    return math.exp(last_true(refuted, low, top)) if refuted(low) else 0.0
+    return math.exp(crossing(margin, low, top)) if margin(low) >= 0 else 0.0
 
 
 def delta_upper(directions: Sequence[Direction], epsilon: float, alpha: float) -> float | None:
@@ -268,11 +268,11 @@ def _direction_delta_upper(direction: Direction, epsilon: float, alpha: float) -
     stakes = Stakes.planned(variance, count, alpha, ceiling)
     payoffs = direction.losses.log_payoffs(epsilon)
 
-    def excluded(log_mean: float) -> bool:
-        return log_wealth_falling(payoffs, log_mean, stakes.fall) >= -math.log(alpha)
+    def margin(log_mean: float) -> float:
+        return log_wealth_falling(payoffs, log_mean, stakes.fall) + math.log(alpha)
 
     top = max(0.0, floor)
-    if stakes.floor == math.inf or not excluded(top):
+    if stakes.floor == math.inf or not margin(top) >= 0:
         return None
     # An upper bound must not vanish where the exponential underflows.
-    return max(math.exp(min(0.0, last_true(excluded, top, floor))), math.ulp(0.0))
+    return max(math.exp(min(0.0, crossing(margin, top, floor))), math.ulp(0.0))

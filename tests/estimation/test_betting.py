@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from dpaudit.estimation.betting import (
     Stakes,
+    crossing,
     falling_limit,
     last_true,
     log_wealth_falling,
@@ -205,3 +206,32 @@ def test_last_true_ends_on_the_side_that_holds(low, high):
 
 def test_last_true_returns_the_start_when_nothing_further_holds():
     assert last_true(lambda x: x == 0, 0.0, 1.0) == 0
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 10.0), (10.0, 0.0), (1e-300, 1e300), (-700, 0.5)])
+@pytest.mark.parametrize("edge", [0.0, 1e-9, 0.25, 0.9, 1.0])
+def test_a_crossing_ends_on_the_side_that_holds(low, high, edge):
+    at = low + edge * (high - low)
+
+    def margin(x):
+        return math.copysign(math.sqrt(abs(x - at)), (x - at) * (low - high)) if x != at else 0.0
+
+    found = crossing(margin, low, high)
+    assert margin(found) >= 0
+    assert abs(found - at) <= 1e-14 * abs(high - low)
+
+
+def test_a_crossing_of_a_jump_to_nothing_or_nan():
+    for beyond in (-math.inf, math.nan):
+        found = crossing(lambda x, y=beyond: 5.0 if x <= math.pi else y, 0.0, 4.0)
+        assert found <= math.pi
+        assert found == pytest.approx(math.pi, abs=1e-12)
+    assert crossing(lambda x: math.inf, 0.0, 1.0) == 1.0
+    assert crossing(lambda x: -x, 0.0, 1.0) == 0.0
+
+
+def test_a_crossing_takes_few_steps():
+    asked = []
+    found = crossing(lambda x: asked.append(x) or 2 - x * x, 0.0, 100.0)
+    assert found == pytest.approx(math.sqrt(2), rel=1e-15)
+    assert len(asked) < 25
