@@ -56,6 +56,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -184,17 +185,17 @@ class ExponentialNormPair(Continuous):
             return math.inf
         y = (1 + 2 * order) * self.shift / 2
 
-        def height(log_gap: float) -> float:
-            gap = math.exp(log_gap)  # 1 - eta, of a density that is log-concave in eta
-            powers = (self.dimension - 3) / 2 * (log_gap + math.log(2 - gap))
-            factor = np.logaddexp(self.log_kappa, log_gap + math.log(2 - gap))
-            return -float(y * (1 - gap) + powers + factor)
+        def depth(log_gap: Any) -> Any:
+            gap = np.exp(log_gap)  # 1 - eta, of a density that is log-concave in eta
+            powers = (self.dimension - 3) / 2 * (log_gap + np.log(2 - gap))
+            factor = np.logaddexp(self.log_kappa, log_gap + np.log(2 - gap))
+            return -(y * (1 - gap) + powers + factor)
 
         grid = np.linspace(math.log(1e-15), math.log(2 - 1e-12), 400)
-        k = int(np.argmin([height(float(x)) for x in grid]))
+        k = int(np.argmin(depths := depth(grid)))
         ends = float(grid[max(k - 1, 0)]), float(grid[min(k + 1, len(grid) - 1)])
-        least = minimize_scalar(height, bounds=ends, method="bounded", options={"xatol": 1e-9})
-        top = max(-float(least.fun), -height(float(grid[k])))
+        least = minimize_scalar(depth, bounds=ends, method="bounded", options={"xatol": 1e-9})
+        top = max(-float(least.fun), -float(depths[k]))
         return 2 * _MARGIN * math.exp(top - float(self._log_g(np.array(y)))) / self.shift
 
     def moment_error(self, order: float) -> float:
