@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 import dpaudit._validate as check
-from dpaudit._typing import Array
 from dpaudit.accounting.composition import gaussian_guarantee, optimal
 from dpaudit.accounting.events import ApproximateRelease, Event, GaussianRelease, releases
 from dpaudit.accounting.grid.numerical import LEAST_CELLS, numerical_delta, numerical_epsilon
@@ -44,39 +43,52 @@ class TabulatedDP(Guarantee):
 
     exact: Guarantee
 
-    @cached_property
-    def _table(self) -> tuple[Array, Array]:
-        """Epsilons from 0 upwards and the deltas there, falling."""
-        far = self.exact.epsilon(_LEAST_DELTA)
-        far = far if math.isfinite(far) else 2 * max(1.0, self.exact.epsilon(0.5))
-        epsilons = np.linspace(0.0, max(far, 1e-9), _POINTS)
-        deltas = np.array([self.exact.delta(float(epsilon)) for epsilon in epsilons])
-        return epsilons, np.minimum.accumulate(deltas)
-
     def delta(self, epsilon: float) -> float:
         """Return a delta implied at ``epsilon >= 0``."""
         epsilon = check.non_negative("epsilon", epsilon)
-        epsilons, deltas = self._table
-        k = int(np.searchsorted(epsilons, epsilon, side="right"))
-        if k == len(epsilons):
-            return float(deltas[-1])
-        low, high = float(epsilons[k - 1]), float(epsilons[k])
+        k = int(np.searchsorted(self._epsilons, epsilon, side="right"))
+        if k == _POINTS:
+            return self._at(k - 1)
+        low, high = self._epsilons[k - 1], self._epsilons[k]
         share = math.expm1(epsilon - low) / math.expm1(high - low)
-        return float(deltas[k - 1] + share * (deltas[k] - deltas[k - 1]))
+        return self._at(k - 1) + share * (self._at(k) - self._at(k - 1))
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta``, beyond the table that of the guarantee itself."""
         delta = check.delta("delta", delta)
-        epsilons, deltas = self._table
-        if delta < deltas[-1]:
+        if delta < self._at(_POINTS - 1):
             return self.exact.epsilon(delta)
-        k = int(np.argmax(deltas <= delta))
-        if k == 0:
+        if self._at(0) <= delta:
             return 0.0
-        drop = float(deltas[k - 1] - deltas[k])
-        share = float(deltas[k - 1] - delta) / drop if drop else 0.0
-        low, high = float(epsilons[k - 1]), float(epsilons[k])
+        k = self._first_below(delta)
+        drop = self._at(k - 1) - self._at(k)
+        share = (self._at(k - 1) - delta) / drop if drop else 0.0
+        low, high = self._epsilons[k - 1], self._epsilons[k]
         return min(high, low + math.log1p(share * math.expm1(high - low)))
+
+    def _first_below(self, delta: float) -> int:
+        """Return a point whose delta is at most the one given, where that before it is above."""
+        above, below = 0, _POINTS - 1
+        while below - above > 1:
+            middle = (above + below) // 2
+            above, below = (above, middle) if self._at(middle) <= delta else (middle, below)
+        return below
+
+    @cached_property
+    def _epsilons(self) -> list[float]:
+        far = self.exact.epsilon(_LEAST_DELTA)
+        far = far if math.isfinite(far) else 2 * max(1.0, self.exact.epsilon(0.5))
+        return [float(epsilon) for epsilon in np.linspace(0.0, max(far, 1e-9), _POINTS)]
+
+    @cached_property
+    def _deltas(self) -> dict[int, float]:
+        return {}
+
+    def _at(self, k: int) -> float:
+        """Return delta at a point of the table: worked out when it is asked for, and once."""
+        if k not in self._deltas:
+            self._deltas[k] = self.exact.delta(self._epsilons[k])
+        return self._deltas[k]
 
 
 # Equal releases whose composition is summed exactly.
