@@ -37,7 +37,10 @@ from .faults import PACKAGES, ROOMS, ROOT, Fault, faults, sources
 from .reach import Reach, reach
 
 KILLERS = Path(__file__).with_name("killers.json")
-COPIED = (*PACKAGES, "tests", "reports", "benchmarks", "pyproject.toml", "setup.py", "README.md")
+COPIED = (
+    *PACKAGES,
+    *("tests", "docs", "reports", "benchmarks", "pyproject.toml", "setup.py", "README.md"),
+)
 LEFT_OUT = ("tests/test_architecture.py", "tests/test_packaging.py", "tests/mutants")
 FIRST = 3  # test files that run before the others are as much as imported
 QUICK, NEAR, ALL = 300, 1200, 1800  # seconds: one test, those that reach the module, all
