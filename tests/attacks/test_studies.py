@@ -102,8 +102,16 @@ def test_membership_of_a_real_record_stays_within_what_is_proved():
     assert row["lower"] <= row["at most"]
 
 
-def test_reconstruction_stays_within_what_is_proved():
-    for row in rows(reconstruction, epsilons=[4.0], noise_rates=[0.3, 3.0]):
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"inversions": 10, "noise_rates": [0.3]},
+        pytest.param({"noise_rates": [0.3, 3.0]}, marks=pytest.mark.slow),
+    ],
+    ids=["few", "all"],
+)
+def test_reconstruction_stays_within_what_is_proved(more):
+    for row in rows(reconstruction, epsilons=[4.0], **more):
         assert row["lower"] <= row["at most"] <= 1
         assert row["by chance"] < row["at most"]
 
@@ -122,7 +130,7 @@ def test_the_inversion_is_right_where_there_is_little_noise():
     assert found[1]["by chance"] == pytest.approx(0.025)  # of a sphere in three dimensions
 
 
-@pytest.mark.parametrize("runs", [50, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [25, pytest.param(200, marks=pytest.mark.slow)])
 def test_an_inversion_of_noise_is_right_as_often_as_a_guess(runs):
     found = rows(reconstruction, epsilons=[], noise_rates=[1e-3], inversions=runs, cosine=0.5)
     row = found[1]

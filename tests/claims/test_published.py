@@ -89,7 +89,14 @@ def test_a_certificate_stands_behind_every_refutation_and_nothing_else(name, fol
     assert {folder / link for link in linked} == ({path} if path.exists() else set())
 
 
-@pytest.mark.parametrize("name", CLAIMS)
+# What is counted, or integrated in many digits, takes tens of seconds.
+LONG = {"tables-theorem2", "zhang2018-section62"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in CLAIMS],
+)
 def test_every_certificate_is_verified(name, folder, index):
     refuted = sum(row["verdict"] == "refuted" for row in rows_of(index, name))
     path = folder / name / "certificate.json"

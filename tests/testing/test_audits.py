@@ -67,21 +67,23 @@ def failure(*arguments, **options):
     return str(caught.value)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 5))]
+)
 def test_the_exact_law_at_its_exact_epsilon_passes(seed):
-    result = assert_not_refuted(GaussianSteps(Sum()), PAIR, EXACT, DELTA, trials=1000, seed=seed)
+    result = assert_not_refuted(GaussianSteps(Sum()), PAIR, EXACT, DELTA, trials=500, seed=seed)
     assert 0.7 * EXACT < result.measured.lower <= EXACT
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(6), *(pytest.param(s, marks=pytest.mark.slow) for s in range(6, 25))]
+    "seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 25))]
 )
 def test_outputs_at_their_exact_epsilon_pass(seed):
     result = assert_not_refuted(laplace(1.0), PAIR, 1.0, 0.0, trials=2000, seed=seed)
     assert 0 < result.measured.lower <= 1.0
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("mechanism", "epsilon", "delta"),
     [

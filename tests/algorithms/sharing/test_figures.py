@@ -76,9 +76,10 @@ def test_a_figure_judges_all_it_states(card):
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 def test_the_seed_decides(card):
-    first, again, other = (card.load()(Request(runs=1, seed=seed)) for seed in (3, 3, 4))
+    first, again = (card.load()(Request(runs=1, seed=3)) for _ in range(2))
     assert first == again
-    assert first.panels != other.panels
+    drawn, _ = of_one_run(card.name)
+    assert first.panels != drawn.panels
 
 
 def test_every_parameter_tried_is_reported_best_first():

@@ -91,12 +91,12 @@ def cancer(classes=2):
 def test_batched_and_loop_agree(solver, classes, epsilon, loop):
     data = small(classes)
     algorithm = TablesADMM(
-        iterations=3, loss=loss_of(classes), solver=solver, penalty=0.8, label_epsilon=epsilon
+        iterations=2, loss=loss_of(classes), solver=solver, penalty=0.8, label_epsilon=epsilon
     )
-    batched = algorithm.model().sample(data, 3, rng())
-    models, z, lam = loop.run(algorithm, data, 3, rng())
+    batched = algorithm.model().sample(data, 2, rng())
+    models, z, lam = loop.run(algorithm, data, 2, rng())
     np.testing.assert_allclose(batched, models, rtol=0, atol=1e-10)
-    *_, last = algorithm.run(data, 3, rng())
+    *_, last = algorithm.run(data, 2, rng())
     np.testing.assert_allclose(last.served.auxiliary, z, rtol=0, atol=1e-10)
     np.testing.assert_allclose(last.served.dual, lam, rtol=0, atol=1e-10)
 
@@ -121,8 +121,8 @@ def test_they_agree_on_a_many_to_many_join(loop):
 )
 def test_the_loop_tells_parameters_apart(change, loop):
     options = {"solver": SOLVERS["private"], "penalty": 0.8, "label_epsilon": 1.5}
-    batched = TablesADMM(iterations=3, **options).model().sample(small(), 3, rng())
-    looped = loop.run(TablesADMM(iterations=3, **options | change), small(), 3, rng())[0]
+    batched = TablesADMM(iterations=2, **options).model().sample(small(), 2, rng())
+    looped = loop.run(TablesADMM(iterations=2, **options | change), small(), 2, rng())[0]
     assert np.abs(batched - looped).max() > 1e-6
 
 
