@@ -102,6 +102,17 @@ def test_membership_of_a_real_record_stays_within_what_is_proved():
     assert row["lower"] <= row["at most"]
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_messages_of_either_side_are_told_by_what_the_event_favours(turned):
+    """Half of one side's scores are apart; the event favours that side, whichever it is."""
+    still, apart = np.zeros(1000), np.repeat([0.0, -1.0 if turned else 1.0], 500)
+    sides = (still, apart) if turned else (apart, still)
+    given = column_space.Parameters(messages=1000, delta=1e-3)
+    told = column_space._told(given, *sides, *sides)
+    assert told["told right"] == 0.75
+    assert told["certified epsilon"] > 3
+
+
 @pytest.mark.parametrize(
     "more",
     [

@@ -1,0 +1,36 @@
+"""What is proved of an event: which end is known, of which direction, of which alternative."""
+
+import pytest
+
+from dpaudit.accounting.events import GaussianRelease, LaplaceRelease, ZeroConcentratedRelease
+from dpaudit.accounting.pairs.composition import Composition
+from dpaudit.accounting.pairs.known import LaplacePair, SubsampledGaussianPair
+from dpaudit.accounting.proved import proved_bracket, proved_worst
+from dpaudit.guarantees.kinds import GaussianDP
+
+
+def test_a_renyi_bound_says_nothing_from_below():
+    bracket = proved_bracket(ZeroConcentratedRelease(rho=0.5), 1e-5)
+    assert bracket.lower == 0 < 4 < bracket.upper
+
+
+def test_an_exact_guarantee_is_both_ends():
+    exact = GaussianDP(1.0).epsilon(1e-5)
+    bracket = proved_bracket(GaussianRelease(sensitivity=1.0, noise_scale=1.0), 1e-5)
+    assert bracket.lower == bracket.upper == pytest.approx(exact)
+
+
+def test_of_alternatives_the_worst_is_proved():
+    little, much = (LaplaceRelease(sensitivity=1.0, noise_scale=scale) for scale in (4.0, 0.5))
+    assert proved_worst((little, much), 0.0) == proved_worst((much, little), 0.0) == 2.0
+    assert proved_worst((), 0.0) == 0.0
+
+
+def test_one_part_that_is_not_symmetric_asks_for_both_directions():
+    laplace = LaplacePair(0.5)
+    drawn = SubsampledGaussianPair(ratio=0.1, scale_of_noise=1.0, removal=True, tail=1e-12)
+    assert len(Composition(((laplace, 3),)).directions) == 1
+    for parts in ((laplace, 1), (drawn, 1)), ((drawn, 1), (laplace, 1)):
+        first, second = Composition(parts).directions
+        assert first == Composition(parts)
+        assert [pair for pair, _ in second] == [pair.reversed() for pair, _ in first]
