@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.likelihood import boundary, distance
-from dpaudit.estimation.sequential.bets import fair_bets, growth, nearest_allowed
+from dpaudit.estimation.sequential.bets import fair_bets, growth, largest_gain, nearest_allowed
 from dpaudit.estimation.sequential.events import Tallies, both_directions, first_shares
 from dpaudit.estimation.sequential.game import STAKES, Game, Target, Wealth, confirmed, lower_bound
 
@@ -46,6 +46,15 @@ def test_no_mechanism_that_keeps_the_claim_makes_a_bet_gain(rate, other, epsilon
     bets = bets_on(rate, other, epsilon, delta, stake)
     for p, q in allowed_corners(epsilon, delta):
         assert mean_factor(bets, p, q) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.05])
+@pytest.mark.parametrize(("a", "b"), [(1.0, 0.0), (1.0, -0.2), (1.0, -0.9), (1.0, -2.0), (0.1, -1)])
+def test_the_largest_gain_is_that_of_the_best_allowed_rates(a, b, delta):
+    q = np.concatenate([np.linspace(0, 1, 2001), [(1 - delta) / (1 + math.e), 1 - delta]])
+    best = float(np.max(a * (boundary(q, 1.0, delta) - 0.3) + b * (q - 0.2)))
+    given = (np.array(each) for each in (a, b, 0.3, 0.2, 1.0))
+    assert float(largest_gain(*given, delta)) == pytest.approx(max(best, 0.0), abs=1e-9)
 
 
 @given(st.floats(0.02, 0.98), st.floats(0.02, 0.98), st.floats(0.05, 3), DELTAS)
