@@ -7,9 +7,11 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from dpaudit.algorithms.tables.claims.models import certificate, learning_rate
 from dpaudit.algorithms.tables.claims.noise import Theorem2
+from dpaudit.algorithms.tables.verify.theorem2 import recompute
 from dpaudit.auditing import run_claim
 from dpaudit.errors import DataError
 from dpaudit.execution import Executor
@@ -52,6 +54,21 @@ def test_certificates_are_verified(judged, support, across):
         assert verdict.ratio > 1e4
     assert "the neighbour cannot give" in judged(support).summary
     assert "delta is at least" in judged(across).summary
+
+
+def test_both_tails_of_the_model_are_left_out(across, tmp_path):
+    """At a bound of one deviation, each of the two tails holds a sixth."""
+    parameters = across["parameters"]
+    deviation = parameters["learning_rate"] / parameters["rows"] * parameters["clip_norm"]
+    deviation *= parameters["noise_multiplier"]
+    document = copy.deepcopy(across)
+    document["instance"] |= {"model_bound": [deviation], "model_least": [2 * deviation]}
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(document))
+    (found,) = read(path)
+    stays, leaves = norm.cdf(1) - norm.cdf(-1), 2 * norm.cdf(-2)
+    probability = recompute(found).quantities["probability"]
+    assert float(probability) == pytest.approx(stays * leaves, rel=1e-12)
 
 
 def scale(document, part, name, factor):

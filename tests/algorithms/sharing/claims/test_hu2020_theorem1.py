@@ -195,7 +195,11 @@ def first_rows(factor):
 
 
 TAMPERED_LAW = {
-    "an epsilon too large": (lambda e: 1.01 * e, ("instance", "epsilon"), "claimed delta is"),
+    "an epsilon too large": (
+        lambda e: 1.01 * e,
+        ("instance", "epsilon"),
+        "claimed delta is exceeded: ",
+    ),
     "less noise": (0.5, ("parameters", "epsilon"), "noise scale"),
     "another delta": (1e-6, ("parameters", "delta"), "noise scale"),
     "another sensitivity": ("corrected", ("parameters", "sensitivity"), "noise scale"),
