@@ -2,9 +2,11 @@
 
 import copy
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from mpmath import mpf
 from numpy.random import default_rng
 
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
@@ -13,7 +15,7 @@ from dpaudit.algorithms.consensus.claims.growing import space as growing_space
 from dpaudit.algorithms.consensus.claims.networks import Family, space
 from dpaudit.algorithms.consensus.claims.theorem31 import CLAIM, Theorem31Parameters, prepare
 from dpaudit.algorithms.consensus.quadratics import iteration_map, spectral_radius
-from dpaudit.algorithms.consensus.verify.theorem31 import recompute
+from dpaudit.algorithms.consensus.verify.theorem31 import _Growing, recompute
 from dpaudit.algorithms.problems.graphs import from_edges, random_connected
 from dpaudit.algorithms.problems.schedules import Geometric, Given
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC
@@ -375,3 +377,8 @@ def test_the_installed_claim_and_verifier_work_together(tmp_path):
     assert audit.result.verdict == "refuted"
     (one,) = read(audit.certificate.write(tmp_path / "c.json"))
     assert verify(one).failures == ()
+
+
+def test_the_mean_of_the_verifier_is_weighted_by_degrees():
+    star = SimpleNamespace(count=[mpf(3), mpf(1), mpf(1), mpf(1)])
+    assert _Growing.mean(star, [mpf(1), mpf(0), mpf(0), mpf(0)]) == mpf(1) / 2

@@ -1,5 +1,6 @@
 """Theorem 6 of Huang & Gong: its variants, and certificates with the worst case's exact law."""
 
+import copy
 import json
 import math
 
@@ -144,3 +145,11 @@ def test_malformed_certificates_are_refused_by_name(part, name, value, genuine, 
         checked(genuine | {part: genuine[part] | {name: value}})
     with pytest.raises(DataError, match="kind"):
         checked(genuine | {"kind": "property"})
+
+
+@pytest.mark.parametrize("name", ["shift", "scale"])
+def test_a_step_that_is_a_millionth_off_is_refused(name, genuine, checked):
+    document = copy.deepcopy(genuine)
+    document["instance"][name][-1] *= 1 + 1e-6
+    with pytest.raises(DataError, match=rf"instance\.{name}: got .*at step 4"):
+        checked(document)
