@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections import Counter
 
 import pytest
 
 from .faults import KINDS, ROOMS, ROOT, Fault, faults, sources
 from .reach import reach
+from .run import KILLERS
 
 LEAST = 60
 
@@ -19,6 +21,13 @@ def test_every_fault_has_one_place_changes_it_and_parses():
         changed = fault.applied(text)
         assert changed != text, fault.name
         assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(text)), fault.name
+
+
+def test_every_fault_has_a_killer_that_is_there():
+    killers = json.loads(KILLERS.read_text(encoding="utf-8"))
+    assert killers.keys() == {one.name for one in faults()}
+    files = {killer.partition("::")[0] for killer in killers.values()}
+    assert [file for file in sorted(files) if not (ROOT / file).is_file()] == []
 
 
 def test_names_are_unique_and_faults_are_many():
