@@ -129,7 +129,7 @@ def likelihood_bound(
     rate, other, exponent = np.broadcast_arrays(rate, other, exponent)
 
     def far(epsilon: Any) -> NDArray[np.bool_]:
-        return distance(rate, other, trials, other_trials, epsilon, delta) >= exponent
+        return np.asarray(distance(rate, other, trials, other_trials, epsilon, delta) >= exponent)
 
     low, high = np.zeros(rate.shape), np.full(rate.shape, _LARGEST)
     times = _AT_ONCE if rate.size <= _FEW else 1
