@@ -15,6 +15,7 @@ from dpaudit.attacks.reconstruction.bound import candidates_success
 from dpaudit.attacks.reconstruction.study import right_guesses, signed_directions
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.event import Event
 from dpaudit.execution import Silent
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.laws.steps import GaussianSteps, Step
@@ -102,11 +103,13 @@ def test_membership_of_a_real_record_stays_within_what_is_proved():
     assert row["lower"] <= row["at most"]
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_messages_of_either_side_are_told_by_what_the_event_favours(turned):
+@pytest.mark.parametrize("above", [True, False])
+def test_messages_of_either_side_are_told_by_what_the_event_favours(above, monkeypatch):
     """Half of one side's scores are apart; the event favours that side, whichever it is."""
-    still, apart = np.zeros(1000), np.repeat([0.0, -1.0 if turned else 1.0], 500)
-    sides = (still, apart) if turned else (apart, still)
+    chosen = Event(above, 0.5 if above else -0.5, promised=1.0)
+    monkeypatch.setattr(column_space, "choose_event", lambda *given: chosen)
+    still, apart = np.zeros(1000), np.repeat([0.0, 1.0 if above else -1.0], 500)
+    sides = (apart, still) if above else (still, apart)
     given = column_space.Parameters(messages=1000, delta=1e-3)
     told = column_space._told(given, *sides, *sides)
     assert told["told right"] == 0.75
