@@ -1,7 +1,7 @@
 """Which distinguishers an audit tries, and their scores once they have learned.
 
-Distinguishers are other people's code. One that was not asked for and fails costs a warning and
-nothing else: its place is taken by a score that tells nothing.
+Distinguishers are other people's code. One that was not asked for and cannot be imported, fails to
+learn, or scores nothing is left out with a warning; where none is left, nothing is audited.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ Score = Callable[[Array], Array]
 # Outputs of each side, and distinct ones among them, that make attacks on few values worth a try.
 _PROBED, _FEW = 100, 50
 _PROBING_BYTES = 64 * 2**20
+_TRIED = 4  # transcripts that a score is tried on before it counts
 
 
 def for_mechanism(
@@ -55,15 +56,15 @@ def for_outputs(name: str | None) -> list[Distinguisher]:
     return _usable(asked, False, "an installed one that works on outputs alone")
 
 
-def fitted(
+def learned(
     distinguishers: Sequence[Distinguisher],
     mechanism: Any,
     pair: Any,
     on_p: Array,
     on_q: Array,
     rng: Generator,
-) -> list[Score]:
-    """Return the score that each learned, in the same order.
+) -> list[tuple[Distinguisher, Score]]:
+    """Return those that learned, with their scores; warn of those that failed.
 
     Parameters
     ----------
@@ -79,18 +80,30 @@ def fitted(
     Raises
     ------
     MechanismError
-        The only one failed.
+        None learned.
     """
-    scores: list[Score] = []
+    found: list[tuple[Distinguisher, Score]] = []
+    failed: list[MechanismError] = []
     for one in distinguishers:
         try:
-            scores.append(_fit(one, mechanism, pair, on_p, on_q, rng))
+            found.append((one, _fit(one, mechanism, pair, on_p, on_q, rng)))
         except MechanismError as error:
-            if len(distinguishers) == 1:
-                raise
-            warnings.warn(f"{error}; it is left out", registry.BrokenEntryPoint, stacklevel=2)
-            scores.append(tells_nothing)
-    return scores
+            failed.append(error)
+    if not found:
+        raise failed[0]
+    for failure in failed:
+        warnings.warn(f"{failure}; it is left out", registry.BrokenEntryPoint, stacklevel=2)
+    return found
+
+
+def fitted(distinguishers: Sequence[Distinguisher], *given: Any) -> list[Score]:
+    """Return a score for each, in the same order: one that failed to learn tells nothing.
+
+    For bets, which go on with the same scores: a constant one wins and loses nothing. The arguments
+    are those of `learned`.
+    """
+    scores = {one.name: score for one, score in learned(distinguishers, *given)}
+    return [scores.get(one.name, tells_nothing) for one in distinguishers]
 
 
 def tells_nothing(transcripts: Array) -> Array:
@@ -98,14 +111,28 @@ def tells_nothing(transcripts: Array) -> Array:
     return np.zeros(len(transcripts))
 
 
-def _fit(one: Distinguisher, *given: Any) -> Score:
+def _fit(
+    one: Distinguisher, mechanism: Any, pair: Any, on_p: Array, on_q: Array, rng: Generator
+) -> Score:
+    """Return the score that one learned, once it was seen to score a few transcripts."""
     try:
-        return one.load()(*given)
+        learn = one.load()
+    except InvalidArgument as error:
+        raise MechanismError(str(error)) from error
+    try:
+        score = learn(mechanism, pair, on_p, on_q, rng)
+        tried = np.asarray(score(on_p[:_TRIED]), dtype=np.float64)
     except DpauditError:
         raise
-    except (Exception, SystemExit) as error:  # learning runs other people's code
+    except (Exception, SystemExit) as error:  # learning and scoring run other people's code
         failure = f"{type(error).__name__} ({shorten(str(error))})"
         raise MechanismError(f"distinguisher {one.name}: {failure}") from error
+    if tried.shape != (len(on_p[:_TRIED]),) or np.isnan(tried).any():
+        expected = f"{len(on_p[:_TRIED])} numbers, one a transcript"
+        raise MechanismError(
+            f"distinguisher {one.name}: scores {shorten(tried.tolist())}, expected {expected}"
+        )
+    return score
 
 
 def _named(name: str, has_law: bool) -> Distinguisher:

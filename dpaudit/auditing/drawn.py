@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
-from dpaudit.auditing.distinguishing import Score, fitted, for_outputs
+from dpaudit.auditing.distinguishing import Score, for_outputs, learned
 from dpaudit.auditing.event import certified, promising
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.result import judge, reason
@@ -149,8 +149,8 @@ def _evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:
 
 def _learned(on_p: Array, on_q: Array, seed: int) -> dict[str, Score]:
     tried, rng = for_outputs(None), default_rng(stream(seed, "drawn outputs", "attack"))
-    scores = fitted(tried, None, None, on_p, on_q, rng)
-    return {f"{one.name} attack": score for one, score in zip(tried, scores, strict=True)}
+    found = learned(tried, None, None, on_p, on_q, rng)
+    return {f"{one.name} attack": score for one, score in found}
 
 
 def _as_given(runs: Array) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
-from dpaudit.auditing.distinguishing import Score, fitted, for_mechanism
+from dpaudit.auditing.distinguishing import Score, for_mechanism, learned
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.errors import InvalidArgument
@@ -128,22 +128,21 @@ def _best(
     purpose: str,
 ) -> tuple[Chosen, tuple[Array, Array]]:
     """Return the most promising event and the scores of both sides that set its threshold."""
-    learned, setting = sizes
-    learners = _learned(case, drawer, attacks, learned, purpose)
-    on = [drawer.scores(learners, side, setting, f"{purpose}thresholds") for side in Side]
+    training, setting = sizes
+    tried, scores = zip(*_learned(case, drawer, attacks, training, purpose), strict=True)
+    on = [drawer.scores(scores, side, setting, f"{purpose}thresholds") for side in Side]
     best = promising(on[0], on[1], case.at_delta)
-    counts = {"setting thresholds, per dataset": setting, "fitting attacks, per dataset": learned}
-    names = tuple(attack.name for attack in attacks)
-    found = Chosen(attacks[best.index], learners[best.index], best, names, counts)
-    return found, best.scores
+    counts = {"setting thresholds, per dataset": setting, "fitting attacks, per dataset": training}
+    names = tuple(attack.name for attack in tried)
+    return Chosen(tried[best.index], scores[best.index], best, names, counts), best.scores
 
 
 def _learned(
     case: PrivacyCase, drawer: Drawer, attacks: Sequence[Distinguisher], size: int, purpose: str
-) -> list[Score]:
+) -> list[tuple[Distinguisher, Score]]:
     on_p, on_q = (drawer.transcripts(side, size, f"{purpose}fitting") for side in Side)
     rng = default_rng(stream(drawer.seed, f"{purpose}attack"))
-    return fitted(attacks, case.mechanism, case.pair, on_p, on_q, rng)
+    return learned(attacks, case.mechanism, case.pair, on_p, on_q, rng)
 
 
 def event(

@@ -14,7 +14,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.random import default_rng
 
-from dpaudit.auditing.distinguishing import fitted, for_mechanism
+from dpaudit.auditing.distinguishing import for_mechanism, learned
 from dpaudit.auditing.draws import Drawer
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.sequential.events import Tallies, both_directions
@@ -129,8 +129,8 @@ def _from_events(
     half = each // 2
     rng = default_rng(stream(drawer.seed, purpose, "attack"))
     tried = for_mechanism(case, drawer, settings.distinguisher, f"{purpose}: ")
-    learned = fitted(tried, case.mechanism, case.pair, on_p[:half], on_q[:half], rng)
-    scores = [np.stack([score(on[half:]) for score in learned]) for on in (on_p, on_q)]
+    found = learned(tried, case.mechanism, case.pair, on_p[:half], on_q[:half], rng)
+    scores = [np.stack([score(on[half:]) for _, score in found]) for on in (on_p, on_q)]
     epsilons = Target(case.claimed.epsilon(case.at_delta), case.at_delta, 0.5).epsilons
     chosen = Tallies.of(*both_directions(scores[0], scores[1])).choose(epsilons, case.at_delta)
     best = int(np.argmax(epsilons[chosen.aim] + 1e-3 * np.tanh(chosen.promise)))

@@ -156,11 +156,17 @@ def crossing(margin: Callable[[float], float], low: float, high: float) -> float
     if finite(high) >= 0:
         return high
     step = 1e-15 * abs(high - low)
-    point = float(brentq(finite, low, high, xtol=step, rtol=_RELATIVE)) if finite(low) > 0 else low
-    while finite(point) < 0:  # the root is known to a step: back until the margin is not below 0
+    if not (finite(low) > 0 and 0 < step < math.inf):
+        return last_true(lambda x: finite(x) >= 0, low, high, steps=1100)
+    point, found = brentq(
+        finite, low, high, xtol=step, rtol=_RELATIVE, full_output=True, disp=False
+    )
+    if not found.converged:  # flat at its root
+        return last_true(lambda x: finite(x) >= 0, low, high)
+    while finite(point) < 0 and point != low:  # known to a step: back to where it is not below 0
         step *= 2
         point = low if abs(point - low) <= step else point + math.copysign(step, low - point)
-    return point
+    return float(point)
 
 
 def _below_one(stake: float) -> float:

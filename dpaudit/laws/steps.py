@@ -424,10 +424,12 @@ def roll_out(
 
 
 def _squared_distance(point: Array, centre: Array) -> Any:
-    """Return ``||point - centre||^2`` of finite doubles: exact until it becomes mpmath's number.
+    """Return ``||point - centre||^2`` of doubles: exact until it becomes mpmath's number.
 
     A double is an integer times a power of two, and Python's integers have no end.
     """
+    if not (point.size and np.isfinite(point).all() and np.isfinite(centre).all()):
+        return mpf(float(np.sum((point - centre) ** 2)))
     mantissas, exponents = np.frexp(np.stack([point, centre]))
     least = int(exponents.min())
     shifts = (exponents - least).astype(object)

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from dpaudit.auditing.distinguishing import fitted, learned
 from dpaudit.auditing.drawn import audit_scores
 from dpaudit.errors import InvalidArgument, MechanismError, UnknownName
+from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.extension.registry import CLAIMS, DISTINGUISHERS, BrokenEntryPoint
 from dpaudit.verification.judge import verifier_of, verify_file
 
@@ -25,6 +27,12 @@ def raises(*given):
     raise KeyError("lost")
 def leaves(*given):
     sys.exit(0)
+def nothing(*given):
+    return None
+def late(*given):
+    return raises
+def unknown(*given):
+    return lambda transcripts: [float("nan")] * len(transcripts)
 """
 NOISY = """
 import numpy as np
@@ -85,7 +93,7 @@ def specification(tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("always")
-@pytest.mark.parametrize("fit", ["nowhere", "raises", "leaves"])
+@pytest.mark.parametrize("fit", ["nowhere", "raises", "leaves", "nothing", "late", "unknown"])
 def test_a_broken_distinguisher_that_nobody_asked_for_is_left_out(
     dpaudit, installed, specification, fit
 ):
@@ -123,6 +131,32 @@ def test_a_broken_distinguisher_bets_nothing(dpaudit, installed, specification):
     ran = dpaudit("audit", specification(0.05), "--until-refuted", "--trials", "2000")
     assert ran.status == 1
     assert "distinguisher theirs: KeyError" in ran.err
+
+
+BROKEN = Distinguisher(
+    name="a", statement="s", threat_model="t", needs_law=False, fit="os:no_such_name"
+)
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_broken_distinguisher_never_takes_the_place_of_one_that_works():
+    """Where nothing stands out, the first of equal promises is taken: not that of a failure."""
+    working = DISTINGUISHERS.get("linear-classifier")
+    rng = np.random.default_rng(0)
+    on_p, on_q = rng.normal(0.75, 1, (120, 2)), rng.normal(0, 1, (120, 2))
+    ((one, score),) = learned([BROKEN, working], None, None, on_p, on_q, rng)
+    assert one is working
+    nothing, same = fitted([BROKEN, working], None, None, on_p, on_q, np.random.default_rng(0))
+    assert set(nothing(on_p)) == {0.0}
+    assert len(set(same(on_p))) > 100
+    assert score(on_p).shape == (120,)
+
+
+def test_where_none_learns_nothing_is_audited():
+    given = [None, None, np.zeros((9, 2)), np.ones((9, 2)), np.random.default_rng(0)]
+    for learn in (learned, fitted):
+        with pytest.raises((MechanismError, InvalidArgument), match="distinguisher a"):
+            learn([BROKEN, BROKEN], *given)
 
 
 # Cards

@@ -230,6 +230,25 @@ def test_a_crossing_of_a_jump_to_nothing_or_nan():
     assert crossing(lambda x: -x, 0.0, 1.0) == 0.0
 
 
+@pytest.mark.parametrize("power", [3, 9])
+@pytest.mark.parametrize("at", [0.1, 1 / 3, 0.77])
+def test_a_crossing_that_is_flat_at_its_root_is_found(at, power):
+    found = crossing(lambda x: (at - x) ** power, 0.0, 1.0)
+    assert found <= at
+    assert found == pytest.approx(at, abs=1e-9)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1e-310), (1e-310, 0.0), (-1e308, 1e308)])
+def test_a_crossing_of_a_tiny_or_a_gigantic_range(low, high):
+    at = low / 3 + high * (2 / 3)
+    found = crossing(lambda x: 1.0 if (x - at) * (high > low or -1) <= 0 else -1.0, low, high)
+    assert found == pytest.approx(at, rel=1e-12, abs=5e-324)
+
+
+def test_a_crossing_from_where_the_margin_is_below_ends_there():
+    assert crossing(lambda x: -1.0, 0.25, 1.0) == 0.25
+
+
 def test_a_crossing_takes_few_steps():
     asked = []
     found = crossing(lambda x: asked.append(x) or 2 - x * x, 0.0, 100.0)

@@ -25,6 +25,16 @@ def test_a_gaussian_loss_is_the_ratio_of_the_densities(scale, other_scale):
     assert digits == pytest.approx(logs[0] - logs[1], rel=1e-12)
 
 
+@pytest.mark.parametrize("mean", [math.nan, math.inf])
+def test_what_is_no_number_has_no_loss_in_digits(mean):
+    here, there = (
+        Step(np.array([[0.0, mean]]), np.array(1.0)),
+        Step(np.zeros((1, 2)), np.array(1.0)),
+    )
+    loss = float(here.loss_in_digits(np.ones((1, 2)), there))
+    assert not math.isfinite(loss)
+
+
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, [1.0, 0.0]])
 def test_a_gaussian_step_without_noise_is_refused(scale):
     with pytest.raises(InvalidArgument, match="noise above 0 at every step"):
