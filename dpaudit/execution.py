@@ -110,6 +110,7 @@ class Executor:
     def __post_init__(self) -> None:
         check.integer("workers", self.workers, least=1)
         check.integer("chunk", self.chunk, least=1)
+        check.real("worth", self.worth)
 
     def map(
         self, task: Callable[[Block], ResultT], blocks: Sequence[Block], stage: str
@@ -232,7 +233,8 @@ def one_thread() -> Iterator[None]:
     """Keep linear algebra on one thread: workers are the parallelism, and results stay equal.
 
     Asking costs milliseconds, as every loaded library is looked at; asking again inside costs
-    nothing.
+    nothing. The limit is the process's: threads that ask side by side lift it together, and a
+    library that is first loaded inside keeps it.
     """
     if _limited.get():
         yield

@@ -251,6 +251,7 @@ def test_a_block_is_a_power_of_two_that_fits(bytes_per_trial):
     [
         ("workers", lambda: Executor(workers=0)),
         ("chunk", lambda: Executor(chunk=0)),
+        ("worth", lambda: execution.Executor(worth=float("nan"))),
         ("workers", lambda: Executor(workers=1.5)),
         ("trials", lambda: plan_blocks(0, 1, SeedSequence(1))),
         ("block", lambda: plan_blocks(1, 0, SeedSequence(1))),
