@@ -23,13 +23,13 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from statsmodels.stats.proportion import proportion_confint
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.losses import LOGISTIC, MarginLoss
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.guarantees.kinds import Guarantee
 from dpaudit.neighbours import REPLACE_LABEL, REPLACE_RECORD, Pair
 
@@ -278,7 +278,5 @@ def _operate(
 
 def _rate(called: NDArray[np.bool_], alpha: float) -> Rate:
     hits, trials = int(called.sum()), len(called)
-    low, high = proportion_confint(hits, trials, alpha=alpha, method="beta")
-    # Not a number where no run, or every run, was called.
-    lower, upper = 0.0 if hits == 0 else float(low), 1.0 if hits == trials else float(high)
+    lower, upper = clopper_pearson(hits, trials, alpha)
     return Rate(hits=hits, trials=trials, lower=lower, upper=upper)

@@ -20,7 +20,6 @@ from typing import Literal
 import numpy as np
 from numpy.random import Generator, default_rng
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
-from statsmodels.stats.proportion import proportion_confint
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
@@ -37,6 +36,7 @@ from dpaudit.attacks.stationarity.runs import Setting, measured
 from dpaudit.datasets import Dataset, load, split_evenly, subset
 from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.execution import Progress, stream
 from dpaudit.extension.attack import Cell, Findings, numbers
 from dpaudit.guarantees.kinds import ApproximateDP, Guarantee, PureDP
@@ -305,14 +305,13 @@ def _inversion(
 
 
 def _row(parameters: Parameters, case: _Case, right: int, error: float) -> dict[str, Cell]:
-    # Clopper & Pearson 1934; not a number where no guess, or every guess, was right.
-    lower, upper = proportion_confint(right, case.runs, alpha=error, method="beta")
+    lower, upper = clopper_pearson(right, case.runs, error)
     return {
         **case.names,
         "proved epsilon": min(claim.epsilon(parameters.delta) for claim in case.claims),
         "right": right / case.runs,
-        "lower": float(np.nan_to_num(lower, nan=0.0)),
-        "upper": float(np.nan_to_num(upper, nan=1.0)),
+        "lower": lower,
+        "upper": upper,
         "by chance": case.chance,
         "at most": case.at_most(),
         **{f"prior {prior:g}": case.bound(prior) for prior in parameters.priors},

@@ -37,11 +37,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import betainc, gammaln, ndtri, xlog1py, xlogy
-from statsmodels.stats.proportion import proportion_confint
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.estimation.likelihood import boundary, distance, likelihood_bound
 
 Counts = NDArray[np.int64]
@@ -322,7 +322,6 @@ def _require(hits: int, trials: int, other_hits: int, other_trials: int) -> None
 
 def _edges(hits: int, trials: int, beta: float) -> Array:
     """Return edges of cells that cover the Clopper-Pearson interval of a count."""
-    low, high = (float(end) for end in proportion_confint(hits, trials, alpha=beta, method="beta"))
-    low, high = 0.0 if hits == 0 else low, 1.0 if hits == trials else high
+    low, high = clopper_pearson(hits, trials, beta)
     inner = np.geomspace(max(low, high * 1e-9), high, _CELLS)
     return np.unique(np.concatenate([[low], np.linspace(low, high, _CELLS), inner, [high]]))

@@ -72,7 +72,6 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
-from scipy.stats import binomtest
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
@@ -257,6 +256,8 @@ def require_fair(coins: Signs) -> Signs:
     if signs.ndim != 1 or not len(signs) or not np.isin(signs, (-1, 1)).all():
         raise InvalidArgument("coins", coins, "one axis of -1 and +1")
     heads = int((signs == 1).sum())
+    from scipy.stats import binomtest  # takes half a second: for those alone who need it
+
     if binomtest(heads, len(signs)).pvalue < _UNFAIR:
         given = Shown(f"{heads} of {len(signs)} are +1")
         raise InvalidArgument("coins", given, "tosses of a fair coin")

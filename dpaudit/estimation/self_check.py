@@ -23,7 +23,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import chdtr, chdtrc, ndtr, ndtri
-from scipy.stats import kstest
 
 from dpaudit._typing import Array
 from dpaudit.estimation.betting import log_wealth_rising
@@ -70,6 +69,8 @@ def uniformity_check(name: str, residuals: Array) -> SelfCheck:
     All of them together, and along every axis after the first each place of its own: a vector's
     norm may be wrong while its many angles are right.
     """
+    from scipy.stats import kstest  # takes half a second: for those alone who need it
+
     result = kstest(residuals.ravel(), "uniform")
     normal = ndtri(np.clip(residuals, 1e-300, 1 - 1e-16))
     mean, spread = (float(p) for p in _moment_p_values(normal.ravel()))

@@ -20,7 +20,7 @@ from pydantic_core import core_schema
 from dpaudit.execution import available_cores
 
 SCHEMA_VERSION = "1.2"
-_PACKAGES = ("numpy", "scipy", "statsmodels", "scikit-learn", "joblib", "networkx", "pydantic")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "networkx", "pydantic")
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Label = Literal["certificate", "assumption"]

@@ -12,10 +12,10 @@ from functools import partial
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.random import default_rng
-from statsmodels.stats.proportion import proportion_confint
 
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.execution import Progress, one_thread, stream
 from dpaudit.selftest import answers
 from dpaudit.selftest.answers import KnownAnswer, Learner
@@ -108,13 +108,7 @@ class Rate:
     @property
     def interval(self) -> tuple[float, float]:
         """The Clopper-Pearson interval of the error probability, at 99.9%."""
-        low, high = proportion_confint(
-            self.misses, self.audits, alpha=1 - CONFIDENCE, method="beta"
-        )
-        return (
-            float(low) if self.misses else 0.0,
-            float(high) if self.misses < self.audits else 1.0,
-        )
+        return clopper_pearson(self.misses, self.audits, 1 - CONFIDENCE)
 
     @property
     def sound(self) -> bool:

@@ -18,7 +18,7 @@ import pytest
 BEFORE = """
     hypothesis hypothesis.strategies jinja2 joblib jsonschema matplotlib.pyplot mpmath networkx
     numpy pandas pydantic rich.console scipy.optimize scipy.signal scipy.special scipy.stats
-    sklearn.linear_model statsmodels.stats.proportion threadpoolctl typer typer.testing
+    sklearn.linear_model threadpoolctl typer typer.testing
 """.split()
 
 
