@@ -3,6 +3,8 @@
 import copy
 import json
 import os
+import random
+from collections import defaultdict
 
 # Test files run side by side, one a core: libraries that read these have not been loaded yet.
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
@@ -19,6 +21,20 @@ from dpaudit.refutation import certificates_text
 # No test judges time: an example may take as long as a busy machine makes it.
 hypothesis.settings.register_profile("tests", deadline=None)
 hypothesis.settings.load_profile("tests")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest deselects by markers
+def pytest_collection_modifyitems(items):
+    """Leave ``sampled(count)`` of a function's cases in the fast suite; the others are slow."""
+    cases = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled") and not item.get_closest_marker("slow"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for name, found in cases.items():
+        (count,) = found[0].get_closest_marker("sampled").args
+        fast = random.Random(name).sample(range(len(found)), min(count, len(found)))
+        for place in set(range(len(found))) - set(fast):
+            found[place].add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

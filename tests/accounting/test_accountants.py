@@ -52,6 +52,7 @@ ANSWERING = {
 NUMERICAL = ("subsampled", "objective")  # a single one of them is the slowest
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("count", "kind"),
     [
@@ -73,6 +74,7 @@ def test_every_upper_end_is_above_every_lower_end(kind, count):
             assert max(lowers) <= answer.estimate <= min(uppers)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("kind", "counts"),
     [
@@ -124,6 +126,7 @@ def test_the_kind_of_guarantee_follows_the_event():
         proved_guarantee(mixed)
 
 
+@pytest.mark.slow
 def test_numerical_guarantees_answer_like_all_others():
     numerical, exact = NumericalDP(ONE["gaussian"]), proved_guarantee(ONE["gaussian"])
     assert numerical.advantage() == pytest.approx(exact.advantage(), rel=1e-6)

@@ -94,6 +94,7 @@ def binomial_delta(own, count, epsilon):
 # The exact composition
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("parts", SMALL, ids=str)
 def test_optimal_is_randomised_response_enumerated(parts):
     composed = optimal_heterogeneous(release(*part) for part in parts)
@@ -115,6 +116,7 @@ def test_half_the_exact_epsilon_is_refuted(parts):
     assert enumerated(parts, epsilon * (1 + 1e-6)) <= delta
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("own", [1e-6, 1e-3, 0.1, 1.0, 5.0, 50.0])
 @pytest.mark.parametrize("count", [1, 100, 10_000])
 def test_the_profile_keeps_twelve_digits(own, count):

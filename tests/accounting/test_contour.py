@@ -48,6 +48,7 @@ def test_gaussian_log_delta(mu, far):
     assert found == pytest.approx(log_delta(mu, epsilon), rel=1e-9)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "event",
     [

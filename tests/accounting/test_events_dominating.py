@@ -152,6 +152,7 @@ def test_count_is_a_loop_is_a_nest(event):
     assert numerical_epsilon(Sequence((event, Sequence((event, event)))), 0.01, CELLS) == expected
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("event", KINDS, ids=repr)
 def test_ordered_in_count_delta_and_epsilon(event):
     counts = [numerical_epsilon(repeated(event, n), 0.01, CELLS) for n in (0, 1, 2, 5, 9)]
@@ -166,6 +167,7 @@ def test_ordered_in_count_delta_and_epsilon(event):
     assert all(0 <= b.lower <= b.upper <= 1 for b in epsilons)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("event", KINDS, ids=repr)
 def test_epsilon_and_delta_answer_each_other(event):
     four = repeated(event, 4)
@@ -220,6 +222,7 @@ def test_far_tail_in_ten_thousand_dimensions(shift):
         assert bracket.width < 0.05 * bracket.upper
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("ratio", "noise"), [(1e-6, 1.0), (1e-6, 10.0), (1e-3, 0.3), (1e-3, 10.0)])
 def test_rarely_sampled_releases(ratio, noise):
     for delta in (1e-5, 1e-9):
@@ -250,6 +253,7 @@ MIXED = st.lists(st.one_of(PLAIN, SAMPLED), min_size=2, max_size=3).map(
 anything = given(st.one_of(PLAIN, SAMPLED, MIXED), DELTAS, st.floats(0, 50))
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @anything
 def test_no_parameters_break_it(event, delta, epsilon):
@@ -279,6 +283,7 @@ MODERATE_DELTAS = st.one_of(st.floats(1e-12, 0.5), st.floats(-12, -0.4).map(lamb
 moderate = given(st.one_of(PLAIN, MODERATE), MODERATE_DELTAS, st.integers(1, 100))
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @example(sampled(1e-4, 1.0), 1e-12, 100)
 @example(sampled(1.39e-6, 0.0825), 0.19, 30)

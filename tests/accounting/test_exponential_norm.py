@@ -53,6 +53,7 @@ def whole(pair):
     return pair.atoms(np.array([-np.inf, np.inf]))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("dimension", "shift"), CASES)
 def test_density_is_the_definition_s(dimension, shift):
     pair = ExponentialNormPair(shift, dimension)
@@ -64,6 +65,7 @@ def test_density_is_the_definition_s(dimension, shift):
             assert ours == pytest.approx(float(exact), rel=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dimension", "shift"), [(3, 0.7), pytest.param(8, 2.0, marks=pytest.mark.slow)]
 )
@@ -182,6 +184,7 @@ def check_against_samples(dimension, size):
             assert outside / error < 4.5, (dimension, shift, epsilon, mean, error, bracket)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dimension", [1, 2, 10, 105])
 def test_profile_is_that_of_sampled_noise(dimension):
     check_against_samples(dimension, 200_000)
@@ -218,6 +221,7 @@ def test_a_bigger_shift_never_has_a_smaller_profile(shift, factor, dimension, sh
     assert small.lower <= large.upper * (1 + 1e-12)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("shift", [1e-3, 0.5, 1e3])
 @pytest.mark.parametrize("dimension", [2, 10_000])
 @pytest.mark.parametrize("delta", [1e-3, 1e-8])

@@ -96,6 +96,7 @@ def test_delta_near_the_largest_loss():
     assert 0 < single.lower <= single.upper < 1e-13
 
 
+@pytest.mark.slow
 def test_high_dimension_in_fifty_digits():
     """The inverted end at d = 3000 was low by 3e-12 in log delta."""
     event, delta = norm(10.0, 3000, 100), 1e-30
@@ -142,6 +143,7 @@ KINDS = (
 FEW = ((0, 1), (0, 2), (1, 3), (2, 5), (3, 4))  # every kind, with another
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "pair",
     [

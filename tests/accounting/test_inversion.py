@@ -76,6 +76,7 @@ def test_gaussian_delta_is_bracketed(mu, far):
     assert bracket.width <= 1e-9 * exact
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("event", EVENTS, ids=str)
 @pytest.mark.parametrize("delta", [1e-3, 1e-9])
 def test_it_agrees_with_the_grid(event, delta):
@@ -167,6 +168,7 @@ def test_a_moment_that_is_only_bounded_is_no_basis_for_a_lower_end(monkeypatch):
     assert NumericalDP(event).delta(5.0) == grid.upper
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("count", [3, 10, 30])
 def test_a_loss_that_is_nearly_an_atom_has_no_bounded_variation(count):
     """With noise this small a step shows nothing, or that the record was drawn: two atoms."""

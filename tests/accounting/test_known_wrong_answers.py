@@ -112,6 +112,7 @@ def test_a_lower_end_stays_one_at_tiny_deltas(exponent):
 # sigma = 1) at spacing 1e-3 have a delta 4.8e-14 too small where it is 1e-12.
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("delta", [1e-5, 1e-10, 1e-14, 1e-20, 1e-100])
 def test_one_sampled_step_against_integrals_at_tiny_deltas(delta):
     bracket = numerical_epsilon(sampled(0.01, 1.0, 1), delta)
@@ -185,6 +186,7 @@ SMALL: tuple[Event, ...] = (
 )
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("event", SMALL)
 @pytest.mark.parametrize("delta", [1e-300, 1e-5, 0.5, 0.999])
 def test_epsilon_is_never_negative(event, delta):
@@ -207,6 +209,7 @@ SAMPLED = (
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("ratio", "noise", "count", "theirs"), SAMPLED)
 def test_sampled_steps_are_above_the_limit_theorem(ratio, noise, count, theirs):
     event = sampled(ratio, noise, count)

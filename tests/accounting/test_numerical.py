@@ -128,6 +128,7 @@ def sampled_profile(ratio, noise, epsilon, removal):
     return phi(y / s) - power * ((1 - q) * phi(y / s) + q * phi((y - 1) / s))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0, 10.0, 100.0])
 @pytest.mark.parametrize("delta", [0.3, 1e-2, 1e-5, 1e-20, 1e-200])
 def test_gaussian(mu, delta):
@@ -142,6 +143,7 @@ def test_gaussian(mu, delta):
         assert_contains(numerical_delta(gaussian(mu), 0.0), gaussian_profile(mu, 0.0), width=1e-4)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 10.0, 100.0])
 @pytest.mark.parametrize("count", [1, 2, 10, 1000, 10_000])
 @pytest.mark.parametrize("delta", [0.3, 1e-5, 1e-20, 1e-200])
@@ -189,6 +191,7 @@ def test_lower_end_is_finite_at_the_leak_itself():
         assert numerical_epsilon(response(1.0, leak), leak, 2**8).lower <= 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shift", [1e-4, 0.5, 3.0, 50.0])
 def test_laplace_once_and_twice(shift):
     with mpmath.workdps(30):
@@ -214,6 +217,7 @@ def test_laplace_once_and_twice(shift):
             assert_inverts(laplace(shift, 2), delta, twice, width=1e-4)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("ratio", "noise"), [(0.01, 2.0), (0.1, 0.8), (0.5, 10.0), (0.999, 1.0)])
 @pytest.mark.parametrize("delta", [1e-2, pytest.param(1e-5, marks=pytest.mark.slow), 1e-20])
 def test_subsampled_gaussian(ratio, noise, delta):
@@ -226,6 +230,7 @@ def test_subsampled_gaussian(ratio, noise, delta):
             assert_contains(numerical_delta(sampled(ratio, noise), epsilon), profile(epsilon))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mu", [0.2, 2.0])
 @pytest.mark.parametrize("count", [1, 5])
 def test_gaussian_and_randomised_response_together(mu, count):
@@ -324,6 +329,7 @@ def test_sums_that_underflow_certify_nothing(delta):
         assert_inverts(event, delta, lambda e: laplace_profile(1.0, e), width=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "delta"), [(1, 1e-12), pytest.param(10, 1e-12, marks=pytest.mark.slow), (100, 1e-12)]
 )

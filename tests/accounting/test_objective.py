@@ -80,6 +80,7 @@ def middle(value):
     return pytest.param(value, marks=pytest.mark.slow)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dimension", [1, 2, middle(10), 105])
 @pytest.mark.parametrize("shift", [0.01, middle(0.5), 7.0])
 @pytest.mark.parametrize("log_determinant", [0.0, middle(0.3), 2.0])
@@ -110,6 +111,7 @@ def test_laplace_keeps_its_atoms_when_the_sum_of_parameters_was_rounded():
     assert many[0].upper >= many[1].lower  # a larger determinant never is better
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dimension", [1, 2, 10])
 @pytest.mark.parametrize("log_determinant", [0.0, 0.5])
 def test_released_profile_is_convex_between_the_trivial_bounds(dimension, log_determinant):
@@ -192,6 +194,7 @@ def losses_of_a_random_map(rng, shift, dimension, log_determinant, size):
     return lengths - np.log(determinant)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dimension", [1, 2, 10])
 @pytest.mark.parametrize("log_determinant", [0.0, 0.2, 1.0])
 @pytest.mark.parametrize("shift", [0.5, 4.0])

@@ -160,6 +160,7 @@ def test_subsampled_loss_is_the_ratio_of_densities(ratio, noise, removal, deviat
         assert float(pair.loss(np.array(back))) == pytest.approx(loss, rel=1e-9, abs=1e-13)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("removal", [True, False])
 @pytest.mark.parametrize(("ratio", "noise"), [(0.01, 2.0), (0.3, 0.5), (0.5, 20.0)])
 def test_subsampled_moments_in_thirty_digits(ratio, noise, removal):
@@ -227,6 +228,7 @@ def test_tails_are_as_rare_as_they_are_called(ratio, noise, removal, tail):
         assert below + above <= pair.trimmed_mass * (1 + mpmath.mpf("1e-10"))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("removal", [True, False])
 @pytest.mark.parametrize(("ratio", "noise"), [(0.5, 0.3), (0.01, 0.2), (0.1, 1.0), (0.5, 20.0)])
 @pytest.mark.parametrize("order", [1e-3, 0.5, 3.0, 40.0])

@@ -69,6 +69,7 @@ def points_around(*centres):
 # The curves
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("order", [1.5, 2.0, 7.25])
 @pytest.mark.parametrize("shift", [0.1, 1.0, 4.0])
 def test_curves_with_densities_by_quadrature(order, shift):
@@ -112,6 +113,7 @@ def test_closed_forms_keep_their_digits(scale, order):
     assert found == pytest.approx(float(response), rel=1e-13)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("order", [1.001, pytest.param(2.0, marks=pytest.mark.slow), 2.5, 33.3])
 @pytest.mark.parametrize(("ratio", "noise"), [(1e-6, 1.0), (0.01, 0.3), (0.3, 4.0), (0.99, 1.0)])
 def test_the_subsampled_curve_by_quadrature(ratio, noise, order):
@@ -123,6 +125,7 @@ def test_the_subsampled_curve_by_quadrature(ratio, noise, order):
     assert found == pytest.approx(float(mixture_first), rel=1e-11)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("order", [1.001, 2.0, 7.5])
 @pytest.mark.parametrize(("ratio", "noise"), [(0.01, 0.5), (0.3, 1.0), (0.9, 3.0)])
 def test_removing_a_record_leaks_no_more_than_adding_it(ratio, noise, order):
@@ -179,6 +182,7 @@ def test_a_laplace_query_of_many_coordinates_leaks_no_more_than_one():
 # What a curve implies
 
 
+@pytest.mark.sampled(2)
 @every_event
 def test_the_best_order_is_found(event):
     guarantee = RenyiDP(repeated(event, 3))
@@ -277,6 +281,7 @@ def test_extreme_releases_give_numbers():
     assert RenyiDP(GAUSSIAN).delta(1e300) == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ratio", [1e-300, 0.5, 1 - 1e-16])
 @pytest.mark.parametrize("noise", [1e-200, 1e-3, 1e3, 1e200])
 def test_extreme_samples_give_numbers(ratio, noise):

@@ -44,6 +44,7 @@ def test_beyond_the_table_the_guarantee_itself_answers():
     assert TABLES["pure"].epsilon(0.0) == 0.4
 
 
+@pytest.mark.slow
 def test_groups_of_a_numerical_guarantee_are_sound_and_close():
     event = GaussianRelease(sensitivity=0.3, noise_scale=1.0)
     exact = GaussianDP(0.9).epsilon(1e-5)
@@ -51,6 +52,7 @@ def test_groups_of_a_numerical_guarantee_are_sound_and_close():
     assert exact <= group <= 1.05 * exact
 
 
+@pytest.mark.slow
 def test_groups_of_laplace_do_not_pass_their_pure_bound():
     event = LaplaceRelease(sensitivity=0.5, noise_scale=1.0, count=4)
     assert NumericalDP(event).group(2).epsilon(1e-6) <= 2 * 2.0 + 1e-9

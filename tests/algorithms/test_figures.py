@@ -129,6 +129,7 @@ DRAWN = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("card", "quickly"), DRAWN)
 def test_every_statement_is_judged_and_every_curve_is_whole(card, quickly, drawn_quickly):
     drawn = drawn_quickly(card) if quickly else card.load()(Request(runs=2))
@@ -194,6 +195,7 @@ def test_where_theorem_41_does_not_apply_every_statement_says_so(card, drawn_qui
         assert any(not tried.caveat for tried in judgement.tried)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_where_theorem_41_applies_there_is_no_caveat(monkeypatch):
     of = zhang2018_runs.Setting.of

@@ -156,6 +156,7 @@ PLACES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("records", "graph"), PLACES, indirect=["records"], scope="module")
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 def test_consensus_admm(variant, graph, spread, of_nodes):
@@ -191,6 +192,7 @@ def by_server(**options):
     return ServerADMM(nodes=4, **usual | options)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 @pytest.mark.parametrize("inner_steps", [1, 2, 5])
 def test_multi_step_admm(inner_steps, graph, spread, of_nodes):
@@ -218,6 +220,7 @@ PUBLISHED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("make", PUBLISHED.values(), ids=PUBLISHED)
 def test_the_published_step_size_reaches_it_too(make, spread, of_nodes):
     """By eq. (23) the proximal weight grows like sqrt(k); the diameter says how fast."""
@@ -227,6 +230,7 @@ def test_the_published_step_size_reaches_it_too(make, spread, of_nodes):
     assert_consensus_at(of_nodes, path[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", FEWEST, indirect=True, scope="module")
 def test_the_published_average_takes_thousands_of_iterations(spread, of_nodes):
     """Eq. (22) weighs the start as much as the end: its distance falls like 1/t, the gap 1/t^2."""
@@ -283,6 +287,7 @@ def test_fdml_with_batches_of_one_size_and_a_falling_step(records):
     assert constant.min() > CLOSE
 
 
+@pytest.mark.slow
 def test_a_smaller_last_batch_slows_fdml_down():
     """Its records count more than others: an epoch's steps no longer add up to the gradient.
 

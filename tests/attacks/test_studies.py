@@ -53,6 +53,7 @@ def module(request):
     return request.param
 
 
+@pytest.mark.sampled(1)
 def test_one_seed_one_result_and_another_seed_another(module):
     first = rows(module)
     assert first == rows(module)
@@ -116,6 +117,7 @@ def test_messages_of_either_side_are_told_by_what_the_event_favours(above, monke
     assert told["certified epsilon"] > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [

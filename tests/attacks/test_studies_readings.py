@@ -93,6 +93,7 @@ def test_without_the_knowledge_a_column_mean_is_the_better_guess():
 # Stationarity
 
 
+@pytest.mark.slow
 def test_norm_errors_and_labels_have_columns():
     (first, *_, shorter) = found(stationarity, **TINY, shorter=[0.3]).rows
     assert (first["norm"], shorter["norm"], shorter["T"]) == (1.0, 0.3, 12)
@@ -115,12 +116,14 @@ def test_a_guess_of_two_thirds_is_off_by_a_third_half_of_the_time():
     assert at[2 / 3] == pytest.approx(1 / 3, abs=0.01)
 
 
+@pytest.mark.slow
 def test_norms_below_one_are_found_where_there_is_little_noise():
     rows = found(stationarity, **(TINY | {"noise_rates": [1e6]}), shorter=[0.3, 0.6]).rows
     for row in rows[-2:]:
         assert row["norm error, likelihood"] < 0.05 < row["norm error, guess"]
 
 
+@pytest.mark.slow
 def test_several_missing_records_are_wanted_from_the_command():
     row = found(stationarity, **(TINY | {"noise_rates": [1e6]}), missing=2, shorter=[]).rows[-1]
     assert "averaged" not in row

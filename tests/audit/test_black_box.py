@@ -30,6 +30,7 @@ LEAKS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LEAKS)
 @pytest.mark.parametrize("trials", [100, 1000])
 def test_a_full_leak_is_certified_up_to_what_so_many_outputs_can_show(name, trials):

@@ -92,6 +92,7 @@ def test_calibration_says_how_to_check_it(dpaudit):
     assert "dpaudit account gaussian --delta 1e-05 --set sensitivity=2.0 --set" in ran.out
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("kind", "count"), [("gaussian", 1), ("laplace", 10)])
 def test_groups_cost_more_than_one(dpaudit, kind, count):
     words = ["account", kind, "--set", f"count={count}", "--set", "noise_scale=20"]
@@ -157,6 +158,7 @@ def test_a_sequence_takes_no_changes_and_no_calibration(dpaudit, sequence):
     assert "a single release" in dpaudit("calibrate", str(sequence)).err
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "setting",
     ["count=100000000000", "sensitivity=1e-300", "sensitivity=1e300", "noise_scale=1e-300"],

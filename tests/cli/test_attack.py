@@ -52,6 +52,7 @@ def test_what_is_printed_is_what_is_written(dpaudit, tmp_path, name):
     assert (tmp_path / f"{name}.png").stat().st_size > 5000
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", SMALL)
 def test_one_seed_gives_one_result(dpaudit, name):
     first, again, other = (

@@ -61,6 +61,7 @@ def test_epsilon_is_the_least_with_that_delta(guarantee):
             assert guarantee.delta(epsilon * (1 - 1e-9)) >= delta * (1 - ROUNDING)
 
 
+@pytest.mark.slow
 @every_guarantee
 def test_the_trade_off_is_a_trade_off_curve(guarantee, curves):
     curve = curves[guarantee]
@@ -71,6 +72,7 @@ def test_the_trade_off_is_a_trade_off_curve(guarantee, curves):
     assert curve[-1] == 0
 
 
+@pytest.mark.sampled(1)
 @every_guarantee
 def test_the_trade_off_is_symmetric(guarantee, curves):
     for rate, missed in zip(RATES, curves[guarantee], strict=True):
@@ -78,6 +80,7 @@ def test_the_trade_off_is_symmetric(guarantee, curves):
             assert guarantee.trade_off(float(missed)) == pytest.approx(rate, abs=1e-6)
 
 
+@pytest.mark.sampled(3)
 @every_guarantee
 def test_the_trade_off_agrees_with_delta(guarantee):
     """Dong, Roth & Su 2022, Proposition 2.13: delta(e) = 1 - min over x of f(x) + e^e x."""

@@ -135,6 +135,7 @@ def test_the_advantage_is_the_total_variation_distance():
     assert ApproximateDP(0.0, 0.25).advantage() == 0.25
 
 
+@pytest.mark.sampled(1)
 @every_guarantee
 def test_no_power_beats_the_advantage(guarantee):
     rates = np.linspace(0, 1, 41)

@@ -113,6 +113,7 @@ def test_a_group_of_which_the_sum_says_nothing_still_has_a_bound():
 # Exact mechanisms
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("size", "mu"),
     [
@@ -147,6 +148,7 @@ def test_randomised_response_on_changed_records_is_below_every_group_bound(epsil
         assert tight <= PureDP(epsilon).group(size).delta(at) + 1e-12
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("epsilon", [0.3, pytest.param(1.0, marks=slow), 3.0])
 @pytest.mark.parametrize("size", [2, 3, pytest.param(6, marks=slow)])
 def test_the_geometric_mechanism_attains_the_group_of_a_pure_guarantee(epsilon, size):
@@ -164,6 +166,7 @@ def test_the_group_of_two_steps_in_fifty_digits():
     assert GroupOf(PureDP(0.25), 2).advantage() == pytest.approx(exact, rel=1e-9)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", [2, 4])
 def test_the_point_of_an_approximate_group_is_exact_while_the_sum_is_small(size):
     one = ApproximateDP(0.5, 1e-8)
@@ -203,6 +206,7 @@ def test_a_group_of_one_is_itself(one):
     assert one.group(1) is one
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("one", KINDS[:5], ids=str)
 @pytest.mark.parametrize("size", [2, pytest.param(3, marks=slow)])
 def test_a_group_answers_like_any_guarantee(one, size):
@@ -220,6 +224,7 @@ def test_a_group_answers_like_any_guarantee(one, size):
 groups_of_two_sizes = given(kinds, st.integers(1, 4), st.integers(1, 4), st.floats(0, 8))
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None)
 @groups_of_two_sizes
 def test_a_larger_group_has_no_better_guarantee(one, first, second, epsilon):

@@ -56,6 +56,7 @@ def logs(values, log_scale=0.0):
         return np.log(values) + log_scale
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("log_scale", [0.0, -690.0])
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_a_true_mean_is_rarely_exceeded(law, log_scale):

@@ -44,6 +44,7 @@ def events(hits_p, hits_q, trials=1000, delta=0.0, alpha=ALPHA):
     return event_bound(scores[0], scores[1], event_of(True, 0.5), delta, alpha)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-6, 1e-12])
 @pytest.mark.parametrize(("hits", "other"), [(1000, 0), (1000, 1), (900, 37), (3, 0), (500, 499)])
 def test_one_test_is_sharper_than_an_interval_for_each_count(hits, other, alpha):
@@ -131,6 +132,7 @@ def best_single_event(mu, trials, delta, alpha):
     return likelihood_bound(*rates, trials, trials, delta, exponent(alpha)).max()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("mu", "times"),
     [

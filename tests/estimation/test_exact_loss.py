@@ -124,6 +124,7 @@ def test_wealths_of_independent_directions_combine():
 MU_AND_DELTA = [(0.2, 1e-5), (1.0, 1e-5), (3.0, 1e-10), (1.0, 1e-50)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("mu", "delta", "count", "least"),
     [

@@ -37,6 +37,7 @@ def true_epsilon(p, q, delta):
     return max(0.0, math.log(max(ratios)))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("delta", [0.0, 0.05])
 @pytest.mark.parametrize(
     ("n", "m", "alpha"),
@@ -70,6 +71,7 @@ def test_error_free_outputs_reach_the_physical_limit(n, alpha):
         assert found >= math.log(2 * n / 3.2)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("x", "y", "n", "delta"),
     [
@@ -112,6 +114,7 @@ def test_the_p_value_is_that_of_the_worst_allowed_coins():
         assert worst(found * 1.03) > 0.98 * alpha
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("hits", "other_hits", "delta"),
     [(60_000, 40_000, 0.0), (30_100, 30_000, 0.0), (900, 700, 1e-3)],
@@ -138,6 +141,7 @@ def test_groups_never_make_a_tail_smaller(groups, monkeypatch):
         assert test.tail(p, q) == pytest.approx(exact, rel=0.5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", [500, 50_000, 5_000_000])
 @pytest.mark.parametrize("epsilon", [0.3, 4.0, 12.0])
 def test_the_distance_is_that_of_40_digits(n, epsilon):
@@ -255,6 +259,7 @@ def test_what_the_interval_for_q_costs_is_taken_off_the_test(counts):
     assert high <= test.edges[-1]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("counts", COUNTS)
 @pytest.mark.parametrize("delta", [0.0, 1e-3])
 def test_the_bound_is_proved_over_all_rates_and_what_a_rate_allows_is_not(counts, delta):

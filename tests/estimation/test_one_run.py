@@ -165,6 +165,7 @@ def bounds_of(canaries):
     return np.array([lower_bound(v, canaries, canaries, delta=0.0, alpha=0.05) for v in every])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize("canaries", [5, 30, 200])
 def test_randomised_response_is_accused_with_probability_alpha_at_most(epsilon, canaries):
@@ -299,6 +300,7 @@ def gaussian_scores(mu, canaries, rng):
     return coins, mu / 2 * coins + rng.normal(size=canaries)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mu", [0.0, 0.5, 2.0])
 @pytest.mark.parametrize("guesses", [20, 200])
 def test_a_true_gaussian_claim_is_hardly_ever_refuted(mu, guesses, rng):

@@ -96,6 +96,7 @@ def correct_games(name):
     return games(*CORRECT[name], audits=600, most=1000)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", CORRECT)
 def test_true_claims_are_rarely_refuted_however_often_one_looks(name):
     game = correct_games(name)
@@ -113,6 +114,7 @@ def test_of_ten_thousand_audits_of_a_true_claim_at_most_alpha_refute_it(name):
     assert sum(refuted(part, FEW) for part in parts) == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "median"),
     [

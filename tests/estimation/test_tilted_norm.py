@@ -29,6 +29,7 @@ def test_the_normaliser_is_the_accountant_s(dimension, size, tilt):
     assert found == pytest.approx(expected, rel=1e-10, abs=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dimension", "size", "tilt"),
     [
@@ -76,6 +77,7 @@ def unit(dimension, rng):
     return direction / np.linalg.norm(direction)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("tilt", [0.0, 0.3, 3.0, 30.0])
 @pytest.mark.parametrize("size", [1e-3, 0.3, 3.0, 40.0])
 @pytest.mark.parametrize("dimension", [2, 3, 20])

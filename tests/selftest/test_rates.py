@@ -62,6 +62,7 @@ def test_a_batch_of_event_audits_is_the_same_audits_one_by_one():
     assert batch.tolist() == single
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "law",
     [

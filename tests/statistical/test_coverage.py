@@ -170,6 +170,7 @@ def tilt_for(laws, delta):
     return best_tilt(max(sizes.get(type(law), other)(law) for law in laws), math.log(delta))
 
 
+@pytest.mark.sampled(2)
 @sizes
 @pytest.mark.parametrize(("laws", "delta"), CASES, ids=str)
 def test_exact_loss_ends_cover_the_truth(laws, delta, repetitions):
@@ -223,6 +224,7 @@ def large_ones_lost(x):
     return replace(x, privacy_loss=np.where(x.privacy_loss > 4.9, 0.0, x.privacy_loss))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("spoil", "which", "repetitions"),
     [
@@ -329,6 +331,7 @@ def event_misses(scores, delta, exact, repetitions, alpha=ALPHA, forget=False):
 
 # The error of the joint test is enumerated exactly in tests/estimation/test_joint.py; this is the
 # whole path, with events chosen from scores.
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("repetitions", [10, only_full(15), only_full(3000)])
 @pytest.mark.parametrize(("scores", "delta", "exact"), EVENTS)
 def test_the_event_bound_covers_the_truth(scores, delta, exact, repetitions):

@@ -75,6 +75,7 @@ def test_the_exact_law_at_its_exact_epsilon_passes(seed):
     assert 0.7 * EXACT < result.measured.lower <= EXACT
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 25))]
 )
@@ -83,6 +84,7 @@ def test_outputs_at_their_exact_epsilon_pass(seed):
     assert 0 < result.measured.lower <= 1.0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("mechanism", "epsilon", "delta"),

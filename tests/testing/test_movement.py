@@ -56,6 +56,7 @@ def test_every_relation_has_a_query():
     assert set(QUERIES) == set(RELATIONS)
 
 
+@pytest.mark.sampled(1)
 @NAMED
 def test_an_exact_bound_is_attained_and_holds(relation):
     query, bound = QUERIES[relation]
@@ -63,6 +64,7 @@ def test_an_exact_bound_is_attained_and_holds(relation):
     assert ratio == pytest.approx(1, abs=1e-9)
 
 
+@pytest.mark.sampled(2)
 @NAMED
 def test_a_doubled_bound_holds_and_a_halved_one_is_refuted(relation):
     query, bound = QUERIES[relation]
@@ -73,6 +75,7 @@ def test_a_doubled_bound_holds_and_a_halved_one_is_refuted(relation):
         assert words in message
 
 
+@pytest.mark.sampled(2)
 @NAMED
 def test_a_bound_one_per_cent_too_small_is_refuted(relation):
     query, bound = QUERIES[relation]
@@ -80,6 +83,7 @@ def test_a_bound_one_per_cent_too_small_is_refuted(relation):
     assert "ratio: 1.0" in refused(query, times(0.99, bound), drawn)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("norm", "bound"),
     [("l1", 2 * math.sqrt(2)), ("l2", 2.0), ("linf", 2.0), (np.linalg.norm, 2.0)],

@@ -81,6 +81,7 @@ def test_a_dataset_is_as_described(records, data):
         assert within(drawn.nodes, records.nodes)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("relation", "records"), COMBINATIONS, ids=repr)
 @quick
 @given(data=st.data())
@@ -99,6 +100,7 @@ def test_every_relation_is_covered():
         assert isinstance(drawn, Pair)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_a_pair_shrinks_to_one_small_record(relation):
     pair = minimal(pairs(relation))

@@ -40,6 +40,7 @@ def wrong_shift(factor):
     return lambda *args: factor * true(*args)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "broken"),
     [
@@ -72,6 +73,7 @@ def test_an_audit_sees_a_determinant_that_its_law_forgets(factor, right, pair, m
     assert check.passed is right
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("factor", [0.5, -1.0])
 def test_a_wrong_minimiser_shift_of_primal_perturbation_is_caught(factor, pair, drawn, monkeypatch):
     mechanism = make().primal_perturbation()
@@ -81,6 +83,7 @@ def test_a_wrong_minimiser_shift_of_primal_perturbation_is_caught(factor, pair, 
     assert abs(likelihood_z(mechanism, pair, transcripts)) > 5
 
 
+@pytest.mark.sampled(2)
 @everywhere
 @pytest.mark.parametrize("off", [-1, 1])
 def test_a_gamma_of_the_wrong_shape_is_caught(variant, off, pair, monkeypatch):

@@ -106,6 +106,7 @@ def test_broadcasts_solve_equation_25_with_the_duals_of_a_loop(name):
         last = models[t]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_residuals_are_uniform_under_the_schedule_and_not_under_another(variant):
     data, mechanism = records(), VARIANTS[variant](make())
@@ -131,6 +132,7 @@ def test_the_mean_of_the_likelihood_ratio_is_one(variant, pair):
     assert ratios.std() > 1e-3
 
 
+@pytest.mark.slow
 def test_a_step_that_varies_over_iterations_reaches_the_same_minimum():
     data = records()
     ends = [
@@ -142,6 +144,7 @@ def test_a_step_that_varies_over_iterations_reaches_the_same_minimum():
     np.testing.assert_allclose(ends[1], ends[0], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_steps_that_differ_between_nodes_weight_the_nodes():
     """At the limit ``sum_i grad O_i / theta_i = 0``, so the plain minimum is missed."""
     data, theta = records(), (0.2, 0.6, 0.4)

@@ -15,6 +15,7 @@ from .law import make, oracle_error
 from .loop import rng
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_loss_agrees_with_fifty_digits(seed):
     source = rng(seed)

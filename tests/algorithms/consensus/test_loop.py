@@ -9,6 +9,7 @@ from dpaudit.algorithms.problems.smooth_losses import SMOOTH_LOSSES
 from .loop import VARIANTS, Loop, make, noise_of, rng
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("loss", SMOOTH_LOSSES.values(), ids=SMOOTH_LOSSES)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_loop_agrees(variant, loss, small):

@@ -130,6 +130,7 @@ def unit_records(count, d, seed):
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [4, 10, 12])
 @pytest.mark.parametrize("weight", [100.0, 437.5])
 def test_kinks_do_not_stop_the_newton_steps(count, weight):
@@ -166,6 +167,7 @@ def test_newton_alone_converges_from_anywhere(monkeypatch, start, records):
     np.testing.assert_allclose(minimise(problem, linear, records).models, expected, atol=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("loss", [LOGISTIC, SMOOTHED_HINGE], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("d", [3, 6, 30])
 def test_a_hessian_beyond_double_precision_is_refused_in_words(loss, d):

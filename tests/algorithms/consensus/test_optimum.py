@@ -53,6 +53,7 @@ PLACES = [
 ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("variant", "shape"), PLACES)
 def test_consensus_reaches_the_centralised_optimum(variant, shape, real):
     algorithm = make(
@@ -76,6 +77,7 @@ def test_consensus_reaches_the_centralised_optimum(variant, shape, real):
     assert total(np.zeros(30))[0] - best > 0.1
 
 
+@pytest.mark.slow
 def test_the_smoothed_hinge_reaches_its_optimum_too(real):
     algorithm = make(
         graph=ring(4), loss=SMOOTHED_HINGE, iterations=600, penalty=Constant(0.2), dual_step=0.2,
@@ -93,6 +95,7 @@ def few_records(node_sizes, seed, d=6):
     return Dataset(features, source.choice([-1.0, 1.0], len(features)), node_sizes=node_sizes)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("loss_weight", [400.0, 1750.0])
 @pytest.mark.parametrize("records", [4, 10, 12])
 @pytest.mark.parametrize("seed", range(3))

@@ -59,6 +59,7 @@ def document(audit):
 # --- penalties that grow ---------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("seed", "loss", "nodes"),
     [(0, "logistic", 3), (1, "linear", 2), (2, "linear", 6), (3, "linear", 12)],
@@ -150,6 +151,7 @@ def test_that_no_more_than_the_start_is_left_is_not_refuted(seed):
 # --- penalties that settle ---------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize(("nodes", "penalties"), [(2, "own"), (5, "own"), (4, "shared")])
 def test_no_mode_grows_once_penalties_have_settled(seed, nodes, penalties):
@@ -217,6 +219,7 @@ def test_the_proof_for_regular_graphs_step_by_step():
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_bounded_penalties_that_grow_for_a_while_converge(seed):
     source = default_rng(seed)
@@ -241,6 +244,7 @@ def test_bounded_penalties_that_grow_for_a_while_converge(seed):
 # --- inequality (19) ---------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("seed", "nodes"), [(0, 2), (1, 3)])
 def test_inequality_19_fails_for_penalties_of_their_own(verified, seed, nodes):
     audit = audited(2_000, seed, part="inequality", nodes=nodes)

@@ -61,6 +61,7 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("parameters", VARIANTS)
 def test_the_claim_is_not_refuted(parameters, seed):
@@ -73,6 +74,7 @@ def test_the_claim_is_not_refuted(parameters, seed):
     assert result.claimed.delta == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("noise_rate", "share"), [(0.1, 0.4), (3.0, 0.885), (30.0, 0.98), (300.0, 0.99)]
 )

@@ -88,6 +88,7 @@ def test_the_tilt_raises_the_loss_and_both_ways_to_compute_it_agree(pair):
         assert abs(likelihood_z(mechanism, one, mechanism.sample(one.neighbour, 1000, rng(3)))) < 5
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("tilt", [0.0, 0.5, 3.0, 50.0])
 @pytest.mark.parametrize("loss", [LOGISTIC, SMOOTHED_HINGE, LINEAR], ids=lambda loss: loss.name)
 def test_no_weight_leaves_its_bounds(pair, loss, tilt):
@@ -115,6 +116,7 @@ def test_the_bounds_are_sharp_where_the_shift_is_constant(pair):
 # The audit
 
 
+@pytest.mark.slow
 def test_opposite_records_have_both_ends_around_the_exact_epsilon(pair):
     one, algorithm = opposite(pair), make()
     record = Differing.of(one)
@@ -201,6 +203,7 @@ def reversed_loss(sample):
     return replace(sample, privacy_loss=-sample.privacy_loss)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("change", "check"),
     [(heavier, "weights of the tilted"), (reversed_loss, "loss of transcripts")],
@@ -241,6 +244,7 @@ def test_digits_know_two_losses():
         Node.of(make(loss=SMOOTHED_HINGE), 1)
 
 
+@pytest.mark.slow
 def test_at_delta_zero_the_opposite_record_is_searched_too(pair):
     mechanism = make().penalty_perturbation()
     (further,) = mechanism.neighbours(pair)

@@ -175,6 +175,7 @@ def test_losses_of_short_outputs_are_below_their_bound():
 # Events from configurations
 
 
+@pytest.mark.slow
 def test_less_noise_is_never_more_private():
     for mechanism in ("penalty", "primal", "recycled"):
         found = []

@@ -43,6 +43,7 @@ def test_where_the_theorem_s_conditions_fail_it_has_no_answer(options):
     assert proved_guarantee(penalty_perturbation(given)).epsilon(0.0) < math.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise_rate", "factor"), [(3.0, 15.0), pytest.param(5.0, 15.0, marks=pytest.mark.slow)]
 )

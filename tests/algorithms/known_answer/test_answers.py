@@ -74,6 +74,7 @@ def test_true_values_are_those_that_are_published(name):
     assert known_answers(0.1)[name].true == pytest.approx(PUBLISHED[name], abs=5e-5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scale", [0.1, 1.0])
 @pytest.mark.parametrize("name", KNOWN_ANSWERS)
 def test_no_event_exceeds_the_truth(name, scale):

@@ -96,6 +96,7 @@ def test_subsampled_gaussian():
 # Exponential-norm noise, d = 3, in the distance to one centre and the cosine
 
 
+@pytest.mark.slow
 def test_norm_noise_attains_its_epsilon_on_a_narrow_cone():
     def edge(r, slack):
         """Return the cosine below which the other centre is ``1 - slack`` further away."""

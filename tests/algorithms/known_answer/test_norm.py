@@ -29,6 +29,7 @@ def found(known, delta, trials=500):
     return white_box.exact_loss(case, Drawer.probing(mechanism, pair, Executor(), 0), trials, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [2, 8])
 def test_at_delta_zero_it_is_the_claim_and_no_more(dimension):
     known = ExponentialNorm(epsilon=1.0, dimension=dimension)
@@ -37,6 +38,7 @@ def test_at_delta_zero_it_is_the_claim_and_no_more(dimension):
     assert 1 - 1e-6 < one.lower <= 1
 
 
+@pytest.mark.slow
 def test_at_a_delta_it_is_the_accountant_s():
     known = ExponentialNorm(epsilon=2.0, dimension=3)
     release = ExponentialNormRelease(sensitivity=1.0, noise_rate=2.0, dimension=3)

@@ -61,6 +61,7 @@ def test_one_seed_gives_one_batch_of_so_many_trials(name, side):
     assert first.shape == other.shape
 
 
+@pytest.mark.sampled(5)
 @sides
 @pytest.mark.parametrize("name", FINITE)
 def test_finite_laws(name, side):
@@ -172,6 +173,7 @@ def test_norm_noise(name, shape, side):
 # A score is the logarithm of a ratio of densities: it averages to 1 where it is inverted
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "name", [n for n, a in KNOWN_ANSWERS.items() if a.true < 4 and not n.startswith("gaussian")]
 )

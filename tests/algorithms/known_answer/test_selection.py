@@ -80,6 +80,7 @@ def test_noisy_max_value():
 # Sparse vector technique
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("variant", [1, 2, 3, 4, 6])
 def test_sparse_vector_law_by_another_quadrature(variant):
     mechanism = SparseVector(variant=variant, answers=10 if variant < 3 else 4, gap=0.3)
@@ -142,6 +143,7 @@ def test_sparse_vector_2_that_stops_at_once_has_the_law_of_1():
     assert (drawn == drawn[0]).all(axis=1).mean() == pytest.approx(float(first_above[0]), abs=0.02)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_sparse_vector_2_never_exceeds_the_truth_whenever_it_stops(limit):
     mechanism = SparseVector(variant=2, answers=5 * limit, limit=limit)

@@ -161,6 +161,7 @@ def test_no_tilt_is_the_law_itself(algorithm, pair):
     np.testing.assert_array_equal(tilted.log_weight, np.zeros(6))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("loss", [LOGISTIC, SMOOTHED_HINGE, LINEAR], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("tilt", [-1.0, -0.4, 0.5])
 def test_tilted_expectations_weigh_back(loss, tilt, pair, make_algorithm):

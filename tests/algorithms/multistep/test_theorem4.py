@@ -39,6 +39,7 @@ def audited(epsilon=1.0, delta=1e-5, trials=1_000, seed=0, **parameters):
     return run_claim(THEOREM_4, asked, Executor())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("c0", [1.0, 100.0])
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
@@ -56,6 +57,7 @@ def test_the_smallest_instance_is_two_coin_flips_that_reveal_everything():
     assert any("t = 2, c_0 = 1, epsilon = 0, delta = 1/2" in note for note in notes)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("epsilon", "delta", "count"), [(1.0, 1e-5, 10), (0.0, 0.1, 5), (1.0, 0.1, 5), (0.5, 0.0, 10)]
 )
@@ -95,6 +97,7 @@ def test_randomised_response_is_what_optimal_composition_counts(epsilon, delta, 
 # True variants survive
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (0.1, 0.01), (0.0, 0.1)])
 def test_basic_composition_survives(epsilon, delta, seed):
@@ -104,6 +107,7 @@ def test_basic_composition_survives(epsilon, delta, seed):
     assert result.certificate is None
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_optimal_composition_survives(seed):
     setting = Composed(epsilon=0.5, delta=1e-3, count=8)

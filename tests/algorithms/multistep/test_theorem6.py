@@ -73,6 +73,7 @@ def test_worst_case_at_claimed_twenty_is_refuted():
 CASES = [(epsilon, delta) for delta in (1e-5, 1e-10) for epsilon in (1.0, 8.0, 20.0)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (8.0, 1e-5), (20.0, 1e-10)])
 def test_worst_case_interval_is_sound_and_close(epsilon, delta):
     check_sound_and_close(audited(epsilon, delta), exact(epsilon, delta))
@@ -116,6 +117,7 @@ def test_deployment_with_the_linear_loss_has_both_ends_around_the_pair_s_exact_v
     assert measured.upper - measured.lower < 0.05 * measured.upper
 
 
+@pytest.mark.slow
 def test_event_bound_never_passes_the_exact_loss_interval():
     event = audit_claim(THEOREM_6, Settings(epsilon=8.0, trials=2000, estimator="event"))
     exact_loss = audited(8.0, 1e-5)  # of a shorter run, which has the same epsilon
@@ -320,6 +322,7 @@ def test_the_pair_of_a_deployment_is_real_and_differs_in_one_record():
     assert np.linalg.norm(pair.neighbour.features, axis=1).max() <= 1 + 1e-12
 
 
+@pytest.mark.slow
 def test_data_on_adult(adult_path):
     settings = Settings(
         data="adult",

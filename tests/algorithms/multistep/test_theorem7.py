@@ -109,6 +109,7 @@ def test_the_certain_value_is_below_the_mean_of_noisy_runs():
     assert 0.97 * measured < value <= measured
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
 def test_the_theorem_is_refuted_as_stated(seed):
     found = audited(2_000 if seed == 0 else 4_000, seed).result
@@ -118,6 +119,7 @@ def test_the_theorem_is_refuted_as_stated(seed):
     assert "(39)" in found.reason
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "true",
@@ -194,6 +196,7 @@ TAMPERING = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("named", TAMPERING)
 def test_tampering_is_named(named, genuine, checked):
     document = json.loads(json.dumps(genuine))

@@ -56,6 +56,7 @@ def of_one_run(name):
     return card.load()(Request(runs=1, progress=counter)), counter
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 def test_a_figure_judges_all_it_states(card):
     drawn = card.load()(Request(runs=2))
@@ -74,6 +75,7 @@ def test_a_figure_judges_all_it_states(card):
     assert drawn.parameters["epochs"] == EPOCHS
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 def test_the_seed_decides(card):
     first, again = (card.load()(Request(runs=1, seed=3)) for _ in range(2))
@@ -245,6 +247,7 @@ def test_a9a_is_split_as_in_the_paper(monkeypatch):
     assert problem.squared_norm == 1.0
 
 
+@pytest.mark.slow
 def test_more_is_tried_where_a_statement_does_not_hold(monkeypatch):
     weights = {"lambda, times 1/N": 0.1}, {"lambda, times 1/N": 10.0}
     judged = convergence._findings2

@@ -124,16 +124,19 @@ def test_the_shift_is_the_difference_of_the_means(algorithm, pair):
     assert shift_error(algorithm, pair) < 1e-11
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", RISKS)
 def test_the_privacy_loss_is_the_difference_of_two_densities(name, pair):
     algorithm = make(risk=RISKS[name])
     assert density_error(algorithm, pair, algorithm) < 1e-9
 
 
+@pytest.mark.sampled(4)
 def test_the_likelihood_ratio_is_normalised(algorithm, pair):
     assert abs(normaliser_z(algorithm, pair, algorithm)) < 5
 
 
+@pytest.mark.sampled(4)
 def test_residuals_are_uniform_on_the_dataset_and_not_elsewhere(algorithm, pair):
     assert residual_p_value(algorithm, pair.dataset, algorithm) > 1e-4
     louder = replace(algorithm, noise=MessageNoise((0.63, 0.945)))
@@ -160,6 +163,8 @@ def test_a_swapped_pair_negates_the_loss(algorithm, pair):
     assert np.abs(loss).max() > 0.01
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("tilt", [-1.0, -0.4, 0.5])
 def test_tilted_expectations_weigh_back(tilt, pair):
     law = make().messages()

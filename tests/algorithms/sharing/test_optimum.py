@@ -173,6 +173,7 @@ def local_optimum(total, start):
     return start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [SQUARED, SMOOTHED_HINGE], ids=lambda loss: loss.name)
 def test_other_convex_losses_reach_the_optimum(loss):
     data, ridge = breast_cancer(), 1e-2
@@ -241,6 +242,7 @@ def lasso_ball_optimum(data, lasso, blocks, radius):
     return fit.fun
 
 
+@pytest.mark.slow
 def test_it_reaches_the_optimum_with_lasso_and_ball_together():
     source, blocks, radius = breast_cancer(), (4, 6), 0.8
     data = Dataset(source.features[:, ::3], source.labels)
@@ -259,6 +261,7 @@ def test_it_reaches_the_optimum_with_lasso_and_ball_together():
     assert (x == 0).any()  # and so does the lasso
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("loss", [SQUARED, SMOOTHED_HINGE, SIGMOID], ids=lambda loss: loss.name)
 def test_other_losses_reach_a_stationary_point(loss):
     data, blocks = breast_cancer(), (12, 18)

@@ -85,6 +85,7 @@ def cancer(classes=2):
 # Against the loop, and the reduction
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS.keys())
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("epsilon", [None, 1.5])
@@ -108,6 +109,7 @@ def test_they_agree_on_a_many_to_many_join(loop):
     np.testing.assert_allclose(batched, loop.run(algorithm, data, 3, rng())[0], rtol=0, atol=1e-10)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "change",
     [
@@ -207,6 +209,7 @@ def test_the_objective_is_that_of_the_joined_matrix():
     assert ours.item() == pytest.approx(loss + 0.15 * size, rel=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tables", [2, *(pytest.param(t, marks=pytest.mark.slow) for t in (3, 5))])
 @pytest.mark.parametrize(("share", "settles"), [(0.93, False), (1.07, True)])
 def test_equal_tables_settle_above_the_stated_penalty_only(tables, share, settles):

@@ -24,6 +24,7 @@ def newton(loss, linear, penalty):
     return z
 
 
+@pytest.mark.sampled(4)
 @EACH
 @pytest.mark.parametrize("penalty", [0.03, 0.1, 1.0, 50.0])
 def test_the_z_update_agrees_with_newton_on_the_full_system(loss, penalty):

@@ -158,6 +158,7 @@ TRUE = [
 ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("parameters", TRUE, ids=str)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_true_variants_are_not_refuted(parameters, seed):
@@ -296,6 +297,7 @@ def test_the_first_step_is_the_same_on_both_sides_and_the_second_is_clipped():
     np.testing.assert_allclose(np.abs(moved), found.quantities["mu"], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_where_gradients_are_not_clipped_the_counts_are_the_certificate():
     parameters = {"view": "model", "joined": 10, "clip_norm": 0.01}
     assert clipped_from(theorem_of(**parameters)) is None

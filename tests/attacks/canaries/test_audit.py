@@ -67,6 +67,7 @@ def audit(algorithm, data, canaries, rng, mechanism=None, **options):
 # Real data
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("epsilon", "least"), [(1.0, 0.0), (4.0, 0.9), (10.0, 2.4)])
 def test_adult_with_a_thousand_canaries(epsilon, least, adult, rng):
     canaries = orthogonal_canaries(adult, 1000, rng)

@@ -43,6 +43,7 @@ def pair(rng):
     return Pair(Dataset(rows, labels), Dataset(other, labels), REPLACE_COLUMN)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", sorted(registry.DISTINGUISHERS.all()))
 def test_a_score_tells_nothing_where_nothing_is_revealed(name, pair, rng):
     seen = SharingADMM(block_sizes=(2, 2), iterations=1, noise=MessageNoise(1.0)).messages()

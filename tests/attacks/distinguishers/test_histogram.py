@@ -43,6 +43,7 @@ def test_a_parity_is_seen_that_no_linear_score_sees():
     assert abs(linear) < 0.1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", ["svt-5", "noisy-max-2", "truncated-geometric", "randomised-response"]
 )
@@ -53,6 +54,7 @@ def test_few_outcomes_are_told_about_as_well_as_by_their_law(name):
     assert 0.8 * ideal < found <= answer.event
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["noisy-max-3", "noisy-max-4", "laplace-half-noise"])
 def test_bins_of_one_number_certify_as_much_as_its_law(name):
     answer = KNOWN_ANSWERS[name]
@@ -168,6 +170,7 @@ def test_the_card_loads_this_code():
     assert not HISTOGRAM.needs_law
 
 
+@pytest.mark.slow
 def test_entries_of_one_law_are_counted_together():
     """Thirty entries that each tell next to nothing: their one law is known thirty times better."""
     rng = default_rng(4)

@@ -69,6 +69,7 @@ CORRECT = [name for name, answer in KNOWN_ANSWERS.items() if not answer.broken]
 QUICK = ("norm-noise", "rappor", "svt-1", "gaussian-sampled")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CORRECT]
 )
@@ -87,6 +88,7 @@ def test_equal_laws_certify_nothing():
         assert event_bound(fresh_p, fresh_q, event, 0.0, 1e-6).lower == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "draw",
     [

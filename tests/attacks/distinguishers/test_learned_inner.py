@@ -16,6 +16,7 @@ def certified(claim, attack, epsilon, trials, seed):
     return result.measured.lower
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "trials", "seeds"),
     [(4.0, 1500, (0,)), pytest.param(1.0, 100_000, (0, 1, 2), marks=pytest.mark.slow)],

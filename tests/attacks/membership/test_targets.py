@@ -52,6 +52,7 @@ def attack(target, rng, **changes):
 # Chance, and what is proved
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_much_noise_leaves_the_study_at_chance(algorithm):
     (row,) = rows(algorithm, epsilons=[1e-4], start_scales=[20.0], runs=500)
@@ -60,6 +61,7 @@ def test_much_noise_leaves_the_study_at_chance(algorithm):
     assert row["TPR upper"] >= 0.02
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_study_stays_within_what_is_proved(algorithm):
     for row in rows(algorithm, epsilons=[1.0, 8.0], start_scales=[0.0, 0.5]):
@@ -67,6 +69,7 @@ def test_the_study_stays_within_what_is_proved(algorithm):
         assert row["TPR lower"] <= row["TPR at most"] <= 1
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("algorithm", "least"), [("multi-step", 0.2), ("fdml", 0.8), ("tables", 0.4)]
 )

@@ -80,6 +80,7 @@ def test_an_allowance_of_all_runs_is_not_refuted(audited):
     assert result.verdict == "not refuted"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("blind", BLIND)
 @pytest.mark.parametrize(("audits", "runs"), [(1, 7), pytest.param(6, 20, marks=pytest.mark.slow)])
 def test_no_false_alarm_where_nothing_is_revealed(audited, blind, audits, runs):
@@ -122,6 +123,7 @@ def test_an_average_of_nothing_is_caught(audited, blind, seed):
 # Both
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 def test_one_seed_gives_one_result(audited, card):
     short = asked(iterations=3, runs=3)
@@ -130,6 +132,7 @@ def test_one_seed_gives_one_result(audited, card):
     assert audited(card, **short | {"seed": 1}).result.notes != first.notes
 
 
+@pytest.mark.slow
 def test_broadcasts_buy_runs(audited):
     result = audited(SECTION_6_2, **asked(iterations=20), trials=109).result
     assert "over 5 runs" in result.notes[-1]

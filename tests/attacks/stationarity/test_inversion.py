@@ -132,6 +132,7 @@ def test_the_first_iterations_are_those_of_a_shorter_run():
 # The likelihoods
 
 
+@pytest.mark.sampled(2)
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=20, deadline=None)
 @pytest.mark.parametrize("algorithm", VARIANTS.values(), ids=VARIANTS)

@@ -125,6 +125,7 @@ def test_guesses_that_see_nothing_are_at_chance(close):
         assert found <= most_by_chance(len(close[name]), 0.6, 10, 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "size",
     [
@@ -139,6 +140,7 @@ def test_the_scale_is_found_where_the_penalties_are_known(size):
     assert errors[KNOWN] < 0.3 < errors[AVERAGED]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("blind", [{"participates": False}, {"noise_rate": 1e-3}])
 def test_what_reveals_nothing_leaves_the_attack_at_chance(blind):
     for name, each in measured(replace(SMALL, **blind), BLIND, RUNS, 1).items():
@@ -154,6 +156,7 @@ def test_what_reveals_nothing_leaves_the_attack_at_chance_at_full_size(blind):
         assert kstest(cosines(each), law).pvalue > 1e-5, name
 
 
+@pytest.mark.slow
 def test_the_same_attack_on_the_same_data_is_above_chance():
     for name, each in measured(replace(SMALL, noise_rate=300.0), BLIND, RUNS, 1).items():
         law = np.vectorize(lambda c: 1 - chance_above(float(c), 4))
@@ -193,6 +196,7 @@ def test_the_attacker_is_not_told_the_missing_record():
     assert not (np.abs(run.conditions.others - run.record) < 1e-9).all(axis=1).any()
 
 
+@pytest.mark.slow
 def test_the_table_and_its_picture(tmp_path):
     rows = table(SMALL, iterations=(2, 6), rates=(0.1, 1000.0), runs=3, seed=0)
     assert len(rows) == 2 * 2 * len(BLIND)

@@ -31,6 +31,7 @@ def test_losses_are_compared_with_other_code_at_any_delta():
     assert failed(wrong) == ["loss in many digits"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("factor", [0.95, 1.05])
 def test_a_vector_s_norm_is_tested_beside_its_many_angles(factor):
     class Noisier(ExponentialNormSteps):

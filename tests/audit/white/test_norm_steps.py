@@ -105,6 +105,7 @@ def test_that_coverage_fails_for_a_smaller_truth():
 # Steps that depend on the past
 
 
+@pytest.mark.slow
 def test_adaptive_shifts_have_a_lower_end_between_those_of_fixed_ones():
     found = evidence(norm_steps(20, 0.4, Drifting), unit_pair(6), 1e-5, 1000)
     assert failed(found) == []
@@ -178,6 +179,7 @@ class Short(FixedNorm):
         return 0.9 * super().shift(state, pair)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("broken", "check"),
     [
@@ -202,6 +204,7 @@ def test_weights_above_their_bound_are_refused():
         evidence(WrongBound(FixedNorm(10, 0.5)), unit_pair(4), 1e-4, 300)
 
 
+@pytest.mark.slow
 def test_without_a_bound_there_is_no_upper_end_and_the_report_says_why():
     class Unbounded(ExponentialNormSteps):
         def log_mgf_bounds(self, pair, tilt):

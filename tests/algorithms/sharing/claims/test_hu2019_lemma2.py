@@ -74,6 +74,7 @@ def test_the_identity_is_not_refuted():
 # False alarms: the claim is true of every loss, from any start, and with a larger bound
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(
     "parameters",
@@ -97,6 +98,7 @@ def test_true_variants_are_not_refuted(parameters, seed):
 # Negative controls: a halved bound, a penalty put in for L, a dual variable that is off
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("loss", SAMPLE_LOSSES)
 def test_half_the_bound_is_refuted_for_every_loss(loss):
     found = audited(1_000, loss=loss, factor=0.5)
