@@ -3,25 +3,46 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpaudit.cli.options import Json
+from dpaudit.cli.options import Json, integer_option, number_option
 
 if TYPE_CHECKING:
-    from dpaudit.verification.judge import Verdict
+    from dpaudit.verification import Reader, Verdict
 
 
 def verify(
     files: Annotated[list[str], typer.Argument(help="Certificates, as JSON files.")],
+    confidence: Annotated[
+        float | None,
+        number_option("--confidence", "With which fresh draws have to refute (0.999999)."),
+    ] = None,
+    seed: Annotated[
+        int | None, integer_option("--seed", "Of the fresh draws (the system's entropy).")
+    ] = None,
+    data_path: Annotated[
+        str | None,
+        typer.Option(help="Where a dataset's files are (default: $DPAUDIT_DATA)."),
+    ] = None,
+    reproduce: Annotated[
+        bool, typer.Option("--reproduce", help="See, too, that its own seed gives its counts.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Re-check certificates in 50-digit arithmetic: exit status 0 if all stand, 1 if one fails."""
-    raise typer.Exit(run(files, as_json=as_json))
+    """Re-check certificates with proved error bounds, counts on fresh draws.
+
+    Exit status 0 if all stand, 1 if one fails.
+    """
+    from dpaudit.verification import Reader
+
+    given: dict[str, Any] = {"confidence": confidence, "seed": seed, "data_path": data_path}
+    reader = Reader(**{name: value for name, value in given.items() if value is not None})
+    raise typer.Exit(run(files, reader, reproduce=reproduce, as_json=as_json))
 
 
-def run(paths: list[str], *, as_json: bool) -> int:
+def run(paths: list[str], reader: Reader, *, reproduce: bool, as_json: bool) -> int:
     """Re-check every file; return 0 if all are verified, 1 if one fails.
 
     The output says where a certificate refutes a stricter claim than the published one.
@@ -33,11 +54,12 @@ def run(paths: list[str], *, as_json: bool) -> int:
     DataError, UnknownName
         A file is no certificate, or of a claim that no installed package verifies.
     """
-    from dpaudit.verification.document import read
-    from dpaudit.verification.judge import verify
+    from dpaudit.verification import read, verify
 
     documents = [document for path in paths for document in read(path)]
-    verdicts = [(document.path, verify(document)) for document in documents]
+    verdicts = [
+        (document.path, verify(document, reader, reproduce=reproduce)) for document in documents
+    ]
     if as_json:
         listed = [
             {

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from mpmath import mpf
-
 from dpaudit.errors import DataError, InvalidArgument, shorten
+from dpaudit.verification.reals import Number, Real
 
 FORMAT, VERSION = "dpaudit-certificate", 1
+_WORDS = ("claim", "kind", "source", "relation")
 _MAPPINGS = ("parameters", "quantities", "instance")
+_LARGEST = 16 * 2**20  # bytes of a file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +32,8 @@ class Document:
         Where it was read, for messages.
     claim, kind
         The claim it refutes, and the sort of evidence.
+    source, relation
+        Where the claim stands and what its neighbours are, as the file has it.
     parameters, quantities, instance
         As plain numbers and nested lists.
     assumptions
@@ -59,6 +63,8 @@ class Document:
     instance: Mapping[str, Any]
     assumptions: Mapping[str, tuple[float, float]]
     kind: str = "sensitivity"
+    source: str = ""
+    relation: str = ""
 
     def number(self, part: str, name: str) -> float:
         """Return a number of ``parameters`` or ``quantities``, or raise `DataError`."""
@@ -75,11 +81,11 @@ class Document:
         return value
 
     def positive(self, *names: str) -> Any:
-        """Return parameters that are above 0 as `mpmath.mpf`, one alone without its tuple."""
+        """Return parameters that are above 0 as `Real`, one alone without its tuple."""
         return self._bounded(names, lambda value: value > 0, "above 0")
 
     def at_least(self, least: float, *names: str) -> Any:
-        """Return parameters that are at least ``least`` as `mpmath.mpf`, one without its tuple."""
+        """Return parameters that are at least ``least`` as `Real`, one alone without its tuple."""
         return self._bounded(names, lambda value: value >= least, f"at least {least:g}")
 
     def choice(self, name: str, *options: str) -> str:
@@ -103,7 +109,7 @@ class Document:
             value = self.number("parameters", name)
             if not inside(value):
                 raise self.refused(f"parameters.{name}", value, words)
-        numbers = tuple(mpf(self.number("parameters", name)) for name in names)
+        numbers = tuple(Real(self.number("parameters", name)) for name in names)
         return numbers if len(numbers) > 1 else numbers[0]
 
     def array(self, name: str, shape: tuple[int, ...]) -> Any:
@@ -132,14 +138,14 @@ def read(path: str | Path) -> tuple[Document, ...]:
     Raises
     ------
     DataError
-        The file cannot be read, is no certificate, or one of another version.
+        The file cannot be read, is larger than 16 MiB, or is no certificate of this version.
     InvalidArgument
         ``path`` is no name of a file.
     """
     if not isinstance(path, str | os.PathLike):
         raise InvalidArgument("path", path, "the name of a file")
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = _text(Path(path))
         content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from error
@@ -152,25 +158,33 @@ def read(path: str | Path) -> tuple[Document, ...]:
     return tuple(_document(f"{path}[{i}]", one) for i, one in enumerate(content))
 
 
+def _text(path: Path) -> str:
+    """Return the content of a regular file of moderate size; no pipe is waited for."""
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), encoding="utf-8") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise DataError(f"{path}: is not a regular file")
+        if status.st_size > _LARGEST:
+            raise DataError(f"{path}: has {status.st_size} bytes, expected at most {_LARGEST}")
+        return file.read()
+
+
 def _document(path: str, content: Any) -> Document:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError(f"{path}: is not a certificate (expected format {FORMAT!r})")
     if type(content.get("version")) is not int or content["version"] != VERSION:
         given = shorten(content.get("version"))
         raise DataError(f"{path}: version: got {given}, expected {VERSION}")
-    if not isinstance(content.get("claim"), str):
-        raise DataError(f"{path}: claim: got {shorten(content.get('claim'))}, expected a name")
-    if not isinstance(content.get("kind"), str):
-        raise DataError(f"{path}: kind: got {shorten(content.get('kind'))}, expected a name")
+    for name in _WORDS:
+        if not isinstance(content.get(name), str):
+            raise DataError(f"{path}: {name}: got {shorten(content.get(name))}, expected words")
     for name in _MAPPINGS:
         if not isinstance(content.get(name), dict):
             raise DataError(f"{path}: {name}: got {shorten(content.get(name))}, expected an object")
     return Document(
         path=path,
-        claim=content["claim"],
-        kind=content["kind"],
         assumptions=_assumptions(path, content.get("assumptions")),
-        **{name: content[name] for name in _MAPPINGS},
+        **{name: content[name] for name in (*_WORDS, *_MAPPINGS)},
     )
 
 
@@ -208,7 +222,7 @@ def _refuse_constant(name: str) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The outcome of a verifier: what it recomputed, as `mpmath` numbers.
+    """The outcome of a verifier: what it recomputed, each number enclosed or without error.
 
     Parameters
     ----------
@@ -216,7 +230,7 @@ class Outcome:
         The number and the limit of each; the limit is the verifier's, not the file's.
     quantities
         ``ratio``, true over claimed or another number that is above 1 where the claim fails, among
-        others.
+        others; ``ratio`` has to be proved above 1.
     summary
         What was verified, for people; by default how often the ratio is the claimed bound.
     reservations
@@ -224,7 +238,7 @@ class Outcome:
         paper's. A ``factor`` below 1 is added by `dpaudit.verification.judge`.
     """
 
-    assumptions: Mapping[str, tuple[Any, Any]]
-    quantities: Mapping[str, Any]
+    assumptions: Mapping[str, tuple[Number, Number]]
+    quantities: Mapping[str, Number]
     summary: str | None = None
     reservations: tuple[str, ...] = ()

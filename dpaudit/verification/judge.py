@@ -3,105 +3,40 @@
 The verifier of a claim is found by convention. A claim whose home is the module
 ``package.claims.theorem1`` (as its entry point in the group ``dpaudit.claims`` says) is verified by
 ``recompute`` of ``package.verify.theorem1``, which recomputes everything from the instance and
-returns an `Outcome`. The home itself is not imported.
+returns an `Outcome`. Two names beside it are optional: ``reservations`` says of an audit's settings
+what keeps them from being those of the claim as published, and ``FORMER_SOURCES`` lists how older
+certificates state the claim's source.
 
-A refutation by drawing rests on the code that drew. Nothing can be recomputed from its counts alone
-but the bound, so the whole audit is repeated, with the certificate's settings and from the same
-seed, and every number compared; installed claims only.
+A refutation by drawing rests on the code that drew: it is judged on fresh draws
+(`dpaudit.verification.drawn`).
+
+A certificate is data. The name of its claim is looked up among installed ones; no code is imported
+and no file is opened that it names.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from mpmath import mp, mpf
+from typing import Any, TypeVar
 
 from dpaudit._references import load_reference
 from dpaudit.errors import DataError, InvalidArgument, UnknownName, shorten
 from dpaudit.verification.document import Document, Outcome, read
-
-if TYPE_CHECKING:
-    from dpaudit.extension.settings import Settings
-    from dpaudit.report.schema import Result
-
-
-_LEAST_CONFIDENCE = 0.9  # below it a bound says little
-
-
-def draw_again(document: Document) -> Outcome:
-    """Return the numbers of the same audit, run now.
-
-    Raises
-    ------
-    DataError
-        The settings are not those of an audit, the certificate states another confidence, or the
-        audit does not refute the claim.
-    UnknownName
-        The claim is not installed.
-    """
-    from dpaudit.auditing.rerun import quantities_of
-    from dpaudit.auditing.run import audit_claim
-    from dpaudit.report.formatting import surety
-
-    settings = _settings(document)
-    result = audit_claim(document.claim, settings)
-    _refuse_misstated(document, result)
-    quantities = {name: mpf(value) for name, value in quantities_of(result).items()}
-    return Outcome(
-        assumptions={},
-        quantities=quantities,
-        summary=f"drawn again: at least {result.measured.lower:.6g} where the claim allows "
-        f"{float(quantities['bound']):.6g}, {surety(result.measured)}{_asked(settings)}",
-        reservations=_reservations(result, settings),
-    )
-
-
-def _refuse_misstated(document: Document, result: Result) -> None:
-    stated, true = document.number("parameters", "confidence"), result.measured.confidence
-    if stated != true:
-        raise DataError(f"{document.path}: parameters.confidence: got {stated}, expected {true}")
-    if result.verdict != "refuted":
-        raise DataError(f"{document.path}: the audit, run again, does not refute the claim")
-
-
-def _asked(settings: Settings) -> str:
-    asked = ", ".join(f"{name} = {value}" for name, value in settings.parameters.items())
-    return f" (with {asked})" if asked else ""
-
-
-def _reservations(result: Result, settings: Settings) -> tuple[str, ...]:
-    found = [f"{one.name} does not hold" for one in result.assumptions if not one.holds]
-    if result.measured.confidence < _LEAST_CONFIDENCE:
-        found.append(f"confidence {result.measured.confidence:g}")
-    factor = float(settings.parameters.get("factor", 1))  # a number, as the audit has taken it
-    if factor < 1:
-        found.append(f"factor {factor:g} makes it stricter")
-    return tuple(found)
-
-
-def _settings(document: Document) -> Settings:
-    from dpaudit.extension.settings import Settings
-
-    given: Any = document.instance.get("settings")
-    known = Settings().document().keys()
-    if not isinstance(given, dict) or not given.keys() <= known:
-        raise DataError(
-            f"{document.path}: instance.settings: got {shorten(given)}, expected an object with "
-            f"some of: {', '.join(sorted(known))}"
-        )
-    return Settings.read(given)
-
+from dpaudit.verification.drawn import Reader, drawn_afresh, reproduced
+from dpaudit.verification.reals import Number, OutOfTime, Real, Undecided, largest, precision
 
 CLAIMS = "dpaudit.claims"
-DIGITS = 50
-AGREEMENT = mpf("1e-8")  # between a number of the file and the recomputed one
-MARGIN = mpf("1e-9")  # by which a ratio has to exceed 1
+DIGITS = (60, 250, 1000, 4000)  # one after the other, until everything is decided
+SECONDS = 60.0  # for a certificate, at most
+AGREEMENT = 1e-8  # between a number of the file and the recomputed one
+MARGIN = 1e-9  # by which a ratio has to exceed 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,17 +65,22 @@ class Verdict:
 
 
 Verifier = Callable[[Document], Outcome]
+Computed = TypeVar("Computed")
 
 
-def verify(document: Document) -> Verdict:
-    """Re-check a certificate in 50-digit arithmetic; counts are drawn again instead.
+def verify(document: Document, reader: Reader | None = None, *, reproduce: bool = False) -> Verdict:
+    """Re-check a certificate with proved error bounds; counts are drawn again instead.
+
+    The computation is repeated with more digits until every comparison is decided. Counts are drawn
+    with the ``reader``'s seed and confidence, and to ``reproduce`` with their own seed as well.
 
     Raises
     ------
     UnknownName
         No installed package verifies certificates of this claim.
     DataError
-        The instance does not have the shapes that its parameters say.
+        The instance does not have the shapes that its parameters say, or cannot be decided with
+        4,000 digits or within a minute.
 
     Examples
     --------
@@ -152,24 +92,110 @@ def verify(document: Document) -> Verdict:
     Traceback (most recent call last):
     dpaudit.errors.UnknownName: verifier: got 'c', expected one of: ...
     """
-    drawn = document.kind == "statistical"
-    verifier = draw_again if drawn else _verifier(document.claim)
-    with mp.workdps(DIGITS):
-        outcome = _recomputed(verifier, document)
-        failures = (*_broken(outcome), *_misstated(document, outcome), *_too_small(outcome))
-        ratio = float(outcome.quantities["ratio"])
-        summary = outcome.summary or f"{ratio:.6g} times the claimed bound"
-        return Verdict(
-            claim=document.claim,
-            failures=failures,
-            ratio=ratio,
-            summary=summary,
-            reservations=(*_stricter(document), *outcome.reservations),
-        )
+    if document.kind == "statistical":
+        return _drawn(document, reader or Reader(), reproduce=reproduce)
+    verifier = _verifier(document.claim)
+    return decided(document.path, lambda: _verdict(document, verifier(document)))
 
 
-def verify_file(path: str | Path) -> tuple[Verdict, ...]:
-    """Re-check every certificate of a file, in 50-digit arithmetic or by drawing again.
+def decided(path: str, computed: Callable[[], Computed]) -> Computed:
+    """Return what a computation gives with the first digits that decide everything.
+
+    Raises
+    ------
+    DataError
+        It divides by 0 or the like, or nothing within the limits decides it; ``path`` is named.
+
+    Examples
+    --------
+    >>> decided("c.json", lambda: Real(1) / 3 < Real(1) / 3 + 1e-100)
+    True
+    """
+    end = time.monotonic() + SECONDS
+    for digits in DIGITS:
+        try:
+            with precision(digits, end - time.monotonic()):
+                return computed()
+        except Undecided:
+            continue
+        except OutOfTime as error:
+            raise DataError(f"{path}: cannot be decided within {SECONDS:g} seconds") from error
+        except ArithmeticError as error:  # a logarithm of 0, a division by 0
+            raise DataError(f"{path}: cannot be computed ({error})") from error
+    raise DataError(f"{path}: cannot be decided with {DIGITS[-1]} digits")
+
+
+def _verdict(document: Document, outcome: Outcome) -> Verdict:
+    failures = (
+        *_other_words(document),
+        *_broken(outcome),
+        *_misstated(document, outcome),
+        *_too_small(outcome),
+    )
+    ratio = float(Real(outcome.quantities["ratio"]))
+    return Verdict(
+        claim=document.claim,
+        failures=failures,
+        ratio=ratio,
+        summary=outcome.summary or f"{ratio:.6g} times the claimed bound",
+        reservations=(*_stricter(document), *outcome.reservations),
+    )
+
+
+def _drawn(document: Document, reader: Reader, *, reproduce: bool) -> Verdict:
+    drawn = drawn_afresh(document, reader)
+    numbers = drawn.outcome.quantities
+    stated = document.number("quantities", "bound")
+    failures = (
+        *_other_words(document),
+        *_disagreement("bound", stated, numbers["bound"]),
+        *drawn.failures,
+        *(reproduced(document, reader) if reproduce else ()),
+    )
+    settings: Mapping[str, Any] = document.instance["settings"]
+    return Verdict(
+        claim=document.claim,
+        failures=failures,
+        ratio=float(numbers["ratio"]),
+        summary=drawn.outcome.summary or "",
+        reservations=(*drawn.outcome.reservations, *_of_settings(document.claim, settings)),
+    )
+
+
+def _of_settings(claim: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what the claim's verifier has to say of the settings of an audit, if anything."""
+    said = _of_verifier(claim, "reservations")
+    return tuple(said(settings)) if said else ()
+
+
+def _of_verifier(claim: str, name: str) -> Any:
+    """Return a name of the module that verifies a claim; None where either is not there."""
+    home = _homes().get(claim, "")
+    module = import_module(verifier_of(home)) if _has_verifier(home) else None
+    return getattr(module, name, None)
+
+
+def _other_words(document: Document) -> list[str]:
+    """Return the words of the file that are not those of the claim."""
+    from dpaudit.extension.registry import CLAIMS as INSTALLED
+
+    if document.claim not in _homes():
+        return []
+    card = INSTALLED.get(document.claim)
+    former = _of_verifier(document.claim, "FORMER_SOURCES") or ()
+    words = (
+        ("source", document.source, (card.source, *former)),
+        ("relation", document.relation, (card.relation,)),
+    )
+    return [
+        f"{name}: the file states {shorten(stated)}, of the claim it is {true[0]!r}"
+        for name, stated, true in words
+        if stated not in true
+    ]
+
+
+def verify_file(path: str | Path, reader: Reader | None = None) -> tuple[Verdict, ...]:
+    """Re-check every certificate of a file, with proved error bounds or by drawing again.
 
     Available as ``dpaudit.verify``.
 
@@ -177,6 +203,8 @@ def verify_file(path: str | Path) -> tuple[Verdict, ...]:
     ----------
     path
         A certificate, or a list of them, as reports hold them in ``certificate.json``.
+    reader
+        Seed and confidence of fresh draws, and where data lies.
 
     Returns
     -------
@@ -196,16 +224,20 @@ def verify_file(path: str | Path) -> tuple[Verdict, ...]:
     Traceback (most recent call last):
     dpaudit.errors.DataError: no-such-certificate.json: cannot be read (No such file or directory)
     """
-    return tuple(verify(document) for document in read(path))
+    return tuple(verify(document, reader) for document in read(path))
 
 
 def _verifier(claim: str) -> Verifier:
-    homes = {entry.name: entry.module for entry in entry_points(group=CLAIMS)}
+    homes = _homes()
     if claim not in homes or not _has_verifier(homes[claim]):
         raise UnknownName("verifier", claim, filter(lambda name: _lists(homes[name]), homes))
     reference = f"{verifier_of(homes[claim])}:recompute"
     found: Verifier = load_reference(f"verifier of {claim}", reference)
     return found
+
+
+def _homes() -> dict[str, str]:
+    return {entry.name: entry.module for entry in entry_points(group=CLAIMS)}
 
 
 def verifier_of(home: str) -> str:
@@ -238,13 +270,6 @@ def _lists(home: str) -> bool:
         return False
 
 
-def _recomputed(verifier: Verifier, document: Document) -> Outcome:
-    try:
-        return verifier(document)
-    except ArithmeticError as error:  # exp of 1e290, a division by 0
-        raise DataError(f"{document.path}: cannot be computed ({shorten(str(error))})") from error
-
-
 def _stricter(document: Document) -> tuple[str, ...]:
     """Return the factor by which a certificate asks more than what is claimed, if it does."""
     factor = document.parameters.get("factor", 1)
@@ -257,7 +282,7 @@ def _broken(outcome: Outcome) -> list[str]:
     return [
         f"{name}: {_shown(value)} is above {_shown(limit)}"
         for name, (value, limit) in outcome.assumptions.items()
-        if not value <= limit
+        if not Real(value) <= limit
     ]
 
 
@@ -283,16 +308,16 @@ def _misstated(document: Document, outcome: Outcome) -> list[str]:
     return failures
 
 
-def _disagreement(name: str, given: float, true: Any) -> list[str]:
-    if mp.isfinite(true) and abs(mpf(given) - true) <= AGREEMENT * max(1, abs(true)):
+def _disagreement(name: str, given: float, true: Number) -> list[str]:
+    if abs(Real(true) - given) <= AGREEMENT * largest((1, abs(Real(true)))):
         return []
     return [f"{name}: the file states {given:.10g}, recomputed {_shown(true)}"]
 
 
 def _too_small(outcome: Outcome) -> list[str]:
-    ratio = outcome.quantities["ratio"]
-    return [] if ratio > 1 + MARGIN else [f"ratio: {_shown(ratio)} is not above 1"]
+    ratio = Real(outcome.quantities["ratio"])
+    return [] if ratio - 1 > MARGIN else [f"ratio: {_shown(ratio)} is not above 1"]
 
 
-def _shown(number: Any) -> str:
-    return str(mp.nstr(mpf(number), 10))
+def _shown(number: Number) -> str:
+    return Real(number).shown()

@@ -145,6 +145,7 @@ def test_every_statement_is_judged_and_every_curve_is_whole(card, quickly, drawn
     assert drawn.parameters["data"] == "stand-in"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_one_seed_gives_one_figure(drawn_quickly):
     drawn = drawn_quickly(zhang2018.FIGURE_3)

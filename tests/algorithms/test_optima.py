@@ -156,7 +156,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("records", "graph"), PLACES, indirect=["records"], scope="module")
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 def test_consensus_admm(variant, graph, spread, of_nodes):
@@ -192,7 +192,7 @@ def by_server(**options):
     return ServerADMM(nodes=4, **usual | options)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 @pytest.mark.parametrize("inner_steps", [1, 2, 5])
 def test_multi_step_admm(inner_steps, graph, spread, of_nodes):

@@ -146,6 +146,7 @@ def test_the_inversion_is_right_where_there_is_little_noise():
     assert found[1]["by chance"] == pytest.approx(0.025)  # of a sphere in three dimensions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [25, pytest.param(200, marks=pytest.mark.slow)])
 def test_an_inversion_of_noise_is_right_as_often_as_a_guess(runs):
     found = rows(reconstruction, epsilons=[], noise_rates=[1e-3], inversions=runs, cosine=0.5)

@@ -6,14 +6,17 @@ beyond the numbers can tell.
 
 import copy
 import json
+import os
 from fractions import Fraction
 
 import pytest
-from mpmath import mp, mpf
+from mpmath import mp
 
+import dpaudit.extension.registry as registry
 from dpaudit.algorithms.tables.verify.theorem2 import share_outside
 from dpaudit.errors import DataError
 from dpaudit.verification import Outcome, judge, read, verify
+from dpaudit.verification.reals import Real, log
 
 PAIR = {"adjacency": [[0, 1], [1, 0]]}
 NODE = {"nodes": 2, "edges": 1, "node": 0, "node_size": 2, "dimension": 1, "penalty": 1.0}
@@ -70,11 +73,14 @@ STRICTER = [
 
 
 def document(claim, kind, parameters, instance, factor=1.0):
+    card = registry.CLAIMS.get(claim) if claim != "c" else None
     return {
         "format": "dpaudit-certificate",
         "version": 1,
         "claim": claim,
         "kind": kind,
+        "source": card.source if card else "",
+        "relation": card.relation if card else "",
         "parameters": parameters | {"factor": factor},
         "quantities": {},
         "assumptions": [],
@@ -98,8 +104,8 @@ def forged(written):
 
     def forge(content):
         (blank,) = read(written(content))
-        with mp.workdps(judge.DIGITS):
-            outcome = judge._verifier(content["claim"])(blank)
+        verifier = judge._verifier(content["claim"])
+        outcome = judge.decided("c.json", lambda: verifier(blank))
         content = copy.deepcopy(content)
         content["quantities"] = {k: float(v) for k, v in outcome.quantities.items()}
         content["assumptions"] = [
@@ -231,7 +237,7 @@ def test_tables_too_large_for_exact_numbers_are_refused(verdict):
 
 
 def test_dependence_that_builds_up_over_columns_is_no_evidence(verdict):
-    """Every column is millionths off the span of those before it: 50 digits would not last."""
+    """Every column is millionths off the span of those before it."""
     design = [[1.0 + 9e-6 * (row == column) for column in range(9)] for row in range(10)]
     design = [[x / sum(y * y for y in row) ** 0.5 for x in row] for row in design]
     other = copy.deepcopy(design)
@@ -261,21 +267,20 @@ def test_a_quantity_that_nobody_recomputes_is_named(forged, written):
     assert verify(found).failures == ("bound as published: is no quantity that is recomputed",)
 
 
-def test_numbers_out_of_reach_are_refused(written):
-    huge = document("huang2020-theorem4", "approximate-dp", GAUSSIAN | {"c0": 1e200}, {})
-    (found,) = read(written(huge))
-    with pytest.raises(DataError, match="cannot be computed"):
+@pytest.mark.parametrize("value", [1e299, 1e-299])
+def test_numbers_far_apart_are_told_apart(verdict, value):
+    """Labels that differ by less than any double shows, and by more than any output."""
+    public = {"encoding": "unit-l1", "coordinates": 1, "epsilon": 1.0, "deviation": 2.8285}
+    instance = {"label": [1.0], "other": [-1.0], "output": [value]}
+    found = verdict("tables-theorem1", "pure-dp", public, instance)
+    assert not found.verified
+
+
+def test_a_logarithm_of_zero_is_refused(monkeypatch, written):
+    monkeypatch.setattr(judge, "_verifier", lambda claim: lambda document: log(Real(0)))
+    (found,) = read(written(document("c", "property", {}, {})))
+    with pytest.raises(DataError, match=r"cannot be computed \(the logarithm of 0"):
         verify(found)
-
-
-@pytest.mark.parametrize("value", [mp.inf, mp.nan])
-def test_nothing_agrees_with_what_is_not_finite(monkeypatch, written, value):
-    outcome = Outcome(assumptions={}, quantities={"bound": value, "ratio": mpf(2)})
-    monkeypatch.setattr(judge, "_verifier", lambda claim: lambda document: outcome)
-    content = document("c", "property", {}, {})
-    content["quantities"] = {"bound": 1.0, "ratio": 2.0}
-    (found,) = read(written(content))
-    assert [failure.split(":")[0] for failure in verify(found).failures] == ["bound"]
 
 
 @pytest.mark.parametrize(
@@ -283,7 +288,7 @@ def test_nothing_agrees_with_what_is_not_finite(monkeypatch, written, value):
     [("-1e-12", True), ("0", True), ("5e-10", True), ("2e-9", False)],
 )
 def test_a_ratio_has_to_exceed_one_by_more_than_rounding(monkeypatch, written, excess, fails):
-    outcome = Outcome(assumptions={}, quantities={"ratio": 1 + mpf(excess)})
+    outcome = Outcome(assumptions={}, quantities={"ratio": 1 + Fraction(excess)})
     monkeypatch.setattr(judge, "_verifier", lambda claim: lambda document: outcome)
     content = document("c", "property", {}, {})
     content["quantities"] = {"ratio": 1.0}
@@ -293,12 +298,57 @@ def test_a_ratio_has_to_exceed_one_by_more_than_rounding(monkeypatch, written, e
 
 @pytest.mark.parametrize("excess", ["0", "1e-14", "5e-9"])
 def test_an_assumption_holds_up_to_its_limit_and_no_further(monkeypatch, written, excess):
-    outcome = Outcome(
-        assumptions={"bounded": (1 + mpf(excess), mpf(1))}, quantities={"ratio": mpf(2)}
-    )
+    bounded = (1 + Fraction(excess), 1)
+    outcome = Outcome(assumptions={"bounded": bounded}, quantities={"ratio": 2})
     monkeypatch.setattr(judge, "_verifier", lambda claim: lambda document: outcome)
     content = document("c", "property", {}, {})
     content["quantities"] = {"ratio": 2.0}
     content["assumptions"] = [{"name": "bounded", "value": 1.0, "limit": 1.0}]
     (found,) = read(written(content))
-    assert [f.split(":")[0] for f in verify(found).failures] == ["bounded"] * (mpf(excess) > 0)
+    assert [f.split(":")[0] for f in verify(found).failures] == ["bounded"] * (float(excess) > 0)
+
+
+def test_what_no_digits_decide_is_refused(monkeypatch, written):
+    """One third three times is 1, but every ball around it holds more and less."""
+    monkeypatch.setattr(
+        judge,
+        "_verifier",
+        lambda claim: (
+            lambda document: Outcome(
+                assumptions={}, quantities={"ratio": Real(1) / 3 * 3 + judge.MARGIN}
+            )
+        ),
+    )
+    content = document("c", "property", {}, {})
+    content["quantities"] = {"ratio": 1.0}
+    (found,) = read(written(content))
+    with pytest.raises(DataError, match="cannot be decided with 4000 digits"):
+        verify(found)
+
+
+def test_what_takes_too_long_is_refused(monkeypatch, written):
+    monkeypatch.setattr(judge, "SECONDS", 0.0)
+    (found,) = read(written(document(*STRICTER[0])))
+    with pytest.raises(DataError, match="cannot be decided within 0 seconds"):
+        verify(found)
+
+
+@pytest.mark.parametrize("word", ["source", "relation"])
+def test_the_words_of_another_claim_are_named(forged, written, word):
+    content = forged(document(*STRICTER[7], factor=0.01))
+    content[word] = "none of its"
+    (found,) = read(written(content))
+    (failure,) = verify(found).failures
+    assert failure.startswith(f"{word}: the file states 'none of its', of the claim it is ")
+
+
+def test_a_pipe_or_a_huge_file_is_refused_at_once(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(DataError, match="is not a regular file"):
+        read(pipe)
+    huge = tmp_path / "huge.json"
+    with huge.open("wb") as file:
+        file.truncate(2**25)
+    with pytest.raises(DataError, match="has 33554432 bytes, expected at most 16777216"):
+        read(huge)

@@ -36,6 +36,7 @@ def test_every_study_is_tried_here():
     assert SMALL.keys() <= ATTACKS.all().keys()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SMALL)
 def test_what_is_printed_is_what_is_written(dpaudit, tmp_path, name):
     ran = dpaudit("attack", name, *arguments(name), "--out", str(tmp_path))

@@ -209,6 +209,7 @@ def test_a_package_that_fails_does_not_touch_other_claims(installed, tmp_path):
     installed({files[0]: "", files[1]: "raise ValueError('boom')"}, claims=CLAIM)
     path = tmp_path / "certificate.json"
     common = {"format": "dpaudit-certificate", "version": 1, "kind": "property"}
+    common |= {"source": "", "relation": ""}
     common |= {"parameters": {}, "quantities": {}, "instance": {}, "assumptions": []}
     path.write_text(json.dumps(common | {"claim": "hu2020-lemma9"}))
     with pytest.raises(UnknownName, match="hu2020-lemma1"):

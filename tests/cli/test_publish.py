@@ -183,7 +183,7 @@ def test_a_refutation_by_drawing_is_drawn_again(dpaudit, tmp_path):
     ran = dpaudit("verify", str(path))
     assert ran.status == 0
     assert "huang2020-theorem6: verified, " in ran.out
-    assert "drawn again" in ran.out
+    assert "on fresh draws" in ran.out
 
     content = json.loads(path.read_text())
     name = next(name for name in content["quantities"] if name.startswith("count: event"))

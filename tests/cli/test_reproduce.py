@@ -42,6 +42,7 @@ def test_numbers_picture_and_a_line_a_statement(dpaudit, tmp_path):
     assert len(rows) == 3
 
 
+@pytest.mark.slow
 def test_the_same_seed_writes_the_same_bytes(dpaudit, tmp_path):
     for name in ("one", "two"):
         dpaudit("reproduce", "huang2020-figure1", "--runs", "2", "--out", str(tmp_path / name))

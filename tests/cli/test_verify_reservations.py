@@ -2,6 +2,8 @@
 
 import copy
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +13,7 @@ from dpaudit.errors import DataError
 from dpaudit.execution import Executor
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
-from dpaudit.verification import read, verify
+from dpaudit.verification import Reader, read, verify
 
 STRICTER = "factor 0.5 makes it stricter"
 
@@ -67,12 +69,48 @@ def counted():
     return json.loads(certificates_text((statistical_certificate(result, settings),)))
 
 
-def test_counts_of_a_stricter_claim_or_a_low_confidence_say_so(counted, written):
+def test_counts_are_judged_on_draws_and_a_confidence_of_the_readers(counted, written):
+    """The file asks for 50% and names its seed; the reader has another, and 99.9999%."""
     (found,) = read(written(counted))
-    again = verify(found)
+    again = verify(found, Reader(seed=17))
     assert again.verified
-    assert again.reservations == ("confidence 0.5", "factor 0.01 makes it stricter")
+    assert "on fresh draws (seed 17), at 1 - 1e-6 confidence" in again.summary
     assert "(with factor = 0.01, c0 = 0.05)" in again.summary
+    assert again.reservations == (
+        "factor 0.01 makes it stricter",
+        "c_0 = 0.05, below the 0.990448 of the proof",
+    )
+
+
+def test_the_draws_are_those_of_the_readers_seed(counted, written):
+    (found,) = read(written(counted))
+    asked = Settings.read(counted["instance"]["settings"])
+    fresh = audit_claim(found.claim, replace(asked, seed=17, confidence=0.999999))
+    own = audit_claim(found.claim, replace(asked, confidence=0.999999))
+    again = verify(found, Reader(seed=17))
+    assert again.ratio == fresh.measured.lower / fresh.claimed.epsilon
+    assert again.ratio != own.measured.lower / own.claimed.epsilon
+
+
+def test_nobody_chooses_the_seed_where_the_reader_does_not():
+    assert Reader().seed != Reader().seed
+    assert Reader().confidence == 0.999999
+
+
+def test_a_lucky_seed_does_not_verify(written, monkeypatch):
+    """At 50% about every second seed refutes a true claim; the luckiest goes into the file."""
+    settings = Settings(trials=300, confidence=0.5, estimator="event", parameters={"c0": 3.0})
+    lucky = replace(settings, seed=3)
+    result = replace_verdict(audit_claim("huang2020-theorem6", lucky))
+    certificate = json.loads(certificates_text((statistical_certificate(result, lucky),)))
+    (found,) = read(written(certificate))
+    for seed in range(3):
+        again = verify(found, Reader(seed=seed))
+        assert [one.split(":")[0] for one in again.failures] == ["the claim is not refuted"]
+
+
+def replace_verdict(result):
+    return result.model_copy(update={"verdict": "refuted"})
 
 
 @pytest.mark.parametrize("factor", ["0.01", 0.01])
@@ -83,20 +121,57 @@ def test_a_factor_in_words_is_one_too(counted, written, factor):
     assert "factor 0.01 makes it stricter" in verify(found).reservations
 
 
-def test_a_confidence_that_was_not_asked_for_is_refused(counted, written):
-    counted = copy.deepcopy(counted)
-    counted["parameters"]["confidence"] = 0.999
+def test_its_own_seed_reproduces_its_counts_and_no_others(counted, written):
     (found,) = read(written(counted))
-    with pytest.raises(DataError, match=r"parameters\.confidence: got 0\.999, expected 0\.5"):
-        verify(found)
+    assert verify(found, reproduce=True).failures == ()
+    counted = copy.deepcopy(counted)
+    counted["quantities"]["value"] *= 2
+    (found,) = read(written(counted))
+    assert verify(found).verified
+    (failure,) = verify(found, reproduce=True).failures
+    assert failure.startswith("value: the file states ")
 
 
 def test_an_audit_that_refutes_nothing_is_no_certificate(counted, written):
     counted = copy.deepcopy(counted)
     counted["instance"]["settings"]["parameters"] = {}
     (found,) = read(written(counted))
-    with pytest.raises(DataError, match="run again, does not refute the claim"):
+    assert any(one.startswith("the claim is not refuted: ") for one in verify(found).failures)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"trials": 10**9}, "instance.settings.trials: got 1000000000, expected at most 1000000"),
+        ({"candidate_pairs": 10**6}, "instance.settings.pairs: got 1000000, expected at most 1000"),
+        ({"parameters": {"iterations": 10**8}}, "parameters.iterations: got 100000000"),
+    ],
+)
+def test_a_file_cannot_ask_for_endless_work(counted, written, changed, named):
+    counted = copy.deepcopy(counted)
+    counted["instance"]["settings"] |= changed
+    (found,) = read(written(counted))
+    with pytest.raises(DataError, match=re.escape(named)):
         verify(found)
+
+
+def test_an_audit_that_takes_too_long_is_refused(counted, written):
+    (found,) = read(written(counted))
+    with pytest.raises(DataError, match="takes too long to draw again"):
+        verify(found, Reader(seconds=1e-9))
+
+
+def test_no_path_of_the_file_is_opened(counted, written, tmp_path, monkeypatch):
+    """The place of the data is the reader's."""
+    monkeypatch.delenv("DPAUDIT_DATA", raising=False)
+    named = tmp_path / "named-by-the-file"
+    counted = copy.deepcopy(counted)
+    counted["instance"]["settings"] |= {"data": "adult", "data_path": str(named)}
+    (found,) = read(written(counted))
+    with pytest.raises(DataError) as refused:
+        verify(found, Reader(data_path=str(tmp_path / "the-readers")))
+    assert "the-readers" in str(refused.value)
+    assert "named-by-the-file" not in str(refused.value)
 
 
 @pytest.mark.parametrize("version", ["corrected", "published"])

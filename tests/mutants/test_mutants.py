@@ -48,6 +48,7 @@ def test_a_text_that_is_missing_or_frequent_is_an_error_that_names_the_fault(tex
         fault.place(sources())
 
 
+@pytest.mark.slow
 def test_the_tests_that_reach_a_module_are_found_its_own_first():
     (home,) = (path for path in sources() if path.as_posix().endswith("estimation/exact_loss.py"))
     reached = [one.name for one in reach().tests_of(home)]

@@ -15,12 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
-
-from mpmath import diag, eig, exp, eye, matrix, mp, mpf
 
 from dpaudit.algorithms.consensus.verify.networks import (
+    Assumptions,
     first_step,
     laplacian,
     network,
@@ -29,9 +26,22 @@ from dpaudit.algorithms.consensus.verify.networks import (
     row,
 )
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import (
+    Matrix,
+    Number,
+    Real,
+    diagonal,
+    dot,
+    identity,
+    largest,
+    root,
+    sigmoid,
+    smallest,
+    total,
+    vector,
+)
 
 _MOST_ITERATIONS = 5000
-_MOST_STEPS = 200  # of Newton's method
 
 
 def recompute(document: Document) -> Outcome:
@@ -75,58 +85,60 @@ def recompute(document: Document) -> Outcome:
 class _Growing:
     """M-ADMM with penalties that grow, as the certificate states it."""
 
-    theta: Any
-    ridge: Any
+    theta: Real
+    ridge: Real
     iterations: int
-    slope: Callable[[Any], Any]
-    adjacency: Any
-    count: Any
-    records: Any
-    first: Any
-    growth: Any
+    slope: Callable[[Real], Number]
+    adjacency: Matrix
+    count: list[Real]
+    records: list[Real]
+    first: list[Real]
+    growth: list[Real]
 
     @property
     def nodes(self) -> int:
         return len(self.records)
 
-    def gradient(self, i: int, f: Any) -> Any:
+    def gradient(self, i: int, f: Real) -> Real:
         """Return the derivative of node i's objective."""
         return self.records[i] * self.slope(self.records[i] * f) + self.ridge * f
 
     def end(self) -> _End:
         """Return where T iterations lead from zero."""
         nodes = range(self.nodes)
-        models, duals, penalty = [mpf(0)] * self.nodes, [mpf(0)] * self.nodes, list(self.first)
+        models, duals, penalty = [Real(0)] * self.nodes, [Real(0)] * self.nodes, self.first
         lap, signless = laplacian(self.adjacency, -1), laplacian(self.adjacency, 1)
         for t in range(self.iterations):
             penalty = [self.first[i] * self.growth[i] ** t for i in nodes]
-            around = signless * matrix(models)
+            around = (signless * vector(models)).entries()
             levels = [penalty[i] * around[i] - duals[i] for i in nodes]
             models = [self._update(i, penalty[i], levels[i], models[i]) for i in nodes]
-            gap = lap * matrix(models)
+            gap = (lap * vector(models)).entries()
             duals = [duals[i] + self.theta * gap[i] for i in nodes]
         return _End(models, duals, penalty)
 
-    def _update(self, i: int, penalty: Any, level: Any, guess: Any) -> Any:
+    def _update(self, i: int, penalty: Real, level: Real, guess: Real) -> Real:
+        """Return the f with ``gradient(f) + 2 eta V f = level``."""
         curvature = 2 * penalty * self.count[i]
-        return _root(partial(self.gradient, i), curvature, level, self.ridge, guess)
+        return root(
+            lambda f: self.gradient(i, f) + curvature * f - level, self.ridge + curvature, guess
+        )
 
-    def best(self) -> Any:
+    def best(self) -> Real:
         """Return the optimum of all nodes together."""
-        reach = sum(map(abs, self.records), mpf(0)) / (self.nodes * self.ridge)
-        return _optimum(self.gradient, self.nodes, reach)
+        nodes = range(self.nodes)
+        return root(lambda f: total(self.gradient(i, f) for i in nodes), self.nodes * self.ridge, 0)
 
-    def mean(self, models: list[Any]) -> Any:
+    def mean(self, models: list[Real]) -> Real:
         """Return the mean weighted by degrees."""
-        pairs = zip(self.count, models, strict=True)
-        return sum((v * f for v, f in pairs), mpf(0)) / sum(self.count, mpf(0))
+        return dot(self.count, models) / total(self.count)
 
-    def tail(self, end: _End) -> Any:
+    def tail(self, end: _End) -> Real:
         """Return the bound on all later movement; both losses have slopes of at most 1."""
-        q, reach = min(self.growth), max(map(abs, end.models)) + 1
-        a = max(map(abs, self.records)) + self.ridge * reach + max(map(abs, end.duals))
-        b = 2 * self.theta * max(self.count) * reach
-        least = min(eta * v for eta, v in zip(end.penalty, self.count, strict=True))
+        q, reach = min(self.growth), largest(map(abs, end.models)) + 1
+        a = largest(map(abs, self.records)) + self.ridge * reach + largest(map(abs, end.duals))
+        b = 2 * self.theta * largest(self.count) * reach
+        least = smallest(eta * v for eta, v in zip(end.penalty, self.count, strict=True))
         return (a / (q - 1) + b * q / (q - 1) ** 2) / (2 * least)
 
 
@@ -134,22 +146,22 @@ class _Growing:
 class _End:
     """Models, twice the duals, and penalties after the last iteration."""
 
-    models: list[Any]
-    duals: list[Any]
-    penalty: list[Any]
+    models: list[Real]
+    duals: list[Real]
+    penalty: list[Real]
 
 
 def _growing(document: Document) -> Outcome:
     stated, connected = _stated(document)
     allowed = document.positive("tolerance") * document.positive("factor")
-    end, best = stated.end(), stated.best()
-    if not best:
+    if total(stated.records) == 0:  # both losses have slopes at 0 that are alike
         raise document.refused("instance.records", "an optimum at the start", "a distance above 0")
+    end, best = stated.end(), stated.best()
     mean, tail = stated.mean(end.models), stated.tail(end)
-    distance = max(abs(mean - best) - tail, mpf(0)) / abs(best) if tail <= 1 else mpf(0)
-    growing = {
+    distance = largest((abs(mean - best) - tail, 0)) / abs(best) if tail <= 1 else Real(0)
+    growing: Assumptions = {
         "penalties at least theta": (stated.theta, min(stated.first)),
-        "penalties do not fall": (mpf(1), min(stated.growth)),
+        "penalties do not fall": (1, min(stated.growth)),
     }
     found = {"mean": mean, "best": best, "tail": tail, "distance": distance}
     return Outcome(
@@ -162,7 +174,7 @@ def _growing(document: Document) -> Outcome:
     )
 
 
-def _stated(document: Document) -> tuple[_Growing, dict[str, tuple[Any, Any]]]:
+def _stated(document: Document) -> tuple[_Growing, Assumptions]:
     """Return what the certificate states, and whether its network is connected."""
     nodes, iterations = node_count(document), document.count("iterations")
     if iterations > _MOST_ITERATIONS:
@@ -183,45 +195,8 @@ def _stated(document: Document) -> tuple[_Growing, dict[str, tuple[Any, Any]]]:
     return stated, connected
 
 
-def _slope(loss: str) -> Callable[[Any], Any]:
-    return (lambda m: mpf(-1)) if loss == "linear" else (lambda m: -1 / (1 + exp(m)))
-
-
-def _root(
-    gradient: Callable[[Any], Any], curvature: Any, level: Any, ridge: Any, guess: Any
-) -> Any:
-    """Return x with ``gradient(x) + curvature x = level``, for a gradient that rises by ``ridge``.
-
-    Secant steps inside a bracket, which is halved where a step leaves it. Whatever stops the
-    search, the root is within the last ``|miss| / (ridge + curvature)`` of x.
-    """
-    tiny = mpf(10) ** (5 - mp.dps)
-    x, low, high, slope = guess, None, None, ridge + curvature
-    miss = level - gradient(x) - curvature * x
-    for _ in range(_MOST_STEPS):
-        if abs(miss) <= tiny * (abs(level) + curvature * abs(x)):
-            break
-        low, high = (x, high) if miss > 0 else (low, x)
-        y = x + miss / slope
-        if low is not None and high is not None and not low < y < high:
-            y = (low + high) / 2
-        moved = level - gradient(y) - curvature * y
-        if y != x:
-            slope = max(ridge + curvature, (miss - moved) / (y - x))
-        x, miss = y, moved
-    return x
-
-
-def _optimum(gradient: Callable[[int, Any], Any], nodes: int, reach: Any) -> Any:
-    """Return the root of the sum of gradients within ``[-reach, reach]``, by bisection."""
-    low, high = -reach, reach
-    for _ in range(4 * mp.dps):
-        middle = (low + high) / 2
-        if sum((gradient(i, middle) for i in range(nodes)), mpf(0)) > 0:
-            high = middle
-        else:
-            low = middle
-    return (low + high) / 2
+def _slope(loss: str) -> Callable[[Real], Number]:
+    return (lambda m: -1) if loss == "linear" else (lambda m: -sigmoid(-m))
 
 
 # --- penalties that have settled ---------------------------------------------------------------
@@ -231,20 +206,27 @@ def _bounded(document: Document) -> Outcome:
     nodes, theta, adjacency, assumptions = quadratics(document)
     factor = document.positive("factor")
     penalty, curvature = (row(document, name, nodes) for name in ("penalty", "curvature"))
-    lap, signless = laplacian(adjacency, -1), laplacian(adjacency, 1)
-    inverse = diag([1 / (curvature[i] + 2 * penalty[i] * lap[i, i]) for i in range(nodes)])
-    balance = eye(nodes) - matrix([[mpf(1) / nodes] * nodes for _ in range(nodes)])
-    models, duals = inverse * diag(list(penalty)) * signless, -inverse * balance
-    whole = matrix(2 * nodes)
-    whole[:nodes, :nodes], whole[:nodes, nodes:] = models, duals
-    whole[nodes:, :nodes] = theta * lap * models
-    whole[nodes:, nodes:] = balance + theta * lap * duals
-    radius = max(abs(value) for value in eig(whole, left=False, right=False))
+    radius = _iteration(adjacency, theta, penalty, curvature).spectral_radius()
     return Outcome(
         assumptions=assumptions,
         quantities={"value": radius, "bound": factor, "ratio": radius / factor},
         summary=f"a mode of modulus {float(radius):.6g}, where {float(factor):.6g} is claimed",
     )
+
+
+def _iteration(
+    adjacency: Matrix, theta: Real, penalty: list[Real], curvature: list[Real]
+) -> Matrix:
+    """Return the linear map from models and duals to the next ones."""
+    nodes = adjacency.rows
+    lap, signless = laplacian(adjacency, -1), laplacian(adjacency, 1)
+    inverse = diagonal([1 / (curvature[i] + 2 * penalty[i] * lap[i, i]) for i in range(nodes)])
+    balance = identity(nodes) - Matrix([[Real(1) / nodes] * nodes] * nodes)
+    models, duals = inverse * diagonal(penalty) * signless, -inverse * balance
+    moved = theta * lap
+    upper = [models.row(i) + duals.row(i) for i in range(nodes)]
+    after = moved * models, balance + moved * duals
+    return Matrix(upper + [after[0].row(i) + after[1].row(i) for i in range(nodes)])
 
 
 # --- inequality (19) ---------------------------------------------------------------------------
@@ -255,7 +237,7 @@ def _inequality(document: Document) -> Outcome:
     factor = document.positive("factor")
     rows = (row(document, n, nodes) for n in ("penalty", "curvature", "slope", "start"))
     step = first_step(adjacency, theta, *rows)
-    if step.size <= 0:
+    if not step.size > 0:
         raise document.refused("instance", "a start at the optimum", "a distance above 0")
     value, bound = step.product / step.size, factor - 1
     return Outcome(

@@ -1,17 +1,13 @@
 """Re-checks a violation of zhang2018's Theorem 3.2 from the certificate alone.
 
 One step of M-ADMM from ``Lambda(0) = 0`` on ``O_i(f) = m_i f^2/2 - b_i f``: the claim is
-``(1 + delta) ||Z(1) - Z*||_J^2 <= ||Z(0) - Z*||_J^2`` with the delta of eq. (23), everything
-computed in 50 digits. Both sides are divided by the right one if all nodes share a penalty, and
-otherwise, as that can be negative, by the size of the start. Notation in
+``(1 + delta) ||Z(1) - Z*||_J^2 <= ||Z(0) - Z*||_J^2`` with the delta of eq. (23). Both sides are
+divided by the right one if all nodes share a penalty, and otherwise, as that can be negative, by
+the size of the start. Singular values are roots of eigenvalues of Gram matrices. Notation in
 `dpaudit.algorithms.consensus.verify.networks`.
 """
 
 from __future__ import annotations
-
-from typing import Any
-
-from mpmath import diag, mpf
 
 from dpaudit.algorithms.consensus.verify.networks import (
     first_step,
@@ -21,6 +17,7 @@ from dpaudit.algorithms.consensus.verify.networks import (
     singular_values,
 )
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import Matrix, Real, diagonal, smallest
 
 
 def recompute(document: Document) -> Outcome:
@@ -53,19 +50,19 @@ def recompute(document: Document) -> Outcome:
     factor, shared = document.positive("factor"), "one penalty" in assumptions
     printed = document.choice("rate", "printed", "proved") == "printed"
     penalty, curvature = (row(document, name, nodes) for name in ("penalty", "curvature"))
-    mu = mpf(document.array("mu", ()))
+    mu = Real(document.array("mu", ()))
     if mu <= 1:
         raise document.refused("instance.mu", float(mu), "a number above 1")
     slope, start = (row(document, name, nodes) for name in ("slope", "start"))
     step = first_step(adjacency, theta, penalty, curvature, slope, start)
     delta = _rate(adjacency, theta, penalty, curvature, mu, printed)
     unit = step.before if shared else step.size
-    if unit <= 0:
+    if not unit > 0:
         raise document.refused("instance", "a start at the optimum", "a distance above 0")
     value, bound = (1 + delta) * step.after / unit, factor * step.before / unit
     ratio = value / bound if shared else 1 + value - bound
     return Outcome(
-        assumptions=assumptions | {"mu above 1": (mpf(1), mu)},
+        assumptions=assumptions | {"mu above 1": (1, mu)},
         quantities={
             "before": step.before,
             "after": step.after,
@@ -84,12 +81,19 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _rate(adjacency: Any, theta: Any, penalty: Any, curvature: Any, mu: Any, printed: bool) -> Any:
+def _rate(
+    adjacency: Matrix,
+    theta: Real,
+    penalty: list[Real],
+    curvature: list[Real],
+    mu: Real,
+    printed: bool,
+) -> Real:
     """Return delta of eq. (23), or the one that is proved for a shared penalty."""
     lap, signless = laplacian(adjacency, -1), laplacian(adjacency, 1)
-    above = singular_values(diag([one - theta for one in penalty]) * lap)
-    tilde = singular_values(diag(list(penalty)) * signless)[0]
+    above = singular_values(diagonal([one - theta for one in penalty]) * lap)
+    tilde = singular_values(diagonal(penalty) * signless)[0]
     reach = theta * singular_values(lap)[-2]
     numerator = 2 * min(curvature) + (2 * above[-2] if printed else 0)
     squares = mu**2 * max(curvature) ** 2 + mu * above[0] ** 2
-    return min(reach / (mu**2 * tilde), numerator / (squares / (reach * (mu - 1)) + tilde))
+    return smallest((reach / (mu**2 * tilde), numerator / (squares / (reach * (mu - 1)) + tilde)))

@@ -4,16 +4,27 @@ Node 1 of a complete graph holds B signed records, one of which differs. The cer
 broadcasts ``f(0), ..., f(T)``. With ``c(t) = eta(t) sum_j (f_1 + f_j)(t-1) - 2 lambda(t-1)`` the
 noise behind ``f = f_1(t)`` is ``2 eta V e = c - (C/B) sum l'(u'f) u - (rho/N + 2 eta V) f``
 (eq. 58), on both datasets, and the loss is the sum over t of ``alpha (|e^| - |e|) + ln det H -
-ln det H^`` (eq. 61) with ``H = (C/B) sum l''(u'f) u u' + (rho/N + 2 eta V) I``. All in 50 digits.
+ln det H^`` (eq. 61) with ``H = (C/B) sum l''(u'f) u u' + (rho/N + 2 eta V) I``.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from mpmath import det, exp, eye, log, matrix, mpf, norm
+from collections.abc import Sequence
+from fractions import Fraction
 
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import (
+    Matrix,
+    Number,
+    Real,
+    identity,
+    largest,
+    log,
+    norm,
+    sigmoid,
+    smallest,
+    vector,
+)
 
 _POSITIVE = (
     "penalty",
@@ -26,7 +37,8 @@ _POSITIVE = (
     "factor",
 )
 _MOST = {"nodes": 100, "records": 1000, "dimension": 60, "iterations": 100}
-_C1 = mpf(1) / 4  # of the logistic loss
+_C1 = Fraction(1, 4)  # of the logistic loss
+_STEEP = 50  # where a slope is 1 but for 20 digits
 
 
 def recompute(document: Document) -> Outcome:
@@ -61,27 +73,29 @@ def recompute(document: Document) -> Outcome:
     if nodes < 2:
         raise document.refused("parameters.nodes", nodes, "at least 2")
     p = dict(zip(_POSITIVE, document.positive(*_POSITIVE), strict=True))
-    others = [matrix(u) for u in document.array("others", (count - 1, d))]
-    old, new = (matrix(document.array(name, (d,))) for name in ("old", "new"))
-    outputs = document.array("outputs", (last + 1, nodes, d))
+    others = document.array("others", (count - 1, d))
+    sides = [Matrix([*others, document.array(name, (d,))]) for name in ("old", "new")]
+    outputs = [
+        [vector(f) for f in broadcast]
+        for broadcast in document.array("outputs", (last + 1, nodes, d))
+    ]
     ridge, weight = p["regulariser_weight"] / nodes, p["loss_weight"] / count
-    sides = ([*others, old], [*others, new])
-    loss, bound, dual = mpf(0), mpf(0), matrix(d, 1)
+    loss, bound, dual = Real(0), Real(0), _zero(d)
     for t in range(1, last + 1):
         eta = p["penalty"] * p["growth"] ** (t - 1)
         rate = p["noise_rate"] * p["noise_growth"] ** (t - 1)
-        before, now = ([matrix(f) for f in outputs[s]] for s in (t - 1, t))
+        before, now = outputs[t - 1], outputs[t]
         pull = eta * _sum([before[0] + other for other in before[1:]], d) - 2 * dual
         stretch = 2 * eta * (nodes - 1)
         behind = [_noise(now[0], pull, side, weight, ridge + stretch) for side in sides]
-        volumes = [_volume(now[0], side, weight, ridge + stretch, d) for side in sides]
-        loss += rate / stretch * (norm(behind[1]) - norm(behind[0])) + log(volumes[0] / volumes[1])
+        volumes = [_volume(now[0], side, weight, ridge + stretch) for side in sides]
+        loss += rate / stretch * (behind[1] - behind[0]) + log(volumes[0] / volumes[1])
         share = p["loss_weight"] / (eta * (nodes - 1) * count)
-        bound += p["factor"] * share * (mpf(14) / 10 * _C1 + rate)
+        bound += p["factor"] * share * (Fraction(14, 10) * _C1 + rate)
         dual += p["dual_step"] / 2 * _sum([now[0] - other for other in now[1:]], d)
     ratio = loss / bound
     return Outcome(
-        assumptions=_assumptions(p, sizes, [*others, old, new], outputs),
+        assumptions=_assumptions(document, p, sizes, sides, outputs),
         quantities={"loss": loss, "bound": bound, "ratio": ratio},
         summary=(
             f"one output has an exact privacy loss of {float(loss):.6g}, where at most "
@@ -91,51 +105,77 @@ def recompute(document: Document) -> Outcome:
 
 
 def _assumptions(
-    p: dict[str, Any], sizes: dict[str, int], records: list[Any], outputs: Any
-) -> dict[str, tuple[Any, Any]]:
-    nodes, count = sizes["nodes"], sizes["records"]
-    margins = [_dot(u, matrix(broadcast[0])) for broadcast in outputs[1:] for u in records]
-    slopes, curvatures = [abs(_slope(m)) for m in margins], [_curvature(m) for m in margins]
+    document: Document,
+    p: dict[str, Real],
+    sizes: dict[str, int],
+    sides: list[Matrix],
+    outputs: list[list[Matrix]],
+) -> dict[str, tuple[Number, Number]]:
+    margins = [
+        margin
+        for broadcast in outputs[1:]
+        for side in sides
+        for margin in _margins(side, broadcast[0])
+    ]
+    curvatures = [_curvature(m) for m in margins]
     ends = [p["penalty"] * p["growth"] ** t for t in (0, sizes["iterations"] - 1)]
-    stretch = 2 * p["dual_step"] * (nodes - 1)
-    limit = count / p["loss_weight"] * (p["regulariser_weight"] / nodes + stretch)
     return {
-        "unit records": (max(norm(u) for u in records), mpf(1)),
-        "slopes within 1": (max(slopes), mpf(1)),
-        "curvature above 0": (mpf(0), min(curvatures)),
-        "curvature at most c_1": (max(curvatures), _C1),
-        "weight at most records": (p["loss_weight"], mpf(count)),
-        "penalties at least theta": (p["dual_step"], min(ends)),
-        "small curvature": (2 * _C1, limit),
+        "unit records": (largest(norm(u) for side in sides for u in _rows(side)), 1),
+        "slopes within 1": (largest(map(_steepness, margins)), 1),
+        "curvature above 0": (0, smallest(curvatures)),
+        "curvature at most c_1": (largest(curvatures), _C1),
+        "weight at most records": (p["loss_weight"], sizes["records"]),
+        "penalties at least theta": (p["dual_step"], smallest(ends)),
+        "small curvature": (2 * _C1, _least_curvature(document, sizes)),
     }
 
 
-def _noise(model: Any, pull: Any, records: list[Any], weight: Any, curvature: Any) -> Any:
-    pushed = _sum([_slope(_dot(u, model)) * u for u in records], len(model))
-    return pull - weight * pushed - curvature * model
+def _least_curvature(document: Document, sizes: dict[str, int]) -> Fraction:
+    """Return ``B/C (rho/N + 2 theta V)`` without error, as 2 c_1 may be the same."""
+    weight, rho, theta = (
+        Fraction(document.number("parameters", name))
+        for name in ("loss_weight", "regulariser_weight", "dual_step")
+    )
+    nodes = sizes["nodes"]
+    return sizes["records"] / weight * (rho / nodes + 2 * theta * (nodes - 1))
 
 
-def _volume(model: Any, records: list[Any], weight: Any, curvature: Any, d: int) -> Any:
-    hessian = curvature * eye(d)
-    for u in records:
-        hessian += weight * _curvature(_dot(u, model)) * (u * u.T)
-    return det(hessian)
+def _noise(model: Matrix, pull: Matrix, records: Matrix, weight: Real, curvature: Real) -> Real:
+    """Return the length of the noise, times ``2 eta V``."""
+    slopes = vector([-sigmoid(-margin) for margin in _margins(records, model)])
+    pushed = records.T * slopes
+    return norm((pull - weight * pushed - curvature * model).entries())
 
 
-def _slope(margin: Any) -> Any:
-    return -1 / (1 + exp(margin))
+def _volume(model: Matrix, records: Matrix, weight: Real, curvature: Real) -> Real:
+    bends = [weight * _curvature(margin) for margin in _margins(records, model)]
+    scaled = Matrix([[bend * x for x in u] for bend, u in zip(bends, _rows(records), strict=True)])
+    return (curvature * identity(records.cols) + records.T * scaled).det()
 
 
-def _curvature(margin: Any) -> Any:
-    return 1 / ((1 + exp(margin)) * (1 + exp(-margin)))
+def _curvature(margin: Real) -> Real:
+    return sigmoid(margin) * sigmoid(-margin)
 
 
-def _dot(one: Any, other: Any) -> Any:
-    return sum((a * b for a, b in zip(one, other, strict=True)), mpf(0))
+def _steepness(margin: Real) -> Real:
+    """Return the modulus of a slope; where that is 1 but for 20 digits, 1, which is above it."""
+    return Real(1) if margin < -_STEEP else sigmoid(-margin)
 
 
-def _sum(vectors: list[Any], d: int) -> Any:
-    return sum(vectors, matrix(d, 1))
+def _margins(records: Matrix, model: Matrix) -> list[Real]:
+    return (records * model).entries()
+
+
+def _rows(records: Matrix) -> list[list[Real]]:
+    return [records.row(i) for i in range(records.rows)]
+
+
+def _zero(d: int) -> Matrix:
+    return vector([0] * d)
+
+
+def _sum(vectors: Sequence[Matrix], d: int) -> Matrix:
+    return sum(vectors, _zero(d))
 
 
 def _count(document: Document, name: str) -> int:

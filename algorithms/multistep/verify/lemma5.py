@@ -8,17 +8,15 @@ one record over ``(2 rho |V_i| + eta) m``. The claim is a movement of at most
 
 from __future__ import annotations
 
-from mpmath import mpf
-
 from dpaudit.algorithms.multistep.verify.node import (
     LAST_DIGIT,
     LIPSCHITZ,
     gradient,
     graph,
-    norm,
     records,
 )
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import Real, norm
 
 
 def recompute(document: Document) -> Outcome:
@@ -54,7 +52,7 @@ def recompute(document: Document) -> Outcome:
     rho, eta, factor = document.positive("penalty", "eta", "factor")
     degree, components = graph(document)
     record, replacement, longest = records(document)
-    model = [mpf(x) for x in document.array("model", (len(record),))]
+    model = [Real(x) for x in document.array("model", (len(record),))]
     here, there = (gradient(document, one, model) for one in (record, replacement))
     unit = (2 * rho * degree + eta) * document.count("node_size")
     moved = norm([one - other for one, other in zip(here, there, strict=True)]) / unit
@@ -62,7 +60,7 @@ def recompute(document: Document) -> Outcome:
     return Outcome(
         assumptions={
             "bounded records": (longest, 1 + LAST_DIGIT),
-            "connected graph": (mpf(components), mpf(1)),
+            "connected graph": (components, 1),
         },
         quantities={"bound": bound, "movement": moved, "ratio": moved / bound},
         summary=f"{float(moved / bound):.6g} times the bound of {float(bound):.6g}, which is "

@@ -1,54 +1,61 @@
 """The parts that certificates about one node of multi-step DP-ADMM share: records and the graph.
 
 The records are signed, ``b a``: labels are -1 and 1 and only the product matters. A record of
-doubles is of norm 1 up to its last digit only; one that is so far above is shrunk to norm 1 in 50
-digits first, and everything is computed with the result.
+doubles is of norm 1 up to its last digit only; one that is so far above is shrunk to norm 1 first,
+and everything is computed with the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
-from mpmath import exp, log, mpf, sqrt
+from fractions import Fraction
 
 from dpaudit.verification import Document
+from dpaudit.verification.reals import (
+    Number,
+    Real,
+    dot,
+    largest,
+    log,
+    norm,
+    sigmoid,
+    smallest,
+    sqrt,
+)
 
-LAST_DIGIT = mpf("1e-12")
-LIPSCHITZ = mpf(1)  # c_1 of every loss below, for records of norm at most 1
+LAST_DIGIT = Fraction(1, 10**12)
+LIPSCHITZ = 1  # c_1 of every loss below, for records of norm at most 1
 
 
-def share(document: Document, name: str) -> Any:
+def share(document: Document, name: str) -> Real:
     """Return a parameter that is above 0 and below 1, or raise `DataError`."""
-    value = document.positive(name)
+    value: Real = document.positive(name)
     if value >= 1:
         raise document.refused(f"parameters.{name}", float(value), "above 0 and below 1")
     return value
 
 
-def unusual_constant(c0: Any, delta: Any) -> tuple[str, ...]:
+def unusual_constant(c0: Real, delta: Real) -> tuple[str, ...]:
     """Return a reservation where c_0 is below ``sqrt(ln(1/delta) / ln(1.25/delta))``.
 
     The paper does not give c_0; that is what it is in the proof of Theorem 4. A rounded c_0 passes.
     """
-    own = sqrt(log(1 / delta) / log(mpf("1.25") / delta)) if delta > 0 else mpf(1)
+    own = sqrt(log(1 / delta) / log(Fraction(5, 4) / delta)) if delta > 0 else Real(1)
     if c0 >= own * (1 - LAST_DIGIT):
         return ()
     return (f"c_0 = {float(c0):g}, below the {float(own):.6g} of the proof",)
 
 
-def norm(vector: list[Any]) -> Any:
-    """Return the Euclidean norm."""
-    return sqrt(sum((entry * entry for entry in vector), mpf(0)))
-
-
-def records(document: Document) -> tuple[list[Any], list[Any], Any]:
+def records(document: Document) -> tuple[list[Real], list[Real], Real]:
     """Return the record, its replacement, and the longer norm as the file has it."""
     shape = (document.count("dimension"),)
-    pair = [[mpf(x) for x in document.array(name, shape)] for name in ("record", "replacement")]
-    longest = max(norm(one) for one in pair)
-    record, replacement = ([x / max(norm(one), mpf(1)) for x in one] for one in pair)
-    return record, replacement, longest
+    pair = [[Real(x) for x in document.array(name, shape)] for name in ("record", "replacement")]
+    lengths = [norm(one) for one in pair]
+    record, replacement = (
+        [x / unit for x in one]
+        for one, unit in zip(pair, (largest((one, 1)) for one in lengths), strict=True)
+    )
+    return record, replacement, largest(lengths)
 
 
 def graph(document: Document) -> tuple[int, int]:
@@ -97,25 +104,24 @@ def _components(nodes: int, edges: set[frozenset[int]]) -> int:
     return found
 
 
-def _smoothed_hinge(margin: Any) -> Any:
-    return -min(max(1 - margin, mpf(0)), mpf(1))
+def _smoothed_hinge(margin: Real) -> Real:
+    return -smallest((largest((1 - margin, 0)), 1))
 
 
-def _absolute(margin: Any) -> Any:
-    return mpf((margin > 1) - (margin < 1))
+def _absolute(margin: Real) -> int:
+    return (margin > 1) - (margin < 1)
 
 
-_SLOPES: dict[str, Callable[[Any], Any]] = {
-    "logistic": lambda margin: -1 / (1 + exp(margin)),
-    "hinge": lambda margin: mpf(-1 if margin < 1 else 0),
+_SLOPES: dict[str, Callable[[Real], Number]] = {
+    "logistic": lambda margin: -sigmoid(-margin),
+    "hinge": lambda margin: -1 if margin < 1 else 0,
     "smoothed-hinge": _smoothed_hinge,
-    "linear": lambda margin: mpf(-1),
+    "linear": lambda margin: -1,
     "absolute": _absolute,
 }
 
 
-def gradient(document: Document, record: list[Any], model: list[Any]) -> list[Any]:
+def gradient(document: Document, record: list[Real], model: list[Real]) -> list[Real]:
     """Return the (sub)gradient of the certificate's loss of one signed record at a model."""
-    slope = _SLOPES[document.choice("loss", *_SLOPES)]
-    margin = sum((x * w for x, w in zip(record, model, strict=True)), mpf(0))
-    return [slope(margin) * x for x in record]
+    slope = _SLOPES[document.choice("loss", *_SLOPES)](dot(record, model))
+    return [x * slope for x in record]

@@ -5,24 +5,32 @@ times have probability ``t! / (c_1! c_2! ...) p_1^c_1 p_2^c_2 ...``, and
 
     delta(epsilon) = sum over counts of max(0, P - e^epsilon Q).
 
-Laws of doubles sum to 1 up to their last digit; they are divided by their sum in 50 digits first.
-For Gaussian mechanisms, ``delta(epsilon) = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu -
-mu/2)``. The claim is delta at ``c_0 sqrt(t) epsilon`` at most the certificate's factor times delta.
+Laws of doubles sum to 1 up to their last digit; they are divided by their sum first. For Gaussian
+mechanisms, ``delta(epsilon) = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2)``. The
+claim is delta at ``c_0 sqrt(t) epsilon`` at most the certificate's factor times delta.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from fractions import Fraction
 
-from mpmath import binomial, exp, log, mpf, ncdf, sqrt
-
-from dpaudit.algorithms.multistep.verify.node import unusual_constant
+from dpaudit.algorithms.multistep.verify.node import LAST_DIGIT, unusual_constant
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import (
+    Number,
+    Real,
+    binomial,
+    exp,
+    largest,
+    log,
+    ncdf,
+    sqrt,
+    total,
+)
 
 _OUTCOMES = 4
 _LONGEST = 20
-_LAST_DIGIT = mpf("1e-12")
 
 
 def recompute(document: Document) -> Outcome:
@@ -60,47 +68,47 @@ def recompute(document: Document) -> Outcome:
     c0, factor = document.positive("c0", "factor")
     count = document.count("count")
     claimed = c0 * sqrt(count) * epsilon
-    total, assumptions = _composed(document, epsilon, delta, count, claimed)
+    found, assumptions = _composed(document, epsilon, delta, count, claimed)
     bound = factor * delta
-    ratio = total / bound if bound > 0 else 1 + total
+    ratio = found / bound if bound > 0 else 1 + found
     return Outcome(
         assumptions=assumptions,
-        quantities={"claimed epsilon": claimed, "bound": bound, "delta": total, "ratio": ratio},
-        summary=f"{count} algorithms have delta {float(total):.6g} at epsilon = "
+        quantities={"claimed epsilon": claimed, "bound": bound, "delta": found, "ratio": ratio},
+        summary=f"{count} algorithms have delta {float(found):.6g} at epsilon = "
         f"{float(claimed):.6g}, where {float(bound):.6g} is claimed with c_0 = {float(c0):g}",
         reservations=unusual_constant(c0, delta),
     )
 
 
 def _composed(
-    document: Document, epsilon: Any, delta: Any, count: int, claimed: Any
-) -> tuple[Any, dict[str, tuple[Any, Any]]]:
+    document: Document, epsilon: Real, delta: Real, count: int, claimed: Real
+) -> tuple[Real, dict[str, tuple[Number, Number]]]:
     if document.choice("algorithms", "all", "gaussian") == "gaussian":
         if epsilon <= 0 or delta <= 0:
             expected = "'all' where epsilon or delta is 0"
             raise document.refused("parameters.algorithms", "gaussian", expected)
-        mu = epsilon / sqrt(2 * log(mpf("1.25") / delta))
+        mu = epsilon / sqrt(2 * log(Fraction(5, 4) / delta))
         alone = _gaussian(mu, epsilon)
         return _gaussian(sqrt(count) * mu, claimed), {"delta of one": (alone, delta)}
     one, other = _law(document, "one"), _law(document, "other")
     if count > _LONGEST:
         raise document.refused("parameters.count", count, f"at most {_LONGEST}")
-    assumptions = {
+    assumptions: dict[str, tuple[Number, Number]] = {
         "delta of one": (_discrete(one, other, 1, epsilon), delta),
         "delta of one, exchanged": (_discrete(other, one, 1, epsilon), delta),
     }
     return _discrete(one, other, count, claimed), assumptions
 
 
-def _discrete(one: list[Any], other: list[Any], count: int, epsilon: Any) -> Any:
-    scale, total = exp(epsilon), mpf(0)
+def _discrete(one: list[Real], other: list[Real], count: int, epsilon: Real) -> Real:
+    scale, terms = exp(epsilon), []
     for counts in _counts(count, len(one)):
-        p, q, left = mpf(1), mpf(1), count
+        p, q, left = Real(1), Real(1), count
         for c, here, there in zip(counts, one, other, strict=True):
             ways = binomial(left, c)
             p, q, left = p * ways * here**c, q * ways * there**c, left - c
-        total += max(mpf(0), p - scale * q)
-    return total
+        terms.append(largest((0, p - scale * q)))
+    return total(terms)
 
 
 def _counts(total: int, outcomes: int) -> Iterator[tuple[int, ...]]:
@@ -112,14 +120,14 @@ def _counts(total: int, outcomes: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-def _gaussian(mu: Any, epsilon: Any) -> Any:
+def _gaussian(mu: Real, epsilon: Real) -> Real:
     return ncdf(-epsilon / mu + mu / 2) - exp(epsilon) * ncdf(-epsilon / mu - mu / 2)
 
 
-def _law(document: Document, name: str) -> list[Any]:
-    law = [mpf(p) for p in document.array(name, (_OUTCOMES,))]
-    total = sum(law, mpf(0))
-    if min(law) < 0 or abs(total - 1) > _LAST_DIGIT:
+def _law(document: Document, name: str) -> list[Real]:
+    law = [Fraction(p) for p in document.array(name, (_OUTCOMES,))]
+    whole = sum(law, Fraction(0))
+    if min(law) < 0 or abs(whole - 1) > LAST_DIGIT:
         given = document.instance[name]
         raise document.refused(f"instance.{name}", given, "probabilities that sum to 1")
-    return [p / total for p in law]
+    return [Real(p / whole) for p in law]

@@ -10,22 +10,22 @@ is that of ``N(0, 1)`` against ``N(mu, 1)``, ``mu^2 = sum (shift / scale)^2`` ov
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
-
-from mpmath import exp, log, mpf, ncdf, sqrt
 
 from dpaudit.algorithms.multistep.verify.node import (
     LAST_DIGIT,
     LIPSCHITZ,
     graph,
-    norm,
     records,
     share,
     unusual_constant,
 )
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import Real, exp, log, ncdf, norm, sqrt
 
-_AGREEMENT = mpf("1e-9")  # between the steps that the file lists and the recomputed ones
+_AGREEMENT = Fraction(1, 10**9)  # between the steps that the file lists and the recomputed ones
 
 
 def recompute(document: Document) -> Outcome:
@@ -60,16 +60,16 @@ def recompute(document: Document) -> Outcome:
     count = document.count("iterations") * document.count("inner_steps")
     degree, components = graph(document)
     record, replacement, longest = records(document)
-    sigma = c0 * sqrt(count * 2 * log(mpf("1.25") / delta)) / epsilon
+    sigma = c0 * sqrt(count * 2 * log(Fraction(5, 4) / delta)) / epsilon
     moved = norm([one - other for one, other in zip(record, replacement, strict=True)])
     _check_steps(document, count, 2 * rho * degree, moved, sigma)
     mu = sqrt(count) * moved / (2 * LIPSCHITZ * sigma)
-    reached = mpf(document.number("quantities", "epsilon"))
+    reached = Real(document.number("quantities", "epsilon"))
     exact, claimed = _delta(mu, reached), factor * epsilon
     return Outcome(
         assumptions={
             "bounded records": (longest, 1 + LAST_DIGIT),
-            "connected graph": (mpf(components), mpf(1)),
+            "connected graph": (components, 1),
             "claimed delta exceeded": (delta, exact),
         },
         quantities={
@@ -87,21 +87,21 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _delta(mu: Any, epsilon: Any) -> Any:
+def _delta(mu: Real, epsilon: Real) -> Real:
     """Return the exact delta; 0 where mu is: then nothing moves."""
     if mu == 0:
-        return mpf(0)
+        return Real(0)
     return ncdf(-epsilon / mu + mu / 2) - exp(epsilon) * ncdf(-epsilon / mu - mu / 2)
 
 
-def _check_steps(document: Document, count: int, pull: Any, moved: Any, sigma: Any) -> None:
+def _check_steps(document: Document, count: int, pull: Real, moved: Real, sigma: Real) -> None:
     """Refuse a file whose steps are not those of the algorithm."""
     size = document.count("node_size")
     steps = [document.array(name, (count,)) for name in ("eta", "shift", "scale")]
     for step, (eta, shift, scale) in enumerate(zip(*steps, strict=True)):
         if eta <= 0:
             raise document.refused("instance.eta", eta, "above 0")
-        unit = (pull + mpf(eta)) * size
+        unit = (pull + eta) * size
         for name, given, true in (
             ("shift", shift, moved / unit),
             ("scale", scale, 2 * LIPSCHITZ * sigma / unit),
@@ -109,3 +109,11 @@ def _check_steps(document: Document, count: int, pull: Any, moved: Any, sigma: A
             if abs(given - true) > _AGREEMENT * true:
                 expected = f"{float(true):.10g} at step {step + 1}"
                 raise document.refused(f"instance.{name}", given, expected)
+
+
+def reservations(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what keeps an audit with these settings from being that of the theorem."""
+    parameters, delta = settings.get("parameters", {}), Real(settings.get("delta", 1e-5))
+    if "c0" not in parameters or parameters.get("c0_of_proof"):
+        return ()
+    return unusual_constant(Real(float(parameters["c0"])), delta)

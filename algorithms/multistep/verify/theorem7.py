@@ -12,17 +12,29 @@ Otherwise no term of it is below 0, as ``f >= 0 = f(u, v)``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from mpmath import exp, log, mpf, sqrt
+from fractions import Fraction
+from itertools import combinations
+from typing import TypeAlias
 
 from dpaudit.algorithms.multistep.verify.node import share
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import (
+    Matrix,
+    Real,
+    exp,
+    largest,
+    length,
+    log,
+    norm,
+    smallest,
+    sqrt,
+    total,
+)
 
-_OUTSIDE = mpf("1e-3")
+_OUTSIDE = Fraction(1, 1000)
 _LONGEST = 400
-_Vector = dict[str, Any]
+_State: TypeAlias = dict[str, Matrix]  # rows: a column for each coordinate, or each noise term
+_Point: TypeAlias = list[Real]
 
 
 def recompute(document: Document) -> Outcome:
@@ -62,10 +74,10 @@ def recompute(document: Document) -> Outcome:
     outside, spread_centre, spread_leaf = _noise(star)
     slack, beta, edges = star.slack, star.beta, star.edges
     mean, mean_leaf = (_average(path[:-1]) for path in (centre, leaf))
-    risk = max(loss.pieces(mean))
-    violation = 2 * edges * beta * _distance(mean, mean_leaf)
+    risk = largest(loss.pieces(mean))
+    violation = 2 * edges * beta * length(_apart(mean, mean_leaf))
     lost = spread_centre + 2 * edges * beta * (spread_centre + spread_leaf)
-    value = max((1 - outside) * (risk + violation) - lost, mpf(0))
+    value = largest(((1 - outside) * (risk + violation) - lost, 0))
     bound = star.factor * (
         star.nodes * sqrt(2) * star.share / sqrt(star.steps)
         + 2 * edges * (star.rho + beta**2 / star.rho) / star.iterations
@@ -73,9 +85,9 @@ def recompute(document: Document) -> Outcome:
     points = [*centre, *(leaf if edges else []), loss.target]
     return Outcome(
         assumptions={
-            "Lipschitz objective": (max(loss.slopes), mpf(1)),
-            "bounded models": (_diameter(points) + 2 * slack, mpf(1)),
-            "bounded duals": (max(duals) + slack, beta),
+            "Lipschitz objective": (max(loss.slopes), 1),
+            "bounded models": (_diameter(points) + 2 * slack, 1),
+            "bounded duals": (largest(duals) + slack, beta),
             "clear of kinks": (2 * slack, gap),
             "noise stays inside": (outside, _OUTSIDE),
         },
@@ -94,6 +106,11 @@ def recompute(document: Document) -> Outcome:
 class _Star:
     """The public parameters, checked."""
 
+    rho: Real
+    beta: Real
+    slack: Real
+    factor: Real
+
     def __init__(self, document: Document) -> None:
         self.nodes, self.iterations, self.inner = (
             document.count(name) for name in ("nodes", "iterations", "inner_steps")
@@ -107,12 +124,12 @@ class _Star:
         )
         delta = share(document, "delta")
         steepest = document.choice("steepest", "sum", "node")
-        own = mpf(1) / self.nodes if steepest == "sum" else mpf(1)
+        own = Real(1) / self.nodes if steepest == "sum" else Real(1)
         records = document.count("records")
-        self.noise = sqrt(2 * self.steps * 8 * log(mpf("1.25") / delta)) / (epsilon * records)
-        self.share = sqrt(own**2 + self.noise**2)
+        self.noise = sqrt(2 * self.steps * 8 * log(Fraction(5, 4) / delta)) / (epsilon * records)
+        self.share = norm((own, self.noise))
 
-    def schedule(self) -> list[tuple[Any, bool, bool]]:
+    def schedule(self) -> list[tuple[Real, bool, bool]]:
         """Return eta of every update, and whether it begins or ends an iteration."""
         return [
             (sqrt(2 * k * r) * self.share, r == 1, r == self.inner)
@@ -125,158 +142,151 @@ class _Loss:
     """The loss of the centre."""
 
     def __init__(self, document: Document) -> None:
-        self.target = [mpf(x) for x in document.array("target", (2,))]
-        self.slopes = [mpf(x) for x in document.array("slopes", (3,))]
+        self.target = [Real(x) for x in document.array("target", (2,))]
+        self.slopes = [Real(x) for x in document.array("slopes", (3,))]
         if min(self.slopes) < 0:
             raise document.refused("instance.slopes", float(min(self.slopes)), "at least 0")
 
-    def pieces(self, model: list[Any]) -> list[Any]:
+    def pieces(self, model: _Point) -> list[Real]:
         along, across = (w - c for w, c in zip(model, self.target, strict=True))
         right, left, up = self.slopes
-        return [right * along, -left * along, up * across, mpf(0)]
+        return [right * along, -left * along, up * across, Real(0)]
 
-    def gradient(self, model: list[Any]) -> tuple[list[Any], Any]:
+    def gradient(self, model: _Point) -> tuple[_Point, Real]:
         """Return the gradient, and by how much its piece leads."""
         values = self.pieces(model)
-        active = values.index(max(values))
+        active = max(range(len(values)), key=values.__getitem__)
+        others = [value for i, value in enumerate(values) if i != active]
         right, left, up = self.slopes
-        gradients = [[right, mpf(0)], [-left, mpf(0)], [mpf(0), up], [mpf(0), mpf(0)]]
-        ordered = sorted(values)
-        return gradients[active], ordered[-1] - ordered[-2]
+        none = Real(0)
+        gradients = [[right, none], [-left, none], [none, up], [none, none]]
+        return gradients[active], values[active] - largest(others)
 
 
 def _advance(
-    star: _Star, state: _Vector, eta: Any, first: bool, last: bool, push: tuple[Any, Any, Any]
-) -> _Vector:
-    """Return one coordinate after an update; ``push`` is added to x, y and the others' y.
+    star: _Star,
+    state: _State,
+    eta: Real,
+    first: bool,
+    last: bool,
+    push: tuple[Matrix, Matrix, Matrix],
+) -> _State:
+    """Return all columns after an update; ``push`` is added to x, y and the others' y.
 
     ``y`` and ``g`` are of one leaf, ``z`` and ``h`` of any other: noise of one leaf moves it apart.
     """
     rho, edges = star.rho, star.edges
     g_all, b_all = (
-        state[one] + (edges - 1) * state[rest] if edges else mpf(0)
+        state[one] + (edges - 1) * state[rest] if edges else 0 * state[one]
         for one, rest in (("g", "h"), ("by", "bz"))
     )
     pulled = 2 * g_all + rho * (edges * state["bx"] + b_all)
-    x = (eta * state["x"] + pulled) / (2 * rho * edges + eta) + push[0]
+    x = 1 / (2 * rho * edges + eta) * (eta * state["x"] + pulled) + push[0]
 
-    def leaf(model: str, dual: str, sent: str) -> Any:
+    def leaf(model: str, dual: str, sent: str) -> Matrix:
         pulled = rho * (state["bx"] + state[sent]) - 2 * state[dual]
-        return (eta * state[model] + pulled) / (2 * rho + eta)
+        return 1 / (2 * rho + eta) * (eta * state[model] + pulled)
 
     new = dict(state, x=x, y=leaf("y", "g", "by") + push[1], z=leaf("z", "h", "bz") + push[2])
-    for total, one in (("sx", "x"), ("sy", "y"), ("sz", "z")):
-        new[total] = new[one] + (0 if first else state[total])
+    for summed, one in (("sx", "x"), ("sy", "y"), ("sz", "z")):
+        new[summed] = new[one] if first else new[one] + state[summed]
     if last:
-        for sent, total in (("bx", "sx"), ("by", "sy"), ("bz", "sz")):
-            new[sent] = new[total] / star.inner
+        for sent, summed in (("bx", "sx"), ("by", "sy"), ("bz", "sz")):
+            new[sent] = Fraction(1, star.inner) * new[summed]
         new["g"] = state["g"] - rho / 2 * (new["bx"] - new["by"])
         new["h"] = state["h"] - rho / 2 * (new["bx"] - new["bz"])
     return new
 
 
-def _zero() -> _Vector:
-    return dict.fromkeys(("x", "y", "z", "g", "h", "bx", "by", "bz", "sx", "sy", "sz"), mpf(0))
+def _row(columns: int, entries: dict[int, Real]) -> Matrix:
+    """Return a row of zeros but for these entries."""
+    return Matrix([[entries.get(column, 0) for column in range(columns)]])
 
 
-def _noise_free(star: _Star, loss: _Loss) -> tuple[list[Any], list[Any], list[Any], Any]:
+def _zero(columns: int) -> _State:
+    names = ("x", "y", "z", "g", "h", "bx", "by", "bz", "sx", "sy", "sz")
+    return dict.fromkeys(names, _row(columns, {}))
+
+
+def _noise_free(star: _Star, loss: _Loss) -> tuple[list[_Point], list[_Point], list[Real], Real]:
     """Return the models of the centre and of a leaf, the norms of the duals, and the least lead."""
-    state = [_zero(), _zero()]
-    centre, leaf, duals, gaps = [[mpf(0)] * 2], [[mpf(0)] * 2], [mpf(0)], []
+    state, none = _zero(2), _row(2, {})
+    start = [Real(0)] * 2
+    centre, leaf, duals, gaps = [start], [start], [Real(0)], []
     for eta, first, last in star.schedule():
         gradient, gap = loss.gradient(centre[-1])
         gaps.append(gap)
         unit = 2 * star.rho * star.edges + eta
-        state = [
-            _advance(star, one, eta, first, last, (-slope / unit, mpf(0), mpf(0)))
-            for one, slope in zip(state, gradient, strict=True)
-        ]
-        centre.append([one["x"] for one in state])
-        leaf.append([one["y"] if star.edges else one["x"] for one in state])
+        moved = Matrix([[-slope / unit for slope in gradient]])
+        state = _advance(star, state, eta, first, last, (moved, none, none))
+        centre.append(state["x"].entries())
+        leaf.append(state["y" if star.edges else "x"].entries())
         if star.edges:
-            duals.append(sqrt(sum((one["g"] ** 2 for one in state), mpf(0))))
-    return centre, leaf, duals, min(gaps)
+            duals.append(norm(state["g"].entries()))
+    return centre, leaf, duals, smallest(gaps)
 
 
-def _noise(star: _Star) -> tuple[Any, Any, Any]:
+def _noise(star: _Star) -> tuple[Real, Real, Real]:
     """Return the probability that some deviation exceeds the slack, and spreads of both w^.
 
     Noise of the centre moves all leaves alike. Noise of a leaf moves the leaf itself, and all
     others alike: what any leaf suffers is its own, and edges - 1 times another's.
     """
-    schedule, edges, std = star.schedule(), star.edges, star.noise / sqrt(2)
-    variances = [dict.fromkeys(("x", "y", "g"), mpf(0)) for _ in schedule]
-    of_centre, of_leaf = mpf(0), mpf(0)
-    kinds: list[tuple[int, Callable[[Any], Any]]] = [
-        (0, lambda eta: std / (2 * star.rho * edges + eta))
-    ]
-    if edges:
-        kinds.append((1, lambda eta: std / (2 * star.rho + eta)))
-    for place, size in kinds:
+    edges = star.edges
+    variances = [dict.fromkeys(("x", "y", "g"), Real(0)) for _ in range(star.steps)]
+    of_centre, of_leaf = Real(0), Real(0)
+    for place in (0, 1) if edges else (0,):
         sources, others = (edges, edges - 1) if place else (1, 0)
-        for start in range(len(schedule)):
-            mean = _followed(star, schedule, start, place, size(schedule[start][0]), variances)
-            of_centre += sources * mean["x"] ** 2
-            of_leaf += mean["y"] ** 2 + others * mean["z"] ** 2
+        mean = _followed(star, place, variances)
+        of_centre += sources * _square(mean["x"])
+        of_leaf += _square(mean["y"]) + others * _square(mean["z"])
     counts = {"x": 1, "y": edges, "g": edges}
-    outside = sum(
-        (
-            counts[name] * exp(-(star.slack**2) / (2 * variance))
-            for step in variances
-            for name, variance in step.items()
-            if variance > 0
-        ),
-        mpf(0),
+    outside = total(
+        counts[name] * exp(-(star.slack**2) / (2 * variance))
+        for step in variances
+        for name, variance in step.items()
+        if variance > 0
     )
-    return outside, sqrt(2 * of_centre), sqrt(2 * of_leaf)
+    return outside, length(2 * of_centre), length(2 * of_leaf)
 
 
-def _followed(
-    star: _Star,
-    schedule: list[tuple[Any, bool, bool]],
-    start: int,
-    place: int,
-    size: Any,
-    variances: list[_Vector],
-) -> _Vector:
-    """Add the squares of one noise term's effects to the variances; return its effect on the w^."""
-    state, edges = _zero(), star.edges
-    sums = dict.fromkeys(("x", "y", "z"), mpf(0))
-    for step in range(start, len(schedule)):
-        eta, first, last = schedule[step]
-        push = [mpf(0)] * 3
-        if step == start:
-            push[place] = size
+def _followed(star: _Star, place: int, variances: list[dict[str, Real]]) -> _State:
+    """Add the squares of all noise terms' effects to the variances; return those on the w^.
+
+    The terms are those of the centre, or of one leaf: one a step, and one a column.
+    """
+    state, edges, std = _zero(star.steps), star.edges, star.noise / sqrt(2)
+    sums = {name: state[name] for name in ("x", "y", "z")}
+    for step, (eta, first, last) in enumerate(star.schedule()):
+        size = std / (2 * star.rho * (1 if place else edges) + eta)
+        push = [_row(star.steps, {})] * 3
+        push[place] = _row(star.steps, {step: size})
         state = _advance(star, state, eta, first, last, (push[0], push[1], push[2]))
         if place == 0:
             state.update(z=state["y"], h=state["g"], bz=state["by"], sz=state["sy"])
         found, others = variances[step], edges - 1 if place else 0
-        found["x"] += (edges if place else 1) * state["x"] ** 2
-        found["y"] += state["y"] ** 2 + others * state["z"] ** 2
-        found["g"] += state["g"] ** 2 + others * state["h"] ** 2
-        if step < len(schedule) - 1:
+        found["x"] += (edges if place else 1) * _square(state["x"])
+        found["y"] += _square(state["y"]) + others * _square(state["z"])
+        found["g"] += _square(state["g"]) + others * _square(state["h"])
+        if step < star.steps - 1:
             for name in sums:
-                sums[name] += state[name] / star.steps
+                sums[name] += Fraction(1, star.steps) * state[name]
     return sums
 
 
-def _average(path: list[list[Any]]) -> list[Any]:
-    return [sum(column, mpf(0)) / len(path) for column in zip(*path, strict=True)]
+def _square(row: Matrix) -> Real:
+    return (row * row.T)[0, 0]
 
 
-def _distance(one: list[Any], other: list[Any]) -> Any:
-    return sqrt(sum(((p - q) ** 2 for p, q in zip(one, other, strict=True)), mpf(0)))
+def _average(path: list[_Point]) -> _Point:
+    return [total(column) / len(path) for column in zip(*path, strict=True)]
 
 
-def _diameter(points: list[list[Any]]) -> Any:
-    """Return the largest distance; doubles pick the candidates, up to what they can tell apart."""
-    rough = [[float(x) for x in point] for point in points]
-    best, pairs = -1.0, []
-    for i, (a, b) in enumerate(rough):
-        for j in range(i):
-            square = (a - rough[j][0]) ** 2 + (b - rough[j][1]) ** 2
-            if square > best * (1 - 1e-9):
-                best = max(best, square)
-                pairs.append((square, i, j))
-    near = [(i, j) for square, i, j in pairs if square >= best * (1 - 1e-9)]
-    return max((_distance(points[i], points[j]) for i, j in near[:1000]), default=mpf(0))
+def _apart(one: _Point, other: _Point) -> Real:
+    """Return the square of a distance."""
+    return total((p - q) ** 2 for p, q in zip(one, other, strict=True))
+
+
+def _diameter(points: list[_Point]) -> Real:
+    """Return the largest distance."""
+    return length(largest(_apart(one, other) for one, other in combinations(points, 2)))

@@ -7,11 +7,10 @@ continuous in o: where one output exceeds epsilon, a set of positive probability
 
 from __future__ import annotations
 
-from typing import Any
-
-from mpmath import mpf, sqrt
+from fractions import Fraction
 
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import Real, sqrt
 
 
 def recompute(document: Document) -> Outcome:
@@ -37,8 +36,8 @@ def recompute(document: Document) -> Outcome:
     ...     instance={"label": [1, 0], "other": [0, 1], "output": [1, 0]},
     ... )
     >>> outcome = recompute(document)
-    >>> [float(pair[0]) for pair in outcome.assumptions.values()]
-    [0.0, 0.0, 2.8284271247461903]
+    >>> [round(float(pair[0]), 4) for pair in outcome.assumptions.values()]
+    [0.0, 0.0, 2.8284]
     >>> round(float(outcome.quantities["ratio"]), 3)
     2.0
     """
@@ -47,15 +46,15 @@ def recompute(document: Document) -> Outcome:
     epsilon, factor, deviation = document.positive("epsilon", "factor", "deviation")
     size = document.count("coordinates")
     label, other, output = (
-        [mpf(entry) for entry in document.array(name, (size,))]
+        [Fraction(entry) for entry in document.array(name, (size,))]
         for name in ("label", "other", "output")
     )
     nearer = sum(abs(o - b) - abs(o - a) for a, b, o in zip(label, other, output, strict=True))
-    loss, bound = nearer * sqrt(mpf(2)) / deviation, factor * epsilon
+    loss, bound = sqrt(2) * Real(nearer) / deviation, factor * epsilon
     assumptions = {
-        "unit label": (_off(encoding, label), mpf(0)),
-        "unit label of the neighbour": (_off(encoding, other), mpf(0)),
-        "published noise": (2 * sqrt(mpf(2)) / epsilon, deviation),
+        "unit label": (_off(encoding, label), 0),
+        "unit label of the neighbour": (_off(encoding, other), 0),
+        "published noise": (2 * sqrt(2) / epsilon, deviation),
     }
     return Outcome(
         assumptions=assumptions,
@@ -64,12 +63,12 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _off(encoding: str, label: list[Any]) -> Any:
+def _off(encoding: str, label: list[Fraction]) -> Fraction:
     """Return how far a label is from being written as the theorem has it; 0 for one that is."""
     if encoding == "one-hot":
         entries = max(min(abs(entry), abs(entry - 1)) for entry in label)
-        return max(entries, abs(sum(label) - 1))
+        return max(entries, abs(sum(label, Fraction(-1))))
     if encoding == "sign":
         # Several signs are several labels: the neighbour may differ in one.
-        return max(max(abs(abs(entry) - 1) for entry in label), mpf(len(label) - 1))
-    return max(mpf(0), sum(abs(entry) for entry in label) - 1)
+        return max(max(abs(abs(entry) - 1) for entry in label), Fraction(len(label) - 1))
+    return max(Fraction(0), sum(map(abs, label), Fraction(-1)))

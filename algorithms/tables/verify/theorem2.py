@@ -22,43 +22,54 @@ the step's mean differs by ``2 n C`` times lr / N, which is ``mu = 2 n / sigma``
 
 How far a vector is from a span, in rational numbers: every double is one, so nothing is rounded.
 
-With 50 digits a column that nearly depends on others cannot be told from one that does, and to drop
-it would put vectors outside that are inside.
+A column that nearly depends on others is told from one that does: to drop it would put vectors
+outside that are inside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from mpmath import exp, fdot, log, mp, mpf, ncdf, sqrt
-
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import (
+    Number,
+    Real,
+    exp,
+    largest,
+    log,
+    ncdf,
+    norm,
+    root,
+    sigmoid,
+    smallest,
+    sqrt,
+)
 
 Vector = list[Fraction]
 
 
-def share_outside(vector: Sequence[Fraction], columns: Sequence[Sequence[float]]) -> Any:
+def share_outside(vector: Sequence[Fraction], columns: Sequence[Sequence[float]]) -> Real:
     """Return the share of a vector outside the span of columns; 0 for the zero vector.
 
     Examples
     --------
-    >>> float(share_outside([Fraction(3), Fraction(4)], [[1.0, 0.0], [2.0, 0.0]]))
+    >>> round(float(share_outside([Fraction(3), Fraction(4)], [[1.0, 0.0], [2.0, 0.0]])), 9)
     0.8
     >>> float(share_outside([Fraction(3), Fraction(4)], [[1.0, 0.0], [1.0, 1e-200]]))
     0.0
     """
     if not any(vector):
-        return mpf(0)
+        return Real(0)
     basis: list[tuple[Vector, Fraction]] = []
     for column in columns:
         rest = _without([Fraction(entry) for entry in column], basis)
         if any(rest):
             basis.append((rest, _dot(rest, rest)))
     rest = _without(list(vector), basis)
-    square = _dot(rest, rest) / _dot(vector, vector)
-    return sqrt(mpf(square.numerator) / mpf(square.denominator))
+    return sqrt(_dot(rest, rest) / _dot(vector, vector))
 
 
 def _without(vector: Vector, basis: list[tuple[Vector, Fraction]]) -> Vector:
@@ -73,9 +84,9 @@ def _dot(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
     return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
 
 
-_DISTANCE = mpf("1e-6")  # a share of h that a certificate's doubles cannot bring about
+_DISTANCE = 1e-6  # a share of h that a certificate's doubles cannot bring about
 # Below it not even one client's steps, each with mu = 2 / sigma, are (epsilon, delta)-DP.
-_LEAST_CONSTANT = 2 * sqrt(mpf(2))
+_LEAST_CONSTANT = 2 * math.sqrt(2)
 _LARGEST = 1_000  # numbers of a table: rational numbers grow with every column
 
 
@@ -127,17 +138,18 @@ def _support(document: Document) -> Outcome:
     distance = share_outside(seen, list(zip(*other, strict=True)))
     delta = _share(document, "delta")
     differing = sum(one != two for one, two in zip(table, other, strict=True))
+    attained = int(distance > _DISTANCE)
     quantities = {
         "bound": document.positive("factor") * document.positive("epsilon"),
         "distance": distance,
-        "attained delta": mpf(1 if distance > _DISTANCE else 0),
+        "attained delta": attained,
+        "ratio": attained / delta,
     }
-    quantities["ratio"] = quantities["attained delta"] / delta
     return Outcome(
         assumptions={
             "bounded tuples": (_longest(table), document.positive("tuple_norm")),
             "bounded tuples of the neighbour": (_longest(other), document.positive("tuple_norm")),
-            "one tuple differs": (mpf(differing), mpf(1)),
+            "one tuple differs": (differing, 1),
             **_noise(document),
         },
         quantities=quantities,
@@ -155,36 +167,36 @@ def _product(row: Sequence[float], model: Sequence[Fraction]) -> Fraction:
 def _across(document: Document) -> Outcome:
     _covered(document)
     n = document.count("rows")
-    facts = [mpf(entry) for entry in document.array("facts", (n,))]
+    facts = document.array("facts", (n,))
     labels = _labels(document, n)
-    (old,), (new,) = ([mpf(e) for e in document.array(a, (1,))] for a in ("tuple", "other"))
+    (old,), (new,) = (document.array(name, (1,)) for name in ("tuple", "other"))
     rho, clip, sigma = document.positive("penalty", "clip_norm", "noise_multiplier")
     (most,), (least,) = (
-        [mpf(e) for e in document.array(a, (1,))] for a in ("model_bound", "model_least")
+        (Real(entry) for entry in document.array(name, (1,)))
+        for name in ("model_bound", "model_least")
     )
     deviation = document.positive("learning_rate") / n * clip * sigma
     reach = abs(old) * least - abs(facts[0]) * most
-    certain = max(mpf(0), 1 - 2 * ncdf(-most / deviation)) * 2 * ncdf(-least / deviation)
+    inside = largest((0, 1 - 2 * ncdf(-most / deviation)))
+    certain = inside * 2 * ncdf(-least / deviation)
     quantities = _profile(document, certain, 2 * n / sigma)
     limit, constant = document.positive("tuple_norm", "second_constant")
     return Outcome(
         assumptions={
             "bounded tuples": (max(abs(old), *map(abs, facts)), limit),
             "bounded tuples of the neighbour": (max(abs(new), *map(abs, facts)), limit),
-            "one tuple differs": (mpf(1), mpf(1)),
+            "one tuple differs": (1, 1),
             **_noise(document),
-            "opposite tuples": (abs(old + new), mpf(0)),
-            "equal facts": (max(facts) - min(facts), mpf(0)),
-            "balanced labels": (abs(sum(labels)), mpf(0)),
+            "opposite tuples": (abs(Fraction(old) + Fraction(new)), 0),
+            "equal facts": (Fraction(max(facts)) - Fraction(min(facts)), 0),
+            "balanced labels": (abs(sum(labels)), 0),
             "clipped gradients": (clip, abs(facts[0]) * _least_slope(rho, reach)),
         },
         quantities=quantities,
         summary=f"delta is at least {float(quantities['attained delta']):.6g} at the claimed "
         f"epsilon {float(quantities['bound']):.6g}, where {document.number('parameters', 'delta')} "
         f"is claimed for c_2 = {float(constant):g}",
-        reservations=()
-        if constant >= _LEAST_CONSTANT
-        else (f"c_2 = {float(constant):g}, too little noise for any release",),
+        reservations=_little_noise(constant),
     )
 
 
@@ -201,12 +213,11 @@ def _covered(document: Document) -> None:
             raise document.refused(f"parameters.{name}", given, expected)
 
 
-def _profile(document: Document, certain: Any, mu: Any) -> dict[str, Any]:
+def _profile(document: Document, certain: Real, mu: Real) -> dict[str, Real]:
     """Return delta at the claimed epsilon: at least that of a Gaussian, ``certain`` of the time."""
     bound = document.positive("factor") * document.positive("epsilon")
-    certain = min(certain, mpf(1))
-    upper = ncdf(mu / 2 - bound / mu)
-    gaussian = upper - exp(bound + log(ncdf(-mu / 2 - bound / mu)))
+    certain = smallest((certain, 1))
+    gaussian = ncdf(mu / 2 - bound / mu) - exp(bound) * ncdf(-mu / 2 - bound / mu)
     attained = certain * gaussian
     return {
         "bound": bound,
@@ -217,49 +228,39 @@ def _profile(document: Document, certain: Any, mu: Any) -> dict[str, Any]:
     }
 
 
-def _least_slope(rho: Any, reach: Any) -> Any:
+def _least_slope(rho: Real, reach: Real) -> Real:
     """Return the smallest of ``2 lambda - lambda_0`` at H and its negative at -H, both labels."""
     if reach < 0:
-        return mpf(-2)  # the sign of h is open
+        return Real(-2)  # the sign of h is open
     slopes = []
-    for target in (mpf(0), mpf(1)):
-        first = _dual(target, mpf(0), rho)
+    for target in (0, 1):
+        first = _dual(target, Real(0), rho)
         for sign in (1, -1):
             slopes.append(sign * (2 * _dual(target, first + rho * sign * reach, rho) - first))
-    return min(slopes)
+    return smallest(slopes)
 
 
-def _dual(target: Any, right: Any, rho: Any) -> Any:
-    """Return ``sigmoid(z) - t`` at the z with ``sigmoid(z) - t + rho z = right``, by bisection.
+def _dual(target: int, right: Real, rho: Real) -> Real:
+    """Return ``sigmoid(z) - t`` at the z with ``sigmoid(z) - t + rho z = right``.
 
-    The left side increases in z by at least rho, so that z lies within 1/rho of right/rho.
+    The left side increases in z by at least rho.
     """
-    low, high = (right - 1) / rho, (right + 1) / rho
-    for _ in range(int(mp.prec) + 20):
-        middle = (low + high) / 2
-        if _sigmoid(middle) - target + rho * middle < right:
-            low = middle
-        else:
-            high = middle
-    return _sigmoid((low + high) / 2) - target
+    z = root(lambda z: sigmoid(z) - target + rho * z - right, rho, right / rho)
+    return sigmoid(z) - target
 
 
-def _sigmoid(z: Any) -> Any:
-    return 1 / (1 + exp(-z))
-
-
-def _labels(document: Document, n: int) -> list[Any]:
-    labels = [mpf(entry) for entry in document.array("labels", (n,))]
+def _labels(document: Document, n: int) -> list[int]:
+    labels = document.array("labels", (n,))
     for row, label in enumerate(labels):
         if abs(label) != 1:
-            raise document.refused(f"instance.labels[{row}]", float(label), "-1 or 1")
-    return labels
+            raise document.refused(f"instance.labels[{row}]", label, "-1 or 1")
+    return [int(label) for label in labels]
 
 
 # --- the theorem ----------------------------------------------------------------------------------
 
 
-def _noise(document: Document) -> dict[str, tuple[Any, Any]]:
+def _noise(document: Document) -> dict[str, tuple[Number, Number]]:
     """Return what the theorem asks of sigma and of epsilon."""
     tau = document.count("iterations") * document.count("local_steps")
     epsilon, delta = document.positive("epsilon"), _share(document, "delta")
@@ -273,16 +274,27 @@ def _noise(document: Document) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def _share(document: Document, name: str) -> Any:
-    value = document.positive(name)
+def _share(document: Document, name: str) -> Real:
+    value: Real = document.positive(name)
     if value >= 1:
         raise document.refused(f"parameters.{name}", float(value), "above 0 and below 1")
     return value
 
 
-def _longest(table: list[list[float]]) -> Any:
-    return max(_norm([mpf(entry) for entry in row]) for row in table)
+def _longest(table: list[list[float]]) -> Real:
+    return largest(norm(row) for row in table)
 
 
-def _norm(vector: Sequence[Any]) -> Any:
-    return sqrt(fdot(vector, vector))
+# --- counts ---------------------------------------------------------------------------------------
+
+
+def reservations(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what keeps an audit with these settings from being that of the theorem."""
+    constant = settings.get("parameters", {}).get("second_constant")
+    return () if constant is None else _little_noise(Real(float(constant)))
+
+
+def _little_noise(constant: Real) -> tuple[str, ...]:
+    if constant >= _LEAST_CONSTANT:
+        return ()
+    return (f"c_2 = {float(constant):g}, too little noise for any release",)

@@ -65,6 +65,7 @@ def test_a_claim_of_much_less_is_refuted(audited):
     assert found.verdict == "refuted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=["short", "long"])
 def test_at_delta_zero_one_output_refutes_a_claim_of_less(audited, size):
     asked = {"delta": 0.0, "estimator": "exact-loss", "trials": 300}

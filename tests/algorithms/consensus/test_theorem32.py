@@ -53,6 +53,7 @@ def document(audit):
     return json.loads(certificates_text((audit.certificate,)))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("seed", "nodes"), SIZES)
 def test_the_printed_rate_is_refuted_for_a_shared_penalty(verified, seed, nodes):
     audit = audited(seed=seed, nodes=nodes)
@@ -273,3 +274,48 @@ def test_the_installed_claim_and_verifier_work_together(tmp_path):
     assert audit.result.verdict == "refuted"
     (one,) = read(audit.certificate.write(tmp_path / "c.json"))
     assert verify(one).failures == ()
+
+
+def test_a_step_beside_the_optimum_contracts(verified, genuine):
+    """50 digits find a ratio of 1 + 1.8e-7 with the repaired rate, where it is .9993."""
+    theta, start = 1.323942311613528e-44, 7.938569372448455e-49
+    true = {"connected graph": (1, 1), "penalties at least theta": (theta, theta)}
+    true |= {"strongly convex": (0, 7.8520759261016765e-59), "one penalty": (0, 0)}
+    true |= {"mu above 1": (1, 1.5)}
+    found = genuine | {
+        "parameters": {"nodes": 3, "dual_step": theta, "factor": 1.0}
+        | {"penalties": "shared", "rate": "proved"},
+        "instance": {
+            "adjacency": [[0, 1, 1], [1, 0, 1], [1, 1, 0]],
+            "penalty": [theta] * 3,
+            "curvature": [7.8520759261016765e-59, 5.680895978358288e-41, 0.00106342050606125],
+            "slope": [6.233424945709061e-107, 4.509818682186071e-89, 8.442037459451476e-52],
+            "start": [start] * 3,
+            "mu": 1.5,
+        },
+        "quantities": {
+            "before": 1.338593394140924e-160,
+            "after": 1.3385936379153312e-160,
+            "size": 1.338593394140924e-160,
+            "rate": 1.2256944728501927e-96,
+            "value": 1.0000001821123636,
+            "bound": 1.0,
+            "ratio": 1.0000001821123636,
+        },
+        "assumptions": [{"name": n, "value": v, "limit": w} for n, (v, w) in true.items()],
+    }
+    verdict = verified(found)
+    assert any(f.startswith("ratio: ") and "above 1" in f for f in verdict.failures)
+    assert verdict.ratio == pytest.approx(0.9992966569, rel=1e-9)
+
+
+@pytest.mark.parametrize("nodes", [3, 4])
+def test_equal_eigenvalues_and_a_penalty_of_theta_can_be_decided(verified, nodes):
+    """A complete graph has one Laplacian eigenvalue n - 1 times; sigma- is 0 at theta."""
+    audit = audited(400, nodes=nodes, rate="proved", factor=0.5)
+    found = document(audit)
+    found["instance"]["adjacency"] = (np.ones((nodes, nodes)) - np.eye(nodes)).tolist()
+    found["instance"]["penalty"] = [0.5] * nodes
+    found["parameters"]["dual_step"] = 0.5
+    verdict = verified(found)
+    assert not any("penalt" in failure for failure in verdict.failures if "states" not in failure)

@@ -246,3 +246,63 @@ def test_the_installed_claim_and_verifier_work_together(tmp_path):
     assert audit.result.verdict == "refuted"
     (one,) = read(audit.certificate.write(tmp_path / "c.json"))
     assert verify(one).failures == ()
+
+
+# --- what cancels ------------------------------------------------------------------------------
+
+
+def extreme(genuine, loss=30.0, ratio=1.8650337260265455):
+    """Return one release after broadcasts of 2e50: 50 digits lose the noise behind it."""
+    broadcast = [0.0, -2.4319387245186225e50]
+    true = {"unit records": (0.9999999, 1), "slopes within 1": (1, 1)}
+    true |= {"curvature above 0": (0, 8.75651076269647e-27)}
+    true |= {"curvature at most c_1": (8.75651076269647e-27, 0.25)}
+    true |= {"weight at most records": (0.53, 1), "penalties at least theta": (1, 1)}
+    true |= {"small curvature": (0.5, 4.716981132075471)}
+    names = ("penalty", "growth", "dual_step", "noise_growth", "regulariser_weight", "factor")
+    return genuine | {
+        "parameters": dict.fromkeys(names, 1.0)
+        | {"noise_rate": 30.0, "loss_weight": 0.53, "loss": "logistic"}
+        | {"nodes": 2, "records": 1, "dimension": 2, "iterations": 1},
+        "instance": {
+            "others": [],
+            "old": [0.01414178065174007, 0.9998999000100001],
+            "new": [0.01414178065174007, -0.9998999000100001],
+            "outputs": [[broadcast, broadcast], [[-4242.747181389589, 0.0], [0.0, 0.0]]],
+        },
+        "quantities": {"loss": loss, "bound": 16.0855, "ratio": ratio},
+        "assumptions": [{"name": n, "value": v, "limit": w} for n, (v, w) in true.items()],
+    }
+
+
+def test_noise_that_cancels_is_not_lost(verified, genuine):
+    """50 digits find a loss of 30, where it is 15.898 of 16.09."""
+    verdict = verified(extreme(genuine))
+    assert any(f.startswith("ratio: ") and "above 1" in f for f in verdict.failures)
+    assert any(f.startswith("loss: ") for f in verdict.failures)
+    assert verdict.ratio == pytest.approx(0.988368929, rel=1e-8)
+
+
+def test_the_extreme_release_breaks_half_the_bound(verified, genuine):
+    """The assumptions are borne out, slopes of 1 - e^-60 among them."""
+    found = extreme(genuine, 15.898408405922826, 2 * 0.988368929222747)
+    halved = changed(found, 16.0855 / 2, "quantities", "bound")
+    assert verified(changed(halved, 0.5, "parameters", "factor")).failures == ()
+
+
+def test_a_slope_of_one_can_be_decided_where_no_digits_tell(verified, genuine):
+    found = extreme(genuine)
+    failures = verified(changed(found, -1e7, "instance", "outputs", 1, 0, 0)).failures
+    assert not any(f.startswith("slopes within 1") for f in failures)
+
+
+def test_records_and_a_curvature_at_their_limits_are_borne_out(verified, genuine):
+    found = changed(extreme(genuine), [0.0, 1.0], "instance", "old")
+    for path in (("new",), ("outputs", 1, 0)):
+        found = changed(found, [0.0, -1.0] if path == ("new",) else [0.0, 0.0], "instance", *path)
+    failures = verified(found).failures
+    assert not any("is above" in failure for failure in failures)
+    longer = changed(found, [1e-160, 1.0], "instance", "old")
+    assert any(
+        f.startswith("unit records: ") and "is above" in f for f in verified(longer).failures
+    )

@@ -134,6 +134,7 @@ def test_opposite_records_have_both_ends_around_the_exact_epsilon(pair):
     assert 0.95 * exact < found.lower <= exact <= found.upper < 1.05 * exact
 
 
+@pytest.mark.slow
 def test_where_the_shift_varies_there_is_a_lower_end_near_the_estimate_and_no_upper_one(pair):
     found = audited(make().penalty_perturbation(), pair, trials=300)
     assert failed(found) == []

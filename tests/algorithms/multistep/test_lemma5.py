@@ -143,3 +143,41 @@ def test_tampering_is_named(named, genuine, checked):
 def test_malformed_certificates_are_refused_by_name(part, name, value, genuine, checked):
     with pytest.raises(DataError, match=f"{part}.{name}"):
         checked(genuine | {part: genuine[part] | {name: value}})
+
+
+def test_a_margin_that_cancels_is_not_lost(genuine, checked):
+    """50 digits take the margin 2 for 0 and the slope 0 for -1: twice the movement."""
+    quantities = {"bound": 0.2, "movement": 0.2165063509461097, "ratio": 1.0825317547305482}
+    true = {"bounded records": (0.8660254037844386, 1 + 1e-12), "connected graph": (1, 1)}
+    document = genuine | {
+        "parameters": {"loss": "hinge", "penalty": 1.0, "nodes": 2, "edges": 1, "node": 0}
+        | {"node_size": 2, "dimension": 3, "eta": 2.0, "factor": 0.8},
+        "instance": {
+            "record": [0.5] * 3,
+            "replacement": [-0.5] * 3,
+            "model": [1e200, 4.0, -1e200],
+            "edges": [[0, 1]],
+        },
+        "quantities": quantities,
+        "assumptions": [{"name": n, "value": v, "limit": w} for n, (v, w) in true.items()],
+    }
+    verdict = checked(document)
+    assert any(f.startswith("ratio: ") and "above 1" in f for f in verdict.failures)
+    assert verdict.ratio == pytest.approx(1.0825317547305482 / 2)
+    document["instance"]["model"][1] = -4.0  # and now the slope is -1 on one side only
+    assert checked(document).ratio == pytest.approx(1.0825317547305482 / 2)
+    document["instance"]["model"] = [0.0] * 3
+    assert checked(document).verified
+
+
+@pytest.mark.parametrize("loss", ["hinge", "smoothed-hinge", "absolute"])
+def test_an_exact_tie_at_a_kink_is_decided(loss, genuine, checked):
+    """The margins are 1 and -1 without error: the record's slope is 0 there."""
+    document = json.loads(json.dumps(genuine))
+    document["parameters"] |= {"loss": loss}
+    document["instance"] |= {
+        "record": [1.0, 0.0],
+        "replacement": [-1.0, 0.0],
+        "model": [1.0, 1e-300],
+    }
+    assert checked(document).ratio == pytest.approx(1.0)

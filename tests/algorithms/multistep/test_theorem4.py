@@ -249,3 +249,33 @@ def test_the_claimed_delta_is_a_bound_and_not_the_search_s():
     case = prepare(Settings(delta=0.2), Composition(factor=0.5))
     assert case.bound == 0.1
     assert not exceeds(case.attain(200, default_rng(0)).bound / case.bound)
+
+
+def test_gaussian_mechanisms_that_cancel_survive(checked):
+    """50 digits find a delta 4.2 times the bound, where it is half of it."""
+    genuine = audited(0.5, 0.01, count=284, algorithms="gaussian", factor=0.1).certificate
+    document = json.loads(certificates_text((genuine,)))
+    document["parameters"] |= {"epsilon": 1.55e-51, "delta": 1.6e-52, "count": 4, "c0": 1e-3}
+    document["parameters"] |= {"factor": 1.0}
+    document["quantities"] = {
+        "claimed epsilon": 3.1e-54,
+        "bound": 1.6e-52,
+        "delta": 6.681911775230489e-52,
+        "ratio": 4.176194859519056,
+    }
+    document["assumptions"] = [{"name": "delta of one", "value": 0.0, "limit": 1.6e-52}]
+    verdict = checked(document)
+    assert any(f.startswith("ratio: ") and "above 1" in f for f in verdict.failures)
+    assert verdict.ratio == pytest.approx(0.49037848361, rel=1e-9)
+
+
+def test_a_delta_that_is_attained_exactly_is_borne_out_and_an_ulp_more_is_not(genuine, checked):
+    document = json.loads(json.dumps(genuine))
+    document["parameters"] |= {"epsilon": 0.0, "delta": 0.5, "count": 2, "c0": 1.0, "factor": 1.0}
+    document["instance"] = {"one": [0.5, 0.5, 0.0, 0.0], "other": [0.0, 0.5, 0.0, 0.5]}
+    document["quantities"] = {"claimed epsilon": 0, "bound": 0.5, "delta": 0.75, "ratio": 1.5}
+    names = ("delta of one", "delta of one, exchanged")
+    document["assumptions"] = [{"name": n, "value": 0.5, "limit": 0.5} for n in names]
+    assert checked(document).failures == ()
+    document["parameters"]["delta"] = math.nextafter(0.5, 0)
+    assert any("delta of one" in failure for failure in checked(document).failures)

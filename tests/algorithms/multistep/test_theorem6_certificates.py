@@ -153,3 +153,34 @@ def test_a_step_that_is_a_millionth_off_is_refused(name, genuine, checked):
     document["instance"][name][-1] *= 1 + 1e-6
     with pytest.raises(DataError, match=rf"instance\.{name}: got .*at step 4"):
         checked(document)
+
+
+def test_a_delta_that_cancels_is_not_exceeded(genuine, checked):
+    """50 digits find a delta of 6.7e-52 above the claimed 5.732e-53, where it is 5.694e-53."""
+    epsilon, delta = 2.3043356744526012e-54, 5.732283068489219e-53
+    true = {"bounded records": (1, 1 + 1e-12), "connected graph": (1, 1)}
+    true |= {"claimed delta exceeded": (delta, 6.681911775230489e-52)}
+    document = genuine | {
+        "parameters": {"loss": "linear", "penalty": 0.5, "nodes": 2, "edges": 1, "node": 0}
+        | {"node_size": 2, "dimension": 1, "epsilon": epsilon, "delta": delta, "c0": 1e-3}
+        | {"factor": 1.0, "iterations": 1, "inner_steps": 1},
+        "instance": {
+            "record": [1.0],
+            "replacement": [-1.0],
+            "edges": [[0, 1]],
+            "eta": [1.0],
+            "shift": [0.5],
+            "scale": [3.368666989658541e51],
+        },
+        "quantities": {
+            "bound": epsilon,
+            "sigma": 6.737333979317082e51,
+            "mu": 1.4842666299012288e-52,
+            "epsilon": 2 * epsilon,
+            "delta": 6.681911775230489e-52,
+            "ratio": 2.0,
+        },
+        "assumptions": [{"name": n, "value": v, "limit": w} for n, (v, w) in true.items()],
+    }
+    (failure,) = checked(document).failures
+    assert failure == "claimed delta exceeded: 5.732283068e-53 is above 5.69378778e-53"

@@ -240,3 +240,26 @@ def test_malformed_certificates_are_refused_by_name(change, named, genuine, chec
 def test_bad_input_is_named(asked, named):
     with pytest.raises(InvalidArgument, match=f"^{named}: "):
         audit_claim(THEOREM_7, Settings(**asked))
+
+
+@pytest.mark.parametrize(
+    ("target", "slopes", "named"),
+    [
+        ([0.5, -0.5], [1.0, 1.0, 1.0], "clear of kinks"),
+        ([0.5, -0.5], [1.0, 1.0, math.nextafter(1, 2)], "Lipschitz objective"),
+        ([1e-200, -1e-200], [1.0, 1.0, 1.0], "clear of kinks"),
+    ],
+)
+def test_ties_and_last_digits_are_named(target, slopes, named, genuine, checked):
+    document = json.loads(json.dumps(genuine))
+    document["parameters"] |= {"iterations": 1, "inner_steps": 1, "slack": 1e-299}
+    document["parameters"] |= {"records": 10**299}
+    document["instance"] = {"target": target, "slopes": slopes}
+    assert any(f.startswith(f"{named}: ") and "is above" in f for f in checked(document).failures)
+
+
+@pytest.mark.slow
+def test_the_longest_runs_are_decided_in_time(genuine, checked):
+    document = json.loads(json.dumps(genuine))
+    document["parameters"] |= {"iterations": 20, "inner_steps": 20}
+    assert any(f.startswith("bound: ") for f in checked(document).failures)

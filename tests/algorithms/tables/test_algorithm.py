@@ -85,7 +85,7 @@ def cancer(classes=2):
 # Against the loop, and the reduction
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS.keys())
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("epsilon", [None, 1.5])

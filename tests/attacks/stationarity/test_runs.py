@@ -168,6 +168,7 @@ def test_without_noise_two_iterations_are_enough():
     assert all(1 - each.cosine < 1e-10 and each.norm_error < 1e-6 for each in close[EXACT])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [KNOWN, PROFILE])
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_two_missing_records_are_found_jointly(method, seed):

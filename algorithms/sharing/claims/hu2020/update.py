@@ -35,7 +35,7 @@ from dpaudit.refutation import Condition, Evidence, Sensitivity
 
 ROUNDING = 1e-12  # of equalities between doubles: unit rows
 CURVATURE = 1.0  # c_1 of R = ||x||^2/2
-SOURCE = "Hu et al. (NeurIPS 2020), Lemma 1 under Assumption 1, eq. (6)"
+SOURCE = "Hu et al., ADMM sharing over vertically split features, NeurIPS 2020, Lemma 1"
 PROOF = (
     "D x and D' x' both lie in the ball whose diameter is the segment from 0 to -(y + rho s)/rho; "
     "also ||D x|| <= ||D|| b_1 with ||D|| <= sqrt(N)"

@@ -4,65 +4,78 @@ r"""ADMM sharing as the verifiers of hu2019's lemmas run it again, from a certif
     z_i <- the zero of  weight l_i'(z_i) + rho z_i - y_i - rho (sum_m D_m x_m)_i         (7)
     y   <- y + rho (sum_m D_m x_m - z)                                                   (8)
 
-All numbers are those of the caller's precision. The losses are functions of one prediction z and a
-label b of -1 or +1; L and the least curvature of each are in `LOSSES`.
+The losses are functions of one prediction z and a label b of -1 or +1; L and the least curvature of
+each are in `LOSSES`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-from mpmath import eigsy, exp, eye, log, lu_solve, matrix, mp, mpf, norm, sqrt
+from functools import cached_property
 
 from dpaudit.errors import Shown
 from dpaudit.verification import Document
+from dpaudit.verification.reals import (
+    Matrix,
+    Number,
+    Real,
+    exp,
+    identity,
+    largest,
+    log,
+    root,
+    sigmoid,
+    smallest,
+    sqrt,
+    total,
+    vector,
+)
 
 MOST_ITERATIONS = 50
-_MOST_STEPS = 2_000  # of the solver of (7); bisection alone needs a few hundred
-_STRICT = 1 - mpf("1e-12")  # where the paper has "<"
-_RANK = mpf("1e-9")
+_STRICT = 1 - 1e-12  # where the paper has "<"
+_RANK = 1e-9
+_DEPENDENT = 1e-25
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss of one sample: value, slope, and curvatures as `mpmath` numbers."""
+    """A loss of one sample: value and slope, and its curvatures."""
 
-    value: Callable[[Any, Any], Any]
-    slope: Callable[[Any, Any], Any]
-    smoothness: Callable[[], Any]
-    least_curvature: Callable[[], Any]
+    value: Callable[[Real, Real], Real]
+    slope: Callable[[Real, Real], Real]
+    smoothness: Callable[[], Number]
+    least_curvature: Callable[[], Number]
 
 
-def _hinge(z: Any, b: Any) -> Any:
+def _logistic(z: Real, b: Real) -> Real:
+    """Return ``log(1 + exp(-b z))``, however large z is."""
     m = b * z
-    return mpf(1) / 2 - m if m < 0 else max(1 - m, mpf(0)) ** 2 / 2
+    return largest((-m, 0)) + log(1 + exp(-abs(m)))
 
 
-def _hinge_slope(z: Any, b: Any) -> Any:
-    return -b * min(max(1 - b * z, mpf(0)), mpf(1))
+def _hinge(z: Real, b: Real) -> Real:
+    """Return (1 - m)^2 / 2 for margins m from 0 to 1, and what continues it linearly below 0."""
+    m = b * z
+    return largest((1 - largest((m, 0)), 0)) ** 2 / 2 - smallest((m, 0))
 
 
-def _wrong(z: Any, b: Any) -> Any:
-    return 1 / (1 + exp(b * z))
+def _hinge_slope(z: Real, b: Real) -> Real:
+    return -b * smallest((largest((1 - b * z, 0)), 1))
 
 
-def _steepest() -> Any:
-    return 1 / (6 * sqrt(mpf(3)))
+def _wrong(z: Real, b: Real) -> Real:
+    return sigmoid(-b * z)
+
+
+def _steepest() -> Real:
+    return 1 / (6 * sqrt(3))
 
 
 LOSSES = {
-    "squared": Loss(
-        lambda z, b: (z - b) ** 2 / 2, lambda z, b: z - b, lambda: mpf(1), lambda: mpf(1)
-    ),
-    "logistic": Loss(
-        lambda z, b: log(1 + exp(-b * z)),
-        lambda z, b: -b * _wrong(z, b),
-        lambda: mpf(1) / 4,
-        lambda: mpf(0),
-    ),
-    "smoothed-hinge": Loss(_hinge, _hinge_slope, lambda: mpf(1), lambda: mpf(0)),
+    "squared": Loss(lambda z, b: (z - b) ** 2 / 2, lambda z, b: z - b, lambda: 1, lambda: 1),
+    "logistic": Loss(_logistic, lambda z, b: -b * _wrong(z, b), lambda: Real(1) / 4, lambda: 0),
+    "smoothed-hinge": Loss(_hinge, _hinge_slope, lambda: 1, lambda: 0),
     "sigmoid": Loss(
         _wrong,
         lambda z, b: -b * _wrong(z, b) * (1 - _wrong(z, b)),
@@ -77,45 +90,48 @@ class Problem:
     """Public parameters and data of a certificate."""
 
     loss: Loss
-    weight: Any
-    rho: Any
-    ridge: Any
-    designs: list[Any]
-    labels: list[Any]
+    weight: Real
+    rho: Real
+    ridge: Real
+    designs: list[Matrix]
+    labels: list[Real]
 
     @property
-    def smoothness(self) -> Any:
+    def smoothness(self) -> Real:
         """``L``."""
         return self.weight * self.loss.smoothness()
 
     @property
-    def modulus(self) -> Any:
+    def modulus(self) -> Real:
         """``gamma(rho)``."""
         return self.rho + self.weight * self.loss.least_curvature()
 
-    def spectra(self) -> list[tuple[Any, Any]]:
-        """Return the least and the largest eigenvalue of every D_m'D_m."""
-        found = [eigsy(design.T * design, eigvals_only=True) for design in self.designs]
-        return [(min(values), max(values)) for values in found]
+    @cached_property
+    def spectra(self) -> list[tuple[Real, Real]]:
+        """The least and the largest eigenvalue of every D_m'D_m."""
+        found = [(design.T * design).eigenvalues() for design in self.designs]
+        return [(smallest(values), largest(values)) for values in found]
 
-    def moduli(self) -> list[Any]:
-        """Return ``gamma_m(rho)`` of every party."""
-        return [self.ridge + self.rho * least for least, _ in self.spectra()]
+    @property
+    def moduli(self) -> list[Real]:
+        """``gamma_m(rho)`` of every party."""
+        return [self.ridge + self.rho * least for least, _ in self.spectra]
 
-    def assumptions(self) -> dict[str, tuple[Any, Any]]:
+    def assumptions(self) -> dict[str, tuple[Number, Number]]:
         """Return every number of Assumption 1 and its limit."""
-        smooth, gamma, spectra = self.smoothness, self.modulus, self.spectra()
-        flat = sum(least <= _RANK * largest for least, largest in spectra)
-        against = max(
-            2 * largest / modulus if modulus > 0 else mp.inf
-            for (_, largest), modulus in zip(spectra, self.moduli(), strict=True)
-        )
-        dominated = 2 * smooth**2 / (self.rho * gamma) if gamma > 0 else mpf(2)
+        smooth, gamma = self.smoothness, self.modulus
+        flat = sum(least <= _RANK * largest_of for least, largest_of in self.spectra)
+        # A modulus of 0 or less breaks both of the last two, whatever number says so.
+        against = [
+            2 * top / modulus if modulus > 0 else Real(2)
+            for (_, top), modulus in zip(self.spectra, self.moduli, strict=True)
+        ]
+        dominated = 2 * smooth**2 / (self.rho * gamma) if gamma > 0 else Real(2)
         return {
-            "full column rank": (mpf(flat), mpf(0)),
-            "strongly convex parties": (against, mpf(1)),
-            "signed labels": (max(abs(abs(b) - 1) for b in self.labels), mpf(0)),
-            "penalty above smoothness": (smooth / self.rho, mpf(1)),
+            "full column rank": (flat, 0),
+            "strongly convex parties": (largest(against), 1),
+            "signed labels": (largest(abs(abs(b) - 1) for b in self.labels), 0),
+            "penalty above smoothness": (smooth / self.rho, 1),
             "penalty against smoothness": (dominated, _STRICT),
         }
 
@@ -124,9 +140,9 @@ class Problem:
 class State:
     """Models of all parties, prediction and dual variable."""
 
-    models: list[Any]
-    prediction: Any
-    dual: Any
+    models: list[Matrix]
+    prediction: Matrix
+    dual: Matrix
 
 
 def problem_of(document: Document) -> Problem:
@@ -138,8 +154,8 @@ def problem_of(document: Document) -> Problem:
         weight=weight,
         rho=rho,
         ridge=document.at_least(0, "regulariser_weight"),
-        designs=[matrix(design) for design in document.array("designs", (m, n, d))],
-        labels=[mpf(label) for label in document.array("labels", (n,))],
+        designs=[Matrix(design) for design in document.array("designs", (m, n, d))],
+        labels=[Real(label) for label in document.array("labels", (n,))],
     )
     if problem.modulus <= 0:
         expected = f"above {float(problem.smoothness)}: (7) may have several minima"
@@ -155,9 +171,9 @@ def audited_step(document: Document, problem: Problem) -> tuple[State, State]:
     _solvable(document, problem)
     m, n, d = (document.count(name) for name in ("parties", "samples", "features"))
     after = State(
-        models=[matrix(model) for model in document.array("models", (m, d))],
-        prediction=matrix(document.array("prediction", (n,))),
-        dual=matrix(document.array("dual", (n,))),
+        models=[vector(model) for model in document.array("models", (m, d))],
+        prediction=vector(document.array("prediction", (n,))),
+        dual=vector(document.array("dual", (n,))),
     )
     before = after
     for _ in range(iteration):
@@ -166,9 +182,9 @@ def audited_step(document: Document, problem: Problem) -> tuple[State, State]:
 
 
 def _solvable(document: Document, problem: Problem) -> None:
-    """Refuse equations that cost 50-digit arithmetic more than half of its digits."""
-    for (_, largest), modulus in zip(problem.spectra(), problem.moduli(), strict=True):
-        if modulus <= mpf(10) ** -25 * (problem.ridge + problem.rho * largest):
+    """Refuse blocks of columns that nearly depend on one another."""
+    for (_, top), modulus in zip(problem.spectra, problem.moduli, strict=True):
+        if modulus <= _DEPENDENT * (problem.ridge + problem.rho * top):
             raise document.refused(
                 "instance.designs", Shown("a block of dependent columns"), "full column rank"
             )
@@ -177,54 +193,42 @@ def _solvable(document: Document, problem: Problem) -> None:
 def advanced(problem: Problem, state: State) -> State:
     """Return the state after one iteration."""
     parts = [design * x for design, x in zip(problem.designs, state.models, strict=True)]
-    gap, rho = _total(parts) - state.prediction, problem.rho
+    rho, gap = problem.rho, _total(parts) - state.prediction
     models = []
     for design, part in zip(problem.designs, parts, strict=True):
-        curvature = problem.ridge * eye(design.cols) + rho * (design.T * design)
+        curvature = problem.ridge * identity(design.cols) + rho * (design.T * design)
         pull = state.dual + rho * (gap - part)
-        models.append(lu_solve(curvature, -(design.T * pull)))
-    total = _total([design * x for design, x in zip(problem.designs, models, strict=True)])
-    linear = state.dual + rho * total
-    solved = (_minimiser(problem, a, b) for a, b in zip(linear, problem.labels, strict=True))
-    prediction = matrix(list(solved))
+        models.append(curvature.solve(-(design.T * pull)))
+    reached = _total([design * x for design, x in zip(problem.designs, models, strict=True)])
+    linear = state.dual + rho * reached
+    pairs = zip(linear.entries(), problem.labels, strict=True)
+    prediction = vector(_minimiser(problem, a, b) for a, b in pairs)
     return State(models=models, prediction=prediction, dual=linear - rho * prediction)
 
 
-def lagrangian(problem: Problem, state: State) -> Any:
+def lagrangian(problem: Problem, state: State) -> Real:
     """Return the augmented Lagrangian (5)."""
-    losses = (
-        problem.loss.value(z, b) for z, b in zip(state.prediction, problem.labels, strict=True)
-    )
+    pairs = zip(state.prediction.entries(), problem.labels, strict=True)
     parts = [design * x for design, x in zip(problem.designs, state.models, strict=True)]
     gap = _total(parts) - state.prediction
-    kept = problem.weight * sum(losses)
-    kept += problem.ridge / 2 * sum(norm(x) ** 2 for x in state.models)
-    return kept + (state.dual.T * gap)[0] + problem.rho / 2 * norm(gap) ** 2
+    kept = problem.weight * total(problem.loss.value(z, b) for z, b in pairs)
+    kept += problem.ridge / 2 * total(square(x) for x in state.models)
+    return kept + (state.dual.T * gap)[0, 0] + problem.rho / 2 * square(gap)
 
 
-def _total(parts: list[Any]) -> Any:
+def square(column: Matrix) -> Real:
+    """Return the squared Euclidean length."""
+    return total(entry**2 for entry in column.entries())
+
+
+def _total(parts: list[Matrix]) -> Matrix:
     return sum(parts[1:], parts[0])
 
 
-def _minimiser(problem: Problem, linear: Any, label: Any) -> Any:
-    """Return the zero of an increasing function: secants inside a bracket that is also halved."""
+def _minimiser(problem: Problem, linear: Real, label: Real) -> Real:
+    """Return the solution of (7); its left side rises by at least ``gamma(rho)``."""
 
-    def slope(z: Any) -> Any:
+    def slope(z: Real) -> Real:
         return problem.weight * problem.loss.slope(z, label) + problem.rho * z - linear
 
-    z = linear / problem.rho
-    reach = abs(slope(z)) / problem.modulus
-    low, high = z - reach, z + reach
-    at_low, at_high = slope(low), slope(high)
-    for count in range(_MOST_STEPS):
-        if at_low >= 0 or at_high <= 0 or high - low <= mp.eps * (1 + abs(low)):
-            break
-        middle = low + (high - low) / 2
-        if count % 2:
-            middle = low - at_low * (high - low) / (at_high - at_low)
-        value = slope(middle)
-        if value <= 0:
-            low, at_low = middle, value
-        if value >= 0:
-            high, at_high = middle, value
-    return low if -at_low <= at_high else high
+    return root(slope, problem.modulus, linear / problem.rho)

@@ -5,9 +5,7 @@ The claim is ``||y^{t+1} - y^t||^2 <= factor L^2 ||z^{t+1} - z^t||^2``, as publi
 
 from __future__ import annotations
 
-from mpmath import norm
-
-from dpaudit.algorithms.sharing.verify.hu2019.iterations import audited_step, problem_of
+from dpaudit.algorithms.sharing.verify.hu2019.iterations import audited_step, problem_of, square
 from dpaudit.errors import Shown
 from dpaudit.verification import Document, Outcome
 
@@ -45,8 +43,8 @@ def recompute(document: Document) -> Outcome:
     problem = problem_of(document)
     factor = document.positive("factor")
     before, after = audited_step(document, problem)
-    moved = norm(after.dual - before.dual) ** 2
-    centre = norm(after.prediction - before.prediction) ** 2
+    moved = square(after.dual - before.dual)
+    centre = square(after.prediction - before.prediction)
     if centre == 0:
         raise document.refused("instance", Shown("a z that does not move"), "a step")
     bound = factor * problem.smoothness**2 * centre

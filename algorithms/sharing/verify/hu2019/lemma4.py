@@ -11,19 +11,17 @@ by their definition, from states that iterations from the start have reached.
 
 from __future__ import annotations
 
-from typing import Any
-
-from mpmath import mpf, norm
-
 from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
     Problem,
     State,
     audited_step,
     lagrangian,
     problem_of,
+    square,
 )
 from dpaudit.errors import Shown
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import Number, Real, total
 
 _VERSIONS = ("published", "with-penalty", "corrected")
 
@@ -69,7 +67,7 @@ def recompute(document: Document) -> Outcome:
     if slack == 0:
         raise document.refused("instance", Shown("variables that do not move"), "a step")
     rise, bound = lagrangian(problem, after) - lagrangian(problem, before), slack - convexity
-    reached = {"reached by an iteration": (mpf(2), mpf(document.count("iteration")))}
+    reached = {"reached by an iteration": (2, document.count("iteration"))}
     quantities = {"rise": rise, "bound": bound, "ratio": 1 + (rise - bound) / slack}
     return Outcome(
         assumptions=problem.assumptions() | reached,
@@ -80,21 +78,21 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _terms(problem: Problem, version: str, before: State, after: State) -> tuple[Any, Any]:
+def _terms(problem: Problem, version: str, before: State, after: State) -> tuple[Real, Real]:
     """Return the terms of strong convexity, and those that the claim allows against them."""
-    allowed = {
-        "published": mpf(1),
+    factors: dict[str, Number] = {
+        "published": 1,
         "with-penalty": problem.rho / 2,
         "corrected": (len(problem.designs) - 1) * problem.rho / 2,
-    }[version]
-    centre = norm(after.prediction - before.prediction) ** 2
+    }
+    centre = square(after.prediction - before.prediction)
     pairs = zip(after.models, before.models, strict=True)
-    models = [norm(new - old) ** 2 for new, old in pairs]
-    moduli, spectra = problem.moduli(), problem.spectra()
+    models = [square(new - old) for new, old in pairs]
+    moduli, tops = problem.moduli, [top for _, top in problem.spectra]
     convexity = problem.modulus / 2 * centre
-    convexity += sum(g * x for g, x in zip(moduli, models, strict=True)) / 2
+    convexity += total(g * x for g, x in zip(moduli, models, strict=True)) / 2
     slack = problem.smoothness**2 / problem.rho * centre
-    slack += allowed * sum(s * x for (_, s), x in zip(spectra, models, strict=True))
+    slack += factors[version] * total(s * x for s, x in zip(tops, models, strict=True))
     return convexity, slack
 
 

@@ -16,17 +16,28 @@ degrees of freedom is above a,
 
 from __future__ import annotations
 
-from typing import Any
-
-from mpmath import cholesky, exp, fdot, gammainc, log, matrix, mp, mpf, sqrt
+from collections.abc import Sequence
 
 from dpaudit.algorithms.sharing.verify.hu2020.update import scaled
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import (
+    Matrix,
+    Real,
+    chi2_above,
+    dot,
+    largest,
+    log,
+    norm,
+    root,
+    sigmoid,
+    smallest,
+    sqrt,
+    total,
+)
 
-_LAST_DIGIT = mpf("1e-12")
+_LAST_DIGIT = 1e-12
 _NOISES = ("parameter", "whitened", "message")
-_DEPENDENT = mpf("1e-30")  # a pivot of D_m'D_m; its diagonal is about N / d_m
-_STEPS = 200  # of Newton's method, with bisection where it leaves its bracket
+_DEPENDENT = 1e-30  # an eigenvalue of D_m'D_m; its diagonal is about N / d_m
 
 
 def recompute(document: Document) -> Outcome:
@@ -66,26 +77,26 @@ def recompute(document: Document) -> Outcome:
     blocks = _blocks(d, parties)
     design = document.array("design", (n, d))
     labels = _signs(document, n)
-    norms, total = _sent(document, design, blocks, noise)
+    norms, sent = _sent(document, design, blocks, noise)
     rho, bound = document.positive("penalty", "bound")
-    weight = mpf(1) / n if document.choice("scaling", "mean", "sum") == "mean" else mpf(1)
-    prediction = [_prediction(s, b, weight, rho) for s, b in zip(total, labels, strict=True)]
-    dual = [rho * (s - z) for s, z in zip(total, prediction, strict=True)]
+    weight = Real(1) / (n if document.choice("scaling", "mean", "sum") == "mean" else 1)
+    prediction = [_prediction(s, b, weight, rho) for s, b in zip(sent, labels, strict=True)]
+    dual = [rho * (s - z) for s, z in zip(sent, prediction, strict=True)]
     limit = document.positive("factor") * bound
-    norm = max(*norms, _norm(prediction), _norm(dual))
-    ratio = norm / limit
+    longest = largest((*norms, norm(prediction), norm(dual)))
+    ratio = longest / limit
     chance = _probability(_scales(document, blocks), blocks, noise, limit, rho, weight, n)
     return Outcome(
         assumptions={"unit rows": (_off_unit(design, blocks), _LAST_DIGIT)},
         quantities={
             "bound": limit,
-            "norm": norm,
+            "norm": longest,
             "probability of exceeding": chance,
             "ratio": ratio,
         },
-        summary=f"a norm of {float(norm):.6g} after one iteration, {float(ratio):.6g} times the "
+        summary=f"a norm of {float(longest):.6g} after one iteration, {float(ratio):.6g} times the "
         f"bound{scaled(document)}; every iteration exceeds it with a probability of at least "
-        f"{mp.nstr(chance, 6)}",
+        f"{chance.shown(6)}",
         reservations=_outside_theorem(document),
     )
 
@@ -107,95 +118,72 @@ def _blocks(features: int, parties: int) -> list[range]:
 
 
 def _sent(
-    document: Document, design: Any, blocks: list[range], noise: str
-) -> tuple[list[Any], list[Any]]:
+    document: Document, design: list[list[float]], blocks: list[range], noise: str
+) -> tuple[list[Real], list[Real]]:
     """Return the norms of the parties' perturbed models, and the sum of their messages."""
     n = len(design)
     if noise == "message":
         messages = document.array("messages", (len(blocks), n))
-        return [mpf(0)], [sum((mpf(row[i]) for row in messages), mpf(0)) for i in range(n)]
+        return [Real(0)], [total(row[i] for row in messages) for i in range(n)]
     if noise == "whitened":
         _refuse_dependent(document, design, blocks)
-    model = [mpf(value) for value in document.array("perturbed", (len(design[0]),))]
-    total = [sum((mpf(a) * x for a, x in zip(row, model, strict=True)), mpf(0)) for row in design]
-    return [_norm([model[j] for j in block]) for block in blocks], total
+    model = document.array("perturbed", (len(design[0]),))
+    return [norm([model[j] for j in block]) for block in blocks], [
+        dot(row, model) for row in design
+    ]
 
 
-def _refuse_dependent(document: Document, design: Any, blocks: list[range]) -> None:
+def _refuse_dependent(document: Document, design: list[list[float]], blocks: list[range]) -> None:
     """Refuse designs for which there is no noise of covariance ``(D_m'D_m)^-1``."""
     for block in blocks:
-        columns = [[mpf(row[j]) for row in design] for j in block]
-        try:
-            factor = cholesky(matrix([[fdot(a, b) for b in columns] for a in columns]))
-            least = min(factor[j, j] for j in range(len(block))) ** 2
-        except ValueError:  # not positive definite
-            least = mpf(0)
-        if least <= _DEPENDENT:
+        part = Matrix([[row[j] for j in block] for row in design])
+        if smallest((part.T * part).eigenvalues()) <= _DEPENDENT:
             expected = "another: columns of a party depend on one another"
             raise document.refused("parameters.noise", "whitened", expected)
 
 
-def _prediction(total: Any, label: Any, weight: Any, rho: Any) -> Any:
-    """Return the root of ``rho (z - S) - w b / (1 + exp(b z))``, which rises with z."""
-    low, high = total - weight / rho, total + weight / rho
-    z = total
-    for _ in range(_STEPS):
-        share = 1 / (1 + exp(label * z))
-        value = rho * (z - total) - weight * label * share
-        low, high = (low, z) if value > 0 else (z, high)
-        step = value / (rho + weight * share * (1 - share))
-        if abs(step) <= mpf("1e-45") * (1 + abs(z)):
-            break
-        z = z - step if low < z - step < high else (low + high) / 2
-    return z
+def _prediction(sent: Real, label: int, weight: Real, rho: Real) -> Real:
+    """Return the root of ``rho (z - S) - w b / (1 + exp(b z))``, which rises by rho or more."""
+    return root(lambda z: rho * (z - sent) - weight * label * sigmoid(-label * z), rho, sent)
 
 
-def _scales(document: Document, blocks: list[range]) -> list[Any]:
+def _scales(document: Document, blocks: list[range]) -> list[Real]:
     """Return Theorem 1's sigma of every party, with the sensitivity of Lemma 1 and c_1 = 1."""
     rho, lam, b1 = document.positive("penalty", "regulariser_weight", "bound")
     epsilon, delta = document.positive("epsilon", "delta")
     if delta >= 1:
         raise document.refused("parameters.delta", float(delta), "below 1")
     inner = lam + (1 + len(blocks) * rho) * b1
-    root = sqrt(2 * log(mpf("1.25") / delta))
-    return [root * 3 / (len(block) * rho) * inner / epsilon for block in blocks]
+    gaussian = sqrt(2 * log(1.25 / delta))
+    return [gaussian * 3 / (len(block) * rho) * inner / epsilon for block in blocks]
 
 
 def _probability(
-    scales: list[Any],
+    scales: list[Real],
     blocks: list[range],
     noise: str,
-    bound: Any,
-    rho: Any,
-    weight: Any,
+    bound: Real,
+    rho: Real,
+    weight: Real,
     samples: int,
-) -> Any:
+) -> Real:
     if noise == "message":
-        reach = bound + 2 * weight * sqrt(mpf(samples)) / rho
-        return _above(samples, reach**2 / sum(scale**2 for scale in scales))
+        reach = bound + 2 * weight * sqrt(samples) / rho
+        return chi2_above(samples, reach**2 / total(scale**2 for scale in scales))
     widest = 1 if noise == "parameter" else samples
-    return max(
-        _above(len(block), widest * (bound / scale) ** 2)
+    return largest(
+        chi2_above(len(block), widest * (bound / scale) ** 2)
         for block, scale in zip(blocks, scales, strict=True)
     )
 
 
-def _above(degrees: int, square: Any) -> Any:
-    """Return the probability that a chi-squared variable exceeds ``square``."""
-    return gammainc(mpf(degrees) / 2, a=square / 2, regularized=True)
-
-
-def _signs(document: Document, count: int) -> list[Any]:
+def _signs(document: Document, count: int) -> list[int]:
     labels = document.array("labels", (count,))
     for value in labels:
         if value not in (-1, 1):
             raise document.refused("instance.labels", value, "-1 or 1")
-    return [mpf(value) for value in labels]
+    return [int(value) for value in labels]
 
 
-def _off_unit(design: Any, blocks: list[range]) -> Any:
-    return max(abs(_norm([mpf(row[j]) for j in block]) - 1) for row in design for block in blocks)
-
-
-def _norm(values: Any) -> Any:
-    return sqrt(sum((value * value for value in values), mpf(0)))
+def _off_unit(design: Sequence[Sequence[float]], blocks: list[range]) -> Real:
+    return largest(abs(norm([row[j] for j in block]) - 1) for row in design for block in blocks)

@@ -12,12 +12,9 @@ the secret with probability delta, and else answers truthfully with probability 
 
 from __future__ import annotations
 
-from typing import Any
-
-from mpmath import binomial, exp, log, mpf, sqrt
-
 from dpaudit.algorithms.sharing.verify.hu2020.update import scaled
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import Real, exp, log, smallest, sqrt
 
 _MOST = 10_000  # releases: the sum has as many terms
 
@@ -58,7 +55,7 @@ def recompute(document: Document) -> Outcome:
         raise document.refused("parameters.iterations", count, f"at most {_MOST}")
     drift = count * epsilon * (exp(epsilon) - 1)
     claimed = document.positive("factor") * (sqrt(-2 * count * log(slack)) * epsilon + drift)
-    total, witness = count * delta + slack, mpf(document.array("epsilon", ()))
+    total, witness = count * delta + slack, Real(document.array("epsilon", ()))
     exact = _exact_delta(epsilon, delta, count, witness)
     ratio = witness / claimed
     return Outcome(
@@ -75,20 +72,24 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _exact_delta(epsilon: Any, delta: Any, count: int, at: Any) -> Any:
-    truth = 1 / (1 + exp(-epsilon))
-    below = mpf(0)
+def _exact_delta(epsilon: Real, delta: Real, count: int, at: Real) -> Real:
+    """Return the exact delta at ``at``.
+
+    Masses are those of ``count`` answers of which j are lies, each from the one before.
+    """
+    odds = exp(-epsilon)  # of a lie against the truth
+    mass, below = (1 / (1 + odds)) ** count, Real(0)
     for j in range(count + 1):
-        loss = (count - 2 * j) * epsilon
-        if loss <= at:
+        gap = smallest((at - (count - 2 * j) * epsilon, 0))
+        if gap.ball.is_zero():
             break
-        mass = binomial(count, j) * truth ** (count - j) * (1 - truth) ** j
-        below += mass * (1 - exp(at - loss))
+        below += mass * (1 - exp(gap))
+        mass = mass * odds * (count - j) / (j + 1)
     return 1 - (1 - delta) ** count * (1 - below)
 
 
-def _at_most_one(document: Document, name: str) -> Any:
-    value = document.positive(name)
+def _at_most_one(document: Document, name: str) -> Real:
+    value: Real = document.positive(name)
     if value > 1 or (name != "epsilon" and value == 1):
         expected = "in (0, 1]" if name == "epsilon" else "in (0, 1)"
         raise document.refused(f"parameters.{name}", float(value), expected)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dpaudit.algorithms.sharing.verify.hu2020.update import moved, scaled
 from dpaudit.verification import Document, Outcome
 
+FORMER_SOURCES = ("Hu et al. (NeurIPS 2020), Lemma 1 under Assumption 1, eq. (6)",)
+
 
 def recompute(document: Document) -> Outcome:
     """Return every assumption and quantity of the claim, recomputed from the instance.

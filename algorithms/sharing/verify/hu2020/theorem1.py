@@ -12,20 +12,17 @@ col(D)" has probability 1 on the one side and 0 on the other: delta is 1 at ever
 
 from __future__ import annotations
 
-from typing import Any
-
-from mpmath import exp, fdot, log, matrix, mpf, ncdf, sqrt
-
 from dpaudit.algorithms.sharing.verify.hu2020.update import moved, neighbours, scaled
 from dpaudit.errors import Shown
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import Matrix, Real, dot, exp, log, ncdf, norm, sqrt, vector
 
 _VARIANTS = {"approximate-dp": ("message",), "support": ("parameter", "whitened")}
 _POSITIVE = ("epsilon", "delta", "factor")
-_DEPENDENT = mpf("1e-6")  # what is left of a column, relatively, if it counts as dependent
-_LOST = mpf("1e-30")  # product of what is left: dependence that builds up over many columns
-_ON_SPACE = mpf("1e-30")
-_OFF_SPACE = mpf("1e-6")
+_DEPENDENT = 1e-6  # what is left of a column, relatively, if it counts as dependent
+_LOST = 1e-30  # product of what is left: dependence that builds up over many columns
+_ON_SPACE = 1e-30
+_OFF_SPACE = 1e-6
 
 
 def recompute(document: Document) -> Outcome:
@@ -40,6 +37,7 @@ def recompute(document: Document) -> Outcome:
     Examples
     --------
     >>> from dpaudit.verification import Document
+    >>> from dpaudit.verification.reals import precision
     >>> document = Document(
     ...     path="c.json",
     ...     claim="hu2020-theorem1",
@@ -54,7 +52,8 @@ def recompute(document: Document) -> Outcome:
     ...         "design": [[1.0], [1.0]], "neighbour": [[1.0], [-1.0]], "model": [2.0],
     ...     },
     ... )
-    >>> outcome = recompute(document)
+    >>> with precision(60):
+    ...     outcome = recompute(document)
     >>> [name for name, (value, limit) in outcome.assumptions.items() if value > limit]
     ['close neighbours']
     >>> float(outcome.quantities["distance from the neighbour's columns"])
@@ -74,8 +73,8 @@ def _law(document: Document) -> Outcome:
     kind = document.choice("sensitivity", "published", "corrected")
     update = moved(document)
     sensitivity = update.published if kind == "published" else update.corrected
-    scale = sqrt(2 * log(mpf("1.25") / delta)) * sensitivity / epsilon
-    claimed, witness = factor * epsilon, mpf(document.array("epsilon", ()))
+    scale = sqrt(2 * log(1.25 / delta)) * sensitivity / epsilon
+    claimed, witness = factor * epsilon, Real(document.array("epsilon", ()))
     exact = _gaussian_delta(update.movement / scale, witness)
     ratio = witness / claimed
     return Outcome(
@@ -93,22 +92,22 @@ def _law(document: Document) -> Outcome:
     )
 
 
-def _gaussian_delta(mu: Any, epsilon: Any) -> Any:
-    if not mu:
-        return mpf(0)
+def _gaussian_delta(mu: Real, epsilon: Real) -> Real:
+    if mu.ball.is_zero():
+        return Real(0)
     return ncdf(mu / 2 - epsilon / mu) - exp(epsilon) * ncdf(-mu / 2 - epsilon / mu)
 
 
 def _support(document: Document) -> Outcome:
     design, other, assumptions = neighbours(document)
-    sent = list(design * matrix(document.array("model", (design.cols,))))
-    if not any(sent):
+    sent = (design * vector(document.array("model", (design.cols,)))).entries()
+    if not any(document.array("model", (design.cols,))):
         raise document.refused("instance.model", Shown("a message of 0"), "another")
     (basis, dependent), (other_basis, other_dependent) = _basis(design), _basis(other)
     inside, outside = _distance(sent, basis), _distance(sent, other_basis)
     assumptions |= {
-        "independent columns": (mpf(dependent), mpf(0)),
-        "independent columns of the neighbour": (mpf(other_dependent), mpf(0)),
+        "independent columns": (dependent, 0),
+        "independent columns of the neighbour": (other_dependent, 0),
         "output on the dataset's columns": (inside, _ON_SPACE),
         "output off the neighbour's columns": (_OFF_SPACE, outside),
     }
@@ -116,7 +115,7 @@ def _support(document: Document) -> Outcome:
         assumptions=assumptions,
         quantities={
             "distance from the neighbour's columns": outside,
-            "delta at every epsilon": mpf(1),
+            "delta at every epsilon": 1,
             "ratio": 1 / document.positive("delta"),
         },
         summary="a message that is possible on one dataset has probability 0 on its neighbour "
@@ -124,33 +123,28 @@ def _support(document: Document) -> Outcome:
     )
 
 
-def _basis(design: Any) -> tuple[list[list[Any]], int]:
+def _basis(design: Matrix) -> tuple[list[list[Real]], int]:
     """Return an orthonormal basis of the columns, and how many depend on those before them."""
-    basis: list[list[Any]] = []
-    dependent, left = 0, mpf(1)
+    basis: list[list[Real]] = []
+    dependent, left = 0, Real(1)
     for j in range(design.cols):
-        column = list(design[:, j])
-        rest = _rest(_rest(column, basis), basis)
-        length = _length(rest)
-        left *= length / _length(column) if length else mpf(1)
-        if length <= _DEPENDENT * _length(column) or left <= _LOST:
+        column = design.column(j)
+        rest = _rest(column, basis)
+        length, whole = norm(rest), norm(column)
+        if length <= _DEPENDENT * whole or (left := left * length / whole) <= _LOST:
             dependent += 1
         else:
             basis.append([value / length for value in rest])
     return basis, dependent
 
 
-def _rest(vector: list[Any], basis: list[list[Any]]) -> list[Any]:
-    rest = vector
+def _rest(column: list[Real], basis: list[list[Real]]) -> list[Real]:
+    rest = column
     for direction in basis:
-        share = fdot(direction, rest)
+        share = dot(direction, rest)
         rest = [value - share * along for value, along in zip(rest, direction, strict=True)]
     return rest
 
 
-def _distance(vector: list[Any], basis: list[list[Any]]) -> Any:
-    return _length(_rest(_rest(vector, basis), basis)) / _length(vector)
-
-
-def _length(vector: list[Any]) -> Any:
-    return sqrt(fdot(vector, vector))
+def _distance(sent: list[Real], basis: list[list[Real]]) -> Real:
+    return norm(_rest(sent, basis)) / norm(sent)

@@ -5,20 +5,33 @@ Notation as in the paper: ``x = -(lambda I + rho D'D)^-1 D' v`` with
 party has one column.
 
 Rows of doubles are of norm 1 up to their last digit only. Rows that are so far are divided by their
-norm in 50 digits first, and everything is checked on the result: its rows have norm 1 exactly.
+norm first, enclosed, and everything is checked on the result: its rows have norm 1 exactly.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-from mpmath import lu_solve, matrix, mpf, norm, sign, sqrt
+from fractions import Fraction
 
 from dpaudit.errors import Shown
 from dpaudit.verification import Document
+from dpaudit.verification.reals import (
+    Matrix,
+    Number,
+    Real,
+    identity,
+    largest,
+    norm,
+    smallest,
+    sqrt,
+    total,
+    vector,
+)
 
-_LAST_DIGIT = mpf("1e-12")
+Row = list[Fraction]
+Rows = list[Row]
+
+_LAST_DIGIT = 1e-12
 _CURVATURE = 1  # c_1 of R = ||x||^2/2
 
 
@@ -30,10 +43,10 @@ class Moved:
     ``min{(1/rho + 1 + (M - 1) sqrt(N)) b_1, 2 sqrt(N) b_1}``; both without any factor.
     """
 
-    assumptions: dict[str, tuple[Any, Any]]
-    movement: Any
-    published: Any
-    corrected: Any
+    assumptions: dict[str, tuple[Number, Number]]
+    movement: Real
+    published: Real
+    corrected: Real
 
 
 def moved(document: Document) -> Moved:
@@ -50,40 +63,41 @@ def moved(document: Document) -> Moved:
     d, n, parties = (document.count(name) for name in ("features", "samples", "parties"))
     _well_conditioned(document, rho * n / lam)
     design, other, assumptions = neighbours(document)
-    y, z = (matrix(document.array(name, (n,))) for name in ("dual", "prediction"))
+    y, z = (vector(document.array(name, (n,))) for name in ("dual", "prediction"))
     columns = document.array("others", (parties - 1, n))
     models = document.array("models", (parties - 1,))
     v = y - rho * z
     for column, model in zip(columns, models, strict=True):
-        v += rho * mpf(model) * matrix([sign(entry) for entry in column])
+        v += rho * model * vector(_sign(entry) for entry in column)
     x, x_other = (_solve(one, v, rho, lam) for one in (design, other))
     assumptions |= {
         "unit rows of the others": (_off_one(columns), _LAST_DIGIT),
-        "bounded model": (norm(x), b1),
-        "bounded model of the neighbour": (norm(x_other), b1),
-        "bounded models of the others": (max((abs(mpf(m)) for m in models), default=mpf(0)), b1),
-        "bounded dual": (norm(y), b1),
-        "bounded prediction": (norm(z), b1),
+        "bounded model": (norm(x.entries()), b1),
+        "bounded model of the neighbour": (norm(x_other.entries()), b1),
+        "bounded models of the others": (max(map(abs, models), default=0.0), b1),
+        "bounded dual": (norm(y.entries()), b1),
+        "bounded prediction": (norm(z.entries()), b1),
     }
-    diameter = 1 / rho + 1 + (parties - 1) * sqrt(mpf(n))
+    diameter = 1 / rho + 1 + (parties - 1) * sqrt(n)
     return Moved(
         assumptions=assumptions,
-        movement=norm(design * x - other * x_other),
+        movement=norm((design * x - other * x_other).entries()),
         published=3 / (d * rho) * (lam * _CURVATURE + (1 + parties * rho) * b1),
-        corrected=min(diameter, 2 * sqrt(mpf(n))) * b1,
+        corrected=smallest((diameter, 2 * sqrt(n))) * b1,
     )
 
 
-def neighbours(document: Document) -> tuple[Any, Any, dict[str, tuple[Any, Any]]]:
+def neighbours(document: Document) -> tuple[Matrix, Matrix, dict[str, tuple[Number, Number]]]:
     """Return both designs with rows of norm 1, and what makes them neighbours."""
     shape = document.count("samples"), document.count("features")
-    stored, stored_other = (matrix(document.array(a, shape)) for a in ("design", "neighbour"))
+    exact, exact_other = (_fractions(document.array(a, shape)) for a in ("design", "neighbour"))
+    stored, stored_other = Matrix(exact), Matrix(exact_other)
     design, other = _unit_rows(stored), _unit_rows(stored_other)
-    assumptions = {
+    assumptions: dict[str, tuple[Number, Number]] = {
         "unit rows": (_off_unit(stored), _LAST_DIGIT),
         "unit rows of the neighbour": (_off_unit(stored_other), _LAST_DIGIT),
-        "one column differs": (_differing_columns(design, other), mpf(1)),
-        "close neighbours": (norm(design - other), mpf(1)),
+        "one column differs": (_differing_columns(exact, exact_other), 1),
+        "close neighbours": (_apart(exact, exact_other), 1),
     }
     return design, other, assumptions
 
@@ -94,37 +108,77 @@ def scaled(document: Document) -> str:
     return "" if factor == 1 else f" (which is {factor:g} times what the source states)"
 
 
-def _well_conditioned(document: Document, condition: Any) -> None:
-    """Refuse equations that cost 50-digit arithmetic more than half of its digits."""
-    if condition > mpf(10) ** 25:
+def _well_conditioned(document: Document, condition: Real) -> None:
+    """Refuse equations that ordinary data does not lead to."""
+    if condition > 1e25:
         given = Shown(f"{float(condition):.3g} for rho N / lambda")
         raise document.refused("parameters.regulariser_weight", given, "at most 1e25")
 
 
-def _solve(design: Any, v: Any, rho: Any, lam: Any) -> Any:
-    curvature = rho * (design.T * design)
-    for j in range(design.cols):
-        curvature[j, j] += lam
-    return lu_solve(curvature, -(design.T * v))
+def _fractions(rows: list[list[float]]) -> Rows:
+    return [[Fraction(entry) for entry in row] for row in rows]
 
 
-def _unit_rows(design: Any) -> Any:
+def _sign(entry: float) -> int:
+    return (entry > 0) - (entry < 0)
+
+
+def _solve(design: Matrix, v: Matrix, rho: Real, lam: Real) -> Matrix:
+    curvature = rho * (design.T * design) + lam * identity(design.cols)
+    return curvature.solve(-(design.T * v))
+
+
+def _unit_rows(design: Matrix) -> Matrix:
     """Return the design with rows of norm 1; a row of zeros stays, and fails as it was stored."""
-    result = design.copy()
-    for i in range(design.rows):
-        result[i, :] = design[i, :] / (norm(design[i, :]) or mpf(1))
-    return result
+    return Matrix([_unit(design.row(i)) for i in range(design.rows)])
 
 
-def _off_unit(design: Any) -> Any:
-    return max(abs(norm(design[i, :]) - 1) for i in range(design.rows))
+def _unit(row: list[Real]) -> list[Real]:
+    length = norm(row)
+    return [entry / length for entry in row] if any(row) else row
 
 
-def _off_one(columns: Any) -> Any:
-    return max((abs(abs(mpf(entry)) - 1) for column in columns for entry in column), default=mpf(0))
+def _off_unit(design: Matrix) -> Real:
+    return largest(abs(norm(design.row(i)) - 1) for i in range(design.rows))
 
 
-def _differing_columns(one: Any, other: Any) -> Any:
-    rows = range(one.rows)
-    differs = [any(one[i, j] != other[i, j] for i in rows) for j in range(one.cols)]
-    return mpf(sum(differs))
+def _off_one(columns: list[list[float]]) -> Real:
+    return largest([abs(abs(Real(entry)) - 1) for column in columns for entry in column] or [0])
+
+
+def _differing_columns(one: Rows, other: Rows) -> int:
+    """Return in how many columns rows differ once their norm is 1, decided in rational numbers."""
+    lengths = [(_square(a), _square(b)) for a, b in zip(one, other, strict=True)]
+    differs = [
+        any(
+            _signed_square(a[j]) * there != _signed_square(b[j]) * here
+            for a, b, (here, there) in zip(one, other, lengths, strict=True)
+        )
+        for j in range(len(one[0]))
+    ]
+    return sum(differs)
+
+
+def _apart(one: Rows, other: Rows) -> Real:
+    """Return the Frobenius norm of the difference once rows have norm 1.
+
+    Between rows of one length its square is a rational number: then a norm of 1 is seen to be 1.
+    """
+    return sqrt(sum((_row_apart(a, b) for a, b in zip(one, other, strict=True)), Real(0)))
+
+
+def _row_apart(a: Row, b: Row) -> Real:
+    here, there = _square(a), _square(b)
+    if here == there:
+        squares = sum(((x - y) ** 2 for x, y in zip(a, b, strict=True)), Fraction(0))
+        return Real(squares / here if here else squares)
+    one, other = (_unit([Real(x) for x in row]) for row in (a, b))
+    return total((x - y) ** 2 for x, y in zip(one, other, strict=True))
+
+
+def _square(row: Row) -> Fraction:
+    return sum((x * x for x in row), Fraction(0))
+
+
+def _signed_square(x: Fraction) -> Fraction:
+    return x * abs(x)

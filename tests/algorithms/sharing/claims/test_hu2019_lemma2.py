@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mpmath import mp
 from numpy.random import default_rng
 
 from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES
@@ -26,6 +25,7 @@ from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import exceeds
 from dpaudit.verification import Document
+from dpaudit.verification.reals import precision
 
 FIRST = CLAIM.published["first-iteration"]["parameters"]
 
@@ -50,7 +50,7 @@ def documented(certificate):
 
 
 def checked(document):
-    with mp.workdps(50):
+    with precision(60):
         outcome = recompute(document)
         broken = [n for n, (value, limit) in outcome.assumptions.items() if not value <= limit]
         return outcome, broken

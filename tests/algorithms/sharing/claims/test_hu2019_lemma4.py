@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mpmath import mp
 from numpy.random import default_rng
 
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
@@ -23,6 +22,7 @@ from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.verification import Document
+from dpaudit.verification.reals import precision
 
 VARIANTS = {"default": {}} | {n: o["parameters"] for n, o in CLAIM.published.items()}
 
@@ -47,7 +47,7 @@ def documented(certificate):
 
 
 def checked(document):
-    with mp.workdps(50):
+    with precision(60):
         outcome = recompute(document)
         broken = [n for n, (value, limit) in outcome.assumptions.items() if not value <= limit]
         return outcome, broken

@@ -251,7 +251,7 @@ def test_a_message_that_is_off_by_rounding_is_no_evidence(support, judged, chang
     verdict = judged(changed(support, design, "instance", "neighbour"), recompute)
     named = "output off the neighbour's columns: "
     (off,) = [failure for failure in verdict.failures if failure.startswith(named)]
-    assert 1e-12 < float(off.removeprefix(named + "1.0e-6 is above ")) < 1e-7
+    assert 1e-12 < float(off.removeprefix(named + "1e-06 is above ")) < 1e-7
 
 
 def test_dependent_columns_are_no_evidence(support, judged, changed):

@@ -1,0 +1,192 @@
+"""Certificates of counts: the audit that wrote them is run on draws that nobody could choose.
+
+Whoever writes a certificate may have tried many seeds and kept the luckiest. So it is judged on
+fresh draws, with a seed and a confidence of the reader's: whatever the file states, a true claim is
+then refuted with probability at most ``1 - confidence``. Its own seed only reproduces its counts
+(`reproduced`), which says that they are those of the audit, not that they mean anything.
+
+Installed claims only, whose names alone are taken from the file. It names no place: a dataset's
+files are looked for where the reader says.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from dpaudit.errors import DataError, InvalidArgument, shorten
+from dpaudit.verification.document import Document, Outcome
+
+if TYPE_CHECKING:
+    from dpaudit.extension.settings import Settings
+    from dpaudit.report.schema import Result
+
+CONFIDENCE = 0.999999
+_LEAST_CONFIDENCE = 0.9  # below it a bound says little
+_MOST_TRIALS, _MOST_PAIRS, _MOST = 10**6, 1000, 10**5
+_SEED_BITS = 62
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The choices of whoever reads a certificate; the file has no say in them.
+
+    Parameters
+    ----------
+    confidence
+        With which fresh draws have to refute the claim.
+    seed
+        Of the fresh draws; by default one that the system's entropy gives.
+    data_path
+        Where a dataset's files are.
+    seconds
+        How long an audit may take.
+
+    Raises
+    ------
+    InvalidArgument
+        A number is outside its range.
+    """
+
+    confidence: float = CONFIDENCE
+    seed: int = field(default_factory=lambda: secrets.randbits(_SEED_BITS))
+    data_path: str | None = None
+    seconds: float = 600.0
+
+    def __post_init__(self) -> None:
+        import dpaudit._validate as check  # takes numpy, which no verifier of numbers needs
+
+        check.probability("confidence", self.confidence)
+        check.integer("seed", self.seed, least=0)
+        check.positive("seconds", self.seconds)
+        if self.confidence < _LEAST_CONFIDENCE:
+            raise InvalidArgument("confidence", self.confidence, f"{_LEAST_CONFIDENCE} or more")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The audit of a certificate on fresh draws: the outcome, or why it refutes nothing."""
+
+    outcome: Outcome
+    failures: tuple[str, ...]
+
+
+def drawn_afresh(document: Document, reader: Reader) -> Drawn:
+    """Return the audit that a certificate describes, on draws of the reader's.
+
+    Raises
+    ------
+    DataError
+        The settings are not those of an audit, ask for too much work, or take too long.
+    UnknownName
+        The claim is not installed.
+    """
+    from dpaudit.auditing.rerun import quantities_of
+    from dpaudit.report.formatting import surety
+
+    settings = _settings(document, reader)
+    result = _audited(document, settings, reader)
+    numbers = quantities_of(result)
+    summary = (
+        f"at least {result.measured.lower:.6g} where the claim allows {numbers['bound']:.6g} "
+        f"on fresh draws (seed {reader.seed}), {surety(result.measured)}{_asked(settings)}"
+    )
+    kept = {name: numbers[name] for name in ("bound", "value", "ratio")}
+    refuted = result.verdict == "refuted"
+    return Drawn(
+        Outcome(
+            assumptions={},
+            quantities=kept,
+            summary=summary,
+            reservations=_reservations(result, settings),
+        ),
+        () if refuted else (f"the claim is not refuted: {summary}",),
+    )
+
+
+def reproduced(document: Document, reader: Reader) -> tuple[str, ...]:
+    """Return which numbers of the file its own seed and confidence do not give again."""
+    from dpaudit.auditing.rerun import quantities_of
+
+    own = replace(
+        _settings(document, reader),
+        seed=_stated(document, "seed"),
+        confidence=_stated(document, "confidence"),
+    )
+    found = quantities_of(_audited(document, own, reader))
+    return tuple(
+        f"{name}: the file states {document.quantities.get(name)!r}, its own seed gives {value!r}"
+        for name, value in found.items()
+        if document.quantities.get(name) != value
+    )
+
+
+def _stated(document: Document, name: str) -> Any:
+    from dpaudit.extension.settings import Settings
+
+    return document.instance["settings"].get(name, getattr(Settings(), name))
+
+
+def _audited(document: Document, settings: Settings, reader: Reader) -> Result:
+    from dpaudit.auditing.run import audit_claim
+    from dpaudit.execution import Executor
+
+    clock = _Clock(monotonic() + reader.seconds, document.path)
+    return audit_claim(document.claim, settings, Executor(progress=clock))
+
+
+@dataclass
+class _Clock:
+    """Progress that ends an audit which takes too long, between two blocks."""
+
+    end: float
+    path: str
+
+    def start(self, stage: str, trials: int) -> None:
+        """Begin a stage."""
+
+    def advance(self, trials: int) -> None:
+        """Raise once the time is over."""
+        if monotonic() > self.end:
+            raise DataError(f"{self.path}: takes too long to draw again")
+
+
+def _settings(document: Document, reader: Reader) -> Settings:
+    """Return the settings of the file, with what is the reader's in the place of the file's."""
+    from dpaudit.extension.settings import Settings
+
+    given: Any = document.instance.get("settings")
+    known = Settings().document().keys()
+    if not isinstance(given, dict) or not given.keys() <= known:
+        expected = f"an object with some of: {', '.join(sorted(known))}"
+        raise document.refused("instance.settings", given, expected)
+    settings = Settings.read(given | {"data_path": reader.data_path})
+    _refuse_work(document, settings)
+    return replace(settings, seed=reader.seed, confidence=reader.confidence)
+
+
+def _refuse_work(document: Document, settings: Settings) -> None:
+    """Refuse more work than an honest certificate asks for."""
+    limits = [
+        ("trials", settings.trials, _MOST_TRIALS),
+        ("pairs", settings.candidate_pairs, _MOST_PAIRS),
+        *((f"parameters.{name}", value, _MOST) for name, value in settings.parameters.items()),
+    ]
+    for name, value, most in limits:
+        if type(value) is int and value > most:
+            raise document.refused(f"instance.settings.{name}", value, f"at most {most}")
+
+
+def _asked(settings: Settings) -> str:
+    asked = ", ".join(f"{name} = {shorten(v)}" for name, v in settings.parameters.items())
+    return f" (with {asked})" if asked else ""
+
+
+def _reservations(result: Result, settings: Settings) -> tuple[str, ...]:
+    found = [f"{one.name} does not hold" for one in result.assumptions if not one.holds]
+    factor = float(settings.parameters.get("factor", 1))  # a number, as the audit has taken it
+    if factor < 1:
+        found.append(f"factor {factor:g} makes it stricter")
+    return tuple(found)
