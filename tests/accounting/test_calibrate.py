@@ -48,7 +48,7 @@ NUMERICAL = ("subsampled", "objective")  # the slowest
 TARGETS = ((0.5, 1e-6), (3.0, 1e-5))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("epsilon", "delta", "kind"),
     [

@@ -30,7 +30,7 @@ KINDS = (
 )
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("strong", KINDS, ids=str)
 @pytest.mark.parametrize("weak", KINDS, ids=str)
 def test_what_is_implied_says_no_more_at_any_epsilon(strong, weak):

@@ -131,6 +131,7 @@ def test_false_claims_are_refuted_and_soon(name, median):
     assert np.median(times) < median
 
 
+@pytest.mark.slow
 def test_lower_bounds_hold_all_at_once_and_come_close():
     grid = np.linspace(0.1, 1.3, 13)
     game = games(laplace(1.0), 1.0, 0.0, audits=60, most=1500, epsilons=grid)

@@ -46,6 +46,7 @@ def test_one_seed_gives_one_result():
     assert (first.hits, first.other_hits) != (other.hits, other.other_hits)
 
 
+@pytest.mark.slow
 def test_what_is_certified_are_the_counts():
     found = found_of("laplace")
     sizes = found.hits, found.other_hits, found.trials, found.trials

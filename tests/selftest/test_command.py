@@ -77,6 +77,7 @@ def test_it_passes_and_writes_four_files_that_agree(small, tmp_path, capsys):
     assert (tmp_path / "selftest.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_json_is_the_same_document(small, capsys):
     assert status("--json") == 0
     found = json.loads(capsys.readouterr().out)
@@ -118,6 +119,7 @@ def measured():
         return run(made_small(patched), 0, 1, Silent())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "lower", "full", "said"),
     [

@@ -124,6 +124,7 @@ def rate_of(case, asked, alpha=0.05, share=1.0):
     return Rate(case.missed(certified), audits, alpha)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.estimator}, {case.law}")
 @pytest.mark.parametrize(
     "audits", [8, *(pytest.param(n, marks=pytest.mark.slow) for n in (20, 10_000))]
@@ -147,6 +148,7 @@ def test_every_estimator_made_unsound_is_caught(case):
     assert not rate_of(case, 10_000).sound
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", [case for case in CONTROLS if case.quick])
 def test_a_quick_self_test_catches_what_it_tries(case):
     assert not rate_of(case, 500).sound

@@ -64,7 +64,7 @@ def test_an_exact_bound_is_attained_and_holds(relation):
     assert ratio == pytest.approx(1, abs=1e-9)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @NAMED
 def test_a_doubled_bound_holds_and_a_halved_one_is_refuted(relation):
     query, bound = QUERIES[relation]

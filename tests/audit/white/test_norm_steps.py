@@ -179,7 +179,7 @@ class Short(FixedNorm):
         return 0.9 * super().shift(state, pair)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("broken", "check"),
     [
