@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -157,10 +157,17 @@ def _escaped_opener(match: re.Match[str]) -> str:
     return opener + "\\" if opener.isdigit() else "\\" + opener
 
 
-def _figures(result: Result, index: int) -> dict[str, str]:
+def _figures(result: Result, index: int) -> Mapping[str, str]:
+    """Return the figures of a result; a report that grows draws those of each result once."""
+    return _drawn(result.model_dump_json(), index)
+
+
+@lru_cache(maxsize=64)
+def _drawn(document: str, index: int) -> Mapping[str, str]:
     import dpaudit.report.curves as curves
     import dpaudit.report.figures as figures
 
+    result = Result.model_validate_json(document)
     drawn = {"numbers": figures.three_numbers(result, prefix=f"r{index}-numbers")}
     if result.delta_curves is not None and result.delta_curves.epsilon:
         drawn["delta"] = curves.delta_against_epsilon(result, prefix=f"r{index}-delta")
