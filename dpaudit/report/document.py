@@ -87,7 +87,11 @@ def write_report(
     return replace(paths, certificate=certificate if certificates else None)
 
 
-def write_index(reports: Mapping[str, tuple[Report, Sequence[bool]]], folder: Path) -> Path:
+def write_index(
+    reports: Mapping[str, tuple[Report, Sequence[bool]]],
+    folder: Path,
+    missing: Mapping[str, str] | None = None,
+) -> Path:
     """Write ``index.html``, ``index.md`` and ``index.json``; return the HTML page.
 
     Parameters
@@ -96,23 +100,26 @@ def write_index(reports: Mapping[str, tuple[Report, Sequence[bool]]], folder: Pa
         By the name of their folder: the report, and for each result whether it has a certificate.
     folder
         Where the folders are.
+    missing
+        The audits that were asked for and gave no result, and why. The index says how many of all
+        are there, and its JSON has an entry without a verdict for each that is not.
 
     Raises
     ------
     DataError
         If a file cannot be written.
     """
-    page = folder / "index.html"
+    page, missing = folder / "index.html", missing or {}
     rows = [
         Row(folder=name, place=place, result=result, shown=numbers(result), certified=has)
         for name, (report, certified) in reports.items()
         for place, (result, has) in enumerate(zip(report.results, certified, strict=True), start=1)
     ]
+    entries = [*map(_entry, rows), *(_without_verdict(*one) for one in missing.items())]
     contents = {
-        page: render_index(rows, html=True),
-        folder / "index.md": render_index(rows, html=False),
-        folder / "index.json": json.dumps([_entry(row) for row in rows], indent=2, allow_nan=False)
-        + "\n",
+        page: render_index(rows, missing, html=True),
+        folder / "index.md": render_index(rows, missing, html=False),
+        folder / "index.json": json.dumps(entries, indent=2, allow_nan=False) + "\n",
     }
     write_files(folder, {path: text.encode("utf-8") for path, text in contents.items()})
     return page
@@ -137,6 +144,11 @@ def _entry(row: Row) -> dict[str, Any]:
         "certificate": f"{row.folder}/certificate.json" if row.certified else None,
         "rerun": result.rerun,
     }
+
+
+def _without_verdict(name: str, why: str) -> dict[str, Any]:
+    """Return the entry of an audit that is missing: one that looks for verdicts finds null."""
+    return {"label": name, "verdict": None, "reason": why}
 
 
 def _number(value: float | None) -> float | str | None:

@@ -73,12 +73,26 @@ class Row:
     certified: bool
 
 
-def render_index(rows: Sequence[Row], *, html: bool) -> str:
-    """Return the index as a page, or as Markdown."""
+def render_index(
+    rows: Sequence[Row], missing: Mapping[str, str] | None = None, *, html: bool
+) -> str:
+    """Return the index as a page, or as Markdown; ``missing`` names what is not in it, and why."""
     name = "index.html.j2" if html else "index.md.j2"
     words = {"outcome": _outcome(rows), "surety": _surety(rows)}
+    words["missing"] = _missing(len(rows), missing or {})
     text = templates(html=html).get_template(name).render(rows=rows, **words)
     return printable(text)
+
+
+def _missing(there: int, missing: Mapping[str, str]) -> str:
+    """Return how many of all audits are there, and which are not; nothing if all are."""
+    if not missing:
+        return ""
+    failed = all(why.startswith("failed") for why in missing.values())
+    counted = f"{there} of {there + len(missing)}"
+    begin = f"Only {counted} audits gave a verdict" if failed else f"Interrupted, {counted}"
+    listed = "; ".join(f"{one_line(name)} ({one_line(why)})" for name, why in missing.items())
+    return f"{begin}. Missing: {listed}."
 
 
 def _outcome(rows: Sequence[Row]) -> str:
