@@ -50,17 +50,19 @@ def withheld(results: Sequence[Result]) -> list[DpauditError]:
     >>> withheld([])
     []
     """
-    failed = {
-        result.claim: ", ".join(check.name for check in result.self_checks if not check.passed)
+    from dpaudit.report.formatting import label
+
+    failed = [
+        (label(result), ", ".join(check.name for check in result.self_checks if not check.passed))
         for result in results
-    }
+    ]
     return [
         DpauditError(
-            f"{claim}: the law does not match the code (failed: {names}), so nothing was "
+            f"{name}: the law does not match the code (failed: {checks}), so nothing was "
             "certified; repair the mechanism's law, or use --estimator event"
         )
-        for claim, names in failed.items()
-        if names
+        for name, checks in failed
+        if checks
     ]
 
 
