@@ -79,8 +79,7 @@ def run(overrides: dict[str, Any], workers: int | None, output: Output) -> int:
         except KeyboardInterrupt as error:
             interrupt = error
     if gallery.found:
-        with attempted(failures):
-            gallery.write_everything()
+        failures += gallery.write_everything()
         with attempted(failures):
             _show_all(gallery, output)
     failures += [*gallery.failures, *withheld(gallery.results)]
@@ -126,21 +125,21 @@ class Gallery:
         """
         self.found[one.key] = one
         self._unwritten.add(one.claim)
-        with attempted([]):
-            self.write_everything()
+        self.write_everything()
 
-    def write_everything(self) -> None:
+    def write_everything(self) -> list[DpauditError]:
         """Write the report of every claim of which something is new, and the index.
 
-        Raises
-        ------
-        DataError
-            A file cannot be written.
+        Return an error for each that cannot be written.
         """
+        failures = list[DpauditError]()
         for claim in sorted(self._unwritten):
-            self._write(claim)
-            self._unwritten.discard(claim)
-        write_index(self._in_order(), self.folder, self.missing)
+            with attempted(failures):
+                self._write(claim)
+                self._unwritten.discard(claim)
+        with attempted(failures):
+            write_index(self._in_order(), self.folder, self.missing)
+        return failures
 
     def _write(self, claim: str) -> None:
         ended = [self.found[key] for key in self.keys if key[0] == claim and key in self.found]
@@ -177,13 +176,16 @@ class Gallery:
     @property
     def missing(self) -> dict[str, str]:
         """Each audit that was asked for and gave no result, and why."""
-        why = {key: "not run" for key in self.keys}
-        why |= {one.key: f"failed: {one.outcome}" for one in self.found.values()}
-        return {
-            label_of(*key): why[key]
-            for key in self.keys
-            if key not in self.found or isinstance(self.found[key].outcome, DpauditError)
-        }
+        why = {key: self._why_missing(key) for key in self.keys}
+        return {label_of(*key): said for key, said in why.items() if said is not None}
+
+    def _why_missing(self, key: tuple[str, str | None]) -> str | None:
+        if key not in self.found:
+            return "not run"
+        outcome = self.found[key].outcome
+        if isinstance(outcome, DpauditError):
+            return f"failed: {outcome}"
+        return None if key[0] in self._reports else "failed: its report could not be written"
 
 
 def keys(overrides: Mapping[str, Any]) -> list[tuple[str, str | None]]:
