@@ -12,6 +12,7 @@ from dpaudit.cli.console import budget_line, console, verdict_lines
 from dpaudit.cli.ending import Interrupted, attempted, complain, concluded
 from dpaudit.cli.output import Output, counted, say, status, withheld
 from dpaudit.cli.progress import progress_bar
+from dpaudit.report.formatting import one_line
 
 if TYPE_CHECKING:
     from dpaudit.auditing.run import Audited, Prepared
@@ -49,11 +50,11 @@ class Batch:
     @property
     def missing(self) -> list[str]:
         """The names of those that gave no result."""
-        return [name for place, name in enumerate(self.names) if place not in self.ended]
+        return [one_line(n) for place, n in enumerate(self.names) if place not in self.ended]
 
     def name_of(self, place: int) -> str | None:
         """Return the name that a failure needs: none where there is one audit only."""
-        return self.names[place] if len(self.names) > 1 else None
+        return one_line(self.names[place]) if len(self.names) > 1 else None
 
     def run(self, ready: Mapping[int, Prepared]) -> int:
         """Run the audits, show what was found, and return the exit status.

@@ -489,6 +489,24 @@ def _what_nobody_foresaw(here):
     return plain
 
 
+def attacking(here, deed):
+    card = SimpleNamespace(
+        name="theirs", load_parameters=lambda: Parameters, load=lambda: lambda *given: deed()
+    )
+    here.monkeypatch.setattr("dpaudit.cli.attack.card_called", lambda name: card)
+    return here.run("attack", "theirs")
+
+
+@way(2, THEIRS, "error: ended the program with sys.exit.0. in .*test_ways_to_end.py, line .*")
+def _an_attack_that_leaves(here):
+    return attacking(here, leave)
+
+
+@way(130, INTERRUPTED, INTERRUPT)
+def _an_interrupt_of_an_attack(here):
+    return attacking(here, interrupt)
+
+
 # Several audits
 
 
@@ -627,6 +645,28 @@ def _standard_error_that_is_full_when_there_is_something_to_say(here):
         return replace(here.audit(here.audits("Leaving", "Broken", code=code)), out="")
 
 
+def watching(here, *arguments):
+    lines = ["dataset,0", "neighbour,1"] * 300
+    (here.folder / "outputs.csv").write_text("\n".join(lines))
+    return here.run("audit", "--watch", "outputs.csv", "--delta", "0", "--out", "out", *arguments)
+
+
+@way(1, REFUTED, "Report: out/report.html")
+def _a_stream_that_is_watched(here):
+    return watching(here)
+
+
+@way(2, STREAM, FULL)
+def _a_stream_that_is_watched_onto_a_full_disk(here):
+    for arguments in (["--json"], []):
+        with full_disk() as full, here.monkeypatch.context() as patched:
+            patched.setattr(sys, "stdout", full)
+            ran = watching(here, *arguments)
+        assert ran.status == 2
+        assert read_report(here.folder / "out" / "report.json").results[0].verdict == "refuted"
+    return ran
+
+
 # Reports
 
 
@@ -740,6 +780,16 @@ def _an_interrupt_that_they_raise(here):
 @way(130, INTERRUPTED, INTERRUPT)
 def _an_interrupt_at_import(here):
     return here.audit(here.audits("Broken", code="raise KeyboardInterrupt\n"))
+
+
+@way(130, INTERRUPTED, INTERRUPT)
+def _an_interrupt_of_bets(here):
+    code = "Doing = doing(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+    code += "Doing.sample.__globals__['Broken'].sample = Sound.sample\n"
+    path = here.audits("Doing", code=code, after=40)
+    ran = here.audit(path, "--until-refuted", "--trials", "100000", "--out", "out")
+    assert read_report(here.folder / "out" / "report.json").results[0].verdict == "not refuted"
+    return ran
 
 
 def stopped_at_the_second(here, signal_name, out):
