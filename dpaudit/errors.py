@@ -110,10 +110,22 @@ def _how_it_ended(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         given = "" if error.code is None else shorten(error.code)
         return f"ended the program with sys.exit({given})"
-    words = "its text cannot be shown"
+    words = words_of(error)
+    shown = "its text cannot be shown" if words is None else shorten(words)
+    return f"{type(error).__name__}: {shown}"
+
+
+def words_of(error: BaseException) -> str | None:
+    r"""Return what an error says, on one line; None if it cannot say it.
+
+    Examples
+    --------
+    >>> words_of(ValueError("two\nlines"))
+    'two lines'
+    """
     with contextlib.suppress(Exception, SystemExit):  # making the text runs their code too
-        words = shorten(str(error))
-    return f"{type(error).__name__}: {words}"
+        return " ".join(str(error).splitlines())
+    return None
 
 
 def place_of(error: BaseException) -> str | None:

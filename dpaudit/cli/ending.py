@@ -159,7 +159,7 @@ def named(error: DpauditError, name: str) -> DpauditError:
     """Return an error that says to what it happened."""
     from dpaudit.errors import DpauditError
 
-    longer = DpauditError(f"{name}: {error}")
+    longer = DpauditError(f"{name}: {_said(error)}")
     longer.__cause__ = error
     return longer
 
@@ -181,7 +181,13 @@ def complain(error: BaseException) -> None:
     """Show an error on one line, below its traceback if that was asked for."""
     if _Asked.traceback:
         streams.tell("".join(traceback.format_exception(error)).rstrip())
-    streams.tell(f"error: {error}")
+    streams.tell(f"error: {_said(error)}")
+
+
+def _said(error: BaseException) -> str:
+    from dpaudit.errors import what_happened, words_of
+
+    return words_of(error) or what_happened(error)
 
 
 def ended(error: BaseException) -> int:

@@ -64,9 +64,14 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; whatever happens is one line and a status of docs/exit-statuses.md."""
-    with ending.stoppable(), warnings.catch_warnings():
-        warnings.showwarning = _show_warning
-        status = _status(arguments)
+    try:
+        with ending.stoppable(), warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            status = _status(arguments)
+    except KeyboardInterrupt as error:  # once more, while the first one was dealt with
+        sys.exit(ending.ended(error))
+    except Exception as error:  # the last resort: never the status of a verdict
+        raise SystemExit(ending.UNFINISHED) from error
     sys.exit(status)
 
 

@@ -45,6 +45,7 @@ NUMBERS = itertools.count()
 MODULE = """
 import os, shutil, signal, sys
 import numpy as np
+from dpaudit.errors import DpauditError
 
 class Broken:
     def sample(self, dataset, trials, rng):
@@ -58,6 +59,10 @@ class Leave(BaseException):
     pass
 
 class Wordless(Exception):
+    def __str__(self):
+        sys.exit(0)
+
+class Ours(DpauditError):
     def __str__(self):
         sys.exit(0)
 
@@ -455,6 +460,23 @@ def _a_pipe_of_their_own_that_broke(here):
 @way(2, THEIRS, r"error: .*raised Wordless: its text cannot be shown in .*")
 def _an_error_that_leaves_as_it_is_shown(here):
     return here.audit(here.audits("Leaving", code="Leaving = raising(Wordless())\n"))
+
+
+@way(2, THEIRS, "error: Ours: its text cannot be shown in .*")
+def _an_error_of_ours_that_leaves_as_it_is_shown(here):
+    return here.audit(here.audits("Leaving", code="Leaving = raising(Ours())\n"))
+
+
+@way(2, THEIRS, "error: two lines")
+def _an_error_of_ours_in_two_lines(here):
+    code = "Leaving = raising(DpauditError('two\\nlines'))\n"
+    return here.audit(here.audits("Leaving", code=code))
+
+
+@way(2, THEIRS, "error: dpaudit cannot start, SystemExit: 0; install it again, .*")
+def _a_module_of_theirs_with_the_name_of_a_library(here):
+    (here.folder / "typer.py").write_text("raise SystemExit(0)")
+    return here.process("version")
 
 
 @way(2, THEIRS, r"error: .*\(SyntaxError: .* in .*ways_to_end_\d+\.py, line \d+\)")
