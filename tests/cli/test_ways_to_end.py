@@ -258,7 +258,7 @@ def _a_claim_that_falls(here):
     return here.audit(here.audits("Broken"))
 
 
-@way(1, REFUTED, SHOWN)
+@way(1, REFUTED, SHOWN, slow)
 def _one_of_two_that_falls(here):
     return here.audit(here.audits("Sound", "Broken"))
 
@@ -584,7 +584,7 @@ def _a_pipe_that_nobody_reads(here):
     return ran
 
 
-@way(2, STREAM, PIPE)
+@way(2, STREAM, PIPE, slow)
 def _json_into_a_pipe_that_nobody_reads(here):
     with closed_pipe() as pipe:
         return here.onto(pipe, "audit", here.audits("Broken"), "--json")
@@ -596,7 +596,7 @@ def _a_full_disk(here):
         return here.onto(full, "audit", here.audits("Sound"))
 
 
-@way(2, STREAM, FULL)
+@way(2, STREAM, FULL, slow)
 def _json_onto_a_full_disk(here):
     with full_disk() as full:
         return here.onto(full, "audit", here.audits("Sound"), "--json")
@@ -855,7 +855,7 @@ def _an_interrupt_while_the_report_is_written(here):
 @pytest.fixture(scope="module")
 def genuine():
     parameters = {"features": 8, "samples": 32, "parties": 2}
-    found = run_claim("hu2020-lemma1", Settings(trials=2000, parameters=parameters), Executor())
+    found = run_claim("hu2020-lemma1", Settings(trials=400, parameters=parameters), Executor())
     return certificates_text((found.certificate,))
 
 
@@ -950,10 +950,12 @@ def selftest(here, *deeds):
 
         return run
 
-    cases = [replace(cheap, law=f"law {i}", run=doing(deed)) for i, deed in enumerate(deeds)]
+    cases = [
+        replace(cheap, law=f"law {i}", run=doing(deed), share=1.0) for i, deed in enumerate(deeds)
+    ]
     here.monkeypatch.setattr(selftest_run, "CASES", cases)
     here.monkeypatch.setattr(selftest_run, "CONTROLS", ())
-    here.monkeypatch.setattr(selftest_run, "QUICK", replace(selftest_run.QUICK, audits=50))
+    here.monkeypatch.setattr(selftest_run, "QUICK", replace(selftest_run.QUICK, audits=5))
     here.monkeypatch.setattr(answers, "installed", lambda published: [])
     return here.run("selftest", "--workers", "1", "--out", "out")
 
