@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from contextlib import redirect_stdout
 from typing import Any
 
-from dpaudit.errors import InvalidArgument, shorten
+from dpaudit.errors import InvalidArgument, what_happened
 
 
 def load_reference(what: str, reference: str) -> Any:
@@ -20,10 +22,13 @@ def load_reference(what: str, reference: str) -> Any:
     if not module_name or not attribute:
         raise InvalidArgument(what, reference, "a reference of the form module:object")
     try:
-        found: Any = importlib.import_module(module_name)
+        with redirect_stdout(sys.stderr):  # standard output is for results
+            found: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (Exception, SystemExit) as error:  # importing runs other people's code
-        expected = f"something that can be imported ({type(error).__name__}: {shorten(str(error))})"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # importing runs other people's code
+        expected = f"something that can be imported ({what_happened(error)})"
         raise InvalidArgument(what, reference, expected) from error
     return found

@@ -16,7 +16,7 @@ from numpy.random import Generator
 import dpaudit.extension.registry as registry
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
-from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, shorten
+from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, shorten, what_happened
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.laws.mechanism import HasLaw
@@ -122,11 +122,10 @@ def _fit(
     try:
         score = learn(mechanism, pair, on_p, on_q, rng)
         tried = np.asarray(score(on_p[:_TRIED]), dtype=np.float64)
-    except DpauditError:
+    except (DpauditError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:  # learning and scoring run other people's code
-        failure = f"{type(error).__name__} ({shorten(str(error))})"
-        raise MechanismError(f"distinguisher {one.name}: {failure}") from error
+    except BaseException as error:  # learning and scoring run other people's code
+        raise MechanismError(f"distinguisher {one.name}: {what_happened(error)}") from error
     if tried.shape != (len(on_p[:_TRIED]),) or np.isnan(tried).any():
         expected = f"{len(on_p[:_TRIED])} numbers, one a transcript"
         raise MechanismError(

@@ -7,6 +7,8 @@ file first.
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from dpaudit._references import load_reference
 from dpaudit.auditing.api import own_case
 from dpaudit.auditing.run import Prepared
-from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
+from dpaudit.errors import DataError, InvalidArgument, Shown, shorten, what_happened
 from dpaudit.execution import importable
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
@@ -154,10 +156,12 @@ def _called(what: str, reference: str, found: Any) -> Any:
     if not callable(found):
         return found
     try:
-        return found()
-    except (Exception, SystemExit) as error:  # calling runs other people's code
-        failure = f"{type(error).__name__}: {shorten(str(error))}"
-        expected = f"something that can be called without arguments ({failure})"
+        with redirect_stdout(sys.stderr):  # standard output is for results
+            return found()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # calling runs other people's code
+        expected = f"something that can be called without arguments ({what_happened(error)})"
         raise InvalidArgument(what, reference, expected) from error
 
 

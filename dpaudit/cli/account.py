@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Iterator, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from pathlib import Path
@@ -15,8 +14,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+import dpaudit.cli.streams as streams
 from dpaudit.cli.console import console
-from dpaudit.cli.options import Json, Quiet, integer_option, number_option, pairs
+from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option, pairs
 from dpaudit.cli.progress import progress_bar
 from dpaudit.report.formatting import number
 
@@ -39,7 +39,7 @@ def account(
         integer_option("--group", "Also for datasets this many steps apart; 2 replaces a record."),
     ] = None,
     out: Annotated[
-        str | None, typer.Option(help="Write the numbers and draw them into this directory.")
+        str | None, folder_option("Write the numbers and draw them into this directory.")
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -59,7 +59,7 @@ def run(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Ask every accountant, show the answers, and write and draw them where asked to."""
+    """Ask every accountant, write and draw the answers where asked to, and show them."""
     import dpaudit._validate as check
     from dpaudit.accounts.account import account_for, read_target
 
@@ -68,13 +68,14 @@ def run(
     if group is not None:
         check.integer("group", group, least=1)
     result = account_for(target, delta, group)
+    picture = None if out is None else _write(target, result, Path(out), quiet=quiet)
     if as_json:
-        sys.stdout.write(json.dumps(result.document(), indent=2) + "\n")
-    else:
-        for shown in _page(result):
-            console().print(shown)
-    if out is not None:
-        _write(target, result, Path(out), quiet=quiet, as_json=as_json)
+        streams.write(json.dumps(result.document(), indent=2))
+        return
+    for shown in _page(result):
+        console().print(shown)
+    if picture is not None:
+        console().print(Text(str(picture)), soft_wrap=True)
 
 
 def _page(result: Account) -> Iterator[Text | Table]:
@@ -147,8 +148,8 @@ def _against(result: Account) -> Iterator[Text]:
         )
 
 
-def _write(target: Target, result: Account, folder: Path, *, quiet: bool, as_json: bool) -> None:
-
+def _write(target: Target, result: Account, folder: Path, *, quiet: bool) -> Path:
+    """Write the numbers and their curves; return the picture."""
     from dpaudit.accounts.curves import panels
     from dpaudit.drawing import picture, table
     from dpaudit.report.document import prepare_directory, write_files
@@ -164,5 +165,4 @@ def _write(target: Target, result: Account, folder: Path, *, quiet: bool, as_jso
         folder / f"{name}.svg": picture(title, drawn, "svg"),
     }
     write_files(folder, contents)
-    if not as_json:
-        console().print(Text(str(folder / f"{name}.png")), soft_wrap=True)
+    return folder / f"{name}.png"

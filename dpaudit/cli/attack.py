@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+import dpaudit.cli.streams as streams
 from dpaudit.cli.console import console
-from dpaudit.cli.options import Json, Quiet, integer_option, pairs
+from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, pairs
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import UnknownName
 from dpaudit.extension.attack import Attack, Cell, Findings, Run
@@ -36,7 +37,7 @@ def attack(
     ] = None,
     seed: Annotated[int, integer_option("--seed", "The only source of randomness.")] = 0,
     out: Annotated[
-        str | None, typer.Option(help="Write the table and draw it into this directory.")
+        str | None, folder_option("Write the table and draw it into this directory.")
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -54,7 +55,7 @@ def run(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Run an attack, print its findings and write them into a directory, if one is named.
+    """Run an attack, write its findings into a directory, if one is named, and print them.
 
     Raises
     ------
@@ -76,14 +77,13 @@ def run(
     with progress_bar(name, shown=not (quiet or as_json)) as progress, one_thread():
         findings = card.load()(parameters, seed, progress)
     document = _document(card, parameters, findings, seed)
+    files = () if out is None else _write(card, findings, document, Path(out))
     if as_json:
-        typer.echo(json.dumps(document, indent=2))
-    else:
-        _show(card, findings)
-    if out is not None:
-        written = _write(card, findings, document, Path(out))
-        if not as_json:
-            console().print(f"Written: {', '.join(map(str, written))}", soft_wrap=True)
+        streams.write(json.dumps(document, indent=2))
+        return
+    _show(card, findings)
+    if files:
+        console().print(f"Written: {', '.join(map(str, files))}", soft_wrap=True)
 
 
 def card_called(name: str) -> Attack | DistinguisherAttack:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpaudit.cli.console import budget_line, console, verdict_lines
-from dpaudit.cli.options import Json, Quiet, integer_option, number_option, pairs
-from dpaudit.cli.output import Output, processes, say, status
-from dpaudit.cli.progress import progress_bar
-from dpaudit.errors import DpauditError, InvalidArgument
+from dpaudit.cli.batch import Batch
+from dpaudit.cli.ending import Traceback, attempted
+from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option, pairs
+from dpaudit.cli.output import Output, processes
+from dpaudit.errors import InvalidArgument, UnknownName
 
 if TYPE_CHECKING:
-    from dpaudit.auditing.run import Audited, Prepared
+    from dpaudit.auditing.run import Prepared
     from dpaudit.auditing.specification import Specification
-    from dpaudit.report.schema import Report
+    from dpaudit.extension.settings import Settings
 
 
 def audit(
@@ -56,7 +56,7 @@ def audit(
         int | None,
         integer_option("--workers", "Worker processes (every core); no number depends on it."),
     ] = None,
-    out: Annotated[str | None, typer.Option(help="Write the report into this directory.")] = None,
+    out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
     estimator: Annotated[
         str | None, typer.Option(help="auto, exact-loss or event (default: auto).")
     ] = None,
@@ -91,8 +91,12 @@ def audit(
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
-) -> None:
-    """Audit claims, or mechanisms of your own, and say which claims are refuted."""
+    traceback: Traceback = False,
+) -> int:
+    """Audit claims, or mechanisms of your own, and say which claims are refuted.
+
+    Exit status: 0 if no claim is refuted, 1 if one is, 2 if a verdict is missing.
+    """
     given = {
         "epsilon": epsilon,
         "delta": delta,
@@ -117,127 +121,107 @@ def audit(
             raise InvalidArgument("watch", watch, "no targets and no --all: the stream is audited")
         if workers is not None:
             raise InvalidArgument("workers", workers, "nothing with --watch, which uses one core")
-        raise typer.Exit(stream.run(watch, overrides, output))
+        return stream.run(watch, overrides, output)
     if every == bool(targets):
         raise InvalidArgument("targets", targets or [], "names of claims or files, or else --all")
     if every:
         from dpaudit.cli import publish
 
-        raise typer.Exit(publish.run(overrides, workers, output))
-    raise typer.Exit(run(targets or [], overrides, workers, output))
+        return publish.run(overrides, workers, output)
+    return run(targets or [], overrides, workers, output)
 
 
 def run(targets: list[str], overrides: dict[str, Any], workers: int | None, output: Output) -> int:
     """Run every audit and return the exit status.
 
     All targets are read and prepared before the first audit starts, and share the error
-    probability of the report. When one fails later, the results of those before it are shown and
-    written all the same.
+    probability of the report. One that fails, then or later, is named and the others run. With
+    --out the report is written whenever an audit ends.
+
+    Raises
+    ------
+    UnknownName, DataError, InvalidArgument
+        A target is no claim or file of audits, or an option is wrong; nothing has run.
+    KeyboardInterrupt
+        Somebody stopped it; what had ended is shown and written.
     """
-    from dpaudit.auditing.budget import whole_report
     from dpaudit.auditing.rerun import repeated_command
     from dpaudit.report.document import prepare_directory
-    from dpaudit.report.schema import Environment
 
     workers = processes(workers)
     repeated = repeated_command(targets, overrides)
-    read = [audit for target in targets for audit in _audits(target, overrides, repeated)]
-    audits = _sharing(read)
-    if output.directory is not None:
+    asked = [audit for target in targets for audit in _asked(target, overrides, repeated)]
+    batch = Batch(names=[one.name for one in asked], workers=workers, output=output)
+    ready = _sharing(asked, _prepared(asked, batch))
+    if output.directory is not None and ready:
         prepare_directory(output.directory)
-    began, audited = time.monotonic(), list["Audited"]()
-    failure: BaseException | None = None
-    for audit in audits:
-        try:
-            audited.append(_watched(audit, workers, output))
-        except DpauditError as error:
-            failure = error if len(audits) == 1 else _named(error, audits[len(audited) :])
-            break
-        except KeyboardInterrupt as error:
-            failure = error
-            break
-        if audited[-1].interrupted:
-            failure = KeyboardInterrupt()
-            break
-    results = [each.result for each in audited]
-    if audited:
-        report = whole_report(
-            results, Environment.of_this_machine(workers, time.monotonic() - began)
-        )
-        _show(report, audited, output)
-    if failure is not None:
-        raise failure
-    return status(results)
+    return batch.run(ready)
 
 
-def _audits(target: str, overrides: dict[str, Any], repeated: str) -> list[tuple[Prepared, bool]]:
-    """Return the audits of a target, and whether each states a confidence of its own."""
+@dataclass(frozen=True)
+class Asked:
+    """An audit as it is asked for: its name, what prepares it, whether its confidence is its own.
+
+    A file may say at what confidence one of its audits has to hold.
+    """
+
+    name: str
+    prepare: Callable[[], Prepared]
+    own_confidence: bool = False
+
+
+def _asked(target: str, overrides: dict[str, Any], repeated: str) -> list[Asked]:
+    """Return the audits of a target; what is in them is not looked at yet."""
     import dpaudit.auditing.specification as specification
-    from dpaudit.auditing.run import prepared_claim
     from dpaudit.extension.settings import Settings
 
     if not target.endswith(".toml"):
-        return [(prepared_claim(target, Settings(**overrides)), False)]
+        return [_claim(target, Settings(**overrides))]
     path = Path(target)
     specified = specification.read_specification(path)
     return [_specified(one, path, overrides, repeated) for one in specified]
 
 
+def _claim(name: str, settings: Settings, own_confidence: bool = False) -> Asked:
+    from dpaudit.auditing.run import prepared_claim
+    from dpaudit.extension.registry import CLAIMS
+
+    if name not in CLAIMS:
+        raise UnknownName("claim", name, CLAIMS)
+    return Asked(name, partial(prepared_claim, name, settings), own_confidence)
+
+
 def _specified(
     specified: Specification, path: Path, overrides: dict[str, Any], repeated: str
-) -> tuple[Prepared, bool]:
+) -> Asked:
     import dpaudit.auditing.specification as specification
-    from dpaudit.auditing.run import prepared_claim
 
     settings = specification.settings_of(specified, overrides)
     own = specified.confidence is not None and "confidence" not in overrides
     if isinstance(specified, specification.ClaimAudit):
-        return prepared_claim(specified.claim, settings), own
-    return specification.prepared_mechanism(specified, settings, path, repeated), own
+        return _claim(specified.claim, settings, own)
+    prepare = partial(specification.prepared_mechanism, specified, settings, path, repeated)
+    return Asked(specified.name or specified.mechanism, prepare, own)
 
 
-def _sharing(audits: list[tuple[Prepared, bool]]) -> list[Prepared]:
+def _prepared(asked: list[Asked], batch: Batch) -> dict[int, Prepared]:
+    """Return by their place the audits that can be prepared; the others have failed."""
+    ready = {}
+    for place, one in enumerate(asked):
+        with attempted(batch.failures, batch.name_of(place)):
+            ready[place] = one.prepare()
+    return ready
+
+
+def _sharing(asked: list[Asked], ready: dict[int, Prepared]) -> dict[int, Prepared]:
     """Give every audit its share of the report's error probability."""
     from dpaudit.auditing.budget import Spender, shared
 
-    spenders = [Spender(audit.settings, audit.draws, own) for audit, own in audits]
-    return [
-        replace(audit, settings=settings)
-        for (audit, _), settings in zip(audits, shared(spenders), strict=True)
+    spenders = [
+        Spender(audit.settings, audit.draws, asked[place].own_confidence)
+        for place, audit in ready.items()
     ]
-
-
-def _named(error: DpauditError, left: list[Prepared]) -> DpauditError:
-    """Return the error of the first of these audits with its name and those that did not run."""
-    failed, *missing = [one.claim.name for one in left]
-    after = f"; not run: {', '.join(missing)}" if missing else ""
-    return DpauditError(f"{failed}: {error}{after}")
-
-
-def _watched(audit: Prepared, workers: int, output: Output) -> Audited:
-    from dpaudit.execution import Executor
-
-    with progress_bar(audit.claim.name, shown=not output.quiet) as progress:
-        return audit.run(Executor(workers=workers, progress=progress))
-
-
-def _show(report: Report, audited: list[Audited], output: Output) -> None:
-    """Show the results, then write them: what cannot be written has at least been seen."""
-    if output.as_json:
-        sys.stdout.write(report.model_dump_json(indent=2) + "\n")
-    else:
-        for part in verdict_lines(report.results):
-            console().print(part)
-        if len(report.budget) > 1:
-            console().print(budget_line(report), markup=False)
-    if output.directory is not None:
-        from dpaudit.report.document import write_report
-
-        certificates = [one.certificate for one in audited if one.certificate is not None]
-        paths = write_report(report, output.directory, certificates)
-        lines = [f"Report: {paths.html}"]
-        if paths.certificate is not None:
-            lines.append(f"Certificate: {paths.certificate}; check it with dpaudit verify")
-        say(lines, output)
-    elif not output.as_json:
-        console().print("Write the full report with --out DIRECTORY.", style="dim")
+    return {
+        place: replace(audit, settings=settings)
+        for (place, audit), settings in zip(ready.items(), shared(spenders), strict=True)
+    }

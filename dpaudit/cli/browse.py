@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+import dpaudit.cli.streams as streams
 from dpaudit.cli.options import Json
 
 
@@ -26,7 +27,7 @@ def list_installed(as_json: Json = False) -> None:
             "figures": [{"name": n, "title": f.title} for n, f in figures.items()],
             "releases": [{"name": n, "title": r.title} for n, r in releases.items()],
         }
-        typer.echo(json.dumps(document, indent=2))
+        streams.write(json.dumps(document, indent=2))
         return
     import dpaudit.cli.console as terminal
 
@@ -62,11 +63,11 @@ def schema() -> None:
     """Print the JSON Schema of a report."""
     from dpaudit.report.schema import json_schema
 
-    typer.echo(json.dumps(json_schema(), indent=2))
+    streams.write(json.dumps(json_schema(), indent=2))
 
 
 def version() -> None:
     """Print the version."""
     from importlib.metadata import version
 
-    typer.echo(version("dpaudit"))
+    streams.write(version("dpaudit"))

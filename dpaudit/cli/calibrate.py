@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections.abc import Iterator, Mapping
 from decimal import ROUND_CEILING
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+import dpaudit.cli.streams as streams
 from dpaudit.cli.account import DIGITS
 from dpaudit.cli.console import console
 from dpaudit.cli.options import Json, number_option, pairs
@@ -67,7 +67,7 @@ def run(
         "proved": {"epsilon": solved.epsilon, "delta": delta},
     }
     if as_json:
-        sys.stdout.write(json.dumps(result, indent=2) + "\n")
+        streams.write(json.dumps(result, indent=2))
         return
     for line in _calibrated(result, part.card.relation, changes):
         console().print(line, soft_wrap=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from errno import EPIPE
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+import dpaudit.cli.streams as streams
 from dpaudit.report.formatting import NONE, label, number, numbers, one_line, percent
 
 if TYPE_CHECKING:
@@ -25,9 +27,21 @@ _SYMBOLS = {"privacy": "ε =", "sensitivity": "L2 =", "property": "at most"}
 _STYLES = {"refuted": "bold red", "not refuted": "bold"}
 
 
+class _Results(Console):
+    """A console on the stream of the results, where a failure to write is an error."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        with streams.written():
+            super().print(*objects, **options)
+
+    def on_broken_pipe(self) -> None:
+        """Let the failure pass, which would end the program with the status of a refutation."""
+        raise BrokenPipeError(EPIPE, "Broken pipe")
+
+
 def console() -> Console:
     """Return the console that shows results."""
-    return Console(highlight=False)
+    return _Results(file=streams.results(), highlight=False)
 
 
 def claim_table(claims: Iterable[Claim]) -> Table:

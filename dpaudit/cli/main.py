@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
+from errno import EPIPE
 from typing import Annotated, TextIO
 
 import typer
 
+import dpaudit.cli.ending as ending
+import dpaudit.cli.streams as streams
 from dpaudit.cli.account import account
 from dpaudit.cli.attack import attack
 from dpaudit.cli.audit import audit
@@ -18,28 +20,28 @@ from dpaudit.cli.reproduce import reproduce
 from dpaudit.cli.selftest import selftest
 from dpaudit.cli.verify import verify
 
-_INTERRUPTED = 130
-
 app = typer.Typer(
     name="dpaudit",
     help="Audits differential-privacy claims: what is claimed, what can be proved, what was "
     "measured.",
-    epilog="Exit status: 0 nothing refuted, 1 something refuted, 2 wrong usage or input.",
+    epilog="Exit status: 0 nothing refuted, 1 something refuted, both only when every verdict "
+    "asked for was reached and written; 2 anything else that went wrong; 130 interrupted; 143 "
+    "terminated. docs/exit-statuses.md has the table.",
     pretty_exceptions_enable=False,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("attack")(attack)
-app.command("audit")(audit)
-app.command("verify")(verify)
-app.command("list")(list_installed)
-app.command("show")(show)
-app.command("schema")(schema)
-app.command("version")(version)
-app.command("reproduce")(reproduce)
-app.command("account")(account)
-app.command("calibrate")(calibrate)
-app.command("selftest")(selftest)
+app.command("attack")(ending.carried(attack))
+app.command("audit")(ending.carried(audit))
+app.command("verify")(ending.carried(verify))
+app.command("list")(ending.carried(list_installed))
+app.command("show")(ending.carried(show))
+app.command("schema")(ending.carried(schema))
+app.command("version")(ending.carried(version))
+app.command("reproduce")(ending.carried(reproduce))
+app.command("account")(ending.carried(account))
+app.command("calibrate")(ending.carried(calibrate))
+app.command("selftest")(ending.carried(selftest))
 
 
 def _print_version(asked: bool) -> None:
@@ -61,30 +63,55 @@ def _options(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; every expected failure is one line and exit status 2."""
-    from dpaudit.errors import DpauditError
+    """Run the command line; whatever happens is one line and a status of docs/exit-statuses.md."""
+    try:
+        with ending.stoppable(), warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            status = _status(arguments)
+    except KeyboardInterrupt as error:  # once more, while the first one was dealt with
+        sys.exit(ending.ended(error))
+    except Exception as error:  # the last resort: never the status of a verdict
+        raise SystemExit(ending.UNFINISHED) from error
+    sys.exit(status)
+
+
+def _status(arguments: list[str] | None) -> int:
+    try:
+        with streams.results_on_standard_output():
+            status = app(arguments, standalone_mode=False) or ending.FINE
+            if status == ending.INTERRUPTED:  # before any command ran
+                raise KeyboardInterrupt
+            return int(status)
+    except typer.TyperException as error:
+        return _misused(error)
+    except ending.Raised as raised:
+        return ending.ended(raised.error)
+    except BaseException as error:
+        raise SystemExit(ending.ended(_of_the_stream(error))) from None
+
+
+def _of_the_stream(error: BaseException) -> BaseException:
+    """Return what happened where no command ran.
+
+    Libraries that cannot write the help leave the program, or hand on what the system says.
+    """
+    if not isinstance(error, SystemExit | OSError):
+        return error
+    from dpaudit.errors import DataError
 
     try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
-            status = app(arguments, standalone_mode=False)
-    except typer.TyperException as error:
-        message = error.format_message()
-        message = message.partition("Value error, ")[2] or message or _help()
-        hint = "" if "\n" in message else "; dpaudit --help shows the usage"
-        typer.echo(message if "\n" in message else f"error: {message}{hint}", err=True)
-        sys.exit(2)
-    except DpauditError as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(2)
-    except Exception as error:  # the last resort: never a traceback, never the status of a verdict
-        typer.echo(f"error: {_unexpected(error)}", err=True)
-        if os.environ.get("DPAUDIT_DEBUG"):
-            raise
-        raise SystemExit(2) from None
-    if status == _INTERRUPTED:
-        typer.echo("interrupted", err=True)
-    sys.exit(status or 0)
+        with streams.written():
+            raise BrokenPipeError(EPIPE, "Broken pipe") if isinstance(error, SystemExit) else error
+    except DataError as said:
+        return said
+
+
+def _misused(error: typer.TyperException) -> int:
+    message = error.format_message()
+    message = message.partition("Value error, ")[2] or message or _help()
+    hint = "" if "\n" in message else "; dpaudit --help shows the usage"
+    streams.tell(message if "\n" in message else f"error: {message}{hint}")
+    return ending.UNFINISHED
 
 
 _show_as_python_does = warnings.showwarning
@@ -102,17 +129,10 @@ def _show_warning(
     from dpaudit.extension.registry import BrokenEntryPoint
 
     if issubclass(category, BrokenEntryPoint):
-        typer.echo(f"warning: {message}", err=True)
+        streams.tell(f"warning: {message}")
     else:
         _show_as_python_does(message, category, filename, lineno, file, line)
 
 
 def _help() -> str:
     return typer.main.get_command(app).get_help(typer.Context(typer.main.get_command(app)))
-
-
-def _unexpected(error: Exception) -> str:
-    from dpaudit.errors import shorten
-
-    what = f"{type(error).__name__}: {shorten(str(error))}"
-    return f"something unforeseen, {what}; DPAUDIT_DEBUG=1 shows where"

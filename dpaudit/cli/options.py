@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 
-def _parser(flag: str, kind: type, expected: str) -> Any:
+def _parser(flag: str, kind: Callable[[str], Any], expected: str) -> Any:
     """Return a parser whose refusal names the option, the value and what was expected."""
 
     def parse(text: str) -> Any:
@@ -32,6 +33,19 @@ def integer_option(flag: str, meaning: str) -> Any:
     """Return an option that takes an integer."""
     parser = _parser(flag, int, "an integer")
     return typer.Option(flag, parser=parser, metavar="INTEGER", help=meaning)
+
+
+def _folder(text: str) -> str:
+    if not text.strip():
+        raise ValueError(text)
+    return text
+
+
+def folder_option(meaning: str) -> Any:
+    """Return the option ``--out``, which takes the name of a folder."""
+    expected = "the name of a folder, such as --out report"
+    parser = _parser("--out", _folder, expected)
+    return typer.Option("--out", parser=parser, metavar="DIRECTORY", help=meaning)
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]

@@ -1,11 +1,13 @@
-"""Where the results of audits go, and the exit status they give."""
+"""Where the results of audits go, and what they make of the exit status."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpaudit.cli.console import console
+from dpaudit.cli.ending import FINE, REFUTED
 from dpaudit.errors import DpauditError
 
 if TYPE_CHECKING:
@@ -29,22 +31,39 @@ def processes(asked: int | None) -> int:
     return available_cores() if asked is None else check.integer("workers", asked, least=1)
 
 
-def status(results: list[Result]) -> int:
-    """Return the exit status: 1 if a claim is refuted, else 0.
+def status(results: Sequence[Result]) -> int:
+    """Return the exit status of verdicts that were reached: 1 if a claim is refuted, else 0.
 
-    Raises
-    ------
-    DpauditError
-        A law does not match its code.
+    Examples
+    --------
+    >>> status([])
+    0
     """
-    for result in results:
-        failed = [check.name for check in result.self_checks if not check.passed]
-        if failed:
-            raise DpauditError(
-                f"{result.claim}: the law does not match the code (failed: {', '.join(failed)}), "
-                "so nothing was certified; repair the mechanism's law, or use --estimator event"
-            )
-    return int(any(result.verdict == "refuted" for result in results))
+    return REFUTED if any(result.verdict == "refuted" for result in results) else FINE
+
+
+def withheld(results: Sequence[Result]) -> list[DpauditError]:
+    """Return an error for each result whose verdict is none, as its law does not match its code.
+
+    Examples
+    --------
+    >>> withheld([])
+    []
+    """
+    from dpaudit.report.formatting import label
+
+    failed = [
+        (label(result), ", ".join(check.name for check in result.self_checks if not check.passed))
+        for result in results
+    ]
+    return [
+        DpauditError(
+            f"{name}: the law does not match the code (failed: {checks}), so nothing was "
+            "certified; repair the mechanism's law, or use --estimator event"
+        )
+        for name, checks in failed
+        if checks
+    ]
 
 
 def say(lines: list[str], output: Output) -> None:
@@ -52,3 +71,14 @@ def say(lines: list[str], output: Output) -> None:
     if not output.as_json:
         for line in lines:
             console().print(line, soft_wrap=True, markup=False)
+
+
+def counted(ended: int, missing: Sequence[str]) -> str:
+    """Return how many of all that was asked for ended, and what did not.
+
+    Examples
+    --------
+    >>> counted(1, ["b", "c"])
+    '1 of 3 ended; missing: b, c'
+    """
+    return f"{ended} of {ended + len(missing)} ended; missing: {', '.join(missing)}"

@@ -82,7 +82,7 @@ def bar(name: str, console: Console) -> Iterator[StageBar]:
 
 
 def _watched(shown: bool) -> bool:
-    return shown and sys.stderr.isatty()
+    return shown and sys.stderr is not None and sys.stderr.isatty()
 
 
 def _screen() -> Console:

@@ -2,7 +2,7 @@
 
 The published audits of a claim are the one with default settings and those it names itself
 (`dpaudit.extension.claim.Claim.published`). Each runs in one process; workers share the audits out,
-which changes no number. A claim whose audit fails is named at the end, and the others are kept.
+which changes no number. Reports are written as audits end; those that gave no result are named.
 
 The confidence is that of the whole index, all its reports together: the audits that draw share its
 error probability, as those of any other command do (`dpaudit.auditing.budget`).
@@ -10,27 +10,30 @@ error probability, as those of any other command do (`dpaudit.auditing.budget`).
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterator, Mapping
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed
 
+import dpaudit.cli.streams as streams
 import dpaudit.extension.registry as registry
 from dpaudit.auditing.budget import Spender, shared, whole_report
 from dpaudit.auditing.run import Audited, prepared_claim, run_claim
 from dpaudit.cli.console import console, verdict_table
-from dpaudit.cli.output import Output, processes, say, status
+from dpaudit.cli.ending import Interrupted, attempted, complain, concluded, named
+from dpaudit.cli.output import Output, counted, processes, say, status, withheld
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.execution import Executor, Progress, one_thread
 from dpaudit.extension.claim import Claim
 from dpaudit.extension.settings import Settings
 from dpaudit.report.document import prepare_directory, write_index, write_report
-from dpaudit.report.schema import Environment, Result
+from dpaudit.report.formatting import label_of
+from dpaudit.report.schema import Environment, Report, Result
 
 Asked = tuple[str, str | None, Settings]  # a claim, the variant's name, how it is audited
 
@@ -41,8 +44,13 @@ class Published:
 
     claim: str
     variant: str | None
-    outcome: Audited | str
+    outcome: Audited | DpauditError
     seconds: float
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        """The claim and the variant."""
+        return self.claim, self.variant
 
 
 FOLDER = "reports"
@@ -51,41 +59,152 @@ FOLDER = "reports"
 def run(overrides: dict[str, Any], workers: int | None, output: Output) -> int:
     """Audit every installed claim, write a report each and an index; return the exit status.
 
-    An interrupt ends it early; what was found by then is written all the same.
+    Whenever an audit ends, the report of its claim and the index are written.
 
     Raises
     ------
-    DpauditError
-        Some audits failed; what the others found is written all the same.
+    KeyboardInterrupt
+        Somebody stopped it; what had ended is written and shown.
     """
     refuse_other_settings(overrides)
     workers, directory = processes(workers), output.directory or FOLDER
     prepare_directory(directory)
-    found, failure = list[Published](), None
+    gallery = Gallery(keys(overrides), Path(directory), workers)
+    failures, interrupt = list[DpauditError](), None
     with progress_bar("every claim", shown=not output.quiet) as progress:
         try:
-            for one in audit_all(overrides, workers, progress):
-                found.append(one)  # an interrupt keeps those before it
-        except KeyboardInterrupt as interrupt:
-            failure = interrupt
-    if failure is not None and not found:
-        raise failure
-    page = write_all(found, directory, workers)
-    results = [one.outcome.result for one in found if isinstance(one.outcome, Audited)]
-    _show_all(results, page, output)
-    if failure is not None:
-        raise failure
-    if failed := failures(found):
-        raise DpauditError("; ".join(failed))
-    return status(results)
+            with attempted(failures):
+                for one in audit_all(overrides, workers, progress):
+                    gallery.keep(one)
+        except KeyboardInterrupt as error:
+            interrupt = error
+    if gallery.found:
+        failures += gallery.write_everything()
+        with attempted(failures):
+            _show_all(gallery, output)
+    failures += [*gallery.failures, *withheld(gallery.results)]
+    if interrupt is None:
+        return concluded(status(gallery.results), failures)
+    for failure in failures:
+        complain(failure)
+    raise Interrupted(counted(len(gallery.results), list(gallery.missing))) from interrupt
 
 
-def _show_all(results: list[Result], page: Path, output: Output) -> None:
+def _show_all(gallery: Gallery, output: Output) -> None:
     if output.as_json:
-        sys.stdout.write(page.with_suffix(".json").read_text(encoding="utf-8"))
+        streams.write_json(gallery.page.with_suffix(".json").read_text(encoding="utf-8").rstrip())
         return
-    console().print(verdict_table(results))
-    say([f"Index: {page}"], output)
+    console().print(verdict_table(gallery.results))
+    say([f"Index: {gallery.page}"], output)
+
+
+class Gallery:
+    """A folder with a report for each claim, and an index that says what is missing.
+
+    Parameters
+    ----------
+    keys
+        Claim and variant of every audit that was asked for.
+    folder
+        Where; it is there already.
+    workers
+        How many compute, for the reports to say.
+    """
+
+    def __init__(self, keys: Sequence[tuple[str, str | None]], folder: Path, workers: int) -> None:
+        self.keys, self.folder, self.workers = list(keys), folder, workers
+        self.page = folder / "index.html"
+        self.found: dict[tuple[str, str | None], Published] = {}
+        self._reports: dict[str, tuple[Report, list[bool]]] = {}
+        self._unwritten: set[str] = set()
+
+    def keep(self, one: Published) -> None:
+        """Take an audit that ended, and write the report of its claim and the index.
+
+        What cannot be written now is tried again in the end.
+        """
+        self.found[one.key] = one
+        self._unwritten.add(one.claim)
+        self.write_everything()
+
+    def write_everything(self) -> list[DpauditError]:
+        """Write the report of every claim of which something is new, and the index.
+
+        Return an error for each that cannot be written.
+        """
+        failures = list[DpauditError]()
+        for claim in sorted(self._unwritten):
+            with attempted(failures):
+                self._write(claim)
+                self._unwritten.discard(claim)
+        with attempted(failures):
+            write_index(self._in_order(), self.folder, self.missing)
+        return failures
+
+    def _write(self, claim: str) -> None:
+        ended = [self.found[key] for key in self.keys if key[0] == claim and key in self.found]
+        good = [one.outcome for one in ended if isinstance(one.outcome, Audited)]
+        if not good:
+            return
+        spent = sum(one.seconds for one in ended)
+        environment = Environment.of_this_machine(self.workers, spent)
+        report = whole_report([one.result for one in good], environment)
+        certificates = [one.certificate for one in good if one.certificate is not None]
+        write_report(report, self.folder / claim, certificates)
+        self._reports[claim] = (report, [one.certificate is not None for one in good])
+
+    def _in_order(self) -> dict[str, tuple[Report, list[bool]]]:
+        claims = dict.fromkeys(claim for claim, _ in self.keys)
+        return {claim: self._reports[claim] for claim in claims if claim in self._reports}
+
+    @property
+    def results(self) -> list[Result]:
+        """What was found, in the order that was asked for."""
+        ended = [self.found[key].outcome for key in self.keys if key in self.found]
+        return [one.result for one in ended if isinstance(one, Audited)]
+
+    @property
+    def failures(self) -> list[DpauditError]:
+        """An error for each audit that gave no result, which names it."""
+        ended = [self.found[key] for key in self.keys if key in self.found]
+        return [
+            named(one.outcome, label_of(*one.key))
+            for one in ended
+            if isinstance(one.outcome, DpauditError)
+        ]
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Each audit that was asked for and gave no result, and why."""
+        why = {key: self._why_missing(key) for key in self.keys}
+        return {label_of(*key): said for key, said in why.items() if said is not None}
+
+    def _why_missing(self, key: tuple[str, str | None]) -> str | None:
+        if key not in self.found:
+            return "not run"
+        outcome = self.found[key].outcome
+        if isinstance(outcome, DpauditError):
+            return f"failed: {outcome}"
+        return None if key[0] in self._reports else "failed: its report could not be written"
+
+
+def keys(overrides: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+    """Return claim and variant of every audit that is published.
+
+    Examples
+    --------
+    >>> ("hu2020-lemma1", None) in keys({})
+    True
+    """
+    return [(claim, variant) for claim, variant, _ in _asked(overrides)]
+
+
+def _asked(overrides: Mapping[str, Any]) -> list[Asked]:
+    return [
+        (name, variant, settings)
+        for name, claim in registry.CLAIMS.all().items()
+        for variant, settings in published_settings(claim, overrides)
+    ]
 
 
 def published_settings(
@@ -107,7 +226,7 @@ def published_settings(
 def audit_all(
     overrides: Mapping[str, Any], workers: int, progress: Progress
 ) -> Iterator[Published]:
-    """Run the published audits of every installed claim; yield them in the claims' order.
+    """Run the published audits of every installed claim; yield each as it ends.
 
     Parameters
     ----------
@@ -118,15 +237,9 @@ def audit_all(
     progress
         Receives how many audits are done.
     """
-    asked = sharing(
-        [
-            (name, variant, settings)
-            for name, claim in registry.CLAIMS.all().items()
-            for variant, settings in published_settings(claim, overrides)
-        ]
-    )
+    asked = sharing(_asked(overrides))
     progress.start("auditing", len(asked))
-    for published in Parallel(n_jobs=workers, return_as="generator")(
+    for published in Parallel(n_jobs=workers, return_as="generator_unordered")(
         delayed(_audited)(*one) for one in asked
     ):
         progress.advance(1)
@@ -146,45 +259,10 @@ def sharing(asked: list[Asked]) -> list[Asked]:
 
 
 def _draws(claim: str, settings: Settings) -> bool:
-    try:
-        return prepared_claim(claim, settings).draws
-    except DpauditError:
-        return False
-
-
-def write_all(found: list[Published], directory: str, workers: int) -> Path:
-    """Write a folder for each claim, and the index; return the index page.
-
-    Raises
-    ------
-    DataError
-        A file cannot be written.
-    """
-    prepare_directory(directory)
-    folder = Path(directory)
-    by_claim: dict[str, list[Published]] = {}
-    for one in found:
-        by_claim.setdefault(one.claim, []).append(one)
-    reports = {}
-    for claim, audits in by_claim.items():
-        good = [a.outcome for a in audits if isinstance(a.outcome, Audited)]
-        if not good:
-            continue
-        spent = sum(a.seconds for a in audits)
-        report = whole_report([a.result for a in good], Environment.of_this_machine(workers, spent))
-        certificates = [a.certificate for a in good if a.certificate is not None]
-        write_report(report, folder / claim, certificates)
-        reports[claim] = (report, [a.certificate is not None for a in good])
-    return write_index(reports, folder)
-
-
-def failures(found: list[Published]) -> list[str]:
-    """Return a line for each audit that gave no result."""
-    return [
-        f"{one.claim}{'' if one.variant is None else f' ({one.variant})'}: {one.outcome}"
-        for one in found
-        if isinstance(one.outcome, str)
-    ]
+    draws = False
+    with attempted([]):
+        draws = prepared_claim(claim, settings).draws
+    return draws
 
 
 def refuse_other_settings(overrides: Mapping[str, Any]) -> None:
@@ -201,13 +279,20 @@ def _listed(names: tuple[str, ...]) -> str:
 
 def _audited(claim: str, variant: str | None, settings: Settings) -> Published:
     began = time.monotonic()
-    outcome: Audited | str
-    try:
-        with one_thread():
-            found = run_claim(claim, settings, Executor())
-        named = found.result.model_copy(update={"variant": variant})
-        outcome = replace(found, result=named)
-    except DpauditError as error:
-        outcome = str(error)
+    failures, found = list[DpauditError](), list[Audited]()
+    with attempted(failures), one_thread():
+        found.append(run_claim(claim, settings, Executor()))
+    outcome = _portable(failures[0]) if failures else _called(found[0], variant)
     seconds = time.monotonic() - began
     return Published(claim=claim, variant=variant, outcome=outcome, seconds=seconds)
+
+
+def _portable(error: DpauditError) -> DpauditError:
+    """Return an error that keeps its traceback across a process border, as a note."""
+    portable = DpauditError(str(error))
+    portable.add_note("".join(traceback.format_exception(error)))
+    return portable
+
+
+def _called(found: Audited, variant: str | None) -> Audited:
+    return replace(found, result=found.result.model_copy(update={"variant": variant}))

@@ -6,7 +6,6 @@ A judgement on the terminal: the verdict, and a table of the other settings that
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,8 +16,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+import dpaudit.cli.streams as streams
 from dpaudit.cli.console import console
-from dpaudit.cli.options import Json, Quiet, integer_option
+from dpaudit.cli.options import Json, Quiet, folder_option, integer_option
 from dpaudit.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def reproduce(
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="The paper's own size.")] = False,
     seed: Annotated[int, integer_option("--seed", "The only source of randomness.")] = 0,
-    out: Annotated[str, typer.Option(help="Where the numbers and pictures go.")] = "figures",
+    out: Annotated[str, folder_option("Where the numbers and pictures go.")] = "figures",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -66,7 +66,7 @@ def run(names: list[str], options: dict[str, Any], out: str, *, as_json: bool, q
             _show(reproduction, str(paths["png"]))
     if as_json:
         document = {"figures": [asdict(reproduction) for reproduction in finished]}
-        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+        streams.write(json.dumps(document, indent=2))
 
 
 def _drawn(card: Figure, options: dict[str, Any], quiet: bool) -> Reproduction:

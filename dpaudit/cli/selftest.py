@@ -11,9 +11,13 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+import dpaudit.cli.streams as streams
 from dpaudit.cli.console import console
-from dpaudit.cli.options import Json, Quiet, integer_option
+from dpaudit.cli.ending import FINE, REFUTED, Interrupted, Traceback, attempted, concluded
+from dpaudit.cli.options import Json, Quiet, folder_option, integer_option
+from dpaudit.cli.output import counted
 from dpaudit.cli.progress import progress_bar
+from dpaudit.errors import DpauditError
 
 if TYPE_CHECKING:
     from dpaudit.selftest.run import SelfTest
@@ -35,21 +39,25 @@ def selftest(
         integer_option("--workers", "Worker processes (every core); no number depends on it."),
     ] = None,
     out: Annotated[
-        str | None, typer.Option(help="Write selftest.json, .md, .html and .png here.")
+        str | None, folder_option("Write selftest.json, .md, .html and .png here.")
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
-) -> None:
-    """Run every estimator on known answers: exit status 0 if all are sound, 1 if one is not."""
-    raise typer.Exit(
-        run(full=full, seed=seed, workers=workers, out=out, as_json=as_json, quiet=quiet)
-    )
+    traceback: Traceback = False,
+) -> int:
+    """Run every estimator on known answers.
+
+    Exit status: 0 if all are sound, 1 if one is not, 2 if one has no result.
+    """
+    return run(full=full, seed=seed, workers=workers, out=out, as_json=as_json, quiet=quiet)
 
 
 def run(
     *, full: bool, seed: int, workers: int | None, out: str | None, as_json: bool, quiet: bool
 ) -> int:
-    """Run the self-test and return the exit status: 0 passed, 1 something is unsound or missed.
+    """Run the self-test, write and show it, and return the exit status.
+
+    It is 0 if it passed, 1 if something is unsound or missed, 2 if a result is missing.
 
     Raises
     ------
@@ -57,12 +65,14 @@ def run(
         An argument is out of range.
     DpauditError
         No installed package has known answers.
+    KeyboardInterrupt
+        Somebody stopped it; what had ended is written and shown.
     """
     import dpaudit._validate as check
     from dpaudit.execution import available_cores
     from dpaudit.report.document import prepare_directory
     from dpaudit.selftest import run as size
-    from dpaudit.selftest.write import document, write
+    from dpaudit.selftest.write import write
 
     check.integer("seed", seed, least=0)
     processes = available_cores() if workers is None else check.integer("workers", workers, least=1)
@@ -70,18 +80,31 @@ def run(
         prepare_directory(out)
     with progress_bar("selftest", shown=not (quiet or as_json)) as progress:
         result = size.run(size.FULL if full else size.QUICK, seed, processes, progress)
-    if as_json:
-        typer.echo(json.dumps(document(result, processes), indent=2))
-    else:
-        _show(result)
+    failures = [DpauditError(f"{one.name}: {one.why}") for one in result.missing]
+    said, shown = list[str](), [] if result.interrupted else failures
     if out is not None:
-        page = write(result, Path(out), processes)
-        if not as_json:
-            console().print(f"Report: {page}", soft_wrap=True, markup=False)
-    return int(bool(result.failures))
+        with attempted(shown):
+            said.append(f"Report: {write(result, Path(out), processes)}")
+    with attempted(shown):
+        _show(result, processes, said, as_json=as_json)
+    status = concluded(REFUTED if result.failures else FINE, shown)
+    if result.interrupted:
+        raise Interrupted(counted(result.asked - len(failures), [m.name for m in result.missing]))
+    return status
 
 
-def _show(result: SelfTest) -> None:
+def _show(result: SelfTest, workers: int, said: Sequence[str], *, as_json: bool) -> None:
+    from dpaudit.selftest.write import document
+
+    if as_json:
+        streams.write(json.dumps(document(result, workers), indent=2))
+        return
+    _show_tables(result)
+    for line in said:
+        console().print(line, soft_wrap=True, markup=False)
+
+
+def _show_tables(result: SelfTest) -> None:
     """Show what decides; the rest is in the files, which a terminal has no room for."""
     from dpaudit.selftest.write import (
         ESTIMATOR_COLUMNS,
@@ -89,6 +112,7 @@ def _show(result: SelfTest) -> None:
         answer_columns,
         answer_rows,
         estimator_rows,
+        outcome,
         sentences,
     )
 
@@ -108,7 +132,8 @@ def _show(result: SelfTest) -> None:
         shown.print(sentence, markup=False)
     for failure in result.failures:
         shown.print(failure, markup=False, soft_wrap=True)
-    shown.print("Passed." if not result.failures else "Failed.")
+    unfinished = outcome(result) if result.missing else "Passed."
+    shown.print("Failed." if result.failures else unfinished, markup=False)
 
 
 def _table(title: str, columns: Sequence[str], rows: Rows) -> Table:

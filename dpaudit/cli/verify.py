@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import dpaudit.cli.streams as streams
+from dpaudit.cli.ending import FINE, REFUTED, Traceback, attempted, concluded
 from dpaudit.cli.options import Json, integer_option, number_option
 
 if TYPE_CHECKING:
-    from dpaudit.verification import Reader, Verdict
+    from dpaudit.errors import DpauditError
+    from dpaudit.verification import Document, Reader, Verdict
 
 
 def verify(
@@ -30,36 +33,58 @@ def verify(
         bool, typer.Option("--reproduce", help="See, too, that its own seed gives its counts.")
     ] = False,
     as_json: Json = False,
-) -> None:
+    traceback: Traceback = False,
+) -> int:
     """Re-check certificates with proved error bounds, counts on fresh draws.
 
-    Exit status 0 if all stand, 1 if one fails.
+    Exit status: 0 if all stand, 1 if one fails, 2 if one could not be checked.
     """
     from dpaudit.verification import Reader
 
     given: dict[str, Any] = {"confidence": confidence, "seed": seed, "data_path": data_path}
     reader = Reader(**{name: value for name, value in given.items() if value is not None})
-    raise typer.Exit(run(files, reader, reproduce=reproduce, as_json=as_json))
+    return run(files, reader, reproduce=reproduce, as_json=as_json)
 
 
 def run(paths: list[str], reader: Reader, *, reproduce: bool, as_json: bool) -> int:
-    """Re-check every file; return 0 if all are verified, 1 if one fails.
+    """Re-check every file; return 0 if all are verified, 1 if one fails, 2 if one has no verdict.
 
     The output says where a certificate refutes a stricter claim than the published one.
 
-    Every file is read before the first is checked.
+    Every file is read before the first is checked. One that is no certificate, or of a claim that
+    no installed package verifies, is named, and the others are checked.
 
     Raises
     ------
-    DataError, UnknownName
-        A file is no certificate, or of a claim that no installed package verifies.
+    KeyboardInterrupt
+        Somebody stopped it; the verdicts that were reached are shown.
     """
     from dpaudit.verification import read, verify
 
-    documents = [document for path in paths for document in read(path)]
-    verdicts = [
-        (document.path, verify(document, reader, reproduce=reproduce)) for document in documents
-    ]
+    verdicts: list[tuple[str, Verdict]] = []
+    documents: list[Document] = []
+    failures: list[DpauditError] = []
+    interrupt = None
+    try:
+        for path in paths:
+            with attempted(failures):
+                documents += read(path)
+        for document in documents:
+            with attempted(failures):
+                verdicts.append((document.path, verify(document, reader, reproduce=reproduce)))
+    except KeyboardInterrupt as error:
+        interrupt = error
+    if verdicts:
+        with attempted(failures):
+            _show(verdicts, as_json=as_json)
+    stands = all(verdict.verified for _, verdict in verdicts)
+    status = concluded(FINE if stands else REFUTED, failures)
+    if interrupt is not None:
+        raise interrupt
+    return status
+
+
+def _show(verdicts: list[tuple[str, Verdict]], *, as_json: bool) -> None:
     if as_json:
         listed = [
             {
@@ -74,11 +99,10 @@ def run(paths: list[str], reader: Reader, *, reproduce: bool, as_json: bool) -> 
             }
             for path, verdict in verdicts
         ]
-        typer.echo(json.dumps(listed, indent=2))
+        streams.write(json.dumps(listed, indent=2))
     else:
         for path, verdict in verdicts:
-            typer.echo("\n".join(_lines(path, verdict)))
-    return int(not all(verdict.verified for _, verdict in verdicts))
+            streams.write("\n".join(_lines(path, verdict)))
 
 
 def _lines(path: str, verdict: Verdict) -> list[str]:

@@ -16,12 +16,14 @@ from dataclasses import asdict
 from io import BufferedReader
 from typing import Any
 
+import dpaudit.cli.streams as streams
 from dpaudit.auditing.betting import evidence_of
 from dpaudit.auditing.budget import whole_report
 from dpaudit.auditing.result import judge, reason
 from dpaudit.auditing.watch import Watch, numbered
 from dpaudit.cli.console import console, verdict_lines
-from dpaudit.cli.output import Output
+from dpaudit.cli.ending import attempted, complain, one_line
+from dpaudit.cli.output import Output, say
 from dpaudit.errors import DataError, DpauditError, InvalidArgument
 from dpaudit.estimation.sequential.game import Target
 from dpaudit.extension.settings import Settings
@@ -57,14 +59,20 @@ def run(source: str, overrides: Mapping[str, Any], output: Output) -> int:
         prepare_directory(output.directory)
     failure: BaseException | None = None
     try:
-        with _opened(source) as stream:
+        with one_line(), _opened(source) as stream:
             _follow(watch, stream, source, output)
     except (DpauditError, KeyboardInterrupt) as error:
         failure = error
+    failures = list[DpauditError]()
     if watch.bettor.pairs:
-        _finish(watch, settings, source, output, time.monotonic() - began)
+        with attempted(failures):
+            _finish(watch, settings, source, output, time.monotonic() - began)
     if failure is not None:
+        for one in failures:
+            complain(one)
         raise failure
+    if failures:
+        raise failures[0]
     if not watch.bettor.pairs:
         raise DataError(f"{_named(source)}: {_missing(watch)}")
     return int(watch.bettor.refuted_after > 0)
@@ -115,10 +123,9 @@ def _say_change(watch: Watch, said: tuple[float, float], output: Output) -> tupl
     if now[0] <= said[0] and abs(now[1] - said[1]) < math.log(2):
         return said
     if not (output.as_json or output.quiet):
-        print(
+        streams.write_now(
             f"{count(bettor.pairs)} pairs: wealth {number(math.exp(min(now[1], 700)), 3)} of "
-            f"{number(1 / bettor.target.alpha, 6)}, epsilon at least {number(now[0])}",
-            flush=True,
+            f"{number(1 / bettor.target.alpha, 6)}, epsilon at least {number(now[0])}"
         )
     return now
 
@@ -127,16 +134,18 @@ def _finish(watch: Watch, settings: Settings, source: str, output: Output, secon
     report = whole_report(
         [_result(watch, settings, source)], Environment.of_this_machine(1, seconds)
     )
+    failures, said = list[DpauditError](), list[str]()
+    if output.directory is not None:
+        with attempted(failures):
+            said.append(f"Report: {write_report(report, output.directory).html}")
     if output.as_json:
-        sys.stdout.write(report.model_dump_json(indent=2) + "\n")
+        streams.write_json(report.model_dump_json(indent=2))
     else:
         for part in verdict_lines(report.results):
             console().print(part)
-    if output.directory is not None:
-        paths = write_report(report, output.directory)
-        if not output.as_json:
-            console().print(f"Report: {paths.html}", soft_wrap=True, markup=False)
-    sys.stdout.flush()
+        say(said, output)
+    if failures:
+        raise failures[0]
 
 
 def _result(watch: Watch, settings: Settings, source: str) -> Result:

@@ -16,7 +16,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.errors import DpauditError, MechanismError, shorten
+from dpaudit.errors import DpauditError, MechanismError, what_happened
 from dpaudit.neighbours import Pair
 
 DIGITS = 50
@@ -141,12 +141,13 @@ def checked_sample(
             raise TypeError({"c": "complex numbers"}.get(returned.dtype.kind, "dates or times"))
         # A copy: the mechanism may fill the same array again.
         transcripts = np.array(returned, dtype=np.float64)
-    except DpauditError:
+    except (DpauditError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:  # the mechanism is other people's code
+    except BaseException as error:  # the mechanism is other people's code
+        raised = "" if isinstance(error, SystemExit) else "raised "
         raise MechanismError(
-            f"mechanism {name}: sample(dataset, {trials}, rng) raised "
-            f"{type(error).__name__}: {shorten(str(error))}, expected an array of transcripts"
+            f"mechanism {name}: sample(dataset, {trials}, rng) {raised}{what_happened(error)}, "
+            "expected an array of transcripts"
         ) from error
     if transcripts.ndim == 0 or transcripts.shape[0] != trials or not transcripts.size:
         raise MechanismError(

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from errno import EISDIR
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from pydantic import ValidationError
@@ -79,14 +82,16 @@ def write_report(
     certificate = folder / "certificate.json"
     if certificates:
         contents[certificate] = certificates_text(certificates)
-    write_files(folder, {path: content.encode("utf-8") for path, content in contents.items()})
-    if not certificates:
-        certificate.unlink(missing_ok=True)
-        return paths
-    return replace(paths, certificate=certificate)
+    files = {path: content.encode("utf-8") for path, content in contents.items()}
+    write_files(folder, files, gone=() if certificates else (certificate,))
+    return replace(paths, certificate=certificate if certificates else None)
 
 
-def write_index(reports: Mapping[str, tuple[Report, Sequence[bool]]], folder: Path) -> Path:
+def write_index(
+    reports: Mapping[str, tuple[Report, Sequence[bool]]],
+    folder: Path,
+    missing: Mapping[str, str] | None = None,
+) -> Path:
     """Write ``index.html``, ``index.md`` and ``index.json``; return the HTML page.
 
     Parameters
@@ -95,23 +100,26 @@ def write_index(reports: Mapping[str, tuple[Report, Sequence[bool]]], folder: Pa
         By the name of their folder: the report, and for each result whether it has a certificate.
     folder
         Where the folders are.
+    missing
+        The audits that were asked for and gave no result, and why. The index says how many of all
+        are there, and its JSON has an entry without a verdict for each that is not.
 
     Raises
     ------
     DataError
         If a file cannot be written.
     """
-    page = folder / "index.html"
+    page, missing = folder / "index.html", missing or {}
     rows = [
         Row(folder=name, place=place, result=result, shown=numbers(result), certified=has)
         for name, (report, certified) in reports.items()
         for place, (result, has) in enumerate(zip(report.results, certified, strict=True), start=1)
     ]
+    entries = [*map(_entry, rows), *(_without_verdict(*one) for one in missing.items())]
     contents = {
-        page: render_index(rows, html=True),
-        folder / "index.md": render_index(rows, html=False),
-        folder / "index.json": json.dumps([_entry(row) for row in rows], indent=2, allow_nan=False)
-        + "\n",
+        page: render_index(rows, missing, html=True),
+        folder / "index.md": render_index(rows, missing, html=False),
+        folder / "index.json": json.dumps(entries, indent=2, allow_nan=False) + "\n",
     }
     write_files(folder, {path: text.encode("utf-8") for path, text in contents.items()})
     return page
@@ -138,22 +146,46 @@ def _entry(row: Row) -> dict[str, Any]:
     }
 
 
+def _without_verdict(name: str, why: str) -> dict[str, Any]:
+    """Return the entry of an audit that is missing: one that looks for verdicts finds null."""
+    return {"label": name, "verdict": None, "reason": why}
+
+
 def _number(value: float | None) -> float | str | None:
     """Return a number as the reports write it: infinities are words."""
     infinite = {float("inf"): "Infinity", float("-inf"): "-Infinity"}
     return value if value is None else infinite.get(value, value)
 
 
-def write_files(folder: Path, contents: Mapping[Path, bytes]) -> None:
+def write_files(folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Path] = ()) -> None:
     """Write files of one folder together: all are complete before any takes its place.
+
+    Until then each has a name that nobody has, so that no other file is written over, through no
+    link either. A failure, or an interrupt, leaves every file as it was.
+
+    Parameters
+    ----------
+    folder
+        Where; it is created if it does not exist.
+    contents
+        What to write, by path.
+    gone
+        Files of before that are removed with it.
 
     Raises
     ------
     DataError
         If the folder or a file in it cannot be written.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     write_files(Path(name), {Path(name) / "one.txt": b"whole"})
+    ...     print(*(path.name for path in Path(name).iterdir()))
+    one.txt
     """
     with _saying_where(folder):
-        _write_all(folder, contents)
+        _write_all(folder, contents, gone)
 
 
 def prepare_directory(directory: str | os.PathLike[str]) -> None:
@@ -222,25 +254,78 @@ def _to_json(report: Report) -> str:
     return text
 
 
-def _write_all(folder: Path, contents: Mapping[Path, bytes]) -> None:
+def _write_all(folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Path]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    finished = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in contents}
+    parts: dict[Path, Path] = {}
     try:
-        for path, part in finished.items():
-            _write_through(part, contents[path])
-        for path, part in finished.items():
-            os.replace(part, path)
+        for path, content in contents.items():
+            descriptor, name = tempfile.mkstemp(".part", f".{path.name}.", folder)
+            parts[path] = Path(name)
+            _write_through(descriptor, content)
+            parts[path].chmod(0o666 & ~_umask())  # as any new file; a temporary one is private
+        _take_places(parts, gone)
     finally:
-        for part in finished.values():
-            with contextlib.suppress(OSError):
-                part.unlink()
+        _remove(parts.values())
 
 
-def _write_through(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
+def _write_through(descriptor: int, content: bytes) -> None:
+    with open(descriptor, "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())  # else a power cut could leave the new name on an empty file
+
+
+def _umask() -> int:
+    """Return the umask, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _take_places(parts: Mapping[Path, Path], gone: Sequence[Path]) -> None:
+    """Give every file its place and remove what is gone; after a failure all is as it was."""
+    kept = dict[Path, Path | None]()
+    try:
+        for path in (*parts, *gone):
+            kept[path] = _second_name(path)
+        for path, part in parts.items():
+            os.replace(part, path)
+        for path in gone:
+            path.unlink(missing_ok=True)
+    except BaseException:
+        _put_back(kept, parts)
+        raise
+    finally:
+        _remove(old for old in kept.values() if old is not None)
+
+
+def _second_name(path: Path) -> Path | None:
+    """Return another name of the same file, None if there is none yet."""
+    if not os.path.lexists(path):
+        return None
+    if path.is_dir() and not path.is_symlink():
+        raise IsADirectoryError(EISDIR, f"{path.name} is a directory")
+    name = path.with_name(f".{path.name}.{token_hex(8)}.old")
+    try:
+        os.link(path, name, follow_symlinks=False)
+    except OSError:  # not every file system knows links
+        shutil.copyfile(path, name)
+    return name
+
+
+def _put_back(kept: Mapping[Path, Path | None], parts: Mapping[Path, Path]) -> None:
+    for path, old in kept.items():
+        with contextlib.suppress(OSError):
+            if old is not None:
+                os.replace(old, path)
+            elif path in parts and not parts[path].exists():  # it has taken its place
+                path.unlink(missing_ok=True)
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 def _load(path: Path, name: str) -> Any:

@@ -158,8 +158,19 @@ def value_of(stated: Claimed | Proved | None, kind: str) -> float | None:
 
 def label(result: Result) -> str:
     """Return the claim's name on one line, with the variant that was audited, if it has several."""
-    name = one_line(result.claim)
-    return name if result.variant is None else f"{name} ({one_line(result.variant)})"
+    return label_of(result.claim, result.variant)
+
+
+def label_of(claim: str, variant: str | None) -> str:
+    """Return what an audit is called by its claim and its variant, on one line.
+
+    Examples
+    --------
+    >>> label_of("a-lemma", None), label_of("a-lemma", "real records")
+    ('a-lemma', 'a-lemma (real records)')
+    """
+    name = one_line(claim)
+    return name if variant is None else f"{name} ({one_line(variant)})"
 
 
 def numbers(result: Result) -> Numbers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -73,12 +73,26 @@ class Row:
     certified: bool
 
 
-def render_index(rows: Sequence[Row], *, html: bool) -> str:
-    """Return the index as a page, or as Markdown."""
+def render_index(
+    rows: Sequence[Row], missing: Mapping[str, str] | None = None, *, html: bool
+) -> str:
+    """Return the index as a page, or as Markdown; ``missing`` names what is not in it, and why."""
     name = "index.html.j2" if html else "index.md.j2"
     words = {"outcome": _outcome(rows), "surety": _surety(rows)}
+    words["missing"] = _missing(len(rows), missing or {})
     text = templates(html=html).get_template(name).render(rows=rows, **words)
     return printable(text)
+
+
+def _missing(there: int, missing: Mapping[str, str]) -> str:
+    """Return how many of all audits are there, and which are not; nothing if all are."""
+    if not missing:
+        return ""
+    failed = all(why.startswith("failed") for why in missing.values())
+    counted = f"{there} of {there + len(missing)}"
+    begin = f"Only {counted} audits gave a verdict" if failed else f"Interrupted, {counted}"
+    listed = "; ".join(f"{one_line(name)} ({one_line(why)})" for name, why in missing.items())
+    return f"{begin}. Missing: {listed}."
 
 
 def _outcome(rows: Sequence[Row]) -> str:
@@ -157,10 +171,17 @@ def _escaped_opener(match: re.Match[str]) -> str:
     return opener + "\\" if opener.isdigit() else "\\" + opener
 
 
-def _figures(result: Result, index: int) -> dict[str, str]:
+def _figures(result: Result, index: int) -> Mapping[str, str]:
+    """Return the figures of a result; a report that grows draws those of each result once."""
+    return _drawn(result.model_dump_json(), index)
+
+
+@lru_cache(maxsize=64)
+def _drawn(document: str, index: int) -> Mapping[str, str]:
     import dpaudit.report.curves as curves
     import dpaudit.report.figures as figures
 
+    result = Result.model_validate_json(document)
     drawn = {"numbers": figures.three_numbers(result, prefix=f"r{index}-numbers")}
     if result.delta_curves is not None and result.delta_curves.epsilon:
         drawn["delta"] = curves.delta_against_epsilon(result, prefix=f"r{index}-delta")

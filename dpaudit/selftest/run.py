@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 from numpy.random import default_rng
 
 import dpaudit._validate as check
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, what_happened
 from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.execution import Progress, one_thread, stream
 from dpaudit.selftest import answers
@@ -176,15 +176,30 @@ class Measured:
         return self.found.lower / self.event if np.isfinite(self.event) else None
 
 
+@dataclass(frozen=True)
+class Missing:
+    """An estimator or a known answer without a result, and why."""
+
+    name: str
+    why: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class SelfTest:
-    """The result of a self-test."""
+    """The result of a self-test; with anything missing it says nothing of the whole."""
 
     full: bool
     seed: int
     tested: tuple[Tested, ...]
     measured: tuple[Measured, ...]
     seconds: float
+    missing: tuple[Missing, ...] = ()
+    interrupted: bool = False
+
+    @property
+    def asked(self) -> int:
+        """How many results were asked for."""
+        return len(self.tested) + len(self.measured) + len(self.missing)
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -215,8 +230,15 @@ class SelfTest:
                 yield f"{one.name} is broken and was not refuted"
 
 
+Outcome = Tested | Measured | Missing
+Task = tuple[str, Callable[[], Tested | Measured]]
+
+
 def run(size: Size, seed: int, workers: int, progress: Progress) -> SelfTest:
     """Run the self-test.
+
+    One that fails is missing, and the others run. After an interrupt those that did not run are
+    missing too.
 
     Parameters
     ----------
@@ -233,11 +255,13 @@ def run(size: Size, seed: int, workers: int, progress: Progress) -> SelfTest:
     ------
     DpauditError
         No package has known answers.
+    KeyboardInterrupt
+        Nothing had ended by then.
     """
     began = time.monotonic()
     cases = [(case, False) for case in CASES] + [(case, True) for case in CONTROLS]
-    tests: list[Callable[[], Tested | Measured]] = [
-        partial(_tested, case, control, size, seed)
+    tests: list[Task] = [
+        (f"{case.estimator} on {case.law}", partial(_tested, case, control, size, seed))
         for case, control in cases
         if size.full or case.quick
     ]
@@ -247,29 +271,39 @@ def run(size: Size, seed: int, workers: int, progress: Progress) -> SelfTest:
         if size.full or answer.quick
     ]
     alphas = ALPHA, CERTAIN / len(known) if known else CERTAIN
-    audits = [partial(_measured, *one, size.budget, alphas, seed) for one in known]
+    audits: list[Task] = [
+        (one[0].name, partial(_measured, *one, size.budget, alphas, seed)) for one in known
+    ]
     progress.start("estimators and known answers", len(tests) + len(audits))
-    found = _all([*audits, *tests], workers, progress)
+    found, interrupted = _all([*audits, *tests], workers, progress)
     return SelfTest(
         full=size.full,
         seed=seed,
         tested=tuple(one for one in found if isinstance(one, Tested)),
         measured=tuple(one for one in found if isinstance(one, Measured)),
         seconds=time.monotonic() - began,
+        missing=tuple(one for one in found if isinstance(one, Missing)),
+        interrupted=interrupted,
     )
 
 
-def _all(
-    tasks: Sequence[Callable[[], Tested | Measured]], workers: int, progress: Progress
-) -> list[Tested | Measured]:
-    """Run the tasks, one at a time on every worker: no worker is idle while one is left."""
+def _all(tasks: Sequence[Task], workers: int, progress: Progress) -> tuple[list[Outcome], bool]:
+    """Run the tasks, one at a time on every worker: no worker is idle while one is left.
+
+    Return what came of each, and whether it was interrupted.
+    """
     pool = Parallel(n_jobs=workers, return_as="generator", batch_size=1, pre_dispatch="all")
-    found = []
-    with _quiet_when_interrupted():
-        for one in pool(delayed(_alone)(task) for task in tasks):
-            progress.advance(1)
-            found.append(one)
-    return found
+    found = list[Outcome]()
+    try:
+        with _quiet_when_interrupted():
+            for one in pool(delayed(_alone)(*task) for task in tasks):
+                progress.advance(1)
+                found.append(one)
+    except KeyboardInterrupt:
+        if not found:
+            raise
+    left = [Missing(name, "not run") for name, _ in tasks[len(found) :]]
+    return [*found, *left], bool(left)
 
 
 @contextmanager
@@ -296,9 +330,21 @@ def _quiet_when_interrupted() -> Iterator[None]:
     threading.excepthook = before
 
 
-def _alone(task: Callable[[], Tested | Measured]) -> Tested | Measured:
-    with one_thread():
+def _alone(name: str, task: Callable[[], Tested | Measured]) -> Outcome:
+    try:
+        with one_thread():
+            return _in_words(task)
+    except DpauditError as error:
+        return Missing(name, f"failed: {error}")
+
+
+def _in_words(task: Callable[[], Tested | Measured]) -> Tested | Measured:
+    try:
         return task()
+    except (DpauditError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # known answers are other people's code
+        raise MechanismError(what_happened(error)) from error
 
 
 def _tested(case: Case, control: bool, size: Size, seed: int) -> Tested:

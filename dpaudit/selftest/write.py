@@ -176,8 +176,9 @@ def document(result: SelfTest, workers: int) -> dict[str, Any]:
     """Return all numbers as JSON knows them: an infinite epsilon is null."""
     return {
         "version": VERSION,
-        "passed": not result.failures,
+        "passed": not (result.failures or result.missing),
         "failures": list(result.failures),
+        **_what_is_missing(result),
         "full": result.full,
         "seed": result.seed,
         "interval_confidence": CONFIDENCE,
@@ -308,9 +309,35 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
+def _what_is_missing(result: SelfTest) -> dict[str, Any]:
+    if not result.missing:
+        return {}
+    missing = [{"name": one.name, "why": one.why} for one in result.missing]
+    return {"interrupted": result.interrupted, "missing": missing}
+
+
+def outcome(result: SelfTest) -> str:
+    """Return the outcome of the whole: what is missing keeps it from being passed.
+
+    Examples
+    --------
+    >>> from dpaudit.selftest.run import Missing
+    >>> missing = (Missing("laplace", "not run"),)
+    >>> nothing = SelfTest(full=False, seed=0, tested=(), measured=(), seconds=0, missing=missing)
+    >>> outcome(nothing)
+    'Unfinished, 0 of 1. Missing: laplace (not run).'
+    """
+    failed = f"Failed: {'; '.join(result.failures)}." if result.failures else ""
+    if not result.missing:
+        return failed or "Passed."
+    listed = ", ".join(f"{one.name} ({one.why})" for one in result.missing)
+    begin = "Interrupted" if result.interrupted else "Unfinished"
+    there = result.asked - len(result.missing)
+    return f"{begin}, {there} of {result.asked}. Missing: {listed}. {failed}".rstrip()
+
+
 def sentences(result: SelfTest) -> tuple[str, ...]:
     """Return what happened, how it was judged, and what the columns mean."""
-    outcome = "Passed." if not result.failures else f"Failed: {'; '.join(result.failures)}."
     misses = result.misses
     seen = f" Here {misses.misses} of {misses.audits} are." if misses else ""
     published = (
@@ -318,7 +345,7 @@ def sentences(result: SelfTest) -> tuple[str, ...]:
         "final samples.",
     )
     return (
-        outcome,
+        outcome(result),
         "An estimator may miss the truth as often as its nominal error probability says. The "
         f"interval is Clopper and Pearson's, at {percent(CONFIDENCE)}; a row is sound if its lower "
         "end is at most the nominal one. Rows made unsound on purpose must be caught. Closeness is "

@@ -257,7 +257,7 @@ def test_a_file_with_several_audits_is_repeated_by_its_command(dpaudit, tmp_path
         assert json.loads(again.out)["results"] == results
 
 
-def test_one_of_several_audits_that_fails_is_named_with_those_that_did_not_run(dpaudit, tmp_path):
+def test_one_of_several_audits_that_fails_is_named_and_the_others_run(dpaudit, tmp_path):
     (tmp_path / "failing_sums.py").write_text(
         "import numpy as np\n"
         "class Good:\n"
@@ -273,9 +273,9 @@ def test_one_of_several_audits_that_fails_is_named_with_those_that_did_not_run(d
     path.write_text("".join(entry.format(*e) + "neighbour = [1]\ntrials = 200\n" for e in entries))
     ran = dpaudit("audit", str(path), *ALONE)
     assert ran.status == 2
-    assert "first" in ran.out
+    assert all(name in ran.out for name in ("first", "third", "fourth"))
     assert ran.err.startswith("error: second: ")
-    assert ran.err.rstrip().endswith("; not run: third, fourth")
+    assert ran.err.count("\n") == 1
 
 
 def test_an_audit_that_stops_is_repeated_by_its_command(dpaudit, tmp_path):

@@ -34,6 +34,7 @@ def late(*given):
 def unknown(*given):
     return lambda transcripts: [float("nan")] * len(transcripts)
 """
+LEFT = r"ended the program with sys\.exit\(0\) in .*\.py, line \d"
 NOISY = """
 import numpy as np
 class Sum:
@@ -110,7 +111,9 @@ def test_a_broken_distinguisher_that_nobody_asked_for_is_left_out(
     assert ours == theirs
 
 
-@pytest.mark.parametrize(("fit", "failure"), [("raises", "KeyError"), ("leaves", "SystemExit")])
+@pytest.mark.parametrize(
+    ("fit", "failure"), [("raises", "KeyError: .*in .*their_code.py, line 4"), ("leaves", LEFT)]
+)
 def test_a_broken_distinguisher_that_was_asked_for_is_one_line(
     dpaudit, installed, specification, fit, failure
 ):
@@ -120,7 +123,7 @@ def test_a_broken_distinguisher_that_was_asked_for_is_one_line(
     )
     ran = dpaudit("audit", specification(0.2), "--distinguisher", "theirs")
     assert (ran.status, ran.out) == (2, "")
-    assert f"distinguisher theirs: {failure}" in ran.err
+    assert re.search(f"distinguisher theirs: {failure}", ran.err)
 
 
 @pytest.mark.filterwarnings("always")
@@ -165,7 +168,7 @@ def test_where_none_learns_nothing_is_audited():
 
 def test_a_card_that_leaves_the_process_is_left_out(installed):
     installed({"their_cards.py": "raise SystemExit(0)"}, claims="theirs = their_cards:CLAIM")
-    with pytest.warns(BrokenEntryPoint, match="SystemExit"):
+    with pytest.warns(BrokenEntryPoint, match=LEFT):
         assert "theirs" not in CLAIMS.all()
 
 
@@ -188,7 +191,7 @@ def test_a_module_that_leaves_the_process_has_audited_nothing(
     (tmp_path / "noisy.py").write_text(f"import sys\n{where}\n")
     ran = dpaudit("audit", path)
     assert ran.status == 2
-    assert "SystemExit" in ran.err
+    assert re.search(LEFT, ran.err)
 
 
 def test_a_distinguisher_under_both_names_is_refused(dpaudit, specification):

@@ -76,7 +76,15 @@ def cards(monkeypatch):
 @pytest.fixture
 def published(cards, tmp_path):
     found = list(publish.audit_all({}, 1, Silent()))
-    return found, publish.write_all(found, str(tmp_path / "reports"), 1).parent
+    return found, gallery_of(found, tmp_path / "reports").folder
+
+
+def gallery_of(found, folder):
+    folder.mkdir(exist_ok=True)
+    gallery = publish.Gallery(publish.keys({}), folder, 1)
+    for one in found:
+        gallery.keep(one)
+    return gallery
 
 
 def test_every_claim_and_variant_is_audited_in_order(published):
@@ -92,7 +100,7 @@ def test_every_claim_and_variant_is_audited_in_order(published):
 
 def test_a_claim_that_fails_is_named_and_the_others_are_kept(published):
     found, folder = published
-    assert publish.failures(found) == ["c-fails: no data"]
+    assert [str(one) for one in gallery_of(found, folder).failures] == ["c-fails: no data"]
     assert not (folder / "c-fails").exists()
     assert {path.name for path in folder.iterdir()} == {
         "a-holds", "b-unbounded", "d-property", "index.html", "index.json", "index.md",
@@ -102,6 +110,8 @@ def test_a_claim_that_fails_is_named_and_the_others_are_kept(published):
 def test_the_index_tells_what_the_reports_tell(published):
     _, folder = published
     entries = {entry["label"]: entry for entry in json.loads((folder / "index.json").read_text())}
+    failed = entries.pop("c-fails")
+    assert failed == {"label": "c-fails", "verdict": None, "reason": "failed: no data"}
     assert set(entries) == {"a-holds", "a-holds (again)", "b-unbounded", "d-property"}
     assert entries["b-unbounded"]["lower"] == "Infinity"
     for entry in entries.values():
@@ -135,7 +145,7 @@ def test_a_stale_certificate_is_removed(cards, tmp_path):
     stale = tmp_path / "a-holds" / "certificate.json"
     stale.parent.mkdir(parents=True)
     stale.write_text("{}")
-    publish.write_all(list(publish.audit_all({}, 1, Silent())), str(tmp_path), 1)
+    gallery_of(publish.audit_all({}, 1, Silent()), tmp_path)
     assert not stale.exists()
 
 
@@ -147,11 +157,14 @@ def test_an_interrupt_keeps_the_reports_of_what_was_audited(dpaudit, cards, tmp_
         raise KeyboardInterrupt
 
     monkeypatch.setattr(publish, "audit_all", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match=r"2 of 5 ended; missing: b-unbounded, c-fails"):
         publish.run({}, 1, Output(directory=str(tmp_path), as_json=False, quiet=True))
     assert {path.name for path in tmp_path.iterdir()} == {
         "a-holds", "index.html", "index.json", "index.md",
     }  # fmt: skip
+    for kind in ("html", "md"):
+        text = (tmp_path / f"index.{kind}").read_text().replace("\\", "")
+        assert "Interrupted, 2 of 5. Missing: b-unbounded (not run); c-fails (not run)" in text
 
 
 def test_settings_that_mean_something_else_for_each_claim_are_refused():
@@ -218,4 +231,4 @@ def test_the_index_says_what_its_confidence_is(published):
         text = (folder / f"index.{kind}").read_text()
         assert "none is left to chance" in text
     entries = json.loads((folder / "index.json").read_text())
-    assert {entry["alpha"] for entry in entries} == {0}
+    assert {entry["alpha"] for entry in entries if entry["verdict"]} == {0}

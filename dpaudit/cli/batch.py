@@ -1,0 +1,143 @@
+"""The audits of one command: what ended, what failed, and the report that grows with them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import dpaudit.cli.streams as streams
+from dpaudit.cli.console import budget_line, console, verdict_lines
+from dpaudit.cli.ending import Interrupted, attempted, complain, concluded
+from dpaudit.cli.output import Output, counted, say, status, withheld
+from dpaudit.cli.progress import progress_bar
+from dpaudit.report.formatting import one_line
+
+if TYPE_CHECKING:
+    from dpaudit.auditing.run import Audited, Prepared
+    from dpaudit.errors import DpauditError
+    from dpaudit.report.document import ReportPaths
+    from dpaudit.report.schema import Report, Result
+
+
+@dataclass
+class Batch:
+    """Audits by their place in the command.
+
+    Parameters
+    ----------
+    names
+        Of all that were asked for.
+    workers, output
+        Who computes, and where results go.
+    """
+
+    names: Sequence[str]
+    workers: int
+    output: Output
+    began: float = field(default_factory=time.monotonic)
+    ended: dict[int, Audited] = field(default_factory=dict)
+    failures: list[DpauditError] = field(default_factory=list)
+    paths: ReportPaths | None = None
+    _in_report: int = 0
+
+    @property
+    def results(self) -> list[Result]:
+        """What was found, in the order that was asked for."""
+        return [self.ended[place].result for place in sorted(self.ended)]
+
+    @property
+    def missing(self) -> list[str]:
+        """The names of those that gave no result."""
+        return [one_line(n) for place, n in enumerate(self.names) if place not in self.ended]
+
+    def name_of(self, place: int) -> str | None:
+        """Return the name that a failure needs: none where there is one audit only."""
+        return one_line(self.names[place]) if len(self.names) > 1 else None
+
+    def run(self, ready: Mapping[int, Prepared]) -> int:
+        """Run the audits, show what was found, and return the exit status.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Somebody stopped it; what had ended is written and shown.
+        """
+        interrupt = None
+        try:
+            for place, audit in ready.items():
+                self._run_one(place, audit)
+        except KeyboardInterrupt as error:
+            interrupt = error
+        self._finish()
+        if interrupt is None:
+            return concluded(status(self.results), self.failures)
+        for failure in self.failures:
+            complain(failure)
+        several = len(self.names) > 1 and self.missing
+        raise Interrupted(counted(len(self.ended), self.missing)) if several else interrupt
+
+    def _run_one(self, place: int, audit: Prepared) -> None:
+        from dpaudit.execution import Executor
+
+        failed = len(self.failures)
+        with attempted(self.failures, self.name_of(place)):
+            with progress_bar(audit.claim.name, shown=not self.output.quiet) as progress:
+                found = audit.run(Executor(workers=self.workers, progress=progress))
+            self.ended[place] = found
+        if len(self.failures) > failed:
+            return
+        with attempted([]):  # it is tried again at the end
+            self._write()
+        if found.interrupted:
+            raise KeyboardInterrupt
+
+    def _report(self) -> Report:
+        from dpaudit.auditing.budget import whole_report
+        from dpaudit.report.schema import Environment
+
+        spent = time.monotonic() - self.began
+        return whole_report(self.results, Environment.of_this_machine(self.workers, spent))
+
+    def _write(self) -> None:
+        """Write the report, if one was asked for and something is new."""
+        from dpaudit.report.document import write_report
+
+        if self.output.directory is None or self._in_report == len(self.ended):
+            return
+        found = [self.ended[place].certificate for place in sorted(self.ended)]
+        certificates = [one for one in found if one is not None]
+        self.paths = write_report(self._report(), self.output.directory, certificates)
+        self._in_report = len(self.ended)
+
+    def _finish(self) -> None:
+        """Write what is not yet written, then show everything; each may fail by itself."""
+        if not self.ended:
+            return
+        with attempted(self.failures):
+            self._write()
+        with attempted(self.failures):
+            self._show()
+        self.failures.extend(withheld(self.results))
+
+    def _show(self) -> None:
+        report = self._report()
+        if self.output.as_json:
+            streams.write_json(report.model_dump_json(indent=2))
+            return
+        for part in verdict_lines(report.results):
+            console().print(part)
+        if len(report.budget) > 1:
+            console().print(budget_line(report), markup=False)
+        if self.output.directory is None:
+            console().print("Write the full report with --out DIRECTORY.", style="dim")
+        elif self.paths is not None:
+            say(_places(self.paths), self.output)
+
+
+def _places(paths: ReportPaths) -> list[str]:
+    lines = [f"Report: {paths.html}"]
+    if paths.certificate is not None:
+        lines.append(f"Certificate: {paths.certificate}; check it with dpaudit verify")
+    return lines

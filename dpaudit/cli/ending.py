@@ -1,0 +1,231 @@
+"""How a run ends: with one status, decided when all of its output is out.
+
+docs/exit-statuses.md is the table. The commands that judge end with 0 or 1 only if every verdict
+that was asked for was reached and written; whatever else happens is a line on standard error and
+another status.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
+
+import typer
+
+import dpaudit.cli.streams as streams
+
+if TYPE_CHECKING:
+    from dpaudit.errors import DpauditError
+
+FINE, REFUTED, UNFINISHED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+
+Given = ParamSpec("Given")
+ReturnT = TypeVar("ReturnT")
+
+
+class _Asked:
+    """What one run was asked for on its way."""
+
+    traceback = False
+    to_terminate = False
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt after which something is left to say: what ended and what is missing."""
+
+
+class Raised(Exception):
+    """Whatever a command raised, carried past a library that would make a status of it."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def carried(command: Callable[Given, ReturnT]) -> Callable[Given, ReturnT]:
+    """Return the command, with whatever it raises inside a `Raised`.
+
+    Examples
+    --------
+    >>> @carried
+    ... def command():
+    ...     raise SystemExit(0)
+    >>> try:
+    ...     command()
+    ... except Raised as raised:
+    ...     print(repr(raised.error))
+    SystemExit(0)
+    """
+
+    @functools.wraps(command)
+    def run(*arguments: Given.args, **options: Given.kwargs) -> ReturnT:
+        try:
+            return command(*arguments, **options)
+        except BaseException as error:
+            raise Raised(error) from error
+
+    return run
+
+
+def _ask_for_traceback(asked: bool) -> bool:
+    _Asked.traceback = _Asked.traceback or asked
+    return asked
+
+
+Traceback = Annotated[
+    bool,
+    typer.Option(
+        "--traceback",
+        callback=_ask_for_traceback,
+        help="Show where a failure comes from, call by call.",
+    ),
+]
+
+
+# Failures
+
+
+@contextlib.contextmanager
+def one_line() -> Iterator[None]:
+    """Turn whatever the block raises, but an interrupt, into an error of one line.
+
+    Examples
+    --------
+    >>> with one_line():
+    ...     raise SystemExit(0)
+    Traceback (most recent call last):
+    dpaudit.errors.DpauditError: ended the program with sys.exit(0)
+    """
+    from dpaudit.errors import DpauditError
+
+    try:
+        yield
+    except (DpauditError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise _in_one_line(error) from error
+
+
+def _in_one_line(error: BaseException) -> DpauditError:
+    from dpaudit.errors import DpauditError
+
+    if isinstance(error, DpauditError):
+        return error
+    line = DpauditError(_unforeseen(error))
+    line.__cause__ = error
+    return line
+
+
+def _unforeseen(error: BaseException) -> str:
+    """Return what somebody else's code did; where it is nobody's, that nobody foresaw it."""
+    from dpaudit.errors import place_of, what_happened
+
+    what = what_happened(error)
+    if isinstance(error, SystemExit) or place_of(error) is not None:
+        return what
+    return f"something unforeseen, {what}; --traceback or DPAUDIT_DEBUG=1 shows where"
+
+
+@contextlib.contextmanager
+def attempted(failures: list[DpauditError], name: str | None = None) -> Iterator[None]:
+    """Keep what the block raises as a failure of one line, under a name if there is one.
+
+    Interrupts pass.
+
+    Examples
+    --------
+    >>> failures = []
+    >>> with attempted(failures, "second"):
+    ...     raise SystemExit(0)
+    >>> print(failures[0])
+    second: ended the program with sys.exit(0)
+    """
+    from dpaudit.errors import DpauditError
+
+    try:
+        with one_line():
+            yield
+    except DpauditError as error:
+        failures.append(error if name is None else named(error, name))
+
+
+def named(error: DpauditError, name: str) -> DpauditError:
+    """Return an error that says to what it happened."""
+    from dpaudit.errors import DpauditError
+
+    longer = DpauditError(f"{name}: {_said(error)}")
+    longer.__cause__ = error
+    return longer
+
+
+def concluded(status: int, failures: Sequence[DpauditError]) -> int:
+    """Say every failure on a line of its own; return the status, or 2 if there was a failure.
+
+    Examples
+    --------
+    >>> concluded(REFUTED, [])
+    1
+    """
+    for failure in failures:
+        complain(failure)
+    return UNFINISHED if failures else status
+
+
+def complain(error: BaseException) -> None:
+    """Show an error on one line, below its traceback if that was asked for."""
+    if _Asked.traceback:
+        streams.tell("".join(traceback.format_exception(error)).rstrip())
+    streams.tell(f"error: {_said(error)}")
+
+
+def _said(error: BaseException) -> str:
+    from dpaudit.errors import what_happened, words_of
+
+    return words_of(error) or what_happened(error)
+
+
+def ended(error: BaseException) -> int:
+    """Say what ended a run and return its status.
+
+    Examples
+    --------
+    >>> ended(KeyboardInterrupt())
+    130
+    """
+    if not isinstance(error, KeyboardInterrupt):
+        complain(_in_one_line(error))
+        return UNFINISHED
+    said = f": {error}" if isinstance(error, Interrupted) else ""
+    streams.tell(f"{'terminated' if _Asked.to_terminate else 'interrupted'}{said}")
+    return TERMINATED if _Asked.to_terminate else INTERRUPTED
+
+
+# Signals
+
+
+@contextlib.contextmanager
+def stoppable() -> Iterator[None]:
+    """Let a request to terminate end the block as an interrupt does: what had ended is kept.
+
+    A process that ignores the signal goes on ignoring it.
+    """
+    _Asked.to_terminate, _Asked.traceback = False, bool(os.environ.get("DPAUDIT_DEBUG"))
+    with contextlib.suppress(ValueError):  # only the main thread is told of signals
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGTERM) is _terminate:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    _Asked.to_terminate = True
+    raise KeyboardInterrupt

@@ -1,0 +1,152 @@
+"""Standard output, which results go to, and standard error, which nothing depends on.
+
+A result that cannot be written is an error. The stream is the one that the run began with: other
+people's code may put another in its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+_results: ContextVar[Any] = ContextVar("results", default=None)
+
+
+@contextlib.contextmanager
+def results_on_standard_output() -> Iterator[None]:
+    """Write results to what is standard output now, whatever becomes of `sys.stdout`.
+
+    What its encoding lacks is escaped. Its buffer is empty at the end, or it is an error.
+
+    Raises
+    ------
+    DataError
+        Standard output is closed, or cannot be written.
+    """
+    from dpaudit.errors import DataError
+
+    if sys.stdout is None:
+        raise DataError(
+            "standard output: is closed, so no result could be shown; leave it open, or send it "
+            "to a file or /dev/null"
+        )
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    begun = _results.set(sys.stdout)
+    try:
+        yield
+        with written():
+            results().flush()
+    except BaseException:
+        with contextlib.suppress(DataError), written():
+            results().flush()
+        raise
+    finally:
+        _results.reset(begun)
+
+
+def results() -> Any:
+    """Return the stream that results go to."""
+    return _results.get() or sys.stdout
+
+
+@contextlib.contextmanager
+def written() -> Iterator[None]:
+    """Turn a failure to write results in the block into an error of one line.
+
+    Raises
+    ------
+    DataError
+        They could not be written. What is left of them is dropped: it would fail once more when
+        Python ends.
+    """
+    from dpaudit.errors import DataError
+
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        _drop(results())
+        raise DataError(
+            f"standard output: cannot be written ({why}), so not everything was shown; run it "
+            "again with room for all of it, and --out DIRECTORY where there are reports to keep"
+        ) from error
+
+
+def write(text: str) -> None:
+    """Write text as a result.
+
+    Examples
+    --------
+    >>> write("all of it")
+    all of it
+    """
+    with written():
+        results().write(f"{text}\n")
+
+
+def write_now(text: str) -> None:
+    """Write text as a result that somebody waits for.
+
+    Examples
+    --------
+    >>> write_now("so far")
+    so far
+    """
+    write(text)
+    with written():
+        results().flush()
+
+
+def write_json(text: str) -> None:
+    r"""Write JSON as a result: what the stream's encoding lacks, JSON has escapes for.
+
+    Examples
+    --------
+    >>> write_json('{"claimed": "ε"}')
+    {"claimed": "ε"}
+    """
+    encoding = getattr(results(), "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        text = in_ascii(text)
+    write(text)
+
+
+def in_ascii(text: str) -> str:
+    r"""Return the same JSON in ASCII.
+
+    Examples
+    --------
+    >>> print(in_ascii('{"claimed": "ε"}'))
+    {"claimed": "\u03b5"}
+    """
+    return re.sub(r"[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def tell(line: str) -> None:
+    """Write a line to standard error; where that is closed or full, nobody is told."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        _drop(sys.stderr)
+
+
+def _drop(stream: Any) -> None:
+    """Let the buffer of a stream that cannot be written run empty into nothing."""
+    with contextlib.suppress(OSError, ValueError):
+        descriptor = stream.fileno()
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        if nothing != descriptor:
+            os.dup2(nothing, descriptor)
+            os.close(nothing)
