@@ -59,7 +59,8 @@ def run(paths: list[str], reader: Reader, *, reproduce: bool, as_json: bool) -> 
     KeyboardInterrupt
         Somebody stopped it; the verdicts that were reached are shown.
     """
-    from dpaudit.verification import read, verify
+    from dpaudit.verification.document import read
+    from dpaudit.verification.judge import verify
 
     verdicts: list[tuple[str, Verdict]] = []
     documents: list[Document] = []
