@@ -119,6 +119,7 @@ def ways(python):
     return {"console script": [str(script)], "module": [python, "-m", "dpaudit"]}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("way", ways(sys.executable))
 def test_a_users_folders_break_no_audit(folder, way):
     assert audited(ways(sys.executable)[way], folder) == BOTH
@@ -132,6 +133,7 @@ def test_workers_find_a_users_module(folder):
     assert len(set((folder / "processes").read_text().split())) >= 2
 
 
+@pytest.mark.sampled(1)
 def test_a_users_folders_break_no_test_suite(folder):
     status, said = suite(sys.executable, folder)
     assert status == 0, said

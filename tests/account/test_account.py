@@ -72,6 +72,7 @@ def test_the_front_door_answers_what_a_target_is_answered():
     assert named.document() == account.account_for(target, 1e-5).document()
 
 
+@pytest.mark.slow
 def test_an_event_is_accounted_for_like_the_release_of_its_kind():
     event = LaplaceRelease(sensitivity=0.5, noise_scale=2.0, count=4)
     named = dpaudit.account("laplace", 1e-6, group=2, sensitivity=0.5, noise_scale=2.0, count=4)

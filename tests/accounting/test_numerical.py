@@ -217,7 +217,7 @@ def test_laplace_once_and_twice(shift):
             assert_inverts(laplace(shift, 2), delta, twice, width=1e-4)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("ratio", "noise"), [(0.01, 2.0), (0.1, 0.8), (0.5, 10.0), (0.999, 1.0)])
 @pytest.mark.parametrize("delta", [1e-2, pytest.param(1e-5, marks=pytest.mark.slow), 1e-20])
 def test_subsampled_gaussian(ratio, noise, delta):

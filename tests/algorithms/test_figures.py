@@ -278,6 +278,7 @@ def test_a_shorter_run_is_the_start_of_a_longer_one():
     np.testing.assert_array_equal(losses[0], losses[1][:, :3])
 
 
+@pytest.mark.slow
 def test_the_minimum_is_where_the_gradient_of_the_sum_vanishes():
     records = zhang2018_runs.adult(None)
     few = Dataset(records.features[:300], records.labels[:300], name="few")

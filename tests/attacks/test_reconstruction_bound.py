@@ -90,7 +90,7 @@ def test_a_simulated_guesser_stays_below_it():
     assert 0.7 * bound < rate < bound + 3 * math.sqrt(bound / runs)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("guarantee", GUARANTEES, ids=repr)
 @pytest.mark.parametrize("candidates", [2, 3, 4, 10, 1000])
 def test_candidates_are_the_best_split_of_the_reference(guarantee, candidates):

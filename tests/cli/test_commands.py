@@ -211,6 +211,7 @@ def test_a_terminal_sees_the_stage_and_what_remains():
     assert "left:" in seen
 
 
+@pytest.mark.slow
 def test_a_largest_loss_leaves_its_share_to_the_others(dpaudit):
     """At delta = 0 the loss of an output is computed: nothing about it is left to chance."""
     ran = dpaudit(

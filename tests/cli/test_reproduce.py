@@ -26,6 +26,7 @@ def bundled_records(monkeypatch):
     monkeypatch.setattr(huang2020_runs, "_ITERATIONS", (20, 50))
 
 
+@pytest.mark.sampled(2)
 def test_numbers_picture_and_a_line_a_statement(dpaudit, tmp_path):
     ran = dpaudit("reproduce", "huang2020-figure1", "--runs", "2", "--out", str(tmp_path))
     assert ran.status == 0

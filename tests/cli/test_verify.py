@@ -38,6 +38,7 @@ def test_a_genuine_certificate_is_verified(dpaudit, genuine, written):
     assert "c.json: hu2020-lemma1: verified, " in ran.out
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("features", [8, 16, 32])
 def test_certificates_of_the_three_sizes_are_verified(dpaudit, written, features):
     found = certificate(600, features=features)

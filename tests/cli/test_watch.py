@@ -240,6 +240,7 @@ def test_an_endless_pipe_ends_at_the_refutation():
     assert "Refuted after" in " ".join(out.split())
 
 
+@pytest.mark.slow
 def test_an_interrupt_shows_what_was_found():
     with piped(1.0) as watching:
         watching.stdout.readline()  # the first change: it reads

@@ -99,6 +99,7 @@ def test_two_workers_are_two_processes(blocks):
     assert set(Executor(workers=1).map(process, blocks[:2], "processes")) == {os.getpid()}
 
 
+@pytest.mark.sampled(1)
 @both_ways
 def test_a_slow_consumer_is_waited_for(tmp_path, workers):
     """Results that nobody has taken yet stay few, or memory would not be bounded."""
@@ -113,6 +114,7 @@ def test_a_slow_consumer_is_waited_for(tmp_path, workers):
 
 
 # Workers that were cut off may complain in a thread of their pool; that harms nobody.
+@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @both_ways
 def test_a_consumer_may_stop_early(blocks, workers):

@@ -57,6 +57,7 @@ def test_the_tests_that_reach_a_module_are_found_its_own_first():
     assert "test_svmlight.py" not in reached
 
 
+@pytest.mark.slow
 def test_a_verifier_is_reached_through_the_name_of_its_claim():
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert 'huang2020-lemma5 = "' in project

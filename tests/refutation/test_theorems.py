@@ -56,6 +56,7 @@ MINIMISER = strongly_convex_minimiser(
 )
 
 
+@pytest.mark.slow
 @given(replaced())
 def test_replacing_moves_no_query_farther_than_its_lemma_allows(pair):
     for lemma in (

@@ -331,7 +331,7 @@ def event_misses(scores, delta, exact, repetitions, alpha=ALPHA, forget=False):
 
 # The error of the joint test is enumerated exactly in tests/estimation/test_joint.py; this is the
 # whole path, with events chosen from scores.
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("repetitions", [10, only_full(15), only_full(3000)])
 @pytest.mark.parametrize(("scores", "delta", "exact"), EVENTS)
 def test_the_event_bound_covers_the_truth(scores, delta, exact, repetitions):

@@ -84,7 +84,7 @@ def test_outputs_at_their_exact_epsilon_pass(seed):
     assert 0 < result.measured.lower <= 1.0
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("mechanism", "epsilon", "delta"),

@@ -50,7 +50,7 @@ def test_a_card_s_parts_fit(card):
     assert proved_guarantee(card.event(model())).delta(1e9) == 0
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @each_card
 def test_more_noise_is_more_private(card):
     start = getattr(small(card), card.noise)
@@ -69,7 +69,7 @@ MET = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("card", MET)
 def test_a_target_can_be_met(card):
     if card.name in ("zhang2018-dvp", "recycled-admm"):

@@ -126,6 +126,7 @@ def test_event_bound_never_passes_the_exact_loss_interval():
     assert "likelihood-ratio" in event.measured.estimator
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_result_for_any_workers_and_chunks():
     settings = Settings(trials=1000, parameters=SHORT)  # four blocks
     apart = audit_claim(THEOREM_6, settings, Executor(workers=2, chunk=1))

@@ -124,7 +124,7 @@ def test_the_shift_is_the_difference_of_the_means(algorithm, pair):
     assert shift_error(algorithm, pair) < 1e-11
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", RISKS)
 def test_the_privacy_loss_is_the_difference_of_two_densities(name, pair):
     algorithm = make(risk=RISKS[name])

@@ -88,6 +88,7 @@ def test_the_bundled_records_do_as_well(data, rng):
 # Negative controls
 
 
+@pytest.mark.sampled(1)
 def test_a_run_that_reveals_nothing_certifies_nothing(data):
     algorithm, found = calibrated(10.0, DELTA, 10), []
     for seed in range(60):

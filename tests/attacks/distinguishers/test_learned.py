@@ -69,7 +69,7 @@ CORRECT = [name for name, answer in KNOWN_ANSWERS.items() if not answer.broken]
 QUICK = ("norm-noise", "rappor", "svt-1", "gaussian-sampled")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CORRECT]
 )
