@@ -47,7 +47,7 @@ class TabulatedDP(Guarantee):
         """Return a delta implied at ``epsilon >= 0``."""
         epsilon = check.non_negative("epsilon", epsilon)
         k = int(np.searchsorted(self._epsilons, epsilon, side="right"))
-        if k == _POINTS:
+        if k == len(self._epsilons):
             return self._at(k - 1)
         low, high = self._epsilons[k - 1], self._epsilons[k]
         share = math.expm1(epsilon - low) / math.expm1(high - low)
@@ -56,7 +56,7 @@ class TabulatedDP(Guarantee):
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta``, beyond the table that of the guarantee itself."""
         delta = check.delta("delta", delta)
-        if delta < self._at(_POINTS - 1):
+        if delta < self._at(len(self._epsilons) - 1):
             return self.exact.epsilon(delta)
         if self._at(0) <= delta:
             return 0.0
@@ -68,7 +68,7 @@ class TabulatedDP(Guarantee):
 
     def _first_below(self, delta: float) -> int:
         """Return a point whose delta is at most the one given, where that before it is above."""
-        above, below = 0, _POINTS - 1
+        above, below = 0, len(self._epsilons) - 1
         while below - above > 1:
             middle = (above + below) // 2
             above, below = (above, middle) if self._at(middle) <= delta else (middle, below)
