@@ -36,7 +36,7 @@ from dpaudit.algorithms.consensus.views import PenaltyPerturbation
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Constant
 from dpaudit.datasets import Dataset, adult, split_evenly, subset
-from dpaudit.execution import Block, Executor, block_size, plan_blocks
+from dpaudit.execution import Executor, Unit, planned_units, unit_size
 from dpaudit.laws.exponential_norm import draw
 
 Array = NDArray[np.float64]
@@ -212,20 +212,20 @@ def same_noise(seed: int, trials: int) -> Array:
 
 
 def report_memory(trials: int) -> None:
-    """Draw that many trials in blocks, keep one privacy loss a trial, print the peak."""
+    """Draw that many trials in units, keep one privacy loss a trial, print the peak."""
     data, mechanism = stand_in(), penalty_perturbation(1.0)
-    block = block_size(8 * ITERATIONS * NODES * FEATURES)
-    task = partial(one_block, mechanism, data)
-    blocks = plan_blocks(trials, block, SeedSequence(0))
+    size = unit_size(trials, 8 * ITERATIONS * NODES * FEATURES)
+    task = partial(one_unit, mechanism, data)
+    units = planned_units(trials, size, SeedSequence(0))
     started = time.perf_counter()
-    finite = sum(Executor().map(task, blocks, "memory"))
+    finite = sum(Executor().map(task, units, "memory"))
     seconds = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{finite} trials in blocks of {block}: {seconds:.0f} s, at most {peak:.2f} GiB")
+    print(f"{finite} trials in units of {size}: {seconds:.0f} s, at most {peak:.2f} GiB")
 
 
-def one_block(mechanism: PenaltyPerturbation, data: Dataset, block: Block) -> int:
-    transcripts = mechanism.sample(data, block.trials, block.generator())
+def one_unit(mechanism: PenaltyPerturbation, data: Dataset, unit: Unit) -> int:
+    transcripts = mechanism.sample(data, unit.trials, unit.generator())
     return int(np.isfinite(transcripts).all(axis=(1, 2, 3)).sum())
 
 

@@ -32,7 +32,7 @@ from dpaudit.algorithms.sharing.algorithm import Iterate, SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise
 from dpaudit.algorithms.sharing.vertical import Risk, column_slices, parties
 from dpaudit.datasets import Dataset, a9a, clip_rows
-from dpaudit.execution import Block, Executor, block_size, plan_blocks
+from dpaudit.execution import Executor, Unit, planned_units, unit_size
 
 Array = NDArray[np.float64]
 ResultT = TypeVar("ResultT")
@@ -208,10 +208,10 @@ def largest_difference(path: TrialPath, sent: Sent, samples: int) -> float:
 def measure_memory(data: Dataset, trials: int, iterations: int) -> dict[str, object]:
     """Sample whole transcripts in blocks as an audit does, and return the peak of this process."""
     algorithm = algorithm_for(data, iterations)
-    size = block_size(iterations * len(BLOCKS) * len(data.labels) * 8)
-    plan = plan_blocks(trials, size, np.random.SeedSequence(0))
+    size = unit_size(trials, iterations * len(BLOCKS) * len(data.labels) * 8)
+    plan = planned_units(trials, size, np.random.SeedSequence(0))
 
-    def norms(block: Block) -> Array:
+    def norms(block: Unit) -> Array:
         transcripts = algorithm.messages().sample(data, block.trials, block.generator())
         return np.asarray(np.linalg.norm(transcripts[:, -1], axis=(1, 2)))
 

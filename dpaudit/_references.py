@@ -32,3 +32,23 @@ def load_reference(what: str, reference: str) -> Any:
         expected = f"something that can be imported ({what_happened(error)})"
         raise InvalidArgument(what, reference, expected) from error
     return found
+
+
+def called(what: str, reference: str, found: Any) -> Any:
+    """Return what an object makes when it is called without arguments; itself if it cannot be.
+
+    Raises
+    ------
+    InvalidArgument
+        It failed, or ended the program.
+    """
+    if not callable(found):
+        return found
+    try:
+        with redirect_stdout(sys.stderr):  # standard output is for results
+            return found()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # calling runs other people's code
+        expected = f"something that can be called without arguments ({what_happened(error)})"
+        raise InvalidArgument(what, reference, expected) from error

@@ -309,9 +309,18 @@ ALLOWED = (
 )
 
 
+# What runs in a worker hands every failure on as a message, and is a copy of a process whose
+# generator it must not have.
+EXEMPT = {
+    broad_excepts: {"dpaudit.execution.worker"},
+    global_randomness: {"dpaudit.execution.worker"},
+}
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_every_module_keeps_the_rule(rule):
-    complaints = {source.name: rule(source) for source in SOURCES}
+    held = [source for source in SOURCES if source.name not in EXEMPT.get(rule, ())]
+    complaints = {source.name: rule(source) for source in held}
     assert {name: found for name, found in complaints.items() if found} == {}
 
 

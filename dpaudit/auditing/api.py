@@ -7,23 +7,24 @@ Audits from a TOML file (`dpaudit.auditing.specification`) and assertions in a t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from numpy.random import Generator
 
 from dpaudit.auditing.run import audit_case
-from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
+from dpaudit.laws.isolated import Isolation, Placed, isolated
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair, Relation
 from dpaudit.neighbours import relation as relation_called
 from dpaudit.report.schema import Result
 
+_IN_PROCESS = "Not isolated: the mechanism ran in the process of the audit, as {}."
 Sample = Callable[[Any, int, Generator], Any]
 
 
@@ -39,6 +40,8 @@ def audit(
     confidence: float = 0.95,
     seed: int = 0,
     executor: Executor | None = None,
+    isolation: Isolation | None = None,
+    unit: int | None = None,
 ) -> Result:
     """Audit the claim that a mechanism is (epsilon, delta)-DP on a pair of neighbouring datasets.
 
@@ -65,6 +68,11 @@ def audit(
         The only source of randomness: one seed, one result.
     executor
         Who computes; never changes a number.
+    isolation
+        Whether the mechanism runs in processes of its own (the default), and what a call may take.
+    unit
+        Trials per call, the unit of seed and of work; by default chosen by size and pace, and
+        stated in the result where the pace decided.
 
     Returns
     -------
@@ -96,16 +104,17 @@ def audit(
     ('refuted', True)
     """
     settings = Settings(
-        epsilon=epsilon, delta=delta, trials=trials, confidence=confidence, seed=seed
+        epsilon=epsilon, delta=delta, trials=trials, confidence=confidence, seed=seed, unit=unit
     )
     chosen = relation if isinstance(relation, Relation) else relation_called(relation)
     case, statement = own_case(
-        as_mechanism(mechanism),
+        mechanism,
         Pair(dataset, neighbour, chosen),
         epsilon=epsilon,
         delta=delta,
         source="the caller of dpaudit.audit",
         data="given by the caller",
+        isolation=isolation,
     )
     rerun = (
         f"dpaudit.audit(mechanism, dataset, neighbour, epsilon={epsilon!r}, delta={delta!r}, "
@@ -115,7 +124,7 @@ def audit(
 
 
 def own_case(
-    mechanism: Mechanism[Any] | Sample,
+    mechanism: Mechanism[Any] | Sample | Placed,
     pair: Pair[Any],
     *,
     epsilon: float,
@@ -126,6 +135,7 @@ def own_case(
     data: str = "given by the caller",
     parameters: Mapping[str, Any] | None = None,
     candidates: Sequence[Pair[Any]] = (),
+    isolation: Isolation | None = None,
 ) -> tuple[PrivacyCase, Statement]:
     """Return the case of a mechanism of one's own, and its claim in words.
 
@@ -139,10 +149,13 @@ def own_case(
         For the report.
     candidates
         Pairs of which the worst is audited; empty audits ``pair``.
+    isolation
+        Where a mechanism runs that has no place yet.
     """
-    mechanism = as_mechanism(mechanism)
+    if not isinstance(mechanism, Placed):
+        mechanism = isolated(mechanism, isolation or Isolation())
     case = PrivacyCase(
-        mechanism=mechanism,
+        mechanism=mechanism.mechanism,
         pair=pair,
         claimed=ApproximateDP(epsilon, delta),
         at_delta=delta,
@@ -150,9 +163,10 @@ def own_case(
         data=data,
         default_trials=10_000,
         parameters=parameters or {},
+        notes=() if mechanism.remark is None else (_IN_PROCESS.format(mechanism.remark),),
     )
     words = Statement(
-        name=name or type(mechanism).__name__,
+        name=name or type(mechanism.mechanism).__name__,
         title="A mechanism of one's own",
         statement=statement or f"the mechanism is ({epsilon:g}, {delta:g})-DP",
         source=source,
@@ -161,30 +175,3 @@ def own_case(
         assumptions={},
     )
     return replace(case, candidates=tuple(replace(case, pair=one) for one in candidates)), words
-
-
-@dataclass(frozen=True)
-class _FromFunction:
-    """A function ``f(dataset, trials, rng)`` as a mechanism."""
-
-    function: Sample
-
-    def sample(self, dataset: Any, trials: int, rng: Generator) -> Any:
-        return self.function(dataset, trials, rng)
-
-
-def as_mechanism(given: Any) -> Mechanism[Any]:
-    """Return an object with ``sample`` as it is, and a function as a mechanism.
-
-    Raises
-    ------
-    InvalidArgument
-        It is neither.
-    """
-    if not isinstance(given, type):
-        if isinstance(given, Mechanism):
-            return given
-        if callable(given):
-            return _FromFunction(given)
-    expected = "an object with a method sample(dataset, trials, rng), or such a function"
-    raise InvalidArgument("mechanism", given, expected)

@@ -53,6 +53,8 @@ class Evidence:
         Whether the user stopped it; what is certified holds all the same.
     model_based
         Numbers that rest on a model: shown beside what is certified, and never judged.
+    unit
+        Transcripts per unit of work.
     """
 
     lower: float
@@ -72,6 +74,7 @@ class Evidence:
     interrupted: bool = False
     model_based: tuple[ModelBased, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    unit: int | None = None
 
     @property
     def trusted(self) -> bool:

@@ -73,6 +73,19 @@ def repeated_command(targets: Sequence[str], given: Mapping[str, Any]) -> str:
     return shlex.join(words)
 
 
+def with_unit(rerun: str, unit: int) -> str:
+    """Return a command or call that also states the unit of work.
+
+    Examples
+    --------
+    >>> with_unit("dpaudit audit own.toml", 16), with_unit("audit(f, seed=0)", 16)
+    ('dpaudit audit own.toml --unit 16', 'audit(f, seed=0, unit=16)')
+    """
+    if not rerun.endswith(")"):
+        return rerun if " --unit " in rerun else f"{rerun} --unit {unit}"
+    return rerun if "unit=" in rerun else f"{rerun[:-1]}, unit={unit})"
+
+
 _FLAGS = {
     "epsilon": "--epsilon",
     "delta": "--delta",
@@ -84,6 +97,7 @@ _FLAGS = {
     "distinguisher": "--distinguisher",
     "estimator": "--estimator",
     "candidate_pairs": "--pairs",
+    "unit": "--unit",
     "until_refuted": "--until-refuted",
     "data_options": "--data-option",
     "parameters": "--set",

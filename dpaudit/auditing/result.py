@@ -139,6 +139,7 @@ def privacy_result(
         pair_search=pair_search,
         notes=[*case.notes, *evidence.notes],
         counts=evidence.counts,
+        unit=evidence.unit,
         rerun=rerun,
     )
 

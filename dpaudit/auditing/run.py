@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
@@ -16,7 +18,7 @@ import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.extension.registry as registry
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence
-from dpaudit.auditing.rerun import rerun_command, statistical_certificate
+from dpaudit.auditing.rerun import rerun_command, statistical_certificate, with_unit
 from dpaudit.auditing.result import privacy_result, search_result
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.execution import Executor, importable, one_thread, stream
@@ -24,6 +26,7 @@ from dpaudit.extension.case import Case, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
+from dpaudit.laws.isolated import Isolated
 from dpaudit.laws.mechanism import HasLossInDigits, Tiltable
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import Result
@@ -211,12 +214,22 @@ def run_case(
     settings, executor = settings or Settings(), executor or Executor()
     claim, rerun = statement or stated(case), _call(settings) if rerun is None else rerun
     trials = case.default_trials if settings.trials is None else settings.trials
-    with one_thread():
+    with one_thread(), _released(case):
         match case:
             case PrivacyCase():
                 return _run_privacy(claim, case, settings, executor, rerun, trials)
             case SearchCase():
                 return _run_search(claim, case, settings, executor, rerun, trials)
+
+
+@contextmanager
+def _released(case: Case) -> Iterator[None]:
+    """End the processes of a mechanism that has some after its audit."""
+    try:
+        yield
+    finally:
+        if isinstance(case, PrivacyCase) and isinstance(case.mechanism, Isolated):
+            case.mechanism.crew.close()
 
 
 def stated(case: Case) -> Statement:
@@ -265,8 +278,15 @@ def _run_privacy(
 ) -> Audited:
     chosen = worst_pair.choose(case, executor, settings, trials)
     case = chosen.case
-    drawer = Drawer.probing(case.mechanism, case.pair, executor, settings.seed)
-    evidence = _privacy_evidence(case, drawer, settings, chosen.trials)
+    drawer = Drawer.probing(
+        case.mechanism,
+        case.pair,
+        executor,
+        settings.seed,
+        trials=chosen.trials,
+        unit=settings.unit,
+    )
+    evidence = replace(_privacy_evidence(case, drawer, settings, chosen.trials), unit=drawer.unit)
     if chosen.search is not None:
         ranked = {"ranking pairs, per dataset": chosen.search.transcripts}
         evidence = replace(
@@ -276,6 +296,8 @@ def _run_privacy(
         )
     if evidence.interrupted:
         rerun = f"{rerun} --trials {evidence.trials}"
+    if drawer.chosen_by_pace:
+        rerun = with_unit(rerun, drawer.unit)
     result = privacy_result(claim, case, evidence, settings, rerun, chosen.search)
     certificate = None
     if result.verdict == "refuted" and case.certify is not None:

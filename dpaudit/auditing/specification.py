@@ -7,22 +7,19 @@ file first.
 
 from __future__ import annotations
 
-import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from dpaudit._references import load_reference
 from dpaudit.auditing.api import own_case
 from dpaudit.auditing.run import Prepared
-from dpaudit.errors import DataError, InvalidArgument, Shown, shorten, what_happened
+from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
 from dpaudit.execution import importable
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
-from dpaudit.laws.mechanism import Mechanism
+from dpaudit.laws.isolated import Isolation, made, referred
 from dpaudit.neighbours import Pair, Relation, relation
 from dpaudit.toml import read_tables
 
@@ -40,6 +37,7 @@ class _Common(BaseModel):
         None, validation_alias=AliasChoices("distinguisher", "attack")
     )
     until_refuted: bool | None = None
+    unit: int | None = Field(None, description="transcripts per call of the mechanism")
 
 
 class ClaimAudit(_Common):
@@ -121,12 +119,17 @@ def settings_of(specification: Specification, overrides: dict[str, Any]) -> Sett
 
 
 def prepared_mechanism(
-    specification: MechanismAudit, settings: Settings, path: Path, repeated: str
+    specification: MechanismAudit,
+    settings: Settings,
+    path: Path,
+    repeated: str,
+    isolation: Isolation,
 ) -> Prepared:
     """Return the audit of a mechanism of the user's own, whose module may lie beside the file."""
     folder = path.resolve().parent
     with importable(folder):
-        mechanism, pairs = _mechanism(specification.mechanism), _pairs(specification, path)
+        mechanism = referred(specification.mechanism, isolation)
+        pairs = _pairs(specification, path, isolation)
         case, statement = own_case(
             mechanism,
             pairs[0],
@@ -142,45 +145,22 @@ def prepared_mechanism(
     return Prepared(statement, case, settings, repeated, folder)
 
 
-def _mechanism(reference: str) -> Any:
-    found = load_reference("mechanism", reference)
-    if isinstance(found, type) or not isinstance(found, Mechanism):
-        found = _called("mechanism", reference, found)
-    if not isinstance(found, Mechanism):
-        expected = "an object with a method sample(dataset, trials, rng)"
-        raise InvalidArgument("mechanism", reference, expected)
-    return found
-
-
-def _called(what: str, reference: str, found: Any) -> Any:
-    if not callable(found):
-        return found
-    try:
-        with redirect_stdout(sys.stderr):  # standard output is for results
-            return found()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # calling runs other people's code
-        expected = f"something that can be called without arguments ({what_happened(error)})"
-        raise InvalidArgument(what, reference, expected) from error
-
-
 def _origin(specification: MechanismAudit) -> str:
     named = specification.pairs if isinstance(specification.pairs, str) else specification.pair
     return named or "given in the specification"
 
 
-def _pairs(specification: MechanismAudit, path: Path) -> list[Pair[Any]]:
+def _pairs(specification: MechanismAudit, path: Path, isolation: Isolation) -> list[Pair[Any]]:
     """Return the one pair, or all candidates."""
     given = specification.pairs
     if given is None:
-        return [_pair(specification, path)]
+        return [_pair(specification, path, isolation)]
     for name in ("dataset", "neighbour", "pair"):
         if getattr(specification, name) is not None:
             raise InvalidArgument(name, Shown("both"), f"either {name} or pairs")
     chosen = relation(specification.relation)
     if isinstance(given, str):
-        found = _called("pairs", given, load_reference("pairs", given))
+        found = made("pairs", given, isolation)
         if not isinstance(found, list | tuple) or not found:
             raise InvalidArgument("pairs", found, "a list of pairs, or what returns it")
         return [_as_pair("pairs", one, chosen) for one in found]
@@ -192,13 +172,13 @@ def _pairs(specification: MechanismAudit, path: Path) -> list[Pair[Any]]:
     ]
 
 
-def _pair(specification: MechanismAudit, path: Path) -> Pair[Any]:
+def _pair(specification: MechanismAudit, path: Path, isolation: Isolation) -> Pair[Any]:
     chosen = relation(specification.relation)
     dataset, neighbour = specification.dataset, specification.neighbour
     if specification.pair is not None:
         if dataset is not None or neighbour is not None:
             raise InvalidArgument("pair", specification.pair, "a pair, or dataset and neighbour")
-        found = _called("pair", specification.pair, load_reference("pair", specification.pair))
+        found = made("pair", specification.pair, isolation)
         return _as_pair("pair", found, chosen)
     return Pair(_records("dataset", dataset, path), _records("neighbour", neighbour, path), chosen)
 

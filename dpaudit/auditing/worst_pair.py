@@ -98,7 +98,9 @@ def _ranked(
     found = []
     for number, case in enumerate(cases, start=1):
         quiet = replace(executor, progress=Silent())
-        drawer = Drawer.probing(case.mechanism, case.pair, quiet, settings.seed)
+        drawer = Drawer.probing(
+            case.mechanism, case.pair, quiet, settings.seed, trials=each, unit=settings.unit
+        )
         found.append(_promise(case, drawer, settings, each, f"ranking pair {number}"))
         progress.advance(each)
     return found

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpaudit.auditing.run import Prepared
     from dpaudit.auditing.specification import Specification
     from dpaudit.extension.settings import Settings
+    from dpaudit.laws.isolated import Isolation
 
 
 def audit(
@@ -89,6 +90,22 @@ def audit(
         bool,
         typer.Option("--all", help="Every installed claim, a report each, in --out (reports)."),
     ] = False,
+    unit: Annotated[
+        int | None,
+        integer_option("--unit", "Transcripts per call of a mechanism (by size and pace)."),
+    ] = None,
+    in_process: Annotated[
+        bool,
+        typer.Option("--in-process", help="Run mechanisms in this process, as debuggers need it."),
+    ] = False,
+    timeout: Annotated[
+        float | None,
+        number_option("--timeout", "Seconds that one call of a mechanism may take (any)."),
+    ] = None,
+    memory: Annotated[
+        float | None,
+        number_option("--memory", "MiB that a process of a mechanism may have (any)."),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
     traceback: Traceback = False,
@@ -109,6 +126,7 @@ def audit(
         "distinguisher": distinguisher,
         "until_refuted": until_refuted or None,
         "candidate_pairs": candidate_pairs,
+        "unit": unit,
         "data_options": pairs("--data-option", data_option),
         "parameters": pairs("--set", set_),
     }
@@ -128,10 +146,28 @@ def audit(
         from dpaudit.cli import publish
 
         return publish.run(overrides, workers, output)
-    return run(targets or [], overrides, workers, output)
+    isolation = isolation_of(in_process, timeout, memory)
+    return run(targets or [], overrides, workers, output, isolation)
 
 
-def run(targets: list[str], overrides: dict[str, Any], workers: int | None, output: Output) -> int:
+def isolation_of(in_process: bool, timeout: float | None, memory: float | None) -> Isolation:
+    """Return what was asked of the processes of mechanisms, memory in MiB."""
+    from dpaudit.execution.pool import Limits
+    from dpaudit.laws.isolated import Isolation
+
+    if memory is not None and not memory >= 1:
+        raise InvalidArgument("memory", memory, "at least 1 MiB")
+    size = None if memory is None else int(memory * 2**20)
+    return Isolation(in_process=in_process, limits=Limits(timeout=timeout, memory=size))
+
+
+def run(
+    targets: list[str],
+    overrides: dict[str, Any],
+    workers: int | None,
+    output: Output,
+    isolation: Isolation,
+) -> int:
     """Run every audit and return the exit status.
 
     All targets are read and prepared before the first audit starts, and share the error
@@ -150,7 +186,9 @@ def run(targets: list[str], overrides: dict[str, Any], workers: int | None, outp
 
     workers = processes(workers)
     repeated = repeated_command(targets, overrides)
-    asked = [audit for target in targets for audit in _asked(target, overrides, repeated)]
+    asked = [
+        audit for target in targets for audit in _asked(target, overrides, repeated, isolation)
+    ]
     batch = Batch(names=[one.name for one in asked], workers=workers, output=output)
     ready = _sharing(asked, _prepared(asked, batch))
     if output.directory is not None and ready:
@@ -170,7 +208,9 @@ class Asked:
     own_confidence: bool = False
 
 
-def _asked(target: str, overrides: dict[str, Any], repeated: str) -> list[Asked]:
+def _asked(
+    target: str, overrides: dict[str, Any], repeated: str, isolation: Isolation
+) -> list[Asked]:
     """Return the audits of a target; what is in them is not looked at yet."""
     import dpaudit.auditing.specification as specification
     from dpaudit.extension.settings import Settings
@@ -179,7 +219,7 @@ def _asked(target: str, overrides: dict[str, Any], repeated: str) -> list[Asked]
         return [_claim(target, Settings(**overrides))]
     path = Path(target)
     specified = specification.read_specification(path)
-    return [_specified(one, path, overrides, repeated) for one in specified]
+    return [_specified(one, path, overrides, repeated, isolation) for one in specified]
 
 
 def _claim(name: str, settings: Settings, own_confidence: bool = False) -> Asked:
@@ -192,7 +232,11 @@ def _claim(name: str, settings: Settings, own_confidence: bool = False) -> Asked
 
 
 def _specified(
-    specified: Specification, path: Path, overrides: dict[str, Any], repeated: str
+    specified: Specification,
+    path: Path,
+    overrides: dict[str, Any],
+    repeated: str,
+    isolation: Isolation,
 ) -> Asked:
     import dpaudit.auditing.specification as specification
 
@@ -200,7 +244,8 @@ def _specified(
     own = specified.confidence is not None and "confidence" not in overrides
     if isinstance(specified, specification.ClaimAudit):
         return _claim(specified.claim, settings, own)
-    prepare = partial(specification.prepared_mechanism, specified, settings, path, repeated)
+    given = (specified, settings, path, repeated, isolation)
+    prepare = partial(specification.prepared_mechanism, *given)
     return Asked(specified.name or specified.mechanism, prepare, own)
 
 

@@ -41,6 +41,9 @@ class Settings:
         Of how many pairs of neighbours the worst is looked for; None audits one pair.
     parameters
         The claim's own.
+    unit
+        Trials per unit of work (`dpaudit.execution.units`); by default as many as fit in memory and
+        are drawn within a second. A part of the plan: the report says what it was.
     """
 
     epsilon: float = 1.0
@@ -56,6 +59,7 @@ class Settings:
     until_refuted: bool = False
     candidate_pairs: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    unit: int | None = None
 
     def __post_init__(self) -> None:
         check.non_negative("epsilon", self.epsilon)
@@ -65,6 +69,8 @@ class Settings:
         check.choice("estimator", self.estimator, ("auto", "exact-loss", "event"))
         if self.trials is not None:
             check.integer("trials", self.trials, least=100)
+        if self.unit is not None:
+            check.integer("unit", self.unit, least=1)
         if self.candidate_pairs is not None:
             check.integer("pairs", self.candidate_pairs, least=1)
         if self.until_refuted and self.estimator == "exact-loss":
@@ -79,7 +85,10 @@ class Settings:
         >>> Settings(distinguisher="histogram").document()["attack"]
         'histogram'
         """
-        return {_STATED.get(name, name): value for name, value in asdict(self).items()}
+        stated = asdict(self)
+        if self.unit is None:  # nothing was chosen, and older readers do not know it
+            del stated["unit"]
+        return {_STATED.get(name, name): value for name, value in stated.items()}
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Settings:

@@ -7,6 +7,7 @@ the dataset and the random generator are arguments of each call.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -16,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.errors import DpauditError, MechanismError, what_happened
+from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, what_happened
 from dpaudit.neighbours import Pair
 
 DIGITS = 50
@@ -161,3 +162,30 @@ def checked_sample(
             "expected finite numbers"
         )
     return transcripts
+
+
+@dataclass(frozen=True)
+class _FromFunction:
+    """A function ``f(dataset, trials, rng)`` as a mechanism."""
+
+    function: Callable[..., Any]
+
+    def sample(self, dataset: Any, trials: int, rng: Generator) -> Any:
+        return self.function(dataset, trials, rng)
+
+
+def as_mechanism(given: Any) -> Mechanism[Any]:
+    """Return an object with ``sample`` as it is, and a function as a mechanism.
+
+    Raises
+    ------
+    InvalidArgument
+        It is neither.
+    """
+    if not isinstance(given, type):
+        if isinstance(given, Mechanism):
+            return given
+        if callable(given):
+            return _FromFunction(given)
+    expected = "an object with a method sample(dataset, trials, rng), or such a function"
+    raise InvalidArgument("mechanism", given, expected)

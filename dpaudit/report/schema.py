@@ -203,6 +203,9 @@ class Result(Document):
     pair_search: PairSearch | None = None
     notes: list[str] = []
     counts: dict[str, int] = Field(default={}, description="Transcripts drawn, by purpose.")
+    unit: int | None = Field(
+        default=None, description="Transcripts that one call drew: the unit of seed and of work."
+    )
     rerun: str = Field(description="The command that repeats this audit.")
 
     @model_validator(mode="after")

@@ -21,7 +21,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import exponent, joint_lower_bound
 from dpaudit.estimation.likelihood import likelihood_bound
-from dpaudit.execution import plan_blocks, stream
+from dpaudit.execution import planned_units, stream
 from dpaudit.extension.distinguisher import Score
 from dpaudit.laws.mechanism import checked_sample
 from dpaudit.selftest.answers import KnownAnswer, Learner
@@ -168,7 +168,7 @@ class _Draws:
         pair = self.answer.pair
         dataset = pair.neighbour if side else pair.dataset
         seed = stream(self.seed, self.answer.name, purpose, str(side))
-        for block in plan_blocks(trials, _BLOCK, seed):
+        for block in planned_units(trials, _BLOCK, seed):
             yield checked_sample(self.answer.mechanism, dataset, block.trials, block.generator())
 
 

@@ -129,9 +129,9 @@ def test_event_bound_never_passes_the_exact_loss_interval():
 @pytest.mark.slow
 def test_one_seed_gives_one_result_for_any_workers_and_chunks():
     settings = Settings(trials=1000, parameters=SHORT)  # four blocks
-    apart = audit_claim(THEOREM_6, settings, Executor(workers=2, chunk=1))
+    apart = audit_claim(THEOREM_6, settings, Executor(workers=2))
     assert apart == audited(1.0, 1e-5)
-    other = audit_claim(THEOREM_6, replace(settings, seed=1), Executor(chunk=3))
+    other = audit_claim(THEOREM_6, replace(settings, seed=1), Executor())
     assert other.measured != apart.measured
 
 
@@ -139,7 +139,7 @@ def test_one_seed_gives_one_result_for_any_workers_and_chunks():
 def test_one_seed_gives_one_result_for_any_workers_and_chunks_at_full_size():
     settings = Settings(data="breast-cancer", trials=1500, parameters={"iterations": 2})
     results = [
-        audit_claim(THEOREM_6, settings, Executor(workers=workers, chunk=chunk, worth=-1.0))
+        audit_claim(THEOREM_6, settings, Executor(workers=workers, worth=-1.0))
         for workers, chunk in ((1, 1), (2, 1), (2, 3), (1, 100))
     ]
     assert all(result == results[0] for result in results[1:])

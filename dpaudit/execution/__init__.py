@@ -1,0 +1,19 @@
+"""Trials in units over worker processes: one seed, one result, bounded memory."""
+
+from dpaudit.execution.executor import Executor, Progress, Silent
+from dpaudit.execution.importing import importable
+from dpaudit.execution.threads import available_cores, one_thread
+from dpaudit.execution.units import Unit, planned_units, stream, unit_size
+
+__all__ = [
+    "Executor",
+    "Progress",
+    "Silent",
+    "Unit",
+    "available_cores",
+    "importable",
+    "one_thread",
+    "planned_units",
+    "stream",
+    "unit_size",
+]

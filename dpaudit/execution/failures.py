@@ -1,0 +1,64 @@
+"""How other people's code failed in another process, in words and as the error it was."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+import dpaudit.errors as errors
+from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, Shown, shorten
+
+
+class WorkerEnded(MechanismError):
+    """A worker process ended, or was ended, in the middle of other people's code."""
+
+
+class CannotTravel(DpauditError):
+    """An object that no other process can have."""
+
+
+class _There(Exception):
+    """Where in a worker an error came from, for the traceback."""
+
+    def __str__(self) -> str:
+        return f"in a worker process\n{self.args[0]}"
+
+
+def ended_with(status: int | None, memory: int | None = None) -> str:
+    """Return how a process ended, in words.
+
+    Examples
+    --------
+    >>> print(ended_with(0))
+    ended with status 0, as by os._exit
+    >>> print(ended_with(-9))
+    was ended by signal 9 (SIGKILL), as when memory runs out
+    """
+    if status is None:
+        return "ended"
+    if status >= 0:
+        return f"ended with status {status}, as by os._exit"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = "no name"
+    limit = "" if memory is None else f" of {memory / 2**20:g} MiB"
+    causes: dict[int, str] = {
+        signal.SIGKILL: f", as when memory{limit} runs out",
+        signal.SIGSEGV: ", a fault of compiled code",
+        signal.SIGABRT: ", a fault of compiled code",
+    }
+    return f"was ended by signal {-status} ({name}){causes.get(-status, '')}"
+
+
+def failure(what: dict[str, Any], arguments: Any) -> DpauditError:
+    """Return the error that a worker described: dpaudit's own as it was, others in words."""
+    kind = getattr(errors, what["name"], None) if what["module"] == "dpaudit.errors" else None
+    if not (isinstance(kind, type) and issubclass(kind, DpauditError)):
+        found = DpauditError(f"{what['name']}: {shorten(what['words'])}")
+    elif kind is InvalidArgument and arguments:
+        found = InvalidArgument(arguments[0], Shown(arguments[1]), arguments[2])
+    else:
+        found = kind(*arguments) if arguments else DpauditError(what["words"])
+    found.__cause__ = _There(what["calls"])
+    return found

@@ -1,0 +1,25 @@
+"""Modules beside a file, for as long as they are needed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def importable(folder: Path | None) -> Iterator[None]:
+    """Let modules of a folder be imported inside the block, here and in workers; None for none.
+
+    They come first, as those beside a script do.
+    """
+    place = None if folder is None else str(folder.resolve())
+    if place is None or place in sys.path:
+        yield
+        return
+    sys.path.insert(0, place)
+    try:
+        yield
+    finally:
+        sys.path.remove(place)

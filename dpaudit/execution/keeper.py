@@ -1,0 +1,156 @@
+"""The process that keeps worker processes, as the program sees it.
+
+There is one for each program, started when it is first needed. It ends when the program does,
+however that happens, and every worker with it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpaudit.execution import worker
+from dpaudit.execution.threads import ONE_THREAD
+
+_SCRIPT = Path(worker.__file__)
+_HOME = str(_SCRIPT.parents[2])
+# What every task needs; a worker has it from the start.
+_PRELOADED = ("dpaudit.laws.drawn", "cloudpickle")
+_PATIENCE = 10.0  # seconds for a process to start, or to be known as ended
+
+
+class Keeper:
+    """The process that starts workers and knows how they ended; one for each program."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            command = [sys.executable, str(_SCRIPT), str(theirs.fileno())]
+            self.process = subprocess.Popen(
+                command,
+                env=os.environ | ONE_THREAD,
+                stdin=subprocess.DEVNULL,
+                stdout=_standard_error(),
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # an interrupt from the terminal is not for it
+            )
+        self.control, self.owner = ours, os.getpid()
+        self.lock = threading.Lock()
+        self.ended: dict[int, int] = {}
+        self._text = b""
+        self._known: set[str] = set()
+        self.preload(_PRELOADED)
+
+    def preload(self, modules: Iterable[str]) -> None:
+        """Let workers that are started from now on have these modules, which are dpaudit's own."""
+        new = [name for name in modules if name not in self._known]
+        self._known.update(new)
+        if new:
+            self._say({"do": "preload", "modules": new, "path": [_HOME]})
+
+    def start(self, memory: int | None) -> tuple[socket.socket, int]:
+        """Return the channel and the number of a new worker."""
+        ours, theirs = socket.socketpair()
+        with theirs, self.lock:
+            here = {"folder": _folder(), "environment": dict(os.environ) | ONE_THREAD}
+            self._say({"do": "start", "memory": memory, **here}, [theirs.fileno()])
+            while "started" not in (line := self._line(_PATIENCE)):
+                self.ended[line["ended"]] = line["status"]
+        return ours, line["started"]
+
+    def kill(self, pid: int) -> None:
+        """End a worker and all that it started."""
+        with contextlib.suppress(OSError):
+            self._say({"do": "kill", "pid": pid})
+
+    def status_of(self, pid: int) -> int | None:
+        """Return how a worker ended, None if nobody knows."""
+        with self.lock, contextlib.suppress(OSError):
+            while pid not in self.ended:
+                line = self._line(_PATIENCE)
+                self.ended[line["ended"]] = line["status"]
+        return self.ended.pop(pid, None)
+
+    def _say(self, what: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+        text = json.dumps(what).encode() + b"\n"
+        if descriptors:
+            socket.send_fds(self.control, [text], list(descriptors))
+        else:
+            self.control.sendall(text)
+
+    def _line(self, patience: float) -> dict[str, Any]:
+        self.control.settimeout(patience)
+        while b"\n" not in self._text:
+            data = self.control.recv(65536)
+            if not data:
+                raise ConnectionError("the keeper of the worker processes ended")
+            self._text += data
+        line, _, self._text = self._text.partition(b"\n")
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def close(self) -> None:
+        """Let it end, and everything with it."""
+        self.control.close()
+        if self.owner == os.getpid():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(_PATIENCE)
+
+
+_keeper: Keeper | None = None
+_starting = threading.Lock()
+
+
+def the_keeper() -> Keeper:
+    """Return the keeper of this program, started when there is none."""
+    global _keeper
+    with _starting:
+        if _keeper is not None and _keeper.process.poll() is not None:
+            _keeper.close()
+            _keeper = None
+        if _keeper is None:
+            _keeper = Keeper()
+    return _keeper
+
+
+@atexit.register
+def _close_keeper() -> None:
+    if _keeper is not None:
+        _keeper.close()
+
+
+def _forget_keeper() -> None:
+    """Let a copy of this process have no keeper, nor hold on to its parent's."""
+    global _keeper
+    if _keeper is not None:
+        _keeper.control.close()
+        _keeper = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_keeper)
+
+
+def _folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:  # it was deleted
+        return None
+
+
+def _standard_error() -> int:
+    """Return where a worker's standard output goes: that of the program is for results."""
+    try:
+        os.fstat(2)
+    except OSError:
+        return subprocess.DEVNULL
+    return 2

@@ -1,0 +1,388 @@
+"""Worker processes as their user sees them: units out, results in order, and how a worker ended.
+
+A `Crew` is the workers of one audit. They take units as they become free, and results come back in
+the plan's order. `dpaudit.execution.worker` is the other side.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import selectors
+import socket
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from types import ModuleType
+from typing import Any, TypeVar
+from weakref import finalize
+
+import numpy as np
+
+import dpaudit._validate as check
+from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, Shown, what_happened
+from dpaudit.execution import worker as other_side
+from dpaudit.execution.failures import CannotTravel, WorkerEnded, ended_with, failure
+from dpaudit.execution.keeper import Keeper, the_keeper
+from dpaudit.execution.threads import already_on_one_thread
+from dpaudit.execution.units import Unit
+
+ResultT = TypeVar("ResultT")
+
+# A request is worth so many seconds, and has at most so many units.
+_REQUEST, _MOST = 0.02, 64
+# Requests that a worker has at a time, so that it need not wait for the next.
+_AHEAD = 2
+# Bytes of results that are kept for a consumer that is slower than the workers.
+_HELD = 64 * 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a call of other people's code may take.
+
+    Parameters
+    ----------
+    timeout
+        Seconds that one call may take; None for any time.
+    memory
+        Bytes that a worker may have; None for any number.
+
+    Examples
+    --------
+    >>> Limits(timeout=0)
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: timeout: got 0, expected a finite number above 0
+    """
+
+    timeout: float | None = None
+    memory: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None:
+            check.positive("timeout", self.timeout)
+        if self.memory is not None:
+            check.integer("memory", self.memory, least=2**20)
+
+
+class OnUnit:
+    """A task as a worker calls it, with the parts of a unit."""
+
+    def __init__(self, task: Callable[[Unit], Any]) -> None:
+        self.task = task
+
+    def __call__(self, trials: int, seed: np.random.SeedSequence) -> Any:
+        """Return what the task makes of a unit."""
+        already_on_one_thread()
+        try:
+            return self.task(Unit(trials, seed))
+        except DpauditError:
+            raise
+        except BaseException as error:  # a task is other people's code
+            raise MechanismError(what_happened(error)) from error
+
+
+class Calling:
+    """A call as a task: of a function, with arguments."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self.function, self.arguments = function, arguments
+
+    def __call__(self, unit: Unit) -> Any:
+        """Return what the function returns; the unit is nothing to it."""
+        return self.function(*self.arguments)
+
+
+def pickled(task: Any) -> bytes:
+    """Return an object for another process; functions that cannot be imported there go along.
+
+    Raises
+    ------
+    CannotTravel
+        It holds what only this process has: an open file, a lock, a connection.
+    """
+    import cloudpickle
+
+    try:
+        blob: bytes = cloudpickle.dumps(task)
+    except (KeyboardInterrupt, DpauditError):
+        raise
+    except BaseException as error:  # pickling runs other people's code
+        raise CannotTravel(what_happened(error)) from error
+    return blob
+
+
+def by_value(modules: Iterable[ModuleType]) -> None:
+    """Let what these modules define go along as it is, as another process cannot import them."""
+    import cloudpickle
+
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+
+
+# Workers
+
+
+@dataclass
+class _Request:
+    """Units that a worker was asked for: where they stand in the plan, and how many are open."""
+
+    first: int
+    units: int
+
+
+@dataclass
+class _Worker:
+    """One process, and what it was asked."""
+
+    limits: Limits
+    keeper: Keeper
+    channel: socket.socket
+    pid: int
+    loaded: set[str] = field(default_factory=set)
+    asked: deque[_Request] = field(default_factory=deque)
+    since: float = 0.0
+
+    @classmethod
+    def started(cls, limits: Limits) -> _Worker:
+        keeper = the_keeper()
+        try:
+            channel, pid = keeper.start(limits.memory)
+        except OSError as error:
+            expected = f"1 or more processes that can be started ({error})"
+            raise InvalidArgument("workers", Shown("a worker"), expected) from error
+        return cls(limits, keeper, channel, pid)
+
+    def load(self, name: str, blob: bytes) -> None:
+        """Send a task; it comes with the next answer whether it arrived."""
+        message = {"do": "load", "task": name, "path": sys.path, "forget": list(self.loaded)}
+        self._send(message, blob)
+        self.loaded = {name}
+        self.asked.append(_Request(-1, 0))
+
+    def run(self, name: str, first: int, units: Sequence[Unit]) -> None:
+        """Ask for units of a task."""
+        parts = [(one.trials, one.seed.entropy, list(one.seed.spawn_key)) for one in units]
+        self._send({"do": "run", "task": name, "units": parts})
+        self.asked.append(_Request(first, len(units)))
+
+    def _send(self, message: dict[str, Any], value: Any = None) -> None:
+        if not self.asked:
+            self.since = monotonic()
+        try:
+            other_side.send(self.channel, message, value)
+        except (BrokenPipeError, ConnectionError):
+            raise self._how_it_ended() from None
+
+    def answer(self) -> dict[str, Any]:
+        """Return the next answer.
+
+        Raises
+        ------
+        WorkerEnded
+            There will be none.
+        DpauditError
+            What was asked for failed.
+        """
+        try:
+            message = other_side.receive(self.channel)
+        except (ConnectionError, ValueError):
+            message = None
+        if message is None:
+            raise self._how_it_ended()
+        self.since = monotonic()
+        if "failed" in message:
+            found = failure(message["failed"], message["value"])
+            arrived = self.asked[0].units or type(found) is not DpauditError
+            raise found if arrived else CannotTravel(str(found))
+        return message
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that it may still take to answer, None for any number."""
+        if self.limits.timeout is None or not self.asked:
+            return None
+        return self.since + self.limits.timeout - monotonic()
+
+    def overrun(self) -> WorkerEnded:
+        """End it, and return what to say."""
+        self.end()
+        return WorkerEnded(
+            f"was stopped after {self.limits.timeout:g} seconds without an answer; "
+            "--timeout allows more"
+        )
+
+    def end(self) -> None:
+        """End it now, whatever it does."""
+        self.keeper.kill(self.pid)
+        self.channel.close()
+
+    def _how_it_ended(self) -> WorkerEnded:
+        status = self.keeper.status_of(self.pid)
+        self.channel.close()
+        return WorkerEnded(ended_with(status, self.limits.memory))
+
+
+# Crews
+
+
+class Crew:
+    """The worker processes of one audit; each keeps what it made of the mechanism.
+
+    Parameters
+    ----------
+    limits
+        What a call may take.
+
+    Examples
+    --------
+    >>> from dpaudit.execution.units import planned_units
+    >>> import math
+    >>> with Crew() as crew:
+    ...     crew.call(math.sqrt, 16.0)
+    4.0
+    """
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.started = 0
+        self._workers: list[_Worker] = []
+        self._names = (f"task {number}" for number in itertools.count())
+        self._ended = finalize(self, _end_all, self._workers)
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers; the next call starts others."""
+        _end_all(self._workers)
+
+    def preload(self, modules: Iterable[str]) -> None:
+        """Let workers that are still to be started have modules of dpaudit from the start."""
+        the_keeper().preload(modules)
+
+    def call(self, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
+        """Return what a function returns in a worker: numbers, arrays, text, or made of these."""
+        task = Calling(function, arguments)
+        unit = Unit(1, np.random.SeedSequence(0))
+        ((found,),) = self.map(task, [unit], workers=1)
+        result: ResultT = found
+        return result
+
+    def map(
+        self, task: Callable[[Unit], ResultT], units: Sequence[Unit], workers: int
+    ) -> Iterator[list[ResultT]]:
+        """Yield results of the units in order, a few at a time, from so many workers.
+
+        Raises
+        ------
+        CannotTravel
+            The task does not pickle.
+        WorkerEnded
+            A worker ended, or took too long.
+        DpauditError
+            A task failed.
+        """
+        stage = _Stage(next(self._names), pickled(OnUnit(task)), deque(enumerate(units)))
+        with selectors.DefaultSelector() as selector:
+            try:
+                for worker in itertools.islice(self._hands(), min(workers, len(units))):
+                    selector.register(worker.channel, selectors.EVENT_READ, worker)
+                    stage.feed(worker)
+                yield from stage.gathered(selector)
+            finally:
+                self._dismiss_busy()
+
+    def _hands(self) -> Iterator[_Worker]:
+        """Yield the workers there are, but for those of a parent process, then new ones."""
+        for worker in [one for one in self._workers if one.keeper.owner != os.getpid()]:
+            worker.channel.close()
+            self._workers.remove(worker)
+        yield from list(self._workers)
+        while True:
+            self._workers.append(_Worker.started(self.limits))
+            self.started += 1
+            yield self._workers[-1]
+
+    def _dismiss_busy(self) -> None:
+        """End workers whose answers nobody waits for any more."""
+        for worker in [one for one in self._workers if one.asked or one.channel.fileno() < 0]:
+            worker.end()
+            self._workers.remove(worker)
+
+
+def _end_all(workers: list[_Worker]) -> None:
+    while workers:
+        workers.pop().end()
+
+
+@dataclass
+class _Stage:
+    """A task, the units that are still to be asked for, and the results there are."""
+
+    name: str
+    blob: bytes
+    left: deque[tuple[int, Unit]]
+    ready: dict[int, list[Any]] = field(default_factory=dict)
+    held: int = 0
+    next: int = 0
+    pace: float = 0.0
+
+    def feed(self, worker: _Worker) -> None:
+        """Ask a worker for as much as it should have before it."""
+        if self.name not in worker.loaded:
+            worker.load(self.name, self.blob)
+        while self.left and len(worker.asked) <= _AHEAD - 1 and self.held < _HELD:
+            first = self.left[0][0]
+            count = min(len(self.left), self._worth())
+            worker.run(self.name, first, [self.left.popleft()[1] for _ in range(count)])
+
+    def _worth(self) -> int:
+        """Return how many units make a request, by the pace that was seen."""
+        return max(1, min(_MOST, int(_REQUEST / self.pace))) if self.pace > 0 else 1
+
+    def gathered(self, selector: selectors.BaseSelector) -> Iterator[list[Any]]:
+        """Yield results in order until all of them were there."""
+        workers: list[_Worker] = [key.data for key in selector.get_map().values()]
+        while self.left or any(worker.asked for worker in workers) or self.ready:
+            while (found := self.ready.pop(self.next, None)) is not None:
+                self.next += len(found)
+                self.held -= _size(found)
+                yield found
+            for worker in workers:
+                self.feed(worker)
+            if any(worker.asked for worker in workers):
+                self._wait(selector, workers)
+
+    def _wait(self, selector: selectors.BaseSelector, workers: list[_Worker]) -> None:
+        limits = [left for worker in workers if (left := worker.left) is not None]
+        for key, _ in selector.select(max(0.0, min(limits)) if limits else None):
+            self._take(key.data)
+        late = [worker for worker in workers if (left := worker.left) is not None and left < 0]
+        if late:
+            raise late[0].overrun()
+
+    def _take(self, worker: _Worker) -> None:
+        answer = worker.answer()
+        request = worker.asked[0]
+        if request.units:
+            found = answer["value"]
+            self.ready[request.first] = found
+            self.held += _size(found)
+            self.pace = answer["seconds"] / len(found)
+            request.first += len(found)
+            request.units -= len(found)
+        if not request.units:
+            worker.asked.popleft()
+
+
+def _size(found: Any) -> int:
+    """Return how many bytes of arrays results hold."""
+    if isinstance(found, (list, tuple)):
+        return sum(_size(one) for one in found)
+    return int(found.nbytes) if isinstance(found, np.ndarray) else 8

@@ -1,0 +1,92 @@
+"""Units of work: so many trials with a seed of their own, and how many make one.
+
+A unit is what one call of a mechanism draws: the unit of seed, of the arrays' leading axis, and of
+what an interruption loses. The plan fixes it, and the report says what it was, so that one seed
+gives one result whoever computes which unit and when.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator, SeedSequence
+
+import dpaudit._validate as check
+
+# What a unit's transcripts may take; what a step needs besides is of the same order.
+_BYTES = 64 * 2**20
+# A stage has about so many units, as they are dealt to processes and compared with one another...
+_UNITS = 128
+# ... within these sizes: below the least a call costs more than its trials.
+_LEAST, _MOST = 256, 2**17
+# Seconds that a unit may take by the rate that was seen: half of what it may lose.
+_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Unit:
+    """``trials`` trials that share one random stream."""
+
+    trials: int
+    seed: SeedSequence
+
+    def generator(self) -> Generator:
+        """Return the unit's own stream, the same at every call."""
+        return np.random.default_rng(self.seed)
+
+
+def planned_units(trials: int, size: int, seed: SeedSequence) -> list[Unit]:
+    """Return ``trials`` trials cut into units, each with a seed spawned from ``seed``."""
+    check.integer("trials", trials, least=1)
+    check.integer("unit", size, least=1)
+    sizes = [size] * (trials // size) + ([trials % size] if trials % size else [])
+    # Spawned by hand, so that planning twice from one sequence gives the same seeds twice.
+    keys = [(*seed.spawn_key, i) for i in range(len(sizes))]
+    return [
+        Unit(size, SeedSequence(seed.entropy, spawn_key=key))
+        for size, key in zip(sizes, keys, strict=True)
+    ]
+
+
+def unit_size(trials: int, bytes_per_trial: int, seconds_per_trial: float = 0.0) -> int:
+    """Return how many trials make a unit: a power of two.
+
+    Parameters
+    ----------
+    trials
+        Of the longest stage. It has about a hundred units, where they are at least 256 trials.
+    bytes_per_trial
+        Of a transcript: a unit's stay in bounds.
+    seconds_per_trial
+        As seen: a unit takes about a second at most. Faster ones do not depend on it.
+
+    Examples
+    --------
+    >>> unit_size(10_000, 8), unit_size(10**7, 8), unit_size(10**6, 2**20)
+    (256, 65536, 64)
+    >>> unit_size(10_000, 8, seconds_per_trial=0.05)
+    16
+    """
+    fitting = max(1, _BYTES // max(bytes_per_trial, 1))
+    in_time = max(1, int(_SECONDS / seconds_per_trial)) if seconds_per_trial > 0 else _MOST
+    spread = max(_LEAST, trials // _UNITS)
+    return _power_of_two(min(fitting, in_time, spread, _MOST))
+
+
+def _power_of_two(most: int) -> int:
+    return 1 << (most.bit_length() - 1)
+
+
+def stream(seed: int, *names: str) -> SeedSequence:
+    """Return the seed sequence of a named purpose: the same name, the same stream.
+
+    Examples
+    --------
+    >>> stream(1, "pilot").spawn_key == stream(1, "certify").spawn_key
+    False
+    """
+    check.integer("seed", seed, least=0)
+    key = tuple(zlib.crc32(name.encode()) for name in names)
+    return SeedSequence(seed, spawn_key=key)

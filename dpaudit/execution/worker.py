@@ -1,0 +1,412 @@
+"""The other side of a pool: a keeper of processes, and the workers that it starts.
+
+Runs as a script, ``python worker.py DESCRIPTOR``, and needs the standard library and numpy alone,
+so that an environment without dpaudit can speak it too (docs/worker-protocol.md).
+
+The keeper runs nobody's code. It starts a worker as a copy of itself, which is quick and leaves
+every module of the user's to be imported afresh; it says how a worker ended; and it ends all of
+them, with what they started, as soon as the program that asked for them is gone, however that
+happened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import pickle
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+
+HEAD = struct.Struct("!4sIQ")
+MAGIC = b"dpw1"
+FLUSH = 0.05  # seconds after which results are sent, before those of the other units are there
+_ARRAYS = "?biufcmM"  # kinds of numbers whose bytes mean the same in both processes
+_DIE_WITH_PARENT, _ADOPT = 1, 36  # prctl of Linux: PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
+
+
+# Values as typed data
+
+
+class CannotBeSent(TypeError):
+    """A value that is neither numbers nor text nor made of them."""
+
+
+def packed(value: Any, buffers: list[Any]) -> Any:
+    """Return a value as JSON, with its bytes and numbers appended to ``buffers``.
+
+    Raises
+    ------
+    CannotBeSent
+        It holds something else than numbers, arrays of them, text, bytes, and lists, tuples and
+        dictionaries of these.
+
+    Examples
+    --------
+    >>> buffers = []
+    >>> packed({"a": (1, np.arange(3.0))}, buffers)
+    {'dict': [['a', {'tuple': [1, {'array': ['<f8', [3]]}]}]]}
+    """
+    if value is None or type(value) in (bool, int, float):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bytes):
+        buffers.append(value)
+        return {"bytes": len(value)}
+    if isinstance(value, dict):
+        return {"dict": [[packed(k, buffers), packed(v, buffers)] for k, v in value.items()]}
+    if isinstance(value, (list, tuple)):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {kind: [packed(one, buffers) for one in value]}
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in _ARRAYS:
+        array = np.asarray(value)
+        buffers.append(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        name = "array" if isinstance(value, np.ndarray) else "scalar"
+        return {name: [array.dtype.str, list(array.shape)]}
+    raise CannotBeSent(f"{type(value).__module__}.{type(value).__qualname__}")
+
+
+def unpacked(given: Any, buffers: list[Any]) -> Any:
+    """Return what `packed` was given; takes its bytes from the front of ``buffers``."""
+    if not isinstance(given, dict):
+        return given
+    ((kind, content),) = given.items()
+    if kind == "bytes":
+        return bytes(buffers.pop(0))
+    if kind == "dict":
+        return {unpacked(k, buffers): unpacked(v, buffers) for k, v in content}
+    if kind in ("list", "tuple"):
+        found = [unpacked(one, buffers) for one in content]
+        return tuple(found) if kind == "tuple" else found
+    dtype, shape = content
+    array = np.frombuffer(buffers.pop(0), dtype=np.dtype(dtype)).reshape(shape)
+    return array if kind == "array" else array[()]
+
+
+# Messages
+
+
+def send(channel: socket.socket, message: dict[str, Any], value: Any = None) -> None:
+    """Send a message, and a value as typed data."""
+    buffers: list[Any] = []
+    content = {**message, "value": packed(value, buffers)}
+    content["sizes"] = [len(one) for one in buffers]
+    text = json.dumps(content).encode()
+    channel.sendall(HEAD.pack(MAGIC, len(text), sum(content["sizes"])) + text)
+    for one in buffers:
+        channel.sendall(one)
+
+
+def receive(channel: socket.socket) -> dict[str, Any] | None:
+    """Return the next message, with its value; None at the end of the channel.
+
+    Raises
+    ------
+    ConnectionError
+        It ends within a message, or what comes is none.
+    """
+    head = _bytes(channel, HEAD.size)
+    if head is None:
+        return None
+    magic, length, size = HEAD.unpack(head)
+    if magic != MAGIC:
+        raise ConnectionError("what came is no message")
+    message: dict[str, Any] = json.loads(_exactly(channel, length))
+    body = memoryview(_exactly(channel, size))
+    buffers, start = [], 0
+    for one in message.pop("sizes"):
+        buffers.append(body[start : start + one])
+        start += one
+    message["value"] = unpacked(message["value"], buffers)
+    return message
+
+
+def _exactly(channel: socket.socket, size: int) -> bytearray:
+    found = _bytes(channel, size)
+    if found is None:
+        raise ConnectionError("the channel ended within a message")
+    return found
+
+
+def _bytes(channel: socket.socket, size: int) -> bytearray | None:
+    """Return so many bytes, None if there is not even one."""
+    found, got = bytearray(size), 0
+    view = memoryview(found)
+    while got < size:
+        count = channel.recv_into(view[got:])
+        if not count:
+            if got:
+                raise ConnectionError("the channel ended within a message")
+            return None
+        got += count
+    return found
+
+
+# A worker
+
+Task = Callable[[int, np.random.SeedSequence], Any]
+
+
+def serve(channel: socket.socket) -> None:
+    """Answer messages until the channel ends.
+
+    ``load`` gives a task a name, ``run`` computes units of it, ``forget`` drops it. An answer
+    holds results (``value``), or how their code failed (``failed``).
+    """
+    tasks: dict[str, Task] = {}
+    while (message := receive(channel)) is not None:
+        for name in message.get("forget", ()):
+            tasks.pop(name, None)
+        try:
+            if message["do"] == "load":
+                tasks[message["task"]] = _loaded(message)
+                send(channel, {})
+            else:
+                _run(channel, tasks[message["task"]], message["units"])
+        except BaseException as error:  # a task is other people's code
+            send(channel, {"failed": described(error)}, _arguments(error))
+
+
+def _loaded(message: dict[str, Any]) -> Task:
+    sys.path.extend(one for one in message.get("path", ()) if one not in sys.path)
+    if "reference" not in message:
+        task: Task = pickle.loads(message["value"])
+        return task
+    module, _, name = message["reference"].partition(":")
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return _sampling(found, message["value"])
+
+
+def _sampling(found: Any, dataset: Any) -> Task:
+    """Return a task that samples a mechanism, or what makes one, or a function of three."""
+    if isinstance(found, type):
+        found = found()
+    sample = getattr(found, "sample", found)
+    return lambda trials, seed: np.asarray(
+        sample(dataset, trials, np.random.default_rng(seed)), dtype=np.float64
+    )
+
+
+def _run(channel: socket.socket, task: Task, units: Sequence[Any]) -> None:
+    """Send the result of every unit, those of quick ones together."""
+    found: list[Any] = []
+    began = sent = time.monotonic()
+    for trials, entropy, key in units:
+        found.append(task(trials, np.random.SeedSequence(entropy, spawn_key=tuple(key))))
+        now = time.monotonic()
+        if now - sent > FLUSH:
+            send(channel, {"seconds": now - began}, found)
+            found, began, sent = [], now, now
+    if found:
+        send(channel, {"seconds": time.monotonic() - began}, found)
+
+
+def described(error: BaseException) -> dict[str, Any]:
+    """Return what an error is, as text."""
+    kind = type(error)
+    try:
+        words = str(error)
+    except BaseException:  # making the text runs their code too
+        words = ""
+    calls = "".join(traceback.format_exception(error))
+    return {"module": kind.__module__, "name": kind.__qualname__, "words": words, "calls": calls}
+
+
+def _arguments(error: BaseException) -> Any:
+    """Return what an error of dpaudit is made of."""
+    if type(error).__module__ != "dpaudit.errors":
+        return None
+    try:
+        arguments = list(error.__reduce__()[1])
+        packed(arguments, [])
+    except BaseException:
+        return None
+    return arguments
+
+
+# The keeper
+
+
+@dataclass
+class Keeper:
+    """Starts workers for the program at the other end of ``control``, and outlives none of them.
+
+    Every line is a JSON object: ``start`` comes with a descriptor of the new worker's channel and
+    says in which folder, with which environment and how much memory it works, ``preload`` names
+    modules that later workers have from the start, ``kill`` ends a worker.
+    """
+
+    control: socket.socket
+    workers: set[int] = field(default_factory=set)
+    _text: bytes = b""
+    _descriptors: list[int] = field(default_factory=list)
+
+    def run(self) -> NoReturn:
+        """Obey until the other end is gone, then end everything."""
+        _prctl(_ADOPT, 1)
+        woken, waker = socket.socketpair()
+        woken.setblocking(False)
+        waker.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+        with contextlib.suppress(OSError):
+            while self._obeyed(woken):
+                self._bury()
+        self._end_all()
+        os._exit(0)
+
+    def _obeyed(self, woken: socket.socket) -> bool:
+        ready, _, _ = select.select([self.control, woken], [], [])
+        if woken in ready:
+            with contextlib.suppress(BlockingIOError):
+                woken.recv(4096)
+        if self.control not in ready:
+            return True
+        data, descriptors, _, _ = socket.recv_fds(self.control, 65536, 16)
+        self._descriptors += descriptors
+        *lines, self._text = (self._text + data).split(b"\n")
+        for line in lines:
+            self._obey(json.loads(line))
+        return bool(data)
+
+    def _obey(self, order: dict[str, Any]) -> None:
+        if order["do"] == "start":
+            self._start(self._descriptors.pop(0), order)
+        elif order["do"] == "preload":
+            sys.path.extend(one for one in order["path"] if one not in sys.path)
+            for name in order["modules"]:
+                with contextlib.suppress(Exception):  # then the worker says what is wrong
+                    importlib.import_module(name)
+        elif order["pid"] in self.workers:
+            _kill_group(order["pid"])
+
+    def _start(self, descriptor: int, order: dict[str, Any]) -> None:
+        keeper = os.getpid()
+        pid = os.fork()
+        if not pid:
+            self.control.close()
+            _be_a_worker(keeper, descriptor, order)
+        os.close(descriptor)
+        self.workers.add(pid)
+        self._say({"started": pid})
+
+    def _say(self, what: dict[str, Any]) -> None:
+        self.control.sendall(json.dumps(what).encode() + b"\n")
+
+    def _bury(self) -> None:
+        """Say how workers ended, and end what they left behind."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            if pid in self.workers:
+                self.workers.discard(pid)
+                _kill_group(pid)
+                self._say({"ended": pid, "status": os.waitstatus_to_exitcode(status)})
+
+    def _end_all(self) -> None:
+        for pid in self.workers:
+            _kill_group(pid)
+        # What left its worker's group is adopted by this process when the worker has ended.
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                for pid in _children():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                os.waitpid(-1, 0)
+
+
+def _be_a_worker(keeper: int, descriptor: int, order: dict[str, Any]) -> NoReturn:
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()  # a group of its own: it ends with all that it starts
+        _prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+        if os.getppid() != keeper:
+            os._exit(1)
+        # A copy of the keeper has its generator: of numpy's the state is drawn afresh.
+        np.random.seed(np.frombuffer(os.urandom(32), dtype=np.uint32))  # noqa: NPY002
+        _move_to(order.get("folder"), order.get("environment"))
+        if order.get("memory") is not None:
+            _limit_memory(order["memory"])
+        with contextlib.suppress(ConnectionError):  # nobody waits for the answer any more
+            serve(socket.socket(fileno=descriptor))
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(BaseException):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+
+
+def _move_to(folder: str | None, environment: dict[str, str] | None) -> None:
+    """Stand where the program stands now, which may not be where it started the keeper."""
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            os.chdir(folder)
+    if environment is not None:
+        os.environ.clear()
+        os.environ.update(environment)
+
+
+def _limit_memory(size: int) -> None:
+    import resource
+
+    # Linux counts in DATA what a process has asked for to write on, and not what it maps.
+    kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+    resource.setrlimit(kind, (size, size))
+
+
+def _kill_group(pid: int) -> None:
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+
+
+def _children() -> list[int]:
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children") as file:
+            return [int(one) for one in file.read().split()]
+    except OSError:
+        return []
+
+
+def _prctl(option: int, value: int) -> None:
+    """Ask Linux for something about this process; other systems do not have it."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def main() -> NoReturn:
+    """Keep workers for whoever holds the other end of the descriptor that is named."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    control.set_inheritable(False)
+    if not sys.flags.safe_path:
+        del sys.path[0]  # this folder, which has the names of other modules
+    Keeper(control).run()
+
+
+if __name__ == "__main__":
+    main()

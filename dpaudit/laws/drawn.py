@@ -1,0 +1,92 @@
+"""What is drawn of a unit, and the few numbers of it that are kept.
+
+Each of these runs where the unit is computed, in this process or in a worker, so that this module
+imports little.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpaudit._typing import Array
+from dpaudit.errors import MechanismError
+from dpaudit.execution.units import Unit
+from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable, checked_sample
+from dpaudit.neighbours import Pair, Side
+
+
+def tilted_unit(
+    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float, unit: Unit
+) -> tuple[Array, Array]:
+    """Return the privacy losses and log-moments of a unit of tilted trials."""
+    sample = mechanism.sample_tilted(pair, tilt, unit.trials, unit.generator())
+    return (
+        _per_trial(mechanism, "privacy_loss", sample.privacy_loss, unit.trials),
+        _per_trial(mechanism, "log_mgf", sample.log_mgf, unit.trials),
+    )
+
+
+def loss_unit(mechanism: HasLaw[Any], pair: Pair[Any], side: Side, unit: Unit) -> Array:
+    """Return the privacy losses of a unit of untilted trials."""
+    dataset = pair.on(side)
+    transcripts = checked_sample(mechanism, dataset, unit.trials, unit.generator())
+    loss = mechanism.privacy_loss(transcripts, pair)
+    return _per_trial(mechanism, "privacy_loss", loss, unit.trials)
+
+
+def residual_unit(mechanism: HasLaw[Any], dataset: Any, unit: Unit) -> Array:
+    """Return the residuals of a unit of untilted trials, in the transcripts' places if known."""
+    transcripts = checked_sample(mechanism, dataset, unit.trials, unit.generator())
+    residuals = np.asarray(mechanism.uniform_residuals(transcripts, dataset), dtype=np.float64)
+    if not residuals.size or residuals.size % unit.trials:
+        raise MechanismError(
+            f"mechanism {type(mechanism).__name__}: uniform_residuals returned shape "
+            f"{residuals.shape}, expected as many numbers for each of {unit.trials} trials"
+        )
+    if residuals.size == transcripts.size:
+        return residuals.reshape(transcripts.shape)
+    return residuals.reshape(unit.trials, -1, _whole_rows(residuals, transcripts))
+
+
+def _whole_rows(residuals: Array, transcripts: Array) -> int:
+    """Return the length of the transcripts' last axis if residuals are rows of it, else of all."""
+    each, last = residuals.size // len(transcripts), transcripts.shape[-1]
+    return last if transcripts.ndim > 1 and each % last == 0 else each
+
+
+def consistency_unit(
+    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float, unit: Unit
+) -> tuple[Array, Array]:
+    """Return the losses of a unit of tilted trials, computed in two ways."""
+    sample = mechanism.sample_tilted(pair, tilt, unit.trials, unit.generator())
+    again = mechanism.privacy_loss(sample.transcripts, pair)
+    return (
+        _per_trial(mechanism, "privacy_loss", sample.privacy_loss, unit.trials),
+        _per_trial(mechanism, "privacy_loss", again, unit.trials),
+    )
+
+
+def transcript_unit(mechanism: Mechanism[Any], dataset: Any, unit: Unit) -> Array:
+    """Return a unit of transcripts."""
+    return checked_sample(mechanism, dataset, unit.trials, unit.generator())
+
+
+def score_unit(
+    mechanism: Mechanism[Any], dataset: Any, scores: tuple[Any, ...], unit: Unit
+) -> Array:
+    """Return every score of a unit of transcripts, shape ``(len(scores), R)``."""
+    transcripts = checked_sample(mechanism, dataset, unit.trials, unit.generator())
+    return np.stack([_per_trial(s, "score", s(transcripts), unit.trials) for s in scores])
+
+
+def _per_trial(owner: object, what: str, values: Any, trials: int) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (trials,) or np.isnan(array).any():
+        found = f"shape {array.shape}" if array.shape != (trials,) else "NaN"
+        raise MechanismError(
+            f"mechanism {type(owner).__name__}: {what} returned {found}, "
+            f"expected {trials} numbers, one a trial"
+        )
+    return array

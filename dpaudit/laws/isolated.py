@@ -1,0 +1,288 @@
+"""A mechanism in processes of its own: other people's code, kept from ending or stalling a run.
+
+In the program that audits stands a proxy, which has the methods that the mechanism has. Sent to a
+worker it becomes the mechanism itself, of which every worker has one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from dpaudit._references import called, load_reference
+from dpaudit._typing import Array
+from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.execution.failures import CannotTravel, WorkerEnded
+from dpaudit.execution.pool import Crew, Limits, by_value, pickled
+from dpaudit.laws.mechanism import (
+    DIGITS,
+    Mechanism,
+    TiltedSample,
+    as_mechanism,
+    checked_sample,
+)
+from dpaudit.neighbours import Pair
+
+_METHODS = (
+    *("sample", "privacy_loss", "uniform_residuals"),
+    *("loss_in_digits", "sample_tilted", "log_mgf_bounds"),
+)
+_keys = count()
+_ANY = Limits()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Isolation:
+    """Whether other people's code has processes of its own, and what a call of it may take.
+
+    Parameters
+    ----------
+    in_process
+        Run it in this process: for debuggers, and for what cannot be sent to another.
+    limits
+        Of a call; they need a process that can be ended.
+
+    Examples
+    --------
+    >>> Isolation(in_process=True, limits=Limits(timeout=5.0))
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: in_process: got True, expected False: only another process can \
+be stopped
+    """
+
+    in_process: bool = False
+    limits: Limits = _ANY
+
+    def __post_init__(self) -> None:
+        if self.in_process and self.limits != _ANY:
+            expected = "False: only another process can be stopped"
+            raise InvalidArgument("in_process", True, expected)
+
+
+class Placed(NamedTuple):
+    """A mechanism where it runs, and why that is this process, if it is."""
+
+    mechanism: Mechanism[Any]
+    remark: str | None
+
+
+class Isolated:
+    """The proxy of a mechanism that runs in the workers of a crew.
+
+    Parameters
+    ----------
+    crew
+        Whose workers have the mechanism.
+    made
+        What makes it there, and its arguments, which pickle.
+    """
+
+    def __init__(self, crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> None:
+        self.crew, self.made, self.key = crew, made, f"{id(crew)}.{next(_keys)}"
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return _mechanism_of_this_process, (self.key, *self.made)
+
+    def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
+        """Return transcripts; the generator goes on from where the mechanism left it."""
+        found, state = self._call(_sampled, dataset, trials, rng)
+        rng.bit_generator.state = state
+        return np.asarray(found)
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        with named(type(self).__name__):
+            return self.crew.call(function, self, *arguments)
+
+
+class _Law(Isolated):
+    def privacy_loss(self, transcripts: Array, pair: Pair[Any]) -> Array:
+        return np.asarray(self._call(_result, "privacy_loss", transcripts, pair))
+
+    def uniform_residuals(self, transcripts: Array, dataset: Any) -> Array:
+        return np.asarray(self._call(_result, "uniform_residuals", transcripts, dataset))
+
+
+class _Digits(_Law):
+    def loss_in_digits(self, transcript: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
+        return self._call(_in_digits, transcript, pair, digits)
+
+
+class _Tilted(_Law):
+    def sample_tilted(
+        self, pair: Pair[Any], tilt: float, trials: int, rng: Generator
+    ) -> TiltedSample:
+        (transcripts, loss, log_mgf), state = self._call(_tilted, pair, tilt, trials, rng)
+        rng.bit_generator.state = state
+        return TiltedSample(transcripts, loss, log_mgf, tilt)
+
+    def log_mgf_bounds(self, pair: Pair[Any], tilt: float) -> tuple[float, float]:
+        low, high = self._call(_result, "log_mgf_bounds", pair, tilt)
+        return float(low), float(high)
+
+
+def isolated(given: Any, isolation: Isolation) -> Placed:
+    """Return a mechanism, or a function that is one, where it is to run.
+
+    What cannot be sent to another process stays in this one, and the remark says why.
+
+    Raises
+    ------
+    InvalidArgument
+        It is no mechanism.
+    MechanismError
+        Its process ended while it was unpickled.
+    """
+    mechanism = as_mechanism(given)
+    if isolation.in_process:
+        return Placed(mechanism, "it was asked for")
+    if not hasattr(sys.modules["os"], "fork"):
+        return Placed(mechanism, "this system has no fork")
+    crew = Crew(isolation.limits)
+    try:
+        return Placed(_sent(mechanism, crew), None)
+    except CannotTravel as error:
+        crew.close()
+        if isolation.limits != _ANY:
+            expected = f"one that can be sent to another process, to be stopped there ({error})"
+            raise InvalidArgument("mechanism", given, expected) from error
+        return Placed(mechanism, f"it cannot be sent to another process ({error})")
+
+
+def referred(reference: str, isolation: Isolation) -> Placed:
+    """Return the mechanism that ``"module:object"`` names, or what that makes, where it is to run.
+
+    Raises
+    ------
+    InvalidArgument
+        It cannot be imported, or is no mechanism.
+    """
+    if isolation.in_process:
+        return Placed(mechanism_called(reference), "it was asked for")
+    with ended_at_import("mechanism", reference):
+        return Placed(_proxy(Crew(isolation.limits), (mechanism_called, (reference,))), None)
+
+
+def made(what: str, reference: str, isolation: Isolation) -> Any:
+    """Return the object that ``"module:object"`` names, or what it returns, made elsewhere.
+
+    What it holds of other people's types is imported here too.
+
+    Raises
+    ------
+    InvalidArgument
+        It cannot be imported, called, or brought here.
+    """
+    if isolation.in_process:
+        return called(what, reference, load_reference(what, reference))
+    with ended_at_import(what, reference), Crew(isolation.limits) as crew:
+        return _unpickled(crew.call(_made, what, reference))
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """Say whose process ended, if one does."""
+    try:
+        yield
+    except WorkerEnded as error:
+        raise MechanismError(f"mechanism {name}: its process {error}") from error
+
+
+@contextmanager
+def ended_at_import(what: str, reference: str) -> Iterator[None]:
+    """Say what was to be imported when a process ended."""
+    try:
+        yield
+    except WorkerEnded as error:
+        expected = f"something that can be imported (its process {error})"
+        raise InvalidArgument(what, reference, expected) from error
+
+
+def mechanism_called(reference: str) -> Mechanism[Any]:
+    """Return the mechanism that ``"module:object"`` names, or that it returns when called."""
+    found = load_reference("mechanism", reference)
+    if isinstance(found, type) or not isinstance(found, Mechanism):
+        found = called("mechanism", reference, found)
+    if not isinstance(found, Mechanism):
+        expected = "an object with a method sample(dataset, trials, rng)"
+        raise InvalidArgument("mechanism", reference, expected)
+    return found
+
+
+def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
+    """Return the proxy of a mechanism; modules that a worker cannot import go along."""
+    try:
+        return _proxy(crew, (_unpickled, (pickled(mechanism),)))
+    except CannotTravel:
+        owner = getattr(mechanism, "function", type(mechanism))
+        module = sys.modules.get(getattr(owner, "__module__", None) or "")
+        if module is None:
+            raise
+        by_value([module])
+        return _proxy(crew, (_unpickled, (pickled(mechanism),)))
+
+
+def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
+    """Return the proxy that has the methods of what is made in a worker."""
+    name, has = crew.call(_described, Isolated(crew, made))
+    bases: list[type] = [_Tilted] if {"sample_tilted", "log_mgf_bounds"} <= set(has) else []
+    bases += [_Digits] if "loss_in_digits" in has else []
+    law = {"privacy_loss", "uniform_residuals"} <= set(has)
+    kind: type[Isolated] = type(name, tuple(bases or [_Law]) if law else (Isolated,), {})
+    return kind(crew, made)
+
+
+# In a worker
+
+_here: dict[str, Any] = {}
+
+
+def _mechanism_of_this_process(
+    key: str, make: Callable[..., Any], arguments: tuple[Any, ...]
+) -> Any:
+    """Return the mechanism that this process has, made the first time."""
+    if key not in _here:
+        _here[key] = make(*arguments)
+    return _here[key]
+
+
+def _unpickled(blob: bytes) -> Any:
+    import cloudpickle
+
+    return cloudpickle.loads(blob)
+
+
+def _made(what: str, reference: str) -> bytes:
+    try:
+        return pickled(called(what, reference, load_reference(what, reference)))
+    except CannotTravel as error:
+        expected = f"something that can be brought to another process ({error})"
+        raise InvalidArgument(what, reference, expected) from error
+
+
+def _described(mechanism: Any) -> tuple[str, list[str]]:
+    return type(mechanism).__name__, [name for name in _METHODS if hasattr(mechanism, name)]
+
+
+def _sampled(mechanism: Any, dataset: Any, trials: int, rng: Generator) -> tuple[Any, Any]:
+    return checked_sample(mechanism, dataset, trials, rng), rng.bit_generator.state
+
+
+def _result(mechanism: Any, method: str, *arguments: Any) -> Any:
+    return getattr(mechanism, method)(*arguments)
+
+
+def _in_digits(mechanism: Any, *arguments: Any) -> float:
+    return float(mechanism.loss_in_digits(*arguments))
+
+
+def _tilted(mechanism: Any, pair: Any, tilt: float, trials: int, rng: Generator) -> Any:
+    drawn = mechanism.sample_tilted(pair, tilt, trials, rng)
+    parts = [np.asarray(one) for one in (drawn.transcripts, drawn.privacy_loss, drawn.log_mgf)]
+    return parts, rng.bit_generator.state
