@@ -1,0 +1,87 @@
+"""Interrupts and requests to terminate."""
+
+import itertools
+import os
+import signal
+
+import pytest
+
+from dpaudit.report.document import read_report
+
+from .ways import INTERRUPT, INTERRUPTED, TERMINATE, TERMINATED, Ways
+
+WAYS = Ways()
+
+
+@WAYS.end(130, INTERRUPTED, INTERRUPT)
+def _an_interrupt(here):
+    code = "Doing = doing(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+    return here.audit(here.audits("Doing", code=code, after=1))
+
+
+@WAYS.end(143, TERMINATED, TERMINATE)
+def _a_request_to_terminate(here):
+    code = "Doing = doing(lambda: os.kill(os.getpid(), signal.SIGTERM))\n"
+    ran = here.audit(here.audits("Doing", code=code, after=1))
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    return ran
+
+
+@WAYS.end(130, INTERRUPTED, INTERRUPT)
+def _an_interrupt_that_they_raise(here):
+    return here.audit(here.audits("Doing", code="Doing = raising(KeyboardInterrupt())\n"))
+
+
+@WAYS.end(130, INTERRUPTED, INTERRUPT)
+def _an_interrupt_at_import(here):
+    return here.audit(here.audits("Broken", code="raise KeyboardInterrupt\n"))
+
+
+@WAYS.end(130, INTERRUPTED, INTERRUPT)
+def _an_interrupt_of_bets(here):
+    code = "Doing = doing(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+    code += "Doing.sample.__globals__['Broken'].sample = Sound.sample\n"
+    path = here.audits("Doing", code=code, after=40)
+    ran = here.audit(path, "--until-refuted", "--trials", "100000", "--out", "out")
+    assert read_report(here.folder / "out" / "report.json").results[0].verdict == "not refuted"
+    return ran
+
+
+def stopped_at_the_second(here, signal_name, out):
+    code = f"Doing = doing(lambda: os.kill(os.getpid(), signal.{signal_name}))\n"
+    path = here.audits("Broken", "Doing", "Sound", code=code, after=1)
+    ran = here.audit(path, "--out", out)
+    assert [one.claim for one in read_report(out / "report.json").results] == ["one"]
+    assert "one: The certified lower bound" in ran.out
+    return ran
+
+
+@WAYS.end(130, INTERRUPTED, "interrupted: 1 of 3 ended; missing: two, three")
+def _an_interrupt_of_the_second_of_three(here):
+    return stopped_at_the_second(here, "SIGINT", here.folder / "out")
+
+
+@WAYS.end(143, TERMINATED, "terminated: 1 of 3 ended; missing: two, three")
+def _a_request_to_terminate_at_the_second_of_three(here):
+    return stopped_at_the_second(here, "SIGTERM", here.folder / "out")
+
+
+@WAYS.end(130, INTERRUPTED, INTERRUPT)
+def _an_interrupt_while_the_report_is_written(here):
+    out, moves, move = here.folder / "out", itertools.count(), os.replace
+
+    def interrupted(old, new):
+        if next(moves) == 1:
+            raise KeyboardInterrupt
+        move(old, new)
+
+    here.monkeypatch.setattr(os, "replace", interrupted)
+    ran = here.audit(here.audits("Broken"), "--out", out)
+    assert read_report(out / "report.json").results[0].verdict == "refuted"
+    assert "one: The certified lower bound" in ran.out
+    return ran
+
+
+@pytest.mark.parametrize("way", WAYS.cases)
+def test_it_ends_as_the_page_says(here, way):
+    assert way.complaints(way.ends(here)) == []
