@@ -9,6 +9,10 @@ import dpaudit.errors as errors
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, Shown, shorten
 
 
+class CodeFailed(MechanismError):
+    """Other people's code raised an error, or left; the message says which, and in which line."""
+
+
 class WorkerEnded(MechanismError):
     """A worker process ended, or was ended, in the middle of other people's code."""
 
@@ -53,7 +57,8 @@ def ended_with(status: int | None, memory: int | None = None) -> str:
 
 def failure(what: dict[str, Any], arguments: Any) -> DpauditError:
     """Return the error that a worker described: dpaudit's own as it was, others in words."""
-    kind = getattr(errors, what["name"], None) if what["module"] == "dpaudit.errors" else None
+    homes = {"dpaudit.errors": vars(errors), __name__: globals()}
+    kind = homes.get(what["module"], {}).get(what["name"])
     if not (isinstance(kind, type) and issubclass(kind, DpauditError)):
         found = DpauditError(f"{what['name']}: {shorten(what['words'])}")
     elif kind is InvalidArgument and arguments:

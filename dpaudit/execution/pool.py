@@ -22,9 +22,9 @@ from weakref import finalize
 import numpy as np
 
 import dpaudit._validate as check
-from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, Shown, what_happened
+from dpaudit.errors import DpauditError, InvalidArgument, Shown, what_happened
 from dpaudit.execution import worker as other_side
-from dpaudit.execution.failures import CannotTravel, WorkerEnded, ended_with, failure
+from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded, ended_with, failure
 from dpaudit.execution.keeper import Keeper, the_keeper
 from dpaudit.execution.threads import already_on_one_thread
 from dpaudit.execution.units import Unit
@@ -78,10 +78,10 @@ class OnUnit:
         already_on_one_thread()
         try:
             return self.task(Unit(trials, seed))
-        except DpauditError:
-            raise
         except BaseException as error:  # a task is other people's code
-            raise MechanismError(what_happened(error)) from error
+            if type(error).__module__.startswith("dpaudit."):
+                raise
+            raise CodeFailed(what_happened(error)) from error
 
 
 class Calling:

@@ -229,7 +229,7 @@ def described(error: BaseException) -> dict[str, Any]:
 
 def _arguments(error: BaseException) -> Any:
     """Return what an error of dpaudit is made of."""
-    if type(error).__module__ != "dpaudit.errors":
+    if not type(error).__module__.startswith("dpaudit."):
         return None
     try:
         arguments = list(error.__reduce__()[1])

@@ -18,8 +18,8 @@ from numpy.random import Generator
 
 from dpaudit._references import called, load_reference
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.execution.failures import CannotTravel, WorkerEnded
+from dpaudit.errors import InvalidArgument, MechanismError, what_happened
+from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded
 from dpaudit.execution.pool import Crew, Limits, by_value, pickled
 from dpaudit.laws.mechanism import (
     DIGITS,
@@ -187,20 +187,23 @@ def made(what: str, reference: str, isolation: Isolation) -> Any:
 
 @contextmanager
 def named(name: str) -> Iterator[None]:
-    """Say whose process ended, if one does."""
+    """Say whose process ended, or whose code failed, if one does."""
     try:
         yield
     except WorkerEnded as error:
         raise MechanismError(f"mechanism {name}: its process {error}") from error
+    except CodeFailed as error:
+        raise MechanismError(f"mechanism {name}: {error}") from error
 
 
 @contextmanager
 def ended_at_import(what: str, reference: str) -> Iterator[None]:
-    """Say what was to be imported when a process ended."""
+    """Say what was to be imported when a process ended or its code failed."""
     try:
         yield
-    except WorkerEnded as error:
-        expected = f"something that can be imported (its process {error})"
+    except (WorkerEnded, CodeFailed) as error:
+        ended = f"its process {error}" if isinstance(error, WorkerEnded) else error
+        expected = f"something that can be imported ({ended})"
         raise InvalidArgument(what, reference, expected) from error
 
 
@@ -248,7 +251,10 @@ def _mechanism_of_this_process(
 ) -> Any:
     """Return the mechanism that this process has, made the first time."""
     if key not in _here:
-        _here[key] = make(*arguments)
+        try:
+            _here[key] = make(*arguments)
+        except KeyboardInterrupt as error:  # nobody is at the keyboard of a worker
+            raise CodeFailed(what_happened(error)) from error
     return _here[key]
 
 

@@ -1,3 +1,4 @@
+import os
 import signal
 import sys
 
@@ -12,6 +13,7 @@ from .runs import Here
 def here(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WAYS_TO_END", str(os.getpid()))
     # Pictures take most of the time of a report, and have tests of their own.
     monkeypatch.setattr(render, "_drawn", lambda document, index: {"numbers": "<svg></svg>"})
     monkeypatch.setattr(render, "_overview", lambda report: None)

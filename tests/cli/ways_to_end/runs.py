@@ -124,6 +124,13 @@ class Here:
         path.write_text("".join(text))
         return str(path)
 
+    def with_pair(self, name):
+        """Let the pair come from the module that was written last."""
+        path = self.folder / "audit.toml"
+        pair = f"pair = '{self.made[-1]}:{name}'"
+        path.write_text(path.read_text().replace("dataset = [0]\nneighbour = [1]", pair))
+        return str(path)
+
     def run(self, *arguments):
         """Run the command line in this process."""
         with pytest.raises(SystemExit) as left:

@@ -1,6 +1,5 @@
 """Mechanisms, pairs, attacks and libraries of somebody else that fail or end the program."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,6 +16,9 @@ IMPORTED = {
     "leaving_at_import": ("sys.exit(0)", left(0)),
     "leaving_at_import_without_a_status": ("sys.exit()", left("")),
     "leaving_at_import_with_words": ("raise SystemExit('sorry')", left("'sorry'")),
+    "an_interrupt_that_nobody_sent_at_import": (
+        "raise KeyboardInterrupt", rf"error: .*\(KeyboardInterrupt: '' {IN_THEIRS}\)",
+    ),
     "an_exception_that_is_no_error_at_import": (
         "raise Leave('gone')", rf"error: .*\(Leave: 'gone' {IN_THEIRS}\)",
     ),
@@ -39,7 +41,10 @@ RAISED = {
         "Wordless()", "error: .*raised Wordless: its text cannot be shown in .*",
     ),
     "an_error_of_ours_that_leaves_as_it_is_shown": (
-        "Ours()", "error: Ours: its text cannot be shown in .*",
+        "Ours()", "error: mechanism Doing: Ours: its text cannot be shown in .*",
+    ),
+    "an_interrupt_that_nobody_sent": (
+        "KeyboardInterrupt()", f"error: mechanism Doing: KeyboardInterrupt: '' {IN_THEIRS}",
     ),
     "an_error_of_ours_in_two_lines": ("DpauditError('two\\nlines')", "error: two lines"),
 }  # fmt: skip
@@ -84,11 +89,8 @@ def _leaving_where_a_law_is_asked(here):
 
 @WAYS.end(2, THEIRS, left(0))
 def _leaving_as_the_pair_is_made(here):
-    path = Path(here.audits("Broken", code="def pair(): sys.exit(0)\n"))
-    (module,) = here.made
-    text = path.read_text().replace("dataset = [0]\nneighbour = [1]", f"pair = '{module}:pair'")
-    path.write_text(text)
-    return here.audit(path)
+    here.audits("Broken", code="def pair(): sys.exit(0)\n")
+    return here.audit(here.with_pair("pair"))
 
 
 @WAYS.end(2, THEIRS, "error: dpaudit cannot start, SystemExit: 0; install it again, .*")

@@ -13,33 +13,38 @@ from .ways import INTERRUPT, INTERRUPTED, TERMINATE, TERMINATED, Ways
 WAYS = Ways()
 
 
+def telling(signal_name):
+    """Return code of a mechanism that sends a signal to the program, once."""
+    told = f"os.kill(int(os.environ['WAYS_TO_END']), signal.{signal_name})"
+    return f"import time\nDoing = doing(lambda: ({told}, time.sleep(60)))\n"
+
+
 @WAYS.end(130, INTERRUPTED, INTERRUPT)
 def _an_interrupt(here):
-    code = "Doing = doing(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
-    return here.audit(here.audits("Doing", code=code, after=1))
+    return here.audit(here.audits("Doing", code=telling("SIGINT"), after=1))
 
 
 @WAYS.end(143, TERMINATED, TERMINATE)
 def _a_request_to_terminate(here):
-    code = "Doing = doing(lambda: os.kill(os.getpid(), signal.SIGTERM))\n"
-    ran = here.audit(here.audits("Doing", code=code, after=1))
+    ran = here.audit(here.audits("Doing", code=telling("SIGTERM"), after=1))
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     return ran
 
 
 @WAYS.end(130, INTERRUPTED, INTERRUPT)
 def _an_interrupt_that_they_raise(here):
-    return here.audit(here.audits("Doing", code="Doing = raising(KeyboardInterrupt())\n"))
+    path = here.audits("Doing", code="Doing = raising(KeyboardInterrupt())\n")
+    return here.audit(path, "--in-process")
 
 
 @WAYS.end(130, INTERRUPTED, INTERRUPT)
 def _an_interrupt_at_import(here):
-    return here.audit(here.audits("Broken", code="raise KeyboardInterrupt\n"))
+    return here.audit(here.audits("Broken", code="raise KeyboardInterrupt\n"), "--in-process")
 
 
 @WAYS.end(130, INTERRUPTED, INTERRUPT)
 def _an_interrupt_of_bets(here):
-    code = "Doing = doing(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+    code = telling("SIGINT")
     code += "Doing.sample.__globals__['Broken'].sample = Sound.sample\n"
     path = here.audits("Doing", code=code, after=40)
     ran = here.audit(path, "--until-refuted", "--trials", "100000", "--out", "out")
@@ -48,8 +53,7 @@ def _an_interrupt_of_bets(here):
 
 
 def stopped_at_the_second(here, signal_name, out):
-    code = f"Doing = doing(lambda: os.kill(os.getpid(), signal.{signal_name}))\n"
-    path = here.audits("Broken", "Doing", "Sound", code=code, after=1)
+    path = here.audits("Broken", "Doing", "Sound", code=telling(signal_name), after=1)
     ran = here.audit(path, "--out", out)
     assert [one.claim for one in read_report(out / "report.json").results] == ["one"]
     assert "one: The certified lower bound" in ran.out

@@ -9,7 +9,7 @@ import pytest
 from dpaudit.report.document import read_report
 
 from .runs import ascii_stream, closed_pipe, full_disk
-from .ways import FULL, MISSING, PIPE, REFUTED, STREAM, WRITTEN, Ways
+from .ways import FULL, MISSING, PIPE, REFUTED, SHOWN, STREAM, WRITTEN, Ways
 
 WAYS = Ways()
 
@@ -51,7 +51,13 @@ def _standard_output_that_they_close(here):
     code = "stream = sys.__ways_to_end__\nstream.close()\n"
     stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     here.monkeypatch.setattr(sys, "__ways_to_end__", stream, raising=False)
-    return here.onto(stream, "audit", here.audits("Broken", code=code))
+    return here.onto(stream, "audit", here.audits("Broken", code=code), "--in-process")
+
+
+@WAYS.end(1, REFUTED, SHOWN)
+def _standard_output_that_a_worker_closes(here):
+    code = "os.close(1)\nsys.stdout.close()\n"
+    return here.audit(here.audits("Broken", code=code))
 
 
 @WAYS.end(2, STREAM, FULL)

@@ -46,7 +46,7 @@ def _words_of_their_own_on_standard_output(here):
     code = "print('imported')\nimport io\nsys.stdout = io.StringIO()\n"
     with here.monkeypatch.context() as patched:
         patched.setattr(sys, "stdout", sys.stdout)
-        ran = here.audit(here.audits("Broken", code=code))
+        ran = here.audit(here.audits("Broken", code=code), "--in-process")
     assert "imported" not in ran.out
     assert "refuted" in ran.out
     return ran
