@@ -19,7 +19,7 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.isolated import Isolation, Placed, isolated
-from dpaudit.laws.mechanism import Mechanism
+from dpaudit.laws.mechanism import Mechanism, name_of
 from dpaudit.neighbours import Pair, Relation
 from dpaudit.neighbours import relation as relation_called
 from dpaudit.report.schema import Result
@@ -166,7 +166,7 @@ def own_case(
         notes=() if mechanism.remark is None else (_IN_PROCESS.format(mechanism.remark),),
     )
     words = Statement(
-        name=name or type(mechanism.mechanism).__name__,
+        name=name or name_of(mechanism.mechanism),
         title="A mechanism of one's own",
         statement=statement or f"the mechanism is ({epsilon:g}, {delta:g})-DP",
         source=source,

@@ -18,7 +18,7 @@ from dpaudit.errors import MechanismError
 from dpaudit.estimation.exact_loss import TiltedLosses
 from dpaudit.execution import Executor, planned_units, stream, unit_size
 from dpaudit.laws.isolated import Isolated, named
-from dpaudit.laws.mechanism import Mechanism, checked_sample
+from dpaudit.laws.mechanism import FromFunction, Mechanism, checked_sample, name_of
 from dpaudit.neighbours import Pair, Side
 
 _ROUNDING = 1e-9
@@ -89,7 +89,7 @@ class Drawer:
         _require_rng(mechanism, pair.dataset, seed)
         if len(shapes) > 1:
             raise MechanismError(
-                f"mechanism {type(mechanism).__name__}: transcripts of shapes {sorted(shapes)} on "
+                f"mechanism {name_of(mechanism)}: transcripts of shapes {sorted(shapes)} on "
                 "the two datasets, expected the same shape on both"
             )
         size = int(np.prod(shapes.pop()[1:])) * 8
@@ -146,13 +146,14 @@ class Drawer:
     def _map(self, task: Any, trials: int, purpose: str, side: Side) -> Any:
         units = planned_units(trials, self.unit, stream(self.seed, purpose, side.value))
         crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
-        with named(type(self.mechanism).__name__):
+        with named(name_of(self.mechanism)):
             yield from self.executor.map(task, units, f"{purpose} ({side.value})", crew)
 
 
 def _is_ours(mechanism: object) -> bool:
     """Return whether units depend on nothing but sizes: this package's mechanisms are quick."""
-    return type(mechanism).__module__.startswith("dpaudit.")
+    own = isinstance(mechanism, Isolated | FromFunction)
+    return type(mechanism).__module__.startswith("dpaudit.") and not own
 
 
 def _seconds_per_trial(mechanism: Mechanism[Any], dataset: Any, seed: int) -> float:
@@ -180,7 +181,7 @@ def _require_rng(mechanism: Mechanism[Any], dataset: Any, seed: int) -> None:
             return
         if _log_collision(first) < math.log(_COLLISION):
             raise MechanismError(
-                f"mechanism {type(mechanism).__name__}: the same transcripts came from two "
+                f"mechanism {name_of(mechanism)}: the same transcripts came from two "
                 "different generators, expected all randomness to come from the rng argument"
             )
 
@@ -195,6 +196,6 @@ def _require_bound(mechanism: object, log_mgf: Array, bound: float) -> None:
     largest = float(log_mgf.max())
     if largest > bound + _ROUNDING * (1 + abs(bound)):
         raise MechanismError(
-            f"mechanism {type(mechanism).__name__}: log_mgf_bounds returned {bound:.6g}, "
+            f"mechanism {name_of(mechanism)}: log_mgf_bounds returned {bound:.6g}, "
             f"expected at least the {largest:.6g} of a transcript that was drawn"
         )

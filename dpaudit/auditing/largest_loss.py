@@ -26,7 +26,6 @@ from dpaudit.estimation.self_check import SelfCheck, likelihood_ratio_checks
 from dpaudit.execution import one_thread, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.mechanism import DIGITS, HasLossInDigits, Tiltable
-from dpaudit.laws.steps import GaussianSteps
 from dpaudit.neighbours import Pair, Side
 
 
@@ -275,7 +274,7 @@ def _tilted_starts(
 
 
 def _unbounded(mechanism: object) -> bool:
-    return isinstance(mechanism, GaussianSteps)
+    return bool(getattr(mechanism, "loss_is_unbounded", False))
 
 
 _UNBOUNDED = (

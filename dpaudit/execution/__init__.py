@@ -2,11 +2,13 @@
 
 from dpaudit.execution.executor import Executor, Progress, Silent
 from dpaudit.execution.importing import importable
+from dpaudit.execution.pool import Limits
 from dpaudit.execution.threads import available_cores, one_thread
 from dpaudit.execution.units import Unit, planned_units, stream, unit_size
 
 __all__ = [
     "Executor",
+    "Limits",
     "Progress",
     "Silent",
     "Unit",

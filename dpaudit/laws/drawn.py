@@ -13,7 +13,7 @@ import numpy as np
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.execution.units import Unit
-from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable, checked_sample
+from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable, checked_sample, name_of
 from dpaudit.neighbours import Pair, Side
 
 
@@ -42,7 +42,7 @@ def residual_unit(mechanism: HasLaw[Any], dataset: Any, unit: Unit) -> Array:
     residuals = np.asarray(mechanism.uniform_residuals(transcripts, dataset), dtype=np.float64)
     if not residuals.size or residuals.size % unit.trials:
         raise MechanismError(
-            f"mechanism {type(mechanism).__name__}: uniform_residuals returned shape "
+            f"mechanism {name_of(mechanism)}: uniform_residuals returned shape "
             f"{residuals.shape}, expected as many numbers for each of {unit.trials} trials"
         )
     if residuals.size == transcripts.size:
@@ -86,7 +86,7 @@ def _per_trial(owner: object, what: str, values: Any, trials: int) -> Array:
     if array.shape != (trials,) or np.isnan(array).any():
         found = f"shape {array.shape}" if array.shape != (trials,) else "NaN"
         raise MechanismError(
-            f"mechanism {type(owner).__name__}: {what} returned {found}, "
+            f"mechanism {name_of(owner)}: {what} returned {found}, "
             f"expected {trials} numbers, one a trial"
         )
     return array

@@ -23,16 +23,18 @@ from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded
 from dpaudit.execution.pool import Crew, Limits, by_value, pickled
 from dpaudit.laws.mechanism import (
     DIGITS,
+    FromFunction,
     Mechanism,
     TiltedSample,
     as_mechanism,
     checked_sample,
+    name_of,
 )
 from dpaudit.neighbours import Pair
 
 _METHODS = (
     *("sample", "privacy_loss", "uniform_residuals"),
-    *("loss_in_digits", "sample_tilted", "log_mgf_bounds"),
+    *("loss_in_digits", "sample_tilted", "log_mgf_bounds", "neighbours"),
 )
 _keys = count()
 _ANY = Limits()
@@ -125,6 +127,12 @@ class _Tilted(_Law):
     def log_mgf_bounds(self, pair: Pair[Any], tilt: float) -> tuple[float, float]:
         low, high = self._call(_result, "log_mgf_bounds", pair, tilt)
         return float(low), float(high)
+
+
+class _Neighbours(_Law):
+    def neighbours(self, pair: Pair[Any]) -> list[Pair[Any]]:
+        found: list[Pair[Any]] = _unpickled(self._call(_neighbours, pair))
+        return found
 
 
 def isolated(given: Any, isolation: Isolation) -> Placed:
@@ -223,7 +231,7 @@ def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
     try:
         return _proxy(crew, (_unpickled, (pickled(mechanism),)))
     except CannotTravel:
-        owner = getattr(mechanism, "function", type(mechanism))
+        owner = mechanism.function if isinstance(mechanism, FromFunction) else type(mechanism)
         module = sys.modules.get(getattr(owner, "__module__", None) or "")
         if module is None:
             raise
@@ -233,13 +241,19 @@ def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
 
 def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
     """Return the proxy that has the methods of what is made in a worker."""
-    name, has = crew.call(_described, Isolated(crew, made))
-    bases: list[type] = [_Tilted] if {"sample_tilted", "log_mgf_bounds"} <= set(has) else []
-    bases += [_Digits] if "loss_in_digits" in has else []
-    law = {"privacy_loss", "uniform_residuals"} <= set(has)
-    kind: type[Isolated] = type(name, tuple(bases or [_Law]) if law else (Isolated,), {})
+    name, has, unbounded = crew.call(_described, Isolated(crew, made))
+    bases = [kind for kind, needs in _KINDS if set(needs) <= set(has)] or [Isolated]
+    kind: type[Isolated] = type(name, tuple(bases), {"loss_is_unbounded": unbounded})
     return kind(crew, made)
 
+
+_LAW = ("privacy_loss", "uniform_residuals")
+_KINDS: tuple[tuple[type[Isolated], tuple[str, ...]], ...] = (
+    (_Tilted, (*_LAW, "sample_tilted", "log_mgf_bounds")),
+    (_Digits, (*_LAW, "loss_in_digits")),
+    (_Neighbours, (*_LAW, "neighbours")),
+    (_Law, _LAW),
+)
 
 # In a worker
 
@@ -272,8 +286,13 @@ def _made(what: str, reference: str) -> bytes:
         raise InvalidArgument(what, reference, expected) from error
 
 
-def _described(mechanism: Any) -> tuple[str, list[str]]:
-    return type(mechanism).__name__, [name for name in _METHODS if hasattr(mechanism, name)]
+def _described(mechanism: Any) -> tuple[str, list[str], bool]:
+    has = [name for name in _METHODS if hasattr(mechanism, name)]
+    return name_of(mechanism), has, bool(getattr(mechanism, "loss_is_unbounded", False))
+
+
+def _neighbours(mechanism: Any, pair: Any) -> bytes:
+    return pickled(list(mechanism.neighbours(pair)))
 
 
 def _sampled(mechanism: Any, dataset: Any, trials: int, rng: Generator) -> tuple[Any, Any]:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -134,7 +135,7 @@ def checked_sample(
     MechanismError
         The mechanism raised, or returned the wrong number of transcripts or a non-number.
     """
-    name = type(mechanism).__name__
+    name = name_of(mechanism)
     try:
         with redirect_stdout(sys.stderr):  # standard output is for results
             returned = np.asarray(mechanism.sample(dataset, trials, rng))
@@ -165,12 +166,13 @@ def checked_sample(
 
 
 @dataclass(frozen=True)
-class _FromFunction:
+class FromFunction:
     """A function ``f(dataset, trials, rng)`` as a mechanism."""
 
     function: Callable[..., Any]
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Any:
+        """Return what the function does."""
         return self.function(dataset, trials, rng)
 
 
@@ -186,6 +188,22 @@ def as_mechanism(given: Any) -> Mechanism[Any]:
         if isinstance(given, Mechanism):
             return given
         if callable(given):
-            return _FromFunction(given)
+            return FromFunction(given)
     expected = "an object with a method sample(dataset, trials, rng), or such a function"
     raise InvalidArgument("mechanism", given, expected)
+
+
+def name_of(mechanism: object) -> str:
+    """Return what a mechanism is called: its type, or the function that it is made of.
+
+    Examples
+    --------
+    >>> def noisy(dataset, trials, rng): ...
+    >>> name_of(as_mechanism(noisy)), name_of(as_mechanism(partial(noisy, scale=1)))
+    ('noisy', 'noisy')
+    """
+    found = mechanism.function if isinstance(mechanism, FromFunction) else type(mechanism)
+    while isinstance(found, partial):
+        found = found.func
+    name = getattr(found, "__qualname__", type(found).__name__)
+    return str(name).rpartition("<locals>.")[2]

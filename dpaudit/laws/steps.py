@@ -367,6 +367,7 @@ class GaussianSteps(_Steps[DatasetT, StateT, Step]):
     """
 
     _axes = 2
+    loss_is_unbounded: ClassVar[bool] = True  # of an output far enough out, if anything moves
 
     process: GaussianProcess[DatasetT, StateT]
 

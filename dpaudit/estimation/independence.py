@@ -1,0 +1,241 @@
+r"""Tests that outputs were drawn independently of one another, from one law on either dataset.
+
+Every bound on outputs assumes that. The scores of one side come as units, which one call drew, and
+these in processes, each with an import and an instance of its own. A table of the names:
+
+| symbol | name    | meaning                                                     |
+|--------|---------|-------------------------------------------------------------|
+| s      | scores  | of one side, all units one after the other                   |
+| U, m   |         | units of a side, trials in each                              |
+| z      |         | ranks of s, ties alike, with mean 0 and variance 1           |
+| w      | variety | the probability that an output is not the commonest one      |
+
+Under independence z is exchangeable: whatever groups the places of the outputs form, how they are
+spread over them is chance. The tests are those of Kruskal and Wallis (1952) over units, processes
+and places within a call, serial correlations within a call, a trend within a process, the
+correlation of the two sides, and units that repeat one another. Each is asymptotic, and is made only
+where so many outputs differ that its tail is what it says; groups are joined until they have enough.
+
+What no test here can see: dependence between outputs that this audit never drew side by side (noise
+that changes from day to day), or that is too weak for these trials.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc, ndtr
+
+from dpaudit._typing import Array
+from dpaudit.estimation.self_check import SelfCheck
+
+# With so small a probability is any of the tests of one audit to fail by chance.
+FALSE_ALARM = 3e-4
+# Of the rarer outputs: in a group, in a trend, and pairs of them that meet by chance.
+_IN_GROUP, _IN_TREND, _PAIRS = 10, 100, 200
+_MOST = 2**20  # trials of a side that are looked at
+_REPEATED = 1e-9  # probability of units that repeat one another by chance
+
+Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """What was drawn on one side: a score of every trial, and where it comes from.
+
+    Parameters
+    ----------
+    scores
+        Shape ``(n,)``.
+    units, processes
+        The number of the unit and of the process of each trial, shape ``(n,)``, in the order in
+        which they were drawn.
+    """
+
+    scores: Array
+    units: Labels
+    processes: Labels
+
+    def first(self, most: int = _MOST) -> Outputs:
+        """Return as many whole units of every process, at most so many trials."""
+        if len(self.scores) <= most:
+            return self
+        place = _places(self.processes)
+        keep = place < most // len(np.unique(self.processes))
+        return Outputs(self.scores[keep], self.units[keep], self.processes[keep])
+
+
+def checks(on_p: Outputs, on_q: Outputs, hits: tuple[Array, Array] | None = None) -> list[SelfCheck]:
+    """Return the checks of two sides' scores, and of the event that is certified on them.
+
+    Formal guarantee: on independent outputs one of them fails with probability about
+    `FALSE_ALARM`; what the event says of each output, ``hits``, is tested like a score.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> units, processes = np.repeat(np.arange(64), 100), np.repeat(np.arange(8), 800)
+    >>> good = [Outputs(rng.normal(size=6400), units, processes) for _ in range(2)]
+    >>> all(check.passed for check in checks(*good))
+    True
+    >>> once = [Outputs(np.repeat(rng.normal(size=64), 100), units, processes) for _ in range(2)]
+    >>> [check.name for check in checks(*once) if not check.passed][:1]
+    ['outputs of one call and of others, dataset']
+    """
+    found = [*_of_side(on_p, "dataset"), *_of_side(on_q, "neighbour")]
+    if hits is not None:
+        for side, hit, name in zip((on_p, on_q), hits, ("dataset", "neighbour"), strict=True):
+            events = Outputs(hit, side.units, side.processes).first()
+            found += [(f"{words}, {name}", p) for words, p in _spread(events, "the event")]
+    found.append(("outputs of the two datasets", _together(on_p, on_q)))
+    return [_check(name, p, FALSE_ALARM / len(found)) for name, p in found]
+
+
+def _check(name: str, p: float, threshold: float) -> SelfCheck:
+    return SelfCheck(
+        name=name,
+        statement=f"{name} are independent",
+        passed=bool(p >= threshold),
+        statistic=p,
+        threshold=threshold,
+        evidence=f"p-value {p:.3g}; below {threshold:.1g} it fails",
+    )
+
+
+def _of_side(side: Outputs, name: str) -> Iterator[tuple[str, float]]:
+    side = side.first()
+    yield from ((f"{words}, {name}", p) for words, p in _spread(side, "outputs"))
+    z, place = ranks(side.scores), _places(side.units)
+    yield f"outputs at one place of a call, {name}", heterogeneity(z, place)
+    for words, lag in _lags(side.units):
+        yield f"{words}, {name}", serial(z, side.units, lag)
+    yield f"calls that repeat one another, {name}", repeats(side)
+
+
+def _spread(side: Outputs, what: str) -> Iterator[tuple[str, float]]:
+    z = ranks(side.scores)
+    yield f"{what} of one call and of others", heterogeneity(z, side.units)
+    yield f"{what} of one process and of others", heterogeneity(z, side.processes)
+    yield f"{what} drawn early and late", trend(z, side.processes)
+
+
+def _lags(units: Labels) -> list[tuple[str, int]]:
+    size = int(np.bincount(units).max())
+    return [("outputs and the next ones", 1), ("outputs half a call apart", max(2, size // 2))]
+
+
+def ranks(scores: Array) -> Array:
+    """Return ranks with ties alike, mean 0 and variance 1; zeros where all are alike.
+
+    Examples
+    --------
+    >>> ranks(np.array([3.0, 1.0, 1.0])).round(3)
+    array([ 1.414, -0.707, -0.707])
+    """
+    _, which, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - (counts - 1) / 2
+    z = middle[which.ravel()] - (len(scores) + 1) / 2
+    spread = math.sqrt(float(np.mean(z**2)))
+    return np.asarray(z / spread if spread else np.zeros(len(scores)))
+
+
+def variety(z: Array) -> float:
+    """Return the share of outputs that are not the commonest one.
+
+    Examples
+    --------
+    >>> variety(np.array([0.0, 0.0, 0.0, 1.0]))
+    0.25
+    """
+    _, counts = np.unique(z, return_counts=True)
+    return float(1 - counts.max() / len(z))
+
+
+def heterogeneity(z: Array, groups: Labels) -> float:
+    """Return the p-value of Kruskal and Wallis; 1 where there is nothing to compare.
+
+    Groups are joined, the next ones first, until the rarer outputs are ten in each.
+    """
+    share = variety(z)
+    if share == 0:
+        return 1.0
+    sizes = np.bincount(groups)
+    least = math.ceil(_IN_GROUP / share)
+    each = max(1, math.ceil(least / max(1.0, float(np.median(sizes[sizes > 0])))))
+    joined = groups // each
+    sizes = np.bincount(joined)
+    if np.count_nonzero(sizes) > 1 and sizes[joined[-1]] < least:  # a last one that is too small
+        joined = np.minimum(joined, joined.max() - 1)
+        sizes = np.bincount(joined)
+    filled = sizes > 0
+    count = int(filled.sum())
+    if count < 2:
+        return 1.0
+    between = np.bincount(joined, weights=z)[filled] ** 2 / sizes[filled]
+    statistic = (len(z) - 1) * float(between.sum()) / float(np.sum(z**2))
+    return float(chdtrc(count - 1, statistic))
+
+
+def serial(z: Array, units: Labels, lag: int) -> float:
+    """Return the two-sided p-value of the correlation of outputs ``lag`` apart in a call."""
+    if len(z) <= lag:
+        return 1.0
+    same = units[lag:] == units[:-lag]
+    return _correlation(z[lag:][same], z[:-lag][same], variety(z) ** 2)
+
+
+def trend(z: Array, processes: Labels) -> float:
+    """Return the two-sided p-value of a trend in the order of the draws of each process."""
+    if len(z) * variety(z) < _IN_TREND:
+        return 1.0
+    order = _places(processes).astype(np.float64)
+    sums, sizes = np.bincount(processes, weights=order), np.bincount(processes)
+    order -= (sums / np.maximum(sizes, 1))[processes]
+    spread = math.sqrt(float(np.sum(order**2)))
+    return _two_sided(float(order @ z) / spread) if spread else 1.0
+
+
+def repeats(side: Outputs) -> float:
+    """Return the probability of calls that returned the same outputs as another, 1 if none did."""
+    parts = np.split(side.scores, np.flatnonzero(np.diff(side.units)) + 1)
+    seen: dict[bytes, int] = {}
+    for part in parts:
+        key = part.tobytes()
+        seen[key] = seen.get(key, 0) + 1
+    shortest = min((len(key) // 8 for key, count in seen.items() if count > 1), default=0)
+    if not shortest:
+        return 1.0
+    _, counts = np.unique(side.scores, return_counts=True)
+    alike = float(np.sum((counts / len(side.scores)) ** 2))
+    log_p = 2 * math.log(len(parts)) + shortest * math.log(alike)
+    return 1.0 if log_p > math.log(_REPEATED) else math.exp(max(log_p, -700.0))
+
+
+def _together(on_p: Outputs, on_q: Outputs) -> float:
+    """Return the p-value of the correlation of the two sides, call by call and place by place."""
+    size = min(len(on_p.scores), len(on_q.scores), _MOST)
+    one, other = ranks(on_p.scores[:size]), ranks(on_q.scores[:size])
+    return _correlation(one, other, variety(one) * variety(other))
+
+
+def _correlation(one: Array, other: Array, meeting: float) -> float:
+    """Return a p-value where enough of the rarer outputs meet by chance, else 1."""
+    if len(one) * meeting < _PAIRS:
+        return 1.0
+    return _two_sided(float(one @ other) / math.sqrt(len(one)))
+
+
+def _two_sided(statistic: float) -> float:
+    return float(2 * ndtr(-abs(statistic)))
+
+
+def _places(groups: Sequence[int] | Labels) -> Labels:
+    """Return how many of the same group stand before each, where a group stands together."""
+    labels = np.asarray(groups)
+    starts = np.flatnonzero(np.concatenate([[True], labels[1:] != labels[:-1]]))
+    lengths = np.diff(np.concatenate([starts, [len(labels)]]))
+    return np.asarray(np.arange(len(labels)) - np.repeat(starts, lengths), dtype=np.int64)

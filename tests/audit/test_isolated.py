@@ -1,0 +1,248 @@
+"""Mechanisms in processes of their own: the same numbers, whatever shape they come in."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+import dpaudit
+from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.execution import Executor, Limits, available_cores
+from dpaudit.laws.isolated import Isolated, Isolation, isolated
+from dpaudit.laws.mechanism import HasLaw, HasLossInDigits, Tiltable
+from dpaudit.laws.steps import GaussianSteps, Step
+from dpaudit.neighbours import REPLACE_RECORD, Pair
+
+PAIR = (np.array([0.0, 1.0]), np.array([1.0, 1.0]))
+IN_PROCESS = Isolation(in_process=True)
+PAGE = Path(__file__).parents[2] / "docs" / "isolation.md"
+
+
+def noisy_sum(dataset, trials, rng):
+    return dataset.sum() + rng.laplace(scale=0.5, size=trials)
+
+
+class Sum:
+    """Counts its calls, and has a method that is a mechanism."""
+
+    def __init__(self, scale=0.5):
+        self.scale, self.calls = scale, 0
+
+    def sample(self, dataset, trials, rng):
+        self.calls += 1
+        return dataset.sum() + rng.laplace(scale=self.scale, size=trials)
+
+
+class Mean:
+    """One Gaussian step."""
+
+    steps = 1
+
+    def check(self, dataset):
+        pass
+
+    def start(self, dataset, trials):
+        return np.zeros((trials, 1))
+
+    def step(self, state, dataset):
+        return Step(np.full_like(state, np.mean(dataset)), np.array([0.5]))
+
+    def shift(self, state, pair):
+        return np.full_like(state, np.mean(pair.neighbour) - np.mean(pair.dataset))
+
+    def advance(self, state, output):
+        return output
+
+    def squared_shift_bounds(self, pair):
+        total = (np.mean(pair.neighbour) - np.mean(pair.dataset)) ** 2 / 0.5**2
+        return total, total
+
+
+class Digits(GaussianSteps):
+    """A law whose losses can be computed by other code."""
+
+    def loss_in_digits(self, transcript, pair, digits=50):
+        here, there = np.mean(pair.dataset), np.mean(pair.neighbour)
+        return float(np.sum((transcript - there) ** 2 - (transcript - here) ** 2) / (2 * 0.5**2))
+
+
+def audited(mechanism, **given):
+    return dpaudit.audit(mechanism, *PAIR, **{"epsilon": 1.0, "trials": 400} | given)
+
+
+def shapes():
+    """Return mechanisms of every kind of object, all with the same outputs."""
+    scale = 0.5
+    fitted = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])
+
+    def closure(dataset, trials, rng):
+        return dataset.sum() + rng.laplace(scale=scale, size=trials)
+
+    def estimator(dataset, trials, rng):
+        return fitted.predict(dataset.reshape(-1, 1)).sum() + rng.laplace(scale=0.5, size=trials)
+
+    return {
+        "function": noisy_sum,
+        "closure": closure,
+        "lambda": lambda data, trials, rng: data.sum() + rng.laplace(scale=scale, size=trials),
+        "object": Sum(),
+        "bound method": Sum().sample,
+        "partial": partial(noisy_sum),
+        "open estimator": estimator,
+    }
+
+
+@pytest.mark.parametrize("shape", shapes())
+def test_whatever_shape_it_has_it_runs_elsewhere_with_the_same_numbers(shape):
+    apart, here = (audited(shapes()[shape], isolation=one) for one in (Isolation(), IN_PROCESS))
+    assert not any("Not isolated" in note for note in apart.notes)
+    assert any("Not isolated" in note and "asked for" in note for note in here.notes)
+    assert (apart.measured, apart.counts, apart.unit) == (here.measured, here.counts, here.unit)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_no_number_depends_on_the_workers(workers):
+    found = audited(noisy_sum, trials=2000, executor=Executor(workers=workers))
+    assert found == audited(noisy_sum, trials=2000)
+
+
+def test_an_object_of_this_process_is_left_alone():
+    mechanism = Sum()
+    audited(mechanism, trials=100)
+    assert mechanism.calls == 0
+    audited(mechanism, trials=100, isolation=IN_PROCESS)
+    assert mechanism.calls > 0
+
+
+def test_every_worker_has_one_instance():
+    placed = isolated(Sum(), Isolation()).mechanism
+    counted = [placed.crew.call(lambda it: (it.sample(np.zeros(1), 1, RNG), it.calls)[1], placed)]
+    counted += [placed.crew.call(lambda it: it.calls, placed)]
+    assert counted == [1, 1]
+    placed.crew.close()
+
+
+RNG = np.random.default_rng(0)
+
+
+def test_what_cannot_be_sent_runs_here_and_the_report_says_so():
+    lock = threading.Lock()
+
+    def locked(dataset, trials, rng):
+        with lock:
+            return noisy_sum(dataset, trials, rng)
+
+    found = audited(locked)
+    (note,) = [note for note in found.notes if "Not isolated" in note]
+    assert "cannot be sent to another process (TypeError: \"cannot pickle '_thread.lock'" in note
+    assert found.measured == audited(noisy_sum).measured
+    with pytest.raises(InvalidArgument, match=r"^mechanism: got .* one that can be sent"):
+        audited(locked, isolation=Isolation(limits=Limits(timeout=5.0)))
+
+
+def test_a_generator_goes_on_where_the_mechanism_left_it():
+    placed, mine, theirs = isolated(noisy_sum, Isolation()).mechanism, *map(rng_of, (3, 3))
+    for _ in range(2):
+        expected = noisy_sum(PAIR[0], 5, mine)
+        np.testing.assert_array_equal(placed.sample(PAIR[0], 5, theirs), expected)
+    placed.crew.close()
+
+
+def rng_of(seed):
+    return np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "protocols"),
+    [
+        (Sum(), ()),
+        (GaussianSteps(Mean()), (HasLaw, Tiltable)),
+        (Digits(Mean()), (HasLossInDigits,)),
+    ],
+    ids=["outputs", "law", "digits"],
+)
+def test_a_proxy_has_what_the_mechanism_has(mechanism, protocols):
+    placed = isolated(mechanism, Isolation()).mechanism
+    assert isinstance(placed, Isolated)
+    assert type(placed).__name__ == type(mechanism).__name__
+    for protocol in (HasLaw, Tiltable, HasLossInDigits):
+        assert isinstance(placed, protocol) == isinstance(mechanism, protocol)
+    assert all(isinstance(placed, protocol) for protocol in protocols)
+    placed.crew.close()
+
+
+@pytest.mark.parametrize("delta", [1e-5, 0.0])
+@pytest.mark.parametrize("kind", [GaussianSteps, Digits])
+def test_a_law_elsewhere_gives_the_same_interval(kind, delta):
+    apart, here = (
+        audited(kind(Mean()), delta=delta, isolation=one) for one in (Isolation(), IN_PROCESS)
+    )
+    assert "privacy loss" in apart.measured.estimator
+    assert apart.measured == here.measured
+    assert apart.self_checks == here.self_checks
+
+
+def test_every_method_of_a_proxy_returns_what_the_mechanism_does():
+    mechanism, pair = Digits(Mean()), Pair(*PAIR, REPLACE_RECORD)
+    placed = isolated(mechanism, Isolation()).mechanism
+    outputs = mechanism.sample(PAIR[0], 4, rng_of(1))
+    for method, given in (
+        ("privacy_loss", (outputs, pair)),
+        ("uniform_residuals", (outputs, PAIR[0])),
+        ("log_mgf_bounds", (pair, 0.7)),
+        ("loss_in_digits", (outputs[0], pair)),
+    ):
+        np.testing.assert_array_equal(
+            getattr(placed, method)(*given), getattr(mechanism, method)(*given)
+        )
+    mine, theirs = rng_of(2), rng_of(2)
+    tilted = mechanism.sample_tilted(pair, 0.7, 4, mine), placed.sample_tilted(pair, 0.7, 4, theirs)
+    for part in ("transcripts", "privacy_loss", "log_mgf"):
+        np.testing.assert_array_equal(*(getattr(one, part) for one in tilted))
+    assert mine.random() == theirs.random()
+    placed.crew.close()
+
+
+def slow(dataset, trials, rng):
+    time.sleep(0.02 * trials)
+    return noisy_sum(dataset, trials, rng)
+
+
+def test_units_of_a_slow_mechanism_are_small_and_the_rerun_states_them():
+    found = audited(slow, trials=100, executor=Executor(workers=available_cores()))
+    assert 8 <= found.unit <= 32  # at most a second at this pace
+    assert found.rerun.endswith(f", unit={found.unit})")
+    again = audited(noisy_sum, trials=100, unit=found.unit)
+    assert again.measured == found.measured
+    assert audited(noisy_sum, trials=100).unit == 256
+    assert "unit" not in audited(noisy_sum, trials=100).rerun
+
+
+def fails(dataset, trials, rng):
+    raise KeyError("age")
+
+
+def test_an_error_names_the_line_of_the_users_code():
+    line = fails.__code__.co_firstlineno + 1
+    with pytest.raises(MechanismError, match=rf"KeyError: .*test_isolated\.py, line {line}, exp"):
+        audited(fails)
+
+
+@pytest.mark.parametrize("given", [{"unit": 0}, {"unit": 1.5}])
+def test_a_unit_that_is_none_is_refused(given):
+    with pytest.raises(InvalidArgument, match=r"^unit: got"):
+        audited(noisy_sum, **given)
+
+
+def test_the_page_shows_what_runs():
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    space = {}
+    exec(compile(code, str(PAGE), "exec"), space)
+    assert space["result"].verdict == "not refuted"
