@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
+import dpaudit.auditing.contract as contract
 from dpaudit._typing import Array
 from dpaudit.auditing.distinguishing import Score, fitted, for_mechanism
 from dpaudit.auditing.draws import Drawer
@@ -248,6 +249,9 @@ def until_refuted(
     bettor = Bettor(Target(claimed, case.at_delta, alpha), _Fit(case, drawer.seed, attacks))
     interrupted = not _drawn(bettor, drawer, most)
     evidence = evidence_of(bettor, [one.name for one in attacks], most)
+    if bettor.refuted_after and not interrupted:
+        kept = contract.of_bets(drawer, bettor.pairs)
+        return replace(evidence, contract=kept.checks, notes=evidence.notes + kept.notes)
     if not interrupted:
         return evidence
     return replace(evidence, interrupted=True, remark=f"{_INTERRUPTED} {evidence.remark}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -16,7 +16,8 @@ import dpaudit.laws.drawn as drawn
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.estimation.exact_loss import TiltedLosses
-from dpaudit.execution import Executor, planned_units, stream, unit_size
+from dpaudit.estimation.independence import Outputs
+from dpaudit.execution import Executor, Unit, planned_units, stream, unit_size
 from dpaudit.laws.isolated import Isolated, named
 from dpaudit.laws.mechanism import FromFunction, Mechanism, checked_sample, name_of
 from dpaudit.neighbours import Pair, Side
@@ -24,6 +25,9 @@ from dpaudit.neighbours import Pair, Side
 _ROUNDING = 1e-9
 # Rows that tell whether randomness comes from the generator, and how rarely chance may look so.
 _ROWS, _COLLISION = (3, 64, 2048), 1e-9
+# Fresh processes that certifying transcripts of other people's mechanisms come from.
+_PROCESSES, _FEWEST = 8, 2
+_QUICK = 0.5  # seconds: a start that does not count
 # Seconds from which on the pace of a mechanism shows.
 _SHOWS = 0.05
 
@@ -44,6 +48,8 @@ class Drawer:
         Trials per unit.
     chosen_by_pace
         Whether the unit is smaller than it would be because the mechanism is slow.
+    pace
+        Seconds that a trial takes, about.
     """
 
     mechanism: Any
@@ -52,6 +58,7 @@ class Drawer:
     seed: int
     unit: int
     chosen_by_pace: bool = False
+    pace: float = 0.0
 
     @classmethod
     def probing(
@@ -71,7 +78,7 @@ class Drawer:
         mechanism, pair, executor, seed
             Of the drawer.
         trials
-            Of the longest stage.
+            Of the longest stage; 0 if that is not known beforehand.
         unit
             Trials per unit, if somebody has chosen them.
 
@@ -93,12 +100,15 @@ class Drawer:
                 "the two datasets, expected the same shape on both"
             )
         size = int(np.prod(shapes.pop()[1:])) * 8
-        usual = unit_size(trials, size)
+        theirs = not is_ours(mechanism)
+        several = theirs and trials > 0
+        usual = unit_size(trials, size, several=several)
         # Few trials show the pace of a slow mechanism, of a quick one the costs of a call.
-        if unit is None and not _is_ours(mechanism) and unit_size(trials, size, pace) != usual:
-            unit = unit_size(trials, size, _seconds_per_trial(mechanism, pair.dataset, seed))
+        if theirs and unit is None and unit_size(trials, size, pace, several=several) != usual:
+            pace = _seconds_per_trial(mechanism, pair.dataset, seed)
+            unit = unit_size(trials, size, pace, several=several)
         unit = usual if unit is None else unit
-        return cls(mechanism, pair, executor, seed, unit, unit != usual)
+        return cls(mechanism, pair, executor, seed, unit, unit != usual, pace)
 
     def tilted(self, side: Side, tilt: float, trials: int, purpose: str) -> TiltedLosses:
         """Return the losses of ``trials`` tilted trials in one direction of the pair."""
@@ -143,17 +153,76 @@ class Drawer:
         task = partial(drawn.score_unit, self.mechanism, dataset, tuple(scores))
         return np.concatenate(list(self._map(task, trials, purpose, side)), axis=1)
 
+    def certifying(self, score: Any, trials: int, purpose: str) -> tuple[Outputs, Outputs]:
+        """Return the score of fresh transcripts of both datasets, and which call drew each.
+
+        The two sides are drawn in turn. A mechanism of other people's is drawn in fresh processes,
+        each with an instance of its own.
+        """
+        units = [self._planned(trials, purpose, side) for side in Side]
+        task = partial(drawn.side_unit, self.mechanism, self.pair, score)
+        hands = _in_turn(units[0], units[1], self._processes(len(units[0])))
+        results = self._dealt(task, hands, f"{purpose}, both datasets")
+        return _sorted_out(hands, list(results))
+
+    def _processes(self, units: int) -> int:
+        """Return how many fresh processes share the units of a side: fewer if they start slowly."""
+        if not isinstance(self.mechanism, Isolated):
+            return 1
+        worth = self.pace * 2 * units * self.unit + _PROCESSES * _QUICK
+        slowly = max(_FEWEST, int(worth / max(self.mechanism.start, 1e-3)))
+        return min(_PROCESSES, slowly, units)
+
+    def _dealt(self, task: Any, hands: Sequence[Sequence[Unit]], stage: str) -> Iterator[Array]:
+        crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
+        with named(name_of(self.mechanism)):
+            yield from self.executor.deal(task, hands, stage, crew)
+
+    def _planned(self, trials: int, purpose: str, side: Side) -> list[Unit]:
+        which = list(Side).index(side)
+        return planned_units(trials, self.unit, stream(self.seed, purpose, side.value), which)
+
     def _map(self, task: Any, trials: int, purpose: str, side: Side) -> Any:
-        units = planned_units(trials, self.unit, stream(self.seed, purpose, side.value))
+        units = self._planned(trials, purpose, side)
         crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
         with named(name_of(self.mechanism)):
             yield from self.executor.map(task, units, f"{purpose} ({side.value})", crew)
 
 
-def _is_ours(mechanism: object) -> bool:
-    """Return whether units depend on nothing but sizes: this package's mechanisms are quick."""
-    own = isinstance(mechanism, Isolated | FromFunction)
-    return type(mechanism).__module__.startswith("dpaudit.") and not own
+def _in_turn(on_p: Sequence[Unit], on_q: Sequence[Unit], processes: int) -> list[list[Unit]]:
+    """Return the units of both sides in turn, in hands for so many processes.
+
+    Which side is first follows Thue and Morse, so that no drift falls on one of them.
+    """
+    pairs = [
+        (q, p) if number.bit_count() % 2 else (p, q)
+        for number, (p, q) in enumerate(zip(on_p, on_q, strict=True))
+    ]
+    hands = np.array_split(np.arange(len(pairs)), processes)
+    return [[unit for number in hand for unit in pairs[number]] for hand in hands]
+
+
+def _sorted_out(
+    hands: Sequence[Sequence[Unit]], results: Sequence[Array]
+) -> tuple[Outputs, Outputs]:
+    """Return what was drawn on either side, with the number of the call and of the process."""
+    labelled = [(unit, process) for process, hand in enumerate(hands) for unit in hand]
+    found = []
+    for which in range(2):
+        mine = [i for i, (unit, _) in enumerate(labelled) if unit.which == which]
+        sizes = [labelled[i][0].trials for i in mine]
+        processes = np.repeat([labelled[i][1] for i in mine], sizes)
+        calls = np.repeat(np.arange(len(mine)), sizes)
+        found.append(Outputs(np.concatenate([results[i] for i in mine]), calls, processes))
+    return found[0], found[1]
+
+
+def is_ours(mechanism: object) -> bool:
+    """Return whether a mechanism is this package's: it is quick, and keeps no state."""
+    if isinstance(mechanism, Isolated | FromFunction):
+        return False
+    parts = (mechanism, getattr(mechanism, "process", mechanism))
+    return all(type(part).__module__.startswith("dpaudit.") for part in parts)
 
 
 def _seconds_per_trial(mechanism: Mechanism[Any], dataset: Any, seed: int) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
+import dpaudit.auditing.contract as contract
 from dpaudit._typing import Array
 from dpaudit.auditing.distinguishing import Score, for_mechanism, learned
 from dpaudit.auditing.draws import Drawer
@@ -27,7 +28,9 @@ from dpaudit.estimation.event import (
     error_rates,
     event_bound,
     grain,
-    rounded,
+)
+from dpaudit.estimation.event import (
+    rounded as without_last_bits,
 )
 from dpaudit.estimation.model_based import EventCounts, model_based
 from dpaudit.execution import stream
@@ -54,14 +57,15 @@ class Promising:
 
     def rounded(self, scores: Array) -> Array:
         """Return scores without the last bits that tell equal ones apart."""
-        return rounded(scores, self.step)
+        return without_last_bits(scores, self.step)
 
 
 def promising(on_p: Array, on_q: Array, delta: float) -> Promising:
     """Return the most promising event of scores that certify nothing, shape ``(J, n)`` each."""
     steps = [grain(np.concatenate(pair)) for pair in zip(on_p, on_q, strict=True)]
     pairs = [
-        (rounded(p, step), rounded(q, step)) for p, q, step in zip(on_p, on_q, steps, strict=True)
+        (without_last_bits(p, step), without_last_bits(q, step))
+        for p, q, step in zip(on_p, on_q, steps, strict=True)
     ]
     events = [choose_event(p, q, delta) for p, q in pairs]
     best = int(np.argmax([event.promised for event in events]))
@@ -154,10 +158,8 @@ def event(
     one is certified, so the error probability is spent once.
     """
     chosen = chosen_event(case, drawer, trials, attack)
-    on_p, on_q = (
-        chosen.best.rounded(drawer.scores([chosen.score], side, trials, "certifying")[0])
-        for side in Side
-    )
+    outputs = drawer.certifying(chosen.score, trials, "certifying")
+    on_p, on_q = (chosen.best.rounded(side.scores) for side in outputs)
     drawn = {"certifying, per dataset": trials} | chosen.counts
     evidence = certified(
         on_p,
@@ -172,7 +174,10 @@ def event(
         f"Attack: {chosen.attack.statement}.",
         f"Attacks tried: {', '.join(chosen.tried)}.",
     )
-    return replace(evidence, notes=evidence.notes + notes)
+    rounded = replace(outputs[0], scores=on_p), replace(outputs[1], scores=on_q)
+    kept = contract.of_event(drawer, rounded, chosen.best.event)
+    said = (*evidence.notes, *notes, *kept.notes)
+    return replace(evidence, notes=said, contract=kept.checks)
 
 
 def certified(

@@ -55,6 +55,8 @@ class Evidence:
         Numbers that rest on a model: shown beside what is certified, and never judged.
     unit
         Transcripts per unit of work.
+    contract
+        Checks that outputs were independent, which every bound on them assumes.
     """
 
     lower: float
@@ -75,8 +77,9 @@ class Evidence:
     model_based: tuple[ModelBased, ...] = ()
     notes: tuple[str, ...] = field(default=())
     unit: int | None = None
+    contract: tuple[SelfCheck, ...] = ()
 
     @property
     def trusted(self) -> bool:
-        """Whether every self-check passed."""
-        return all(check.passed for check in self.self_checks)
+        """Whether every check passed, of the law and of the contract."""
+        return all(check.passed for check in (*self.self_checks, *self.contract))

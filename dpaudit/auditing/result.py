@@ -37,7 +37,7 @@ from dpaudit.report.schema import (
     WealthPath,
 )
 
-Verdict = Literal["refuted", "not refuted"]
+Verdict = Literal["refuted", "not refuted", "withheld"]
 
 
 def judge(claimed: float, lower: float) -> Verdict:
@@ -105,13 +105,13 @@ def privacy_result(
 ) -> Result:
     """Return the result of a privacy audit.
 
-    A failed self-check means that the law is not that of the code: the numbers computed with it
-    are withheld, and the claim stands as it was.
+    A failed self-check means that the law is not that of the code, a broken contract that bounds on
+    outputs say nothing: the numbers computed with them are withheld, and so is the verdict.
     """
     delta = case.at_delta
     claimed = case.claimed.epsilon(delta)
     lower = evidence.lower if evidence.trusted else 0.0
-    verdict = judge(claimed, lower)
+    verdict = judge(claimed, lower) if evidence.trusted else "withheld"
     return Result(
         claim=claim.name,
         kind="privacy",
@@ -131,6 +131,7 @@ def privacy_result(
         parameters=plain(case.parameters),
         assumptions=assumption_checks(claim, case.assumptions),
         self_checks=[SelfCheck(**asdict(check)) for check in evidence.self_checks],
+        contract=[SelfCheck(**asdict(check)) for check in evidence.contract],
         budget=[BudgetEntry(purpose=p, alpha=a) for p, a in evidence.budget.items()],
         delta_curves=_delta_curves(case, evidence),
         trade_off=_trade_off(case, evidence),
@@ -171,7 +172,7 @@ def plain(value: Any) -> Any:
 
 def _measured(case: PrivacyCase, evidence: Evidence, settings: Settings, lower: float) -> Measured:
     ceiling = case.pair_ceiling
-    withheld = None if evidence.trusted else "a self-check failed: the law is not the code's"
+    withheld = None if evidence.trusted else "a check failed: nothing is certified"
     return Measured(
         lower=lower,
         upper=evidence.upper if evidence.trusted else None,
@@ -191,6 +192,11 @@ def _privacy_reason(
     assumptions: Iterable[AssumptionOutcome],
     ceiling: float | None,
 ) -> str:
+    if broken_contract := [check for check in evidence.contract if not check.passed]:
+        return (
+            f"Nothing is certified, as every bound on outputs takes them as independent: "
+            f"{broken_contract[0].statement} (failed: {broken_contract[0].name})."
+        )
     if not evidence.trusted:
         failed = [check.name for check in evidence.self_checks if not check.passed]
         return (

@@ -283,7 +283,7 @@ def _run_privacy(
         case.pair,
         executor,
         settings.seed,
-        trials=chosen.trials,
+        trials=0 if settings.until_refuted else chosen.trials,
         unit=settings.unit,
     )
     evidence = replace(_privacy_evidence(case, drawer, settings, chosen.trials), unit=drawer.unit)

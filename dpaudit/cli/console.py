@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpaudit.report.schema import Report, Result
 
 _SYMBOLS = {"privacy": "ε =", "sensitivity": "L2 =", "property": "at most"}
-_STYLES = {"refuted": "bold red", "not refuted": "bold"}
+_STYLES = {"refuted": "bold red", "not refuted": "bold", "withheld": "bold yellow"}
 
 
 class _Results(Console):

@@ -43,7 +43,7 @@ def status(results: Sequence[Result]) -> int:
 
 
 def withheld(results: Sequence[Result]) -> list[DpauditError]:
-    """Return an error for each result whose verdict is none, as its law does not match its code.
+    """Return an error for each result whose verdict is none, as a check of it failed.
 
     Examples
     --------
@@ -52,18 +52,21 @@ def withheld(results: Sequence[Result]) -> list[DpauditError]:
     """
     from dpaudit.report.formatting import label
 
-    failed = [
-        (label(result), ", ".join(check.name for check in result.self_checks if not check.passed))
-        for result in results
-    ]
     return [
-        DpauditError(
-            f"{name}: the law does not match the code (failed: {checks}), so nothing was "
-            "certified; repair the mechanism's law, or use --estimator event"
-        )
-        for name, checks in failed
-        if checks
+        DpauditError(f"{label(result)}: {_why(result)}")
+        for result in results
+        if result.verdict == "withheld"
     ]
+
+
+def _why(result: Result) -> str:
+    if contract := [check for check in result.contract if not check.passed]:
+        return f"withheld, as {contract[0].statement}"
+    failed = ", ".join(check.name for check in result.self_checks if not check.passed)
+    return (
+        f"the law does not match the code (failed: {failed}), so nothing was certified; repair "
+        "the mechanism's law, or use --estimator event"
+    )
 
 
 def say(lines: list[str], output: Output) -> None:

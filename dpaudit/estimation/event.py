@@ -47,8 +47,12 @@ class Event:
 
     def hits(self, scores: Array) -> int:
         """Return how many scores are in the event."""
+        return int(self.happened(scores).sum())
+
+    def happened(self, scores: Array) -> Array:
+        """Return 1 for each score in the event and 0 for the others, shape as given."""
         inside = scores >= self.threshold if self.above else scores <= self.threshold
-        return int(inside.sum())
+        return np.asarray(inside, dtype=np.float64)
 
 
 @dataclass(frozen=True)

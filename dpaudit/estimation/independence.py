@@ -13,8 +13,9 @@ these in processes, each with an import and an instance of its own. A table of t
 Under independence z is exchangeable: whatever groups the places of the outputs form, how they are
 spread over them is chance. The tests are those of Kruskal and Wallis (1952) over units, processes
 and places within a call, serial correlations within a call, a trend within a process, the
-correlation of the two sides, and units that repeat one another. Each is asymptotic, and is made only
-where so many outputs differ that its tail is what it says; groups are joined until they have enough.
+correlation of the two sides, and units that repeat one another. Each is asymptotic, and is made
+only where so many outputs differ that its tail is what it says; groups are joined until they have
+enough.
 
 What no test here can see: dependence between outputs that this audit never drew side by side (noise
 that changes from day to day), or that is too weak for these trials.
@@ -25,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +39,7 @@ from dpaudit.estimation.self_check import SelfCheck
 FALSE_ALARM = 3e-4
 # Of the rarer outputs: in a group, in a trend, and pairs of them that meet by chance.
 _IN_GROUP, _IN_TREND, _PAIRS = 10, 100, 200
-_MOST = 2**20  # trials of a side that are looked at
+_MOST = 2**17  # trials of a side that are looked at
 _REPEATED = 1e-9  # probability of units that repeat one another by chance
 
 Labels = NDArray[np.int64]
@@ -69,7 +71,9 @@ class Outputs:
         return Outputs(self.scores[keep], self.units[keep], self.processes[keep])
 
 
-def checks(on_p: Outputs, on_q: Outputs, hits: tuple[Array, Array] | None = None) -> list[SelfCheck]:
+def checks(
+    on_p: Outputs, on_q: Outputs, hits: tuple[Array, Array] | None = None
+) -> list[SelfCheck]:
     """Return the checks of two sides' scores, and of the event that is certified on them.
 
     Formal guarantee: on independent outputs one of them fails with probability about
@@ -84,43 +88,76 @@ def checks(on_p: Outputs, on_q: Outputs, hits: tuple[Array, Array] | None = None
     True
     >>> once = [Outputs(np.repeat(rng.normal(size=64), 100), units, processes) for _ in range(2)]
     >>> [check.name for check in checks(*once) if not check.passed][:1]
-    ['outputs of one call and of others, dataset']
+    ['outputs in one call and in others, dataset']
     """
     found = [*_of_side(on_p, "dataset"), *_of_side(on_q, "neighbour")]
     if hits is not None:
         for side, hit, name in zip((on_p, on_q), hits, ("dataset", "neighbour"), strict=True):
             events = Outputs(hit, side.units, side.processes).first()
-            found += [(f"{words}, {name}", p) for words, p in _spread(events, "the event")]
-    found.append(("outputs of the two datasets", _together(on_p, on_q)))
-    return [_check(name, p, FALSE_ALARM / len(found)) for name, p in found]
+            found += [_Found(f"the event in {f.name}, {name}", f.p, f.why) for f in _spread(events)]
+    found.append(_Found("outputs of the two datasets", _together(on_p, on_q), _SHARED))
+    return [_check(one, FALSE_ALARM / len(found)) for one in found]
 
 
-def _check(name: str, p: float, threshold: float) -> SelfCheck:
+class _Found(NamedTuple):
+    """What was compared, how probable it is by chance, and what is wrong if it is not chance."""
+
+    name: str
+    p: float
+    why: str
+
+
+_ONCE = (
+    "outputs of one call have noise in common: draw it for every output by itself, as "
+    "rng.laplace(size=trials) does"
+)
+_KEPT = (
+    "outputs of one process have something in common: draw no noise while the mechanism is "
+    "imported or made, and keep none from call to call"
+)
+_MOVING = (
+    "the law changes from call to call: keep no counter, clock or other state that outputs "
+    "depend on"
+)
+_PAIRED = (
+    "outputs of one call depend on each other: draw the noise of each by itself, not in pairs or "
+    "in a chain"
+)
+_SEEDED = (
+    "calls repeat one another: take all randomness from the rng argument, and seed no generator "
+    "inside"
+)
+_SHARED = "the two datasets share their noise: keep none from call to call"
+
+
+def _check(found: _Found, threshold: float) -> SelfCheck:
     return SelfCheck(
-        name=name,
-        statement=f"{name} are independent",
-        passed=bool(p >= threshold),
-        statistic=p,
+        name=found.name,
+        statement=found.why,
+        passed=bool(found.p >= threshold),
+        statistic=found.p,
         threshold=threshold,
-        evidence=f"p-value {p:.3g}; below {threshold:.1g} it fails",
+        evidence=f"p-value {found.p:.3g}; below {threshold:.1g} it fails",
     )
 
 
-def _of_side(side: Outputs, name: str) -> Iterator[tuple[str, float]]:
+def _of_side(side: Outputs, name: str) -> Iterator[_Found]:
     side = side.first()
-    yield from ((f"{words}, {name}", p) for words, p in _spread(side, "outputs"))
     z, place = ranks(side.scores), _places(side.units)
-    yield f"outputs at one place of a call, {name}", heterogeneity(z, place)
+    yield _Found(f"calls, {name}", repeats(side), _SEEDED)
+    for one in _spread(side):
+        yield _Found(f"outputs in {one.name}, {name}", one.p, one.why)
     for words, lag in _lags(side.units):
-        yield f"{words}, {name}", serial(z, side.units, lag)
-    yield f"calls that repeat one another, {name}", repeats(side)
+        yield _Found(f"{words}, {name}", serial(z, side.units, lag), _PAIRED)
+    yield _Found(f"outputs at one place of a call, {name}", heterogeneity(z, place), _SEEDED)
 
 
-def _spread(side: Outputs, what: str) -> Iterator[tuple[str, float]]:
+def _spread(side: Outputs) -> Iterator[_Found]:
     z = ranks(side.scores)
-    yield f"{what} of one call and of others", heterogeneity(z, side.units)
-    yield f"{what} of one process and of others", heterogeneity(z, side.processes)
-    yield f"{what} drawn early and late", trend(z, side.processes)
+    within = heterogeneity(z, side.units, side.processes)
+    yield _Found("one call and in others", within, _ONCE)
+    yield _Found("one process and in others", heterogeneity(z, side.processes), _KEPT)
+    yield _Found("early and in late calls", trend(z, side.processes), _MOVING)
 
 
 def _lags(units: Labels) -> list[tuple[str, int]]:
@@ -155,29 +192,65 @@ def variety(z: Array) -> float:
     return float(1 - counts.max() / len(z))
 
 
-def heterogeneity(z: Array, groups: Labels) -> float:
+def heterogeneity(z: Array, groups: Labels, within: Labels | None = None) -> float:
     """Return the p-value of Kruskal and Wallis; 1 where there is nothing to compare.
 
     Groups are joined, the next ones first, until the rarer outputs are ten in each.
+
+    Parameters
+    ----------
+    z
+        Ranks, shape ``(n,)``.
+    groups
+        Of each, shape ``(n,)``, numbered from 0.
+    within
+        Larger groups, each of several ``groups``: differences between these do not count.
     """
     share = variety(z)
     if share == 0:
         return 1.0
-    sizes = np.bincount(groups)
-    least = math.ceil(_IN_GROUP / share)
-    each = max(1, math.ceil(least / max(1.0, float(np.median(sizes[sizes > 0])))))
-    joined = groups // each
-    sizes = np.bincount(joined)
-    if np.count_nonzero(sizes) > 1 and sizes[joined[-1]] < least:  # a last one that is too small
-        joined = np.minimum(joined, joined.max() - 1)
-        sizes = np.bincount(joined)
-    filled = sizes > 0
-    count = int(filled.sum())
+    joined = _joined(groups, math.ceil(_IN_GROUP / share), within)
+    between, count = _between(z, joined)
+    if within is not None:
+        further, fewer = _between(z, within)
+        between, count = between - further, count - fewer + 1
     if count < 2:
         return 1.0
-    between = np.bincount(joined, weights=z)[filled] ** 2 / sizes[filled]
-    statistic = (len(z) - 1) * float(between.sum()) / float(np.sum(z**2))
-    return float(chdtrc(count - 1, statistic))
+    return float(chdtrc(count - 1, (len(z) - 1) * between / float(np.sum(z**2))))
+
+
+def _joined(groups: Labels, least: int, within: Labels | None) -> Labels:
+    """Return larger groups of at least so many, none of which crosses those of ``within``."""
+    sizes = np.bincount(groups)
+    each = max(1, math.ceil(least / max(1.0, float(np.median(sizes[sizes > 0])))))
+    if within is None:
+        joined = groups // each
+    else:
+        first = np.full(int(within.max()) + 1, int(groups.max()) + 1)
+        np.minimum.at(first, within, groups)
+        joined = within * (int(groups.max()) + 1) + (groups - first[within]) // each
+    return _without_small(joined, least, within)
+
+
+def _without_small(joined: Labels, least: int, within: Labels | None) -> Labels:
+    """Return the groups, numbered anew, the small ones as parts of those before them."""
+    _, numbers, sizes = np.unique(joined, return_inverse=True, return_counts=True)
+    owner = np.zeros(len(sizes), dtype=np.int64)
+    if within is not None:
+        owner[numbers] = within
+    target = np.arange(len(sizes))
+    for i in np.flatnonzero(sizes < least):
+        if i > 0 and owner[i - 1] == owner[i]:
+            target[i] = target[i - 1]
+    return np.asarray(target[numbers], dtype=np.int64)
+
+
+def _between(z: Array, groups: Labels) -> tuple[float, int]:
+    """Return the sum of squares between groups, and how many there are."""
+    sizes = np.bincount(groups)
+    filled = sizes > 0
+    sums = np.bincount(groups, weights=z)[filled]
+    return float(np.sum(sums**2 / sizes[filled])), int(filled.sum())
 
 
 def serial(z: Array, units: Labels, lag: int) -> float:

@@ -99,6 +99,26 @@ class Executor:
             started = stop
             yield from results
 
+    def deal(
+        self,
+        task: Callable[[Unit], ResultT],
+        hands: Sequence[Sequence[Unit]],
+        stage: str,
+        crew: Crew | None = None,
+    ) -> Iterator[ResultT]:
+        """Yield ``task(unit)`` of all units, in order; in a crew each hand has a fresh process."""
+        units = [unit for hand in hands for unit in hand]
+        if crew is None:
+            yield from self.map(task, units, stage)
+            return
+        self.progress.start(stage, sum(unit.trials for unit in units))
+        started = 0
+        for results in crew.deal(task, hands, self.workers):
+            stop = started + len(results)
+            self.progress.advance(sum(unit.trials for unit in units[started:stop]))
+            started = stop
+            yield from results
+
     def _run(
         self, task: Callable[[Unit], ResultT], left: deque[Unit], crew: Crew | None
     ) -> Iterator[list[ResultT]]:

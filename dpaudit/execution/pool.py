@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickletools
 import selectors
 import socket
 import sys
@@ -35,6 +36,8 @@ ResultT = TypeVar("ResultT")
 _REQUEST, _MOST = 0.02, 64
 # Requests that a worker has at a time, so that it need not wait for the next.
 _AHEAD = 2
+# Packages that every fresh process may have from the start: they keep no state of a mechanism.
+_LIBRARIES = {"dpaudit", "scipy", "sklearn"}
 # Bytes of results that are kept for a consumer that is slower than the workers.
 _HELD = 64 * 2**20
 
@@ -73,11 +76,11 @@ class OnUnit:
     def __init__(self, task: Callable[[Unit], Any]) -> None:
         self.task = task
 
-    def __call__(self, trials: int, seed: np.random.SeedSequence) -> Any:
+    def __call__(self, trials: int, seed: np.random.SeedSequence, which: int = 0) -> Any:
         """Return what the task makes of a unit."""
         already_on_one_thread()
         try:
-            return self.task(Unit(trials, seed))
+            return self.task(Unit(trials, seed, which))
         except BaseException as error:  # a task is other people's code
             if type(error).__module__.startswith("dpaudit."):
                 raise
@@ -112,6 +115,14 @@ def pickled(task: Any) -> bytes:
     except BaseException as error:  # pickling runs other people's code
         raise CannotTravel(what_happened(error)) from error
     return blob
+
+
+def libraries_of(blob: bytes) -> list[str]:
+    """Return the modules of libraries, none of a user's, that unpickling something imports."""
+    words = {given for _, given, _ in pickletools.genops(blob) if isinstance(given, str)}
+    return sorted(
+        word for word in words if word in sys.modules and word.partition(".")[0] in _LIBRARIES
+    )
 
 
 def by_value(modules: Iterable[ModuleType]) -> None:
@@ -164,7 +175,7 @@ class _Worker:
 
     def run(self, name: str, first: int, units: Sequence[Unit]) -> None:
         """Ask for units of a task."""
-        parts = [(one.trials, one.seed.entropy, list(one.seed.spawn_key)) for one in units]
+        parts = [(u.trials, u.seed.entropy, list(u.seed.spawn_key), u.which) for u in units]
         self._send({"do": "run", "task": name, "units": parts})
         self.asked.append(_Request(first, len(units)))
 
@@ -262,10 +273,6 @@ class Crew:
         """End the workers; the next call starts others."""
         _end_all(self._workers)
 
-    def preload(self, modules: Iterable[str]) -> None:
-        """Let workers that are still to be started have modules of dpaudit from the start."""
-        the_keeper().preload(modules)
-
     def call(self, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
         """Return what a function returns in a worker: numbers, arrays, text, or made of these."""
         task = Calling(function, arguments)
@@ -288,13 +295,42 @@ class Crew:
         DpauditError
             A task failed.
         """
-        stage = _Stage(next(self._names), pickled(OnUnit(task)), deque(enumerate(units)))
+        stage = _Stage(next(self._names), pickled(OnUnit(task)), units)
         with selectors.DefaultSelector() as selector:
             try:
+                busy = _Busy(selector)
                 for worker in itertools.islice(self._hands(), min(workers, len(units))):
-                    selector.register(worker.channel, selectors.EVENT_READ, worker)
-                    stage.feed(worker)
-                yield from stage.gathered(selector)
+                    busy.begin(stage, worker)
+                while busy.working or not stage.finished:
+                    yield from stage.taken()
+                    busy.go_on()
+            finally:
+                self._dismiss_busy()
+
+    def deal(
+        self, task: Callable[[Unit], ResultT], hands: Sequence[Sequence[Unit]], workers: int
+    ) -> Iterator[list[ResultT]]:
+        """Yield results of all units in order; each hand of units has a process of its own.
+
+        These are fresh ones, of which so many run at a time, and end with their last unit. Raises
+        what `map` raises.
+        """
+        blob = pickled(OnUnit(task))
+        the_keeper().preload(libraries_of(blob))
+        stages = [_Stage(next(self._names), blob, units) for units in hands]
+        waiting = deque(stages)
+        with selectors.DefaultSelector() as selector:
+            try:
+                busy = _Busy(selector)
+                for stage in stages:
+                    while not stage.finished:
+                        while waiting and len(busy.pairs) < workers:
+                            busy.begin(waiting.popleft(), self._fresh())
+                        yield from stage.taken()
+                        busy.go_on()
+                        for worker in busy.dismissed():
+                            worker.end()
+                            self._workers.remove(worker)
             finally:
                 self._dismiss_busy()
 
@@ -305,9 +341,12 @@ class Crew:
             self._workers.remove(worker)
         yield from list(self._workers)
         while True:
-            self._workers.append(_Worker.started(self.limits))
-            self.started += 1
-            yield self._workers[-1]
+            yield self._fresh()
+
+    def _fresh(self) -> _Worker:
+        self._workers.append(_Worker.started(self.limits))
+        self.started += 1
+        return self._workers[-1]
 
     def _dismiss_busy(self) -> None:
         """End workers whose answers nobody waits for any more."""
@@ -321,64 +360,94 @@ def _end_all(workers: list[_Worker]) -> None:
         workers.pop().end()
 
 
-@dataclass
 class _Stage:
     """A task, the units that are still to be asked for, and the results there are."""
 
-    name: str
-    blob: bytes
-    left: deque[tuple[int, Unit]]
-    ready: dict[int, list[Any]] = field(default_factory=dict)
-    held: int = 0
-    next: int = 0
-    pace: float = 0.0
+    def __init__(self, name: str, blob: bytes, units: Sequence[Unit]) -> None:
+        self.name, self.blob = name, blob
+        self.left, self.total, self.next = deque(enumerate(units)), len(units), 0
+        self._ready: dict[int, list[Any]] = {}
+        self._held, self._pace = 0, 0.0
+
+    @property
+    def finished(self) -> bool:
+        """Whether all results were taken."""
+        return self.next == self.total
 
     def feed(self, worker: _Worker) -> None:
         """Ask a worker for as much as it should have before it."""
         if self.name not in worker.loaded:
             worker.load(self.name, self.blob)
-        while self.left and len(worker.asked) <= _AHEAD - 1 and self.held < _HELD:
+        while self.left and len(worker.asked) < _AHEAD and self._held < _HELD:
             first = self.left[0][0]
             count = min(len(self.left), self._worth())
             worker.run(self.name, first, [self.left.popleft()[1] for _ in range(count)])
 
     def _worth(self) -> int:
         """Return how many units make a request, by the pace that was seen."""
-        return max(1, min(_MOST, int(_REQUEST / self.pace))) if self.pace > 0 else 1
+        return max(1, min(_MOST, int(_REQUEST / self._pace))) if self._pace > 0 else 1
 
-    def gathered(self, selector: selectors.BaseSelector) -> Iterator[list[Any]]:
-        """Yield results in order until all of them were there."""
-        workers: list[_Worker] = [key.data for key in selector.get_map().values()]
-        while self.left or any(worker.asked for worker in workers) or self.ready:
-            while (found := self.ready.pop(self.next, None)) is not None:
-                self.next += len(found)
-                self.held -= _size(found)
-                yield found
-            for worker in workers:
-                self.feed(worker)
-            if any(worker.asked for worker in workers):
-                self._wait(selector, workers)
+    def taken(self) -> Iterator[list[Any]]:
+        """Yield the results that are next in order and there."""
+        while (found := self._ready.pop(self.next, None)) is not None:
+            self.next += len(found)
+            self._held -= _size(found)
+            yield found
 
-    def _wait(self, selector: selectors.BaseSelector, workers: list[_Worker]) -> None:
-        limits = [left for worker in workers if (left := worker.left) is not None]
-        for key, _ in selector.select(max(0.0, min(limits)) if limits else None):
-            self._take(key.data)
-        late = [worker for worker in workers if (left := worker.left) is not None and left < 0]
-        if late:
-            raise late[0].overrun()
-
-    def _take(self, worker: _Worker) -> None:
+    def take(self, worker: _Worker) -> None:
+        """Receive what a worker has to say."""
         answer = worker.answer()
         request = worker.asked[0]
         if request.units:
             found = answer["value"]
-            self.ready[request.first] = found
-            self.held += _size(found)
-            self.pace = answer["seconds"] / len(found)
+            self._ready[request.first] = found
+            self._held += _size(found)
+            self._pace = answer["seconds"] / len(found)
             request.first += len(found)
             request.units -= len(found)
         if not request.units:
             worker.asked.popleft()
+
+
+class _Busy:
+    """Workers, and the stage that each works for."""
+
+    def __init__(self, selector: selectors.BaseSelector) -> None:
+        self.selector = selector
+        self.pairs: list[tuple[_Stage, _Worker]] = []
+
+    @property
+    def working(self) -> bool:
+        """Whether an answer is awaited."""
+        return any(worker.asked for _, worker in self.pairs)
+
+    def begin(self, stage: _Stage, worker: _Worker) -> None:
+        """Let a worker work for a stage."""
+        self.pairs.append((stage, worker))
+        self.selector.register(worker.channel, selectors.EVENT_READ, (stage, worker))
+        stage.feed(worker)
+
+    def go_on(self) -> None:
+        """Feed the workers, and receive what some of them say."""
+        for stage, worker in self.pairs:
+            stage.feed(worker)
+        if not self.working:
+            return
+        limits = [left for _, worker in self.pairs if (left := worker.left) is not None]
+        for key, _ in self.selector.select(max(0.0, min(limits)) if limits else None):
+            stage, worker = key.data
+            stage.take(worker)
+        for _, worker in self.pairs:
+            if (left := worker.left) is not None and left < 0:
+                raise worker.overrun()
+
+    def dismissed(self) -> list[_Worker]:
+        """Return the workers that have nothing more to do, and forget them."""
+        idle = [pair for pair in self.pairs if not pair[0].left and not pair[1].asked]
+        for pair in idle:
+            self.pairs.remove(pair)
+            self.selector.unregister(pair[1].channel)
+        return [worker for _, worker in idle]
 
 
 def _size(found: Any) -> int:

@@ -21,23 +21,32 @@ _BYTES = 64 * 2**20
 _UNITS = 128
 # ... within these sizes: below the least a call costs more than its trials.
 _LEAST, _MOST = 256, 2**17
+# Where units are compared, a short stage has so many, of so many trials at least.
+_SEVERAL, _FEWEST = 16, 8
 # Seconds that a unit may take by the rate that was seen: half of what it may lose.
 _SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class Unit:
-    """``trials`` trials that share one random stream."""
+    """``trials`` trials that share one random stream; of which of several kinds, if there are.
+
+    Examples
+    --------
+    >>> Unit(3, np.random.SeedSequence(7)).generator().random(3).shape
+    (3,)
+    """
 
     trials: int
     seed: SeedSequence
+    which: int = 0
 
     def generator(self) -> Generator:
         """Return the unit's own stream, the same at every call."""
         return np.random.default_rng(self.seed)
 
 
-def planned_units(trials: int, size: int, seed: SeedSequence) -> list[Unit]:
+def planned_units(trials: int, size: int, seed: SeedSequence, which: int = 0) -> list[Unit]:
     """Return ``trials`` trials cut into units, each with a seed spawned from ``seed``."""
     check.integer("trials", trials, least=1)
     check.integer("unit", size, least=1)
@@ -45,12 +54,14 @@ def planned_units(trials: int, size: int, seed: SeedSequence) -> list[Unit]:
     # Spawned by hand, so that planning twice from one sequence gives the same seeds twice.
     keys = [(*seed.spawn_key, i) for i in range(len(sizes))]
     return [
-        Unit(size, SeedSequence(seed.entropy, spawn_key=key))
+        Unit(size, SeedSequence(seed.entropy, spawn_key=key), which)
         for size, key in zip(sizes, keys, strict=True)
     ]
 
 
-def unit_size(trials: int, bytes_per_trial: int, seconds_per_trial: float = 0.0) -> int:
+def unit_size(
+    trials: int, bytes_per_trial: int, seconds_per_trial: float = 0.0, *, several: bool = False
+) -> int:
     """Return how many trials make a unit: a power of two.
 
     Parameters
@@ -61,6 +72,8 @@ def unit_size(trials: int, bytes_per_trial: int, seconds_per_trial: float = 0.0)
         Of a transcript: a unit's stay in bounds.
     seconds_per_trial
         As seen: a unit takes about a second at most. Faster ones do not depend on it.
+    several
+        Whether short stages have several units too, to be dealt to processes and compared.
 
     Examples
     --------
@@ -72,6 +85,8 @@ def unit_size(trials: int, bytes_per_trial: int, seconds_per_trial: float = 0.0)
     fitting = max(1, _BYTES // max(bytes_per_trial, 1))
     in_time = max(1, int(_SECONDS / seconds_per_trial)) if seconds_per_trial > 0 else _MOST
     spread = max(_LEAST, trials // _UNITS)
+    if several:
+        spread = min(spread, max(_FEWEST, trials // _SEVERAL))
     return _power_of_two(min(fitting, in_time, spread, _MOST))
 
 

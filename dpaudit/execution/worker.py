@@ -157,7 +157,7 @@ def _bytes(channel: socket.socket, size: int) -> bytearray | None:
 
 # A worker
 
-Task = Callable[[int, np.random.SeedSequence], Any]
+Task = Callable[..., Any]
 
 
 def serve(channel: socket.socket) -> None:
@@ -181,7 +181,8 @@ def serve(channel: socket.socket) -> None:
 
 
 def _loaded(message: dict[str, Any]) -> Task:
-    sys.path.extend(one for one in message.get("path", ()) if one not in sys.path)
+    path = message.get("path", [])
+    sys.path[:] = [*path, *(one for one in sys.path if one not in path)]
     if "reference" not in message:
         task: Task = pickle.loads(message["value"])
         return task
@@ -197,7 +198,7 @@ def _sampling(found: Any, dataset: Any) -> Task:
     if isinstance(found, type):
         found = found()
     sample = getattr(found, "sample", found)
-    return lambda trials, seed: np.asarray(
+    return lambda trials, seed, *_: np.asarray(
         sample(dataset, trials, np.random.default_rng(seed)), dtype=np.float64
     )
 
@@ -206,8 +207,9 @@ def _run(channel: socket.socket, task: Task, units: Sequence[Any]) -> None:
     """Send the result of every unit, those of quick ones together."""
     found: list[Any] = []
     began = sent = time.monotonic()
-    for trials, entropy, key in units:
-        found.append(task(trials, np.random.SeedSequence(entropy, spawn_key=tuple(key))))
+    for trials, entropy, key, *further in units:
+        seed = np.random.SeedSequence(entropy, spawn_key=tuple(key))
+        found.append(task(trials, seed, *further))
         now = time.monotonic()
         if now - sent > FLUSH:
             send(channel, {"seconds": now - began}, found)
@@ -288,10 +290,12 @@ class Keeper:
         if order["do"] == "start":
             self._start(self._descriptors.pop(0), order)
         elif order["do"] == "preload":
-            sys.path.extend(one for one in order["path"] if one not in sys.path)
+            before = sys.path.copy()
+            sys.path.extend(order["path"])
             for name in order["modules"]:
                 with contextlib.suppress(Exception):  # then the worker says what is wrong
                     importlib.import_module(name)
+            sys.path[:] = before
         elif order["pid"] in self.workers:
             _kill_group(order["pid"])
 

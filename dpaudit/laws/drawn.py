@@ -81,6 +81,13 @@ def score_unit(
     return np.stack([_per_trial(s, "score", s(transcripts), unit.trials) for s in scores])
 
 
+def side_unit(mechanism: Mechanism[Any], pair: Pair[Any], score: Any, unit: Unit) -> Array:
+    """Return the score of a unit of transcripts of the unit's side, shape ``(R,)``."""
+    side = list(Side)[unit.which]
+    scores: Array = score_unit(mechanism, pair.on(side), (score,), unit)[0]
+    return scores
+
+
 def _per_trial(owner: object, what: str, values: Any, trials: int) -> Array:
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (trials,) or np.isnan(array).any():

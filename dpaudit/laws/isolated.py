@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,7 +85,14 @@ class Isolated:
         Whose workers have the mechanism.
     made
         What makes it there, and its arguments, which pickle.
+
+    Attributes
+    ----------
+    start
+        Seconds that a worker took to import and make it.
     """
+
+    start = 0.0
 
     def __init__(self, crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> None:
         self.crew, self.made, self.key = crew, made, f"{id(crew)}.{next(_keys)}"
@@ -241,10 +249,14 @@ def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
 
 def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
     """Return the proxy that has the methods of what is made in a worker."""
+    crew.call(_nothing)  # the first one also starts the keeper
+    began = monotonic()
     name, has, unbounded = crew.call(_described, Isolated(crew, made))
     bases = [kind for kind, needs in _KINDS if set(needs) <= set(has)] or [Isolated]
     kind: type[Isolated] = type(name, tuple(bases), {"loss_is_unbounded": unbounded})
-    return kind(crew, made)
+    proxy = kind(crew, made)
+    proxy.start = monotonic() - began
+    return proxy
 
 
 _LAW = ("privacy_loss", "uniform_residuals")
@@ -276,6 +288,10 @@ def _unpickled(blob: bytes) -> Any:
     import cloudpickle
 
     return cloudpickle.loads(blob)
+
+
+def _nothing() -> None:
+    """Return nothing, to see that there is a worker."""
 
 
 def _made(what: str, reference: str) -> bytes:

@@ -158,6 +158,9 @@ def summary(report: Report) -> str:
         return "No claim was audited."
     if any(result.variant is not None for result in report.results):
         return f"{refuted or 'None'} of {total} audits refuted what they looked at."
+    withheld = sum(result.verdict == "withheld" for result in report.results)
+    if withheld == total:
+        return "No verdict was reached."
     if refuted == 0:
         which = "The claim audited was" if total == 1 else f"None of the {total} {claims} was"
         return f"{which} {'not ' if total == 1 else ''}refuted."

@@ -181,7 +181,7 @@ class Result(Document):
     variant: str | None = Field(default=None, description="Which of several published audits.")
     statement: str
     source: str
-    verdict: Literal["refuted", "not refuted"]
+    verdict: Literal["refuted", "not refuted", "withheld"]
     reason: str
     claimed: Claimed
     proved: Proved | None
@@ -195,6 +195,9 @@ class Result(Document):
     parameters: dict[str, Any]
     assumptions: list[AssumptionCheck]
     self_checks: list[SelfCheck]
+    contract: list[SelfCheck] = Field(
+        default=[], description="Checks that outputs were independent: bounds on them assume it."
+    )
     budget: list[BudgetEntry]
     delta_curves: DeltaCurves | None = None
     trade_off: TradeOffCurves | None = None
