@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import dpaudit.estimation.independence as independence
-from dpaudit._typing import Array
-from dpaudit.auditing.draws import Drawer, is_ours
+from dpaudit.auditing.draws import Certifying, Drawer, is_ours
+from dpaudit.errors import shorten
 from dpaudit.estimation.event import Event
-from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.laws.drawn import projected
+from dpaudit.laws.isolated import Isolated
 
 _CALLS = 64  # of further outputs, on either dataset
 _LEAST, _MOST = 512, 4096  # further outputs
@@ -34,12 +35,13 @@ class Kept:
         return () if self.note is None else (self.note,)
 
 
-def of_event(drawer: Drawer, outputs: tuple[Outputs, Outputs], event: Event) -> Kept:
+def of_event(drawer: Drawer, drawn: Certifying, event: Event) -> Kept:
     """Return the checks of the outputs that certify an event; none of this package's own."""
     if is_ours(drawer.mechanism):
         return Kept()
-    happened = (event.happened(outputs[0].scores), event.happened(outputs[1].scores))
-    return Kept(tuple(independence.checks(*outputs, happened)), _note("Certifying", outputs))
+    happened = (event.happened(drawn.scores[0]), event.happened(drawn.scores[1]))
+    checks = (*_no_files(drawer), *independence.checks(*drawn.outputs, happened))
+    return Kept(checks, _note("Certifying", drawn))
 
 
 def of_bets(drawer: Drawer, pairs: int) -> Kept:
@@ -48,24 +50,33 @@ def of_bets(drawer: Drawer, pairs: int) -> Kept:
         return Kept()
     count = min(max(pairs, _LEAST), _MOST)
     fine = replace(drawer, unit=max(1, min(drawer.unit, count // _CALLS)))
-    outputs = fine.certifying(projected, count, "contract")
-    return Kept(tuple(independence.checks(*outputs)), _note(f"{count} further", outputs))
+    drawn = fine.certifying(projected, count, "contract")
+    checks = (*_no_files(drawer), *independence.checks(*drawn.outputs))
+    return Kept(checks, _note(f"{count} further", drawn))
 
 
-def projected(transcripts: Array) -> Array:
-    """Return one number of each transcript that all of its entries have a part in.
+def _no_files(drawer: Drawer) -> list[SelfCheck]:
+    """Return the check that no file carries a state from call to call, where files are seen."""
+    if not isinstance(drawer.mechanism, Isolated):
+        return []
+    found = drawer.mechanism.crew.kept_files
+    named = ", ".join(shorten(path) for path in found[:3])
+    return [
+        SelfCheck(
+            name="no file is written and read",
+            statement=f"a file may carry noise from call to call ({named}): write none that is "
+            "read again"
+            if found
+            else "no file carries anything from call to call",
+            passed=not found,
+            statistic=float(len(found)),
+            threshold=0.0,
+            evidence=f"files that the mechanism wrote and read: {named or 'none'}",
+        )
+    ]
 
-    Examples
-    --------
-    >>> projected(np.ones((2, 3))).shape
-    (2,)
-    """
-    flat = transcripts.reshape(len(transcripts), -1)
-    weights = np.random.default_rng(0).uniform(0.5, 1.5, flat.shape[1])
-    return np.asarray(flat @ weights)
 
-
-def _note(which: str, outputs: tuple[Outputs, Outputs]) -> str:
-    count = len(np.unique(outputs[0].processes))
+def _note(which: str, drawn: Certifying) -> str:
+    count = len(np.unique(drawn.outputs[0].processes))
     drawn_in = "this process" if count == 1 else f"{count} fresh processes, a call of each in turn"
     return f"{which} outputs of both datasets were drawn in {drawn_in}."

@@ -33,6 +33,17 @@ _SHOWS = 0.05
 
 
 @dataclass(frozen=True)
+class Certifying:
+    """What certifies: a score of every transcript, of the dataset and of its neighbour.
+
+    ``outputs`` has another number of each, and which call and process it came from.
+    """
+
+    scores: tuple[Array, Array]
+    outputs: tuple[Outputs, Outputs]
+
+
+@dataclass(frozen=True)
 class Drawer:
     """Draws transcripts of a mechanism on a pair, unit by unit.
 
@@ -153,8 +164,8 @@ class Drawer:
         task = partial(drawn.score_unit, self.mechanism, dataset, tuple(scores))
         return np.concatenate(list(self._map(task, trials, purpose, side)), axis=1)
 
-    def certifying(self, score: Any, trials: int, purpose: str) -> tuple[Outputs, Outputs]:
-        """Return the score of fresh transcripts of both datasets, and which call drew each.
+    def certifying(self, score: Any, trials: int, purpose: str) -> Certifying:
+        """Return the score of fresh transcripts of both datasets, and what tells calls apart.
 
         The two sides are drawn in turn. A mechanism of other people's is drawn in fresh processes,
         each with an instance of its own.
@@ -202,19 +213,19 @@ def _in_turn(on_p: Sequence[Unit], on_q: Sequence[Unit], processes: int) -> list
     return [[unit for number in hand for unit in pairs[number]] for hand in hands]
 
 
-def _sorted_out(
-    hands: Sequence[Sequence[Unit]], results: Sequence[Array]
-) -> tuple[Outputs, Outputs]:
+def _sorted_out(hands: Sequence[Sequence[Unit]], results: Sequence[Array]) -> Certifying:
     """Return what was drawn on either side, with the number of the call and of the process."""
     labelled = [(unit, process) for process, hand in enumerate(hands) for unit in hand]
-    found = []
-    for which in range(2):
+    scores, outputs = [], []
+    for which in range(len(Side)):
         mine = [i for i, (unit, _) in enumerate(labelled) if unit.which == which]
         sizes = [labelled[i][0].trials for i in mine]
         processes = np.repeat([labelled[i][1] for i in mine], sizes)
         calls = np.repeat(np.arange(len(mine)), sizes)
-        found.append(Outputs(np.concatenate([results[i] for i in mine]), calls, processes))
-    return found[0], found[1]
+        score, number = np.concatenate([results[i] for i in mine], axis=1)
+        scores.append(score)
+        outputs.append(Outputs(number, calls, processes))
+    return Certifying((scores[0], scores[1]), (outputs[0], outputs[1]))
 
 
 def is_ours(mechanism: object) -> bool:

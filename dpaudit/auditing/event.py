@@ -158,8 +158,8 @@ def event(
     one is certified, so the error probability is spent once.
     """
     chosen = chosen_event(case, drawer, trials, attack)
-    outputs = drawer.certifying(chosen.score, trials, "certifying")
-    on_p, on_q = (chosen.best.rounded(side.scores) for side in outputs)
+    certifying = drawer.certifying(chosen.score, trials, "certifying")
+    on_p, on_q = map(chosen.best.rounded, certifying.scores)
     drawn = {"certifying, per dataset": trials} | chosen.counts
     evidence = certified(
         on_p,
@@ -174,7 +174,7 @@ def event(
         f"Attack: {chosen.attack.statement}.",
         f"Attacks tried: {', '.join(chosen.tried)}.",
     )
-    rounded = replace(outputs[0], scores=on_p), replace(outputs[1], scores=on_q)
+    rounded = replace(certifying, scores=(on_p, on_q))
     kept = contract.of_event(drawer, rounded, chosen.best.event)
     said = (*evidence.notes, *notes, *kept.notes)
     return replace(evidence, notes=said, contract=kept.checks)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -77,7 +77,7 @@ def checks(
     """Return the checks of two sides' scores, and of the event that is certified on them.
 
     Formal guarantee: on independent outputs one of them fails with probability about
-    `FALSE_ALARM`; what the event says of each output, ``hits``, is tested like a score.
+    `FALSE_ALARM`; what the event says of each output, ``hits``, is tested as a score is.
 
     Examples
     --------
@@ -90,12 +90,10 @@ def checks(
     >>> [check.name for check in checks(*once) if not check.passed][:1]
     ['outputs in one call and in others, dataset']
     """
-    found = [*_of_side(on_p, "dataset"), *_of_side(on_q, "neighbour")]
+    found = _of_sides("outputs", on_p, on_q)
     if hits is not None:
-        for side, hit, name in zip((on_p, on_q), hits, ("dataset", "neighbour"), strict=True):
-            events = Outputs(hit, side.units, side.processes).first()
-            found += [_Found(f"the event in {f.name}, {name}", f.p, f.why) for f in _spread(events)]
-    found.append(_Found("outputs of the two datasets", _together(on_p, on_q), _SHARED))
+        events = (replace(on_p, scores=hits[0]), replace(on_q, scores=hits[1]))
+        found += _of_sides("the event", *events)
     return [_check(one, FALSE_ALARM / len(found)) for one in found]
 
 
@@ -141,28 +139,30 @@ def _check(found: _Found, threshold: float) -> SelfCheck:
     )
 
 
-def _of_side(side: Outputs, name: str) -> Iterator[_Found]:
-    side = side.first()
+def _of_sides(what: str, on_p: Outputs, on_q: Outputs) -> list[_Found]:
+    found = [
+        _Found(f"{what} {one.name}, {name}", one.p, one.why)
+        for side, name in ((on_p, "dataset"), (on_q, "neighbour"))
+        for one in _of_side(side.first())
+    ]
+    return [*found, _Found(f"{what} of the two datasets", _together(on_p, on_q), _SHARED)]
+
+
+def _of_side(side: Outputs) -> Iterator[_Found]:
     z, place = ranks(side.scores), _places(side.units)
-    yield _Found(f"calls, {name}", repeats(side), _SEEDED)
-    for one in _spread(side):
-        yield _Found(f"outputs in {one.name}, {name}", one.p, one.why)
-    for words, lag in _lags(side.units):
-        yield _Found(f"{words}, {name}", serial(z, side.units, lag), _PAIRED)
-    yield _Found(f"outputs at one place of a call, {name}", heterogeneity(z, place), _SEEDED)
-
-
-def _spread(side: Outputs) -> Iterator[_Found]:
-    z = ranks(side.scores)
     within = heterogeneity(z, side.units, side.processes)
-    yield _Found("one call and in others", within, _ONCE)
-    yield _Found("one process and in others", heterogeneity(z, side.processes), _KEPT)
-    yield _Found("early and in late calls", trend(z, side.processes), _MOVING)
+    yield _Found("in one call and in others", within, _ONCE)
+    yield _Found("in one process and in others", heterogeneity(z, side.processes), _KEPT)
+    yield _Found("of whole calls", repeats(side), _SEEDED)
+    for words, lag in _lags(side.units):
+        yield _Found(words, serial(z, side.units, lag), _PAIRED)
+    yield _Found("at one place of a call", heterogeneity(z, place), _SEEDED)
+    yield _Found("in early and in late calls", trend(z, side.processes), _MOVING)
 
 
 def _lags(units: Labels) -> list[tuple[str, int]]:
     size = int(np.bincount(units).max())
-    return [("outputs and the next ones", 1), ("outputs half a call apart", max(2, size // 2))]
+    return [("and the next ones", 1), ("half a call apart", max(2, size // 2))]
 
 
 def ranks(scores: Array) -> Array:

@@ -261,6 +261,7 @@ class Crew:
         self.started = 0
         self._workers: list[_Worker] = []
         self._names = (f"task {number}" for number in itertools.count())
+        self._files: tuple[set[str], set[str]] = (set(), set())
         self._ended = finalize(self, _end_all, self._workers)
 
     def __enter__(self) -> Crew:
@@ -272,6 +273,12 @@ class Crew:
     def close(self) -> None:
         """End the workers; the next call starts others."""
         _end_all(self._workers)
+
+    @property
+    def kept_files(self) -> list[str]:
+        """Files that the workers' code has written and read: a state that outlives processes."""
+        wrote, read = self._files
+        return sorted(wrote & read)
 
     def call(self, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
         """Return what a function returns in a worker: numbers, arrays, text, or made of these."""
@@ -298,7 +305,7 @@ class Crew:
         stage = _Stage(next(self._names), pickled(OnUnit(task)), units)
         with selectors.DefaultSelector() as selector:
             try:
-                busy = _Busy(selector)
+                busy = _Busy(selector, self._files)
                 for worker in itertools.islice(self._hands(), min(workers, len(units))):
                     busy.begin(stage, worker)
                 while busy.working or not stage.finished:
@@ -321,7 +328,7 @@ class Crew:
         waiting = deque(stages)
         with selectors.DefaultSelector() as selector:
             try:
-                busy = _Busy(selector)
+                busy = _Busy(selector, self._files)
                 for stage in stages:
                     while not stage.finished:
                         while waiting and len(busy.pairs) < workers:
@@ -394,8 +401,8 @@ class _Stage:
             self._held -= _size(found)
             yield found
 
-    def take(self, worker: _Worker) -> None:
-        """Receive what a worker has to say."""
+    def take(self, worker: _Worker) -> dict[str, Any]:
+        """Receive what a worker has to say, and return it."""
         answer = worker.answer()
         request = worker.asked[0]
         if request.units:
@@ -407,13 +414,14 @@ class _Stage:
             request.units -= len(found)
         if not request.units:
             worker.asked.popleft()
+        return answer
 
 
 class _Busy:
     """Workers, and the stage that each works for."""
 
-    def __init__(self, selector: selectors.BaseSelector) -> None:
-        self.selector = selector
+    def __init__(self, selector: selectors.BaseSelector, files: tuple[set[str], set[str]]) -> None:
+        self.selector, self.files = selector, files
         self.pairs: list[tuple[_Stage, _Worker]] = []
 
     @property
@@ -436,7 +444,9 @@ class _Busy:
         limits = [left for _, worker in self.pairs if (left := worker.left) is not None]
         for key, _ in self.selector.select(max(0.0, min(limits)) if limits else None):
             stage, worker = key.data
-            stage.take(worker)
+            answer = stage.take(worker)
+            for seen, told in zip(self.files, ("wrote", "read"), strict=True):
+                seen.update(answer.get(told, ()))
         for _, worker in self.pairs:
             if (left := worker.left) is not None and left < 0:
                 raise worker.overrun()

@@ -155,6 +155,53 @@ def _bytes(channel: socket.socket, size: int) -> bytearray | None:
     return found
 
 
+# Files
+
+_LIBRARIES = (sys.prefix, sys.base_prefix, "/proc/", "/dev/", "/sys/")
+
+
+@dataclass
+class Files:
+    """Which files of the user's a call wrote, and which it read as an earlier one had left them.
+
+    What one call writes and another reads is a state that outlives processes. A file that a call
+    makes for itself is none.
+    """
+
+    wrote: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
+    _made: set[str] = field(default_factory=set)
+
+    def begin_call(self) -> None:
+        """Forget which files were made in this call: it is another one."""
+        self._made.clear()
+
+    def heard(self, event: str, given: tuple[Any, ...]) -> None:
+        """Take note of an event of Python's audit hooks."""
+        if event == "open" and isinstance(given[0], (str, bytes, os.PathLike)):
+            self._note(given[0], given[2] or 0)
+        elif event == "sqlite3.connect" and given[0] != ":memory:":
+            self._note(given[0], os.O_RDWR)
+
+    def _note(self, name: Any, flags: int) -> None:
+        path = os.path.abspath(os.fsdecode(name))
+        if path.startswith(_LIBRARIES) or "__pycache__" in path:
+            return
+        if flags & (os.O_EXCL | os.O_TRUNC):
+            self._made.add(path)
+        if flags & (os.O_WRONLY | os.O_RDWR):
+            self.wrote.add(path)
+        if not flags & os.O_WRONLY and path not in self._made:
+            self.read.add(path)
+
+    def told(self) -> dict[str, list[str]]:
+        """Return what is new, as a part of an answer."""
+        found = {"wrote": sorted(self.wrote), "read": sorted(self.read)}
+        self.wrote.clear()
+        self.read.clear()
+        return {name: paths for name, paths in found.items() if paths}
+
+
 # A worker
 
 Task = Callable[..., Any]
@@ -167,15 +214,17 @@ def serve(channel: socket.socket) -> None:
     holds results (``value``), or how their code failed (``failed``).
     """
     tasks: dict[str, Task] = {}
+    files = Files()
+    sys.addaudithook(files.heard)
     while (message := receive(channel)) is not None:
         for name in message.get("forget", ()):
             tasks.pop(name, None)
         try:
             if message["do"] == "load":
                 tasks[message["task"]] = _loaded(message)
-                send(channel, {})
+                send(channel, files.told())
             else:
-                _run(channel, tasks[message["task"]], message["units"])
+                _run(channel, tasks[message["task"]], message["units"], files)
         except BaseException as error:  # a task is other people's code
             send(channel, {"failed": described(error)}, _arguments(error))
 
@@ -203,19 +252,20 @@ def _sampling(found: Any, dataset: Any) -> Task:
     )
 
 
-def _run(channel: socket.socket, task: Task, units: Sequence[Any]) -> None:
+def _run(channel: socket.socket, task: Task, units: Sequence[Any], files: Files) -> None:
     """Send the result of every unit, those of quick ones together."""
     found: list[Any] = []
     began = sent = time.monotonic()
     for trials, entropy, key, *further in units:
         seed = np.random.SeedSequence(entropy, spawn_key=tuple(key))
+        files.begin_call()
         found.append(task(trials, seed, *further))
         now = time.monotonic()
         if now - sent > FLUSH:
-            send(channel, {"seconds": now - began}, found)
+            send(channel, {"seconds": now - began, **files.told()}, found)
             found, began, sent = [], now, now
     if found:
-        send(channel, {"seconds": time.monotonic() - began}, found)
+        send(channel, {"seconds": time.monotonic() - began, **files.told()}, found)
 
 
 def described(error: BaseException) -> dict[str, Any]:

@@ -82,10 +82,25 @@ def score_unit(
 
 
 def side_unit(mechanism: Mechanism[Any], pair: Pair[Any], score: Any, unit: Unit) -> Array:
-    """Return the score of a unit of transcripts of the unit's side, shape ``(R,)``."""
+    """Return two numbers of a unit of transcripts of the unit's side, shape ``(2, R)``.
+
+    The score, and a number that all entries of a transcript have a part in.
+    """
     side = list(Side)[unit.which]
-    scores: Array = score_unit(mechanism, pair.on(side), (score,), unit)[0]
-    return scores
+    return score_unit(mechanism, pair.on(side), (score, projected), unit)
+
+
+def projected(transcripts: Array) -> Array:
+    """Return one number of each transcript that all of its entries have a part in.
+
+    Examples
+    --------
+    >>> projected(np.ones((2, 3))).shape
+    (2,)
+    """
+    flat = transcripts.reshape(len(transcripts), -1)
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, flat.shape[1])
+    return np.asarray(flat @ weights)
 
 
 def _per_trial(owner: object, what: str, values: Any, trials: int) -> Array:

@@ -1,0 +1,126 @@
+"""A user's slip is not a refutation: outputs that depend on one another accuse nobody."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dpaudit
+from dpaudit.auditing.api import own_case
+from dpaudit.auditing.run import audit_case
+from dpaudit.errors import MechanismError
+from dpaudit.execution import Executor, available_cores
+from dpaudit.extension.settings import Settings
+from dpaudit.laws.isolated import Isolation, referred
+from dpaudit.neighbours import REPLACE_RECORD, Pair
+
+from .broken import BROKEN
+from .slips import FILES, SLIPS
+
+PAIR = Pair(np.array([0.0]), np.array([1.0]), REPLACE_RECORD)
+SEEDS = pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))]
+)
+
+
+@pytest.fixture(autouse=True)
+def noise_of_this_test(monkeypatch):
+    """Give files of noise a name that only this test has."""
+    name = uuid.uuid4().hex
+    monkeypatch.setenv("SLIPS", name)
+    monkeypatch.syspath_prepend(Path(__file__).parent)  # where workers find the modules too
+    yield
+    for path in FILES.glob(f"slip-{name}.*"):
+        path.unlink()
+
+
+def audited(reference, seed=0, isolation=None, **given):
+    """Return the result for a mechanism that is named, or why there is none."""
+    mechanism = referred(reference, isolation or Isolation())
+    case, statement = own_case(mechanism, PAIR, epsilon=1.0, delta=0.0)
+    settings = {"trials": 4096, "confidence": 0.999999, "seed": seed, "delta": 0.0} | given
+    executor = Executor(workers=available_cores())
+    try:
+        return audit_case(case, Settings(**settings), statement=statement, executor=executor)
+    except MechanismError as error:
+        return str(error)
+
+
+def verdict(reference, seed=0, **given):
+    found = audited(reference, seed, **given)
+    return "withheld" if isinstance(found, str) else found.verdict
+
+
+@pytest.mark.sampled(12)
+@SEEDS
+@pytest.mark.parametrize("name", SLIPS)
+def test_no_private_mechanism_is_accused_for_a_slip(name, seed):
+    assert verdict(f"slips:{name}", seed) != "refuted"
+
+
+@pytest.mark.sampled(12)
+@SEEDS
+@pytest.mark.parametrize("name", BROKEN)
+def test_no_broken_mechanism_that_keeps_the_contract_is_let_off(name, seed):
+    kept = name == "SeededByTheData"  # nobody can tell it from one that keeps its noise
+    assert verdict(f"broken:{name}", seed) == ("withheld" if kept else "refuted")
+
+
+def test_there_are_thirty_of_either():
+    assert (len(set(SLIPS)), len(set(BROKEN))) >= (30, 30)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("OncePerCall", "draw it for every output by itself"),
+        ("OncePerInstance", "draw no noise while the mechanism is imported or made"),
+        ("SharedByTheSides", "the two datasets share their noise"),
+        ("OppositePairs", "not in pairs or in a chain"),
+        ("SeededOnce", "seed no generator inside"),
+        ("File", "a file may carry noise from call to call"),
+    ],
+)
+def test_a_withheld_verdict_says_what_to_write_instead(name, words):
+    found = audited(f"slips:{name}")
+    assert found.verdict == "withheld"
+    assert (found.measured.lower, found.measured.upper) == (0.0, None)
+    assert words in found.reason
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "name", ["OncePerCall", "OncePerInstance", "OncePerDataset", "Chain", "CommonHalfOfTheTime"]
+)
+def test_bets_accuse_nobody_for_a_slip(name, seed):
+    assert verdict(f"slips:{name}", seed, until_refuted=True, confidence=0.95) != "refuted"
+
+
+def test_bets_still_refute():
+    found = audited("broken:HalfTheNoise", until_refuted=True)
+    assert found.verdict == "refuted"
+    assert all(check.passed for check in found.contract)
+
+
+def test_certifying_outputs_come_from_eight_processes_with_instances_of_their_own():
+    found = audited("broken:HalfTheNoise")
+    assert any("drawn in 8 fresh processes, a call of each in turn" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("name", ["OncePerCall", "OppositePairs", "CachedBySize"])
+def test_without_a_process_of_its_own_the_calls_are_checked(name):
+    assert verdict(f"slips:{name}", isolation=Isolation(in_process=True)) == "withheld"
+
+
+def test_the_package_itself_is_not_checked():
+    assert dpaudit.auditing.audit_claim("huang2020-theorem6", Settings(trials=200)).contract == []
+
+
+@pytest.mark.parametrize("trials", [100, 500])
+def test_short_audits_have_calls_to_compare(trials):
+    assert verdict("slips:OncePerCall", trials=trials, confidence=0.95) == "withheld"
+    assert verdict("broken:NoNoise", trials=trials, confidence=0.95) == "refuted"

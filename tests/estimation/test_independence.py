@@ -1,0 +1,156 @@
+"""Tests of independence: rarely wrong on independent outputs, never blind to the usual slips."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kruskal, spearmanr
+
+from dpaudit.estimation import independence
+from dpaudit.estimation.independence import (
+    FALSE_ALARM,
+    Outputs,
+    checks,
+    heterogeneity,
+    ranks,
+    repeats,
+    serial,
+    trend,
+    variety,
+)
+
+LAWS = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "cauchy": lambda rng, n: rng.standard_cauchy(n),
+    "coin": lambda rng, n: rng.integers(0, 2, n).astype(float),
+    "geometric": lambda rng, n: rng.geometric(0.3, n).astype(float),
+    "one in a hundred": lambda rng, n: (rng.random(n) < 0.01).astype(float),
+    "one in a thousand": lambda rng, n: (rng.random(n) < 0.001) * rng.normal(size=n),
+    "always the same": lambda rng, n: np.ones(n),
+}
+CALLS, SIZE, PROCESSES = 64, 64, 8
+UNITS = np.repeat(np.arange(CALLS), SIZE)
+OF_PROCESS = UNITS * PROCESSES // CALLS
+
+
+def outputs(scores):
+    return Outputs(np.asarray(scores, dtype=float), UNITS, OF_PROCESS)
+
+
+def independent(law, seed):
+    """Return the checks of independent outputs, with an event that half of them are in."""
+    rng = np.random.default_rng(seed)
+    sides = [outputs(LAWS[law](rng, len(UNITS))) for _ in range(2)]
+    hits = tuple((side.scores > np.median(sides[0].scores)).astype(float) for side in sides)
+    return checks(*sides, hits)
+
+
+def failing(on_p, on_q=None, seed=0):
+    rng = np.random.default_rng(seed + 100)
+    other = rng.normal(size=len(UNITS)) if on_q is None else on_q
+    return [one.name for one in checks(outputs(on_p), outputs(other)) if not one.passed]
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("audits", [60, pytest.param(4000, marks=pytest.mark.slow)])
+def test_p_values_of_independent_outputs_are_none_too_small(law, audits):
+    found = np.array([[one.statistic for one in independent(law, s)] for s in range(audits)])
+    for level in (0.05, 0.01, 0.001):
+        small = np.count_nonzero(found < level)
+        expected = found.size * level
+        assert small <= 1.3 * expected + 5 * np.sqrt(expected) + 3
+
+
+@pytest.mark.slow
+def test_good_mechanisms_are_hardly_ever_withheld():
+    audits = 3000
+    withheld = sum(
+        not all(one.passed for one in independent(law, seed))
+        for law in LAWS
+        for seed in range(audits)
+    )
+    assert withheld <= 3 * FALSE_ALARM * audits * len(LAWS)
+
+
+def test_the_share_of_each_check_adds_up():
+    found = independent("normal", 0)
+    assert sum(one.threshold for one in found) == pytest.approx(FALSE_ALARM)
+    assert len({one.name for one in found}) == len(found)
+
+
+@pytest.mark.parametrize("law", ["normal", "geometric", "coin"])
+def test_heterogeneity_is_the_test_of_kruskal_and_wallis(law):
+    scores = LAWS[law](np.random.default_rng(1), len(UNITS))
+    expected = kruskal(*np.split(scores, CALLS)).pvalue
+    assert heterogeneity(ranks(scores), UNITS) == pytest.approx(expected, rel=1e-9)
+
+
+def test_ranks_with_ties_correlate_as_spearmans():
+    one, other = (LAWS["geometric"](np.random.default_rng(s), 500) for s in (1, 2))
+    assert np.mean(ranks(one) * ranks(other)) == pytest.approx(spearmanr(one, other).statistic)
+    assert variety(ranks(np.array([1.0, 1.0, 2.0, 3.0]))) == 0.5
+
+
+def test_differences_between_processes_are_not_differences_within():
+    rng = np.random.default_rng(2)
+    z = ranks(rng.normal(size=len(UNITS)) + 3 * rng.normal(size=PROCESSES)[OF_PROCESS])
+    assert heterogeneity(z, OF_PROCESS) < 1e-100
+    assert heterogeneity(z, UNITS, OF_PROCESS) > 1e-3
+    z = ranks(rng.normal(size=len(UNITS)) + rng.normal(size=CALLS)[UNITS])
+    assert heterogeneity(z, UNITS, OF_PROCESS) < 1e-30
+
+
+def test_rare_outputs_are_compared_in_groups_that_have_some():
+    rare = np.zeros(len(UNITS))
+    rare[:40] = 1.0  # all of them in the first call
+    assert heterogeneity(ranks(rare), UNITS) < 1e-5
+    alone = np.zeros(len(UNITS))
+    alone[5] = 1.0
+    assert heterogeneity(ranks(alone), UNITS) == 1.0
+    assert serial(ranks(alone), UNITS, 1) == trend(ranks(alone), OF_PROCESS) == 1.0
+
+
+NOISE = np.random.default_rng(5).normal(size=len(UNITS))
+CALL_NOISE = np.random.default_rng(6).normal(size=CALLS)
+ORDER = np.arange(len(UNITS)) % (len(UNITS) // PROCESSES)
+CHAIN = np.convolve(NOISE, [1, 1], "same")
+
+
+@pytest.mark.parametrize(
+    ("scores", "name"),
+    [
+        (CALL_NOISE[UNITS], "outputs in one call and in others, dataset"),
+        (NOISE + CALL_NOISE[UNITS], "outputs in one call and in others, dataset"),
+        (NOISE + 0.5 * CALL_NOISE[OF_PROCESS], "outputs in one process and in others, dataset"),
+        (np.tile(NOISE[: 8 * SIZE], 8), "outputs of whole calls, dataset"),
+        (CHAIN, "outputs and the next ones, dataset"),
+        (np.repeat(NOISE[: len(NOISE) // 2], 2) * np.tile([1, -1], len(NOISE) // 2), "outputs and"),
+        (np.tile(NOISE.reshape(-1, 2, SIZE // 2)[:, :1], (1, 2, 1)).ravel(), "outputs half a call"),
+        (NOISE + np.tile(NOISE[:SIZE], CALLS), "outputs at one place of a call, dataset"),
+        (NOISE + ORDER / len(ORDER) * 8, "outputs in early and in late calls, dataset"),
+    ],
+    ids=["call", "part", "process", "again", "chain", "pairs", "halves", "place", "drift"],
+)
+def test_every_dependence_is_seen_by_the_check_that_is_for_it(scores, name):
+    assert any(one.startswith(name) for one in failing(scores))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_noise_that_the_sides_share_is_seen(sign):
+    assert failing(NOISE, sign * NOISE + 1) == ["outputs of the two datasets"]
+
+
+def test_calls_of_few_values_may_repeat_one_another():
+    assert repeats(outputs(np.ones(len(UNITS)))) == 1.0
+    few = np.random.default_rng(0).integers(0, 2, 4 * CALLS).astype(float)
+    short = Outputs(few, np.repeat(np.arange(CALLS), 4), np.zeros(4 * CALLS, dtype=int))
+    assert repeats(short) == 1.0
+    assert repeats(outputs(np.tile(NOISE[:SIZE], CALLS))) < 1e-100
+
+
+def test_long_audits_are_looked_at_in_part(monkeypatch):
+    monkeypatch.setattr(independence, "_MOST", 1024)
+    part = outputs(NOISE).first(1024)
+    assert len(part.scores) == 1024
+    assert np.bincount(part.processes).tolist() == [128] * PROCESSES
+    assert all(one.passed for one in checks(outputs(NOISE), outputs(-NOISE[::-1])))
