@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dpaudit._references import load_reference
-from dpaudit.errors import DataError, InvalidArgument, UnknownName, shorten
+from dpaudit.errors import DataError, InvalidArgument, UnknownName, shorten, what_happened
 from dpaudit.verification.document import Document, Outcome, read
 from dpaudit.verification.drawn import Reader, drawn_afresh, reproduced
 from dpaudit.verification.reals import Number, OutOfTime, Real, Undecided, largest, precision
@@ -258,9 +258,11 @@ def _has_verifier(home: str) -> bool:
         return module != home and find_spec(module) is not None
     except ImportError:  # no package ``verify`` there
         return False
-    except (Exception, SystemExit) as error:  # finding runs other people's code
-        failure = f"a package that can be imported ({type(error).__name__}: {shorten(str(error))})"
-        raise InvalidArgument("verifier", module, failure) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # finding runs other people's code
+        expected = f"a package that can be imported ({what_happened(error)})"
+        raise InvalidArgument("verifier", module, expected) from error
 
 
 def _lists(home: str) -> bool:
