@@ -21,6 +21,7 @@ FILES = ("index.json", "*/report.json", "*/certificate.json")
 REASONS = (
     (r"\.environment\b", "where and when it ran"),
     (r"\.created$|\.seconds$", "where and when it ran"),
+    (r"report\.json\.schema_version$", "a later version has more fields"),
     (r"certificate\.json.*\.source$", "a certificate names its source as the claim's card does"),
     (r"certificate\.json.*\.search\.budget$", "a certificate states the budget of its search"),
     (r"\.proved\.source$", "a proof names the module that holds it, which has moved"),
@@ -52,7 +53,11 @@ def equal(old: Any, new: Any) -> bool:
     --------
     >>> equal(1.0, 1.0 + 1e-12), equal(1.0, 1.001), equal(True, 1), equal("a", "b")
     (True, False, False, False)
+    >>> equal(None, []), equal(None, ["a"])  # a list that older reports do not have
+    (True, False)
     """
+    if {type(old), type(new)} == {list, type(None)}:
+        return not (old or new)
     if isinstance(old, bool) or isinstance(new, bool):
         return old is new
     if isinstance(old, int | float) and isinstance(new, int | float):

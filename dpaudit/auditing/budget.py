@@ -47,15 +47,21 @@ def shared(audits: Sequence[Spender]) -> list[Settings]:
     ]
 
 
-def whole_report(results: Sequence[Result], environment: Environment) -> Report:
-    """Return the report of the results, with what they spend together.
+def whole_report(
+    results: Sequence[Result], environment: Environment, missing: Sequence[str] = ()
+) -> Report:
+    """Return the report of the results, with what they spend together and what is ``missing``.
 
     Its budget has an entry for every result that spends any, and sums to 1 less its confidence.
     """
     spent = [BudgetEntry(purpose=label(one), alpha=one.alpha) for one in results if one.budget]
     confidence = max(0.0, 1 - math.fsum(entry.alpha for entry in spent))
     return Report(
-        results=list(results), environment=environment, confidence=confidence, budget=spent
+        results=list(results),
+        missing=list(missing),
+        environment=environment,
+        confidence=confidence,
+        budget=spent,
     )
 
 

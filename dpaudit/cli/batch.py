@@ -98,7 +98,8 @@ class Batch:
         from dpaudit.report.schema import Environment
 
         spent = time.monotonic() - self.began
-        return whole_report(self.results, Environment.of_this_machine(self.workers, spent))
+        environment = Environment.of_this_machine(self.workers, spent)
+        return whole_report(self.results, environment, self.missing)
 
     def _write(self) -> None:
         """Write the report, if one was asked for and something is new."""

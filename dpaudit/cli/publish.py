@@ -148,10 +148,15 @@ class Gallery:
             return
         spent = sum(one.seconds for one in ended)
         environment = Environment.of_this_machine(self.workers, spent)
-        report = whole_report([one.result for one in good], environment)
+        report = whole_report([one.result for one in good], environment, self._without(claim))
         certificates = [one.certificate for one in good if one.certificate is not None]
         write_report(report, self.folder / claim, certificates)
         self._reports[claim] = (report, [one.certificate is not None for one in good])
+
+    def _without(self, claim: str) -> list[str]:
+        """Return the audits of a claim that gave no result, or none yet."""
+        there = {key for key, one in self.found.items() if isinstance(one.outcome, Audited)}
+        return [label_of(*key) for key in self.keys if key[0] == claim and key not in there]
 
     def _in_order(self) -> dict[str, tuple[Report, list[bool]]]:
         claims = dict.fromkeys(claim for claim, _ in self.keys)

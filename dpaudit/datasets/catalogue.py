@@ -63,7 +63,24 @@ CATALOGUE: Mapping[str, Callable[..., Dataset]] = MappingProxyType(
 )
 
 
-def load(name: str, *, path: PathLike | None = None, **options: object) -> Dataset:
+def options_of(name: str) -> tuple[str, ...]:
+    """Return what the loader of a dataset takes besides ``path``; no option names a file.
+
+    Examples
+    --------
+    >>> options_of("a9a"), options_of("breast-cancer"), options_of("unheard-of")
+    (('split',), (), ())
+    """
+    loader = CATALOGUE.get(_key(str(name)))
+    parameters = inspect.signature(loader).parameters if loader else {}
+    return tuple(parameter for parameter in parameters if parameter != "path")
+
+
+def _key(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def load(name: str, /, *, path: PathLike | None = None, **options: object) -> Dataset:
     """Load a dataset by name.
 
     Parameters
@@ -100,7 +117,7 @@ def load(name: str, *, path: PathLike | None = None, **options: object) -> Datas
     dpaudit.errors.UnknownName: dataset: got 'aduld', expected one of: a9a, adult, \
 breast-cancer, csv, libsvm; did you mean 'adult'?
     """
-    key = str(name).replace("_", "-")
+    key = _key(str(name))
     if key not in CATALOGUE:
         raise UnknownName("dataset", str(name), CATALOGUE)
     loader = CATALOGUE[key]

@@ -23,7 +23,7 @@ class Settings:
     data
         ``worst-case``, or the name of a dataset.
     data_path, data_options
-        Where the dataset's files are, and what else its loader takes.
+        Where the dataset's files are, and what else its loader takes, none of it a place.
     trials
         Certifying transcripts per dataset of the pair.
     confidence
@@ -73,6 +73,9 @@ class Settings:
             check.integer("unit", self.unit, least=1)
         if self.candidate_pairs is not None:
             check.integer("pairs", self.candidate_pairs, least=1)
+        if not isinstance(self.data_options, Mapping) or "path" in self.data_options:
+            expected = "options by name without path: data_path says where the files are"
+            raise InvalidArgument("data_option", self.data_options, expected)
         if self.until_refuted and self.estimator == "exact-loss":
             expected = "event or auto: --until-refuted bets on outputs"
             raise InvalidArgument("estimator", self.estimator, expected)

@@ -79,20 +79,30 @@ def render_index(
     """Return the index as a page, or as Markdown; ``missing`` names what is not in it, and why."""
     name = "index.html.j2" if html else "index.md.j2"
     words = {"outcome": _outcome(rows), "surety": _surety(rows)}
-    words["missing"] = _missing(len(rows), missing or {})
+    words["missing"] = _missing_from_index(len(rows), missing or {})
     text = templates(html=html).get_template(name).render(rows=rows, **words)
     return printable(text)
 
 
-def _missing(there: int, missing: Mapping[str, str]) -> str:
+def _missing_from_index(there: int, missing: Mapping[str, str]) -> str:
     """Return how many of all audits are there, and which are not; nothing if all are."""
-    if not missing:
-        return ""
     failed = all(why.startswith("failed") for why in missing.values())
-    counted = f"{there} of {there + len(missing)}"
-    begin = f"Only {counted} audits gave a verdict" if failed else f"Interrupted, {counted}"
-    listed = "; ".join(f"{one_line(name)} ({one_line(why)})" for name, why in missing.items())
-    return f"{begin}. Missing: {listed}."
+    return _missing(
+        there,
+        [f"{one_line(name)} ({one_line(why)})" for name, why in missing.items()],
+        "Only {} audits gave a verdict" if failed else "Interrupted, {}",
+    )
+
+
+def _missing(there: int, names: Sequence[str], words: str) -> str:
+    counted = f"{there} of {there + len(names)}"
+    return f"{words.format(counted)}. Missing: {'; '.join(names)}." if names else ""
+
+
+def missing_from(report: Report) -> str:
+    """Return which audits the report lacks, in words; nothing if it lacks none."""
+    names = [one_line(name) for name in report.missing]
+    return _missing(len(report.results), names, "Only {} audits gave a verdict")
 
 
 def _outcome(rows: Sequence[Row]) -> str:
@@ -228,5 +238,10 @@ def templates(*, html: bool) -> Environment:
     }
     environment.filters.update(filters)
     # Not "none": in a template that is the literal, whatever a global of that name holds.
-    environment.globals |= {"summary": summary, "nothing": NONE, "searched": searched}
+    environment.globals |= {
+        "summary": summary,
+        "missing_from": missing_from,
+        "nothing": NONE,
+        "searched": searched,
+    }
     return environment

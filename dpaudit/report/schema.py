@@ -19,7 +19,7 @@ from pydantic_core import core_schema
 
 from dpaudit.execution import available_cores
 
-SCHEMA_VERSION = "1.2"
+SCHEMA_VERSION = "1.3"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "networkx", "pydantic")
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -262,6 +262,10 @@ class Report(Document):
         default=[], description="The error probability of the whole report, by result."
     )
     results: list[Result]
+    missing: list[str] = Field(
+        default=[],
+        description="The audits that were asked for and gave no result, or none yet; of 1.3.",
+    )
     environment: Environment
 
 

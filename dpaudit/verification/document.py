@@ -233,6 +233,9 @@ class Outcome:
         others; ``ratio`` has to be proved above 1.
     summary
         What was verified, for people; by default how often the ratio is the claimed bound.
+    residuals
+        Assumptions whose value is what rounding leaves of 0, such as by how much a unit vector is
+        not one: below its limit, no digit of it has to be that of the file.
     reservations
         What keeps it from refuting the claim as published, such as a constant that is not the
         paper's. A ``factor`` below 1 is added by `dpaudit.verification.judge`.
@@ -241,4 +244,5 @@ class Outcome:
     assumptions: Mapping[str, tuple[Number, Number]]
     quantities: Mapping[str, Number]
     summary: str | None = None
+    residuals: frozenset[str] = frozenset()
     reservations: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ then refuted with probability at most ``1 - confidence``. Its own seed only repr
 (`reproduced`), which says that they are those of the audit, not that they mean anything.
 
 Installed claims only, whose names alone are taken from the file. It names no place: a dataset's
-files are looked for where the reader says.
+files are looked for where the reader says, and an option that its loader does not have is refused.
 """
 
 from __future__ import annotations
@@ -163,8 +163,20 @@ def _settings(document: Document, reader: Reader) -> Settings:
         expected = f"an object with some of: {', '.join(sorted(known))}"
         raise document.refused("instance.settings", given, expected)
     settings = Settings.read(given | {"data_path": reader.data_path})
+    _refuse_options(document, settings)
     _refuse_work(document, settings)
     return replace(settings, seed=reader.seed, confidence=reader.confidence)
+
+
+def _refuse_options(document: Document, settings: Settings) -> None:
+    """Refuse options that the dataset's loader does not have: whoever reads them may open them."""
+    from dpaudit.datasets.catalogue import options_of
+
+    known = options_of(settings.data)
+    for name, value in settings.data_options.items():
+        if name not in known or not isinstance(value, str | int | float | None):
+            expected = f"a word or number for one of: {', '.join(known) or 'no options'}"
+            raise document.refused(f"instance.settings.data_options.{name}", value, expected)
 
 
 def _refuse_work(document: Document, settings: Settings) -> None:

@@ -17,6 +17,7 @@ and no file is opened that it names.
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dpaudit._references import load_reference
-from dpaudit.errors import DataError, InvalidArgument, UnknownName, shorten
+from dpaudit.errors import DataError, InvalidArgument, UnknownName, shorten, what_happened
 from dpaudit.verification.document import Document, Outcome, read
 from dpaudit.verification.drawn import Reader, drawn_afresh, reproduced
 from dpaudit.verification.reals import Number, OutOfTime, Real, Undecided, largest, precision
@@ -35,7 +36,8 @@ from dpaudit.verification.reals import Number, OutOfTime, Real, Undecided, large
 CLAIMS = "dpaudit.claims"
 DIGITS = (60, 250, 1000, 4000)  # one after the other, until everything is decided
 SECONDS = 60.0  # for a certificate, at most
-AGREEMENT = 1e-8  # between a number of the file and the recomputed one
+AGREEMENT = 1e-8  # between a number of the file and the recomputed one, as a share of that
+_NORMAL = sys.float_info.min  # doubles below it have fewer digits than they could agree on
 MARGIN = 1e-9  # by which a ratio has to exceed 1
 
 
@@ -258,9 +260,11 @@ def _has_verifier(home: str) -> bool:
         return module != home and find_spec(module) is not None
     except ImportError:  # no package ``verify`` there
         return False
-    except (Exception, SystemExit) as error:  # finding runs other people's code
-        failure = f"a package that can be imported ({type(error).__name__}: {shorten(str(error))})"
-        raise InvalidArgument("verifier", module, failure) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # finding runs other people's code
+        expected = f"a package that can be imported ({what_happened(error)})"
+        raise InvalidArgument("verifier", module, expected) from error
 
 
 def _lists(home: str) -> bool:
@@ -295,12 +299,9 @@ def _misstated(document: Document, outcome: Outcome) -> list[str]:
     ]
     unknown = document.assumptions.keys() - outcome.assumptions.keys()
     failures += [f"{name}: is no assumption of the claim" for name in sorted(unknown)]
-    stated = {n: v for n, v in document.assumptions.items() if n in outcome.assumptions}
-    for name, pair in stated.items():
-        for word, given, true in zip(
-            ("value", "limit"), pair, outcome.assumptions[name], strict=True
-        ):
-            failures += _disagreement(f"{name} ({word})", given, true)
+    for name, pair in document.assumptions.items():
+        if name in outcome.assumptions:
+            failures += _misstated_assumption(name, pair, outcome)
     made_up = document.quantities.keys() - outcome.quantities.keys()
     failures += [f"{name}: is no quantity that is recomputed" for name in sorted(made_up)]
     for name, true in outcome.quantities.items():
@@ -308,8 +309,15 @@ def _misstated(document: Document, outcome: Outcome) -> list[str]:
     return failures
 
 
+def _misstated_assumption(name: str, pair: tuple[float, float], outcome: Outcome) -> list[str]:
+    (value, limit), (true, true_limit) = pair, outcome.assumptions[name]
+    failures = _disagreement(f"{name} (limit)", limit, true_limit)
+    negligible = name in outcome.residuals and largest((abs(value), abs(Real(true)))) <= true_limit
+    return failures if negligible else _disagreement(f"{name} (value)", value, true) + failures
+
+
 def _disagreement(name: str, given: float, true: Number) -> list[str]:
-    if abs(Real(true) - given) <= AGREEMENT * largest((1, abs(Real(true)))):
+    if abs(Real(true) - given) <= AGREEMENT * largest((_NORMAL, abs(Real(true)))):
         return []
     return [f"{name}: the file states {given:.10g}, recomputed {_shown(true)}"]
 

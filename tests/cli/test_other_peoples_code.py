@@ -207,9 +207,17 @@ def test_a_distinguisher_under_both_names_is_refused(dpaudit, specification):
 CLAIM = "other2027-theorem1 = their_claims.claims.theorem1:CLAIM"
 
 
-def test_a_package_that_fails_does_not_touch_other_claims(installed, tmp_path):
+@pytest.mark.parametrize(
+    ("deed", "said"),
+    [
+        ("raise ValueError('boom')", r"ValueError: 'boom' in .*__init__\.py, line 1"),
+        ("import sys; sys.exit(0)", LEFT),
+        ("raise GeneratorExit", r"GeneratorExit: '' in .*__init__\.py, line 1"),
+    ],
+)
+def test_a_package_that_fails_does_not_touch_other_claims(installed, tmp_path, deed, said):
     files = ("their_claims/__init__.py", "their_claims/verify/__init__.py")
-    installed({files[0]: "", files[1]: "raise ValueError('boom')"}, claims=CLAIM)
+    installed({files[0]: "", files[1]: deed}, claims=CLAIM)
     path = tmp_path / "certificate.json"
     common = {"format": "dpaudit-certificate", "version": 1, "kind": "property"}
     common |= {"source": "", "relation": ""}
@@ -218,7 +226,7 @@ def test_a_package_that_fails_does_not_touch_other_claims(installed, tmp_path):
     with pytest.raises(UnknownName, match="hu2020-lemma1"):
         verify_file(path)
     path.write_text(json.dumps(common | {"claim": "other2027-theorem1"}))
-    with pytest.raises(InvalidArgument, match=r"their_claims.*ValueError: 'boom'"):
+    with pytest.raises(InvalidArgument, match=f"their_claims.*{said}"):
         verify_file(path)
 
 

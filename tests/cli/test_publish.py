@@ -141,6 +141,14 @@ def test_bounds_of_zero_or_less_are_judged_by_the_scale(published):
     assert "Smallest instance that breaks the claim: two records." in result.notes
 
 
+def test_a_report_of_some_variants_names_the_others(cards, tmp_path):
+    found, folder = list(publish.audit_all({}, 1, Silent())), tmp_path / "reports"
+    gallery_of(found[:1], folder)
+    assert read_report(folder / "a-holds" / "report.json").missing == ["a-holds (again)"]
+    gallery_of(found, folder)
+    assert read_report(folder / "a-holds" / "report.json").missing == []
+
+
 def test_a_stale_certificate_is_removed(cards, tmp_path):
     stale = tmp_path / "a-holds" / "certificate.json"
     stale.parent.mkdir(parents=True)

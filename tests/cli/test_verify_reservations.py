@@ -3,15 +3,17 @@
 import copy
 import json
 import re
+import sys
 from dataclasses import replace
 
 import pytest
 
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.auditing.rerun import statistical_certificate
-from dpaudit.errors import DataError
+from dpaudit.datasets.catalogue import CATALOGUE, options_of
+from dpaudit.errors import DataError, DpauditError
 from dpaudit.execution import Executor
-from dpaudit.extension.settings import Settings
+from dpaudit.extension.settings import WORST_CASE, Settings
 from dpaudit.refutation import certificates_text
 from dpaudit.verification import Reader, read, verify
 
@@ -161,7 +163,7 @@ def test_an_audit_that_takes_too_long_is_refused(counted, written):
         verify(found, Reader(seconds=1e-9))
 
 
-def test_no_path_of_the_file_is_opened(counted, written, tmp_path, monkeypatch):
+def test_no_path_of_the_file_is_taken(counted, written, tmp_path, monkeypatch):
     """The place of the data is the reader's."""
     monkeypatch.delenv("DPAUDIT_DATA", raising=False)
     named = tmp_path / "named-by-the-file"
@@ -172,6 +174,48 @@ def test_no_path_of_the_file_is_opened(counted, written, tmp_path, monkeypatch):
         verify(found, Reader(data_path=str(tmp_path / "the-readers")))
     assert "the-readers" in str(refused.value)
     assert "named-by-the-file" not in str(refused.value)
+
+
+@pytest.fixture(scope="module")
+def opened():
+    """Return the names of the files that this process opens from here on."""
+    names = []
+    sys.addaudithook(lambda event, given: names.append(given[0]) if event == "open" else None)
+    return names
+
+
+OPTIONS = [(data, option) for data in CATALOGUE for option in (*options_of(data), "path", "file")]
+
+
+@pytest.mark.parametrize(("data", "option"), [*OPTIONS, (WORST_CASE, "path"), ("own", "file")])
+def test_no_option_of_the_file_is_opened(counted, written, tmp_path, opened, data, option):
+    mine, secret = tmp_path / "mine.csv", tmp_path / "secret.csv"
+    for path in (mine, secret):
+        path.write_text("height,ill\n1.5,1\n2.0,-1\n")
+    counted = copy.deepcopy(counted)
+    counted["instance"]["settings"] |= {"data": data, "data_options": {option: str(secret)}}
+    (found,) = read(written(counted))
+    with pytest.raises(DpauditError):
+        verify(found, Reader(data_path=str(mine)))
+    assert str(secret) in map(str, opened)  # as it was written
+    assert [str(name) for name in opened].count(str(secret)) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"path": "x"}, "data_option: got {'path': 'x'}, expected options by name without path"),
+        (["path"], "data_option: got ['path'], expected options by name"),
+        ({"source": "x"}, "instance.settings.data_options.source: got 'x', expected a word or num"),
+        ({"split": ["test"]}, "instance.settings.data_options.split: got ['test'], expected a wor"),
+    ],
+)
+def test_options_that_are_refused_are_named(counted, written, options, named):
+    counted = copy.deepcopy(counted)
+    counted["instance"]["settings"] |= {"data": "a9a", "data_options": options}
+    (found,) = read(written(counted))
+    with pytest.raises(DpauditError, match=re.escape(named)):
+        verify(found)
 
 
 @pytest.mark.parametrize("version", ["corrected", "published"])

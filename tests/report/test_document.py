@@ -136,6 +136,16 @@ def test_later_minor_version_is_read_without_its_new_fields(edited, usual):
     assert report.schema_version == "1.7"
 
 
+def test_an_earlier_report_lacks_nothing(edited, usual):
+    def edit(data):
+        data["schema_version"] = "1.2"
+        assert data.pop("missing") == []
+
+    report = read_report(edited(edit))
+    assert report.missing == []
+    assert report.results == usual.results
+
+
 def test_unknown_field_of_our_own_version_is_refused(edited):
     path = edited(lambda data: data.update(new=1))
     with pytest.raises(DataError, match=r"not a valid report \(new: Extra inputs"):

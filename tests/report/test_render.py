@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -180,6 +181,18 @@ def test_variants_are_audits_of_one_claim():
     assert summary(report) == "1 of 2 audits refuted what they looked at."
     assert "hu2019-lemma4 (corrected)" in page.text
     assert "divided by the claimed" not in page.text  # no ratio to draw
+
+
+@pytest.mark.parametrize("render", [render_html, render_markdown])
+def test_what_is_missing_is_named_and_is_only_text(render, monkeypatch):
+    monkeypatch.setattr("dpaudit.report.render._drawn", lambda document, index: {"numbers": ""})
+    whole = samples.report(samples.result())
+    assert "Missing" not in render(whole)
+    partial = whole.model_copy(update={"missing": ["two", "<b>three</b>\n| four"]})
+    text = Page(render(partial)).text if render is render_html else render(partial)
+    assert "Only 1 of 3 audits gave a verdict. Missing: two; " in text
+    assert "<b>three</b> | four." in unescape(text).replace("\\", "")
+    assert "<b>" not in render(partial)
 
 
 @pytest.mark.parametrize(

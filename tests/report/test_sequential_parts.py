@@ -12,7 +12,14 @@ from dpaudit.report.curves import wealth
 from dpaudit.report.document import read_report, write_report
 from dpaudit.report.formatting import landmarks, modelled
 from dpaudit.report.render import render_html, render_markdown
-from dpaudit.report.schema import BudgetEntry, ModelBased, PairSearch, Result, WealthPath
+from dpaudit.report.schema import (
+    SCHEMA_VERSION,
+    BudgetEntry,
+    ModelBased,
+    PairSearch,
+    Result,
+    WealthPath,
+)
 
 from . import samples
 
@@ -70,7 +77,7 @@ def test_the_document_reads_back(full, tmp_path):
 
 def test_a_report_of_an_earlier_version_is_read_without_the_new_parts(full, tmp_path):
     paths = write_report(samples.report(samples.result()), tmp_path)
-    text = paths.json.read_text().replace('"schema_version": "1.2"', '"schema_version": "1.1"')
+    text = paths.json.read_text().replace(SCHEMA_VERSION, "1.1")
     paths.json.write_text(text)
     assert read_report(paths.json).confidence is None
 

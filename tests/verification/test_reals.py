@@ -44,12 +44,12 @@ def sixty_digits():
         yield
 
 
-def holds(ball: Real, true: mpmath.mpf, relative: float = 1e-55) -> None:
-    """Assert that a ball holds a number of 80 digits, and hardly any other."""
+def holds(ball: Real, true: mpmath.mpf, relative: float = 1e-55) -> bool:
+    """Return whether a ball holds a number of 80 digits, and hardly any other."""
     middle, radius = _dyadic(ball.ball.mid()), _dyadic(ball.ball.rad().mid())
     unknown = abs(true) * mpmath.mpf(10) ** -75
-    assert abs(middle - true) <= radius * (1 + mpmath.mpf(10) ** -9) + unknown
-    assert radius <= relative * abs(middle) or not true
+    inside = abs(middle - true) <= radius * (1 + mpmath.mpf(10) ** -9) + unknown
+    return bool(inside and (radius <= relative * abs(middle) or not true))
 
 
 def _dyadic(exact) -> mpmath.mpf:
@@ -66,15 +66,15 @@ def test_doubles_enter_exactly_and_sums_are_decided_with_enough_digits(one, othe
 
 @pytest.mark.parametrize("x", [-40.0, -1.5, 0.0, 1e-30, 0.3, 7.0])
 def test_functions_are_those_of_another_library(x):
-    holds(exp(x), mpmath.exp(x))
-    holds(ncdf(x), mpmath.ncdf(x))
-    holds(sigmoid(x), 1 / (1 + mpmath.exp(-mpmath.mpf(x))))
+    assert holds(exp(x), mpmath.exp(x))
+    assert holds(ncdf(x), mpmath.ncdf(x))
+    assert holds(sigmoid(x), 1 / (1 + mpmath.exp(-mpmath.mpf(x))))
 
 
 @pytest.mark.parametrize("x", [1e-300, 0.3, 1.0, 2.0, 1e300])
 def test_roots_and_logarithms(x):
-    holds(sqrt(x), mpmath.sqrt(x))
-    holds(log(x), mpmath.log(x))
+    assert holds(sqrt(x), mpmath.sqrt(x))
+    assert holds(log(x), mpmath.log(x))
     assert sqrt(4) == 2
     assert sqrt(0) == 0
 
@@ -82,7 +82,17 @@ def test_roots_and_logarithms(x):
 @pytest.mark.parametrize(("degrees", "x"), [(1, 0.5), (3, 7.5), (40, 300.0), (7, 1e-8)])
 def test_the_tail_of_chi_squared(degrees, x):
     half = mpmath.mpf(degrees) / 2
-    holds(chi2_above(degrees, x), mpmath.gammainc(half, a=mpmath.mpf(x) / 2, regularized=True))
+    assert holds(
+        chi2_above(degrees, x), mpmath.gammainc(half, a=mpmath.mpf(x) / 2, regularized=True)
+    )
+
+
+def test_what_a_ball_holds_can_fail_from_both_sides():
+    third = mpmath.mpf(1) / 3
+    assert holds(Real(1) / 3, third)
+    assert not holds(Real(1) / 3, third + mpmath.mpf(10) ** -50)
+    with precision(10):
+        assert not holds(Real(1) / 3, third)
 
 
 def test_sums_and_lengths():

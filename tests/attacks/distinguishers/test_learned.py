@@ -56,12 +56,15 @@ def test_a_value_below_all_answers_is_found_out():
     assert certified(answer, fit, 3000, 0) > 1.5 > answer.claimed
 
 
+# Of svt-3 the best events are rare, so that many candidates promise about the same: with one seed
+# the learned score certifies 0.72 to 1.83 times as much as the linear one.
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "least"), [("svt-3", 1.2), ("laplace-20-times", 1.1), ("prefix-sum", 1.2)]
+    ("name", "least", "seeds"),
+    [("svt-3", 1.2, 16), ("laplace-20-times", 1.1, 2), ("prefix-sum", 1.2, 2)],
 )
-def test_more_is_certified_than_by_a_linear_score(name, least):
-    learned, linear = gained(name, 20_000, seeds=(0, 1))
+def test_more_is_certified_than_by_a_linear_score(name, least, seeds):
+    learned, linear = gained(name, 20_000, seeds=range(seeds))
     assert learned > least * linear
 
 

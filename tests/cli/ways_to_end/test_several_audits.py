@@ -26,6 +26,8 @@ def _one_of_three_that_leaves(here):
     ran = here.audit(here.audits("Sound", "Leaving", "Broken", code=code), "--out", out)
     report = read_report(out / "report.json")
     assert [one.claim for one in report.results] == ["one", "three"]
+    assert report.missing == ["two"]
+    assert "Only 2 of 3 audits gave a verdict. Missing: two." in (out / "report.html").read_text()
     assert "three: The certified lower bound" in ran.out
     assert ran.err.count("\n") == 1
     return ran

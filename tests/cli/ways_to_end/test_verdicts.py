@@ -37,6 +37,7 @@ def _a_report_of_it(here):
 def _as_json(here):
     ran = here.audit(here.audits("Broken"), "--json")
     assert json.loads(ran.out)["results"][0]["verdict"] == "refuted"
+    assert json.loads(ran.out)["missing"] == []
     return ran
 
 

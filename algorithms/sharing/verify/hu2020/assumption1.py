@@ -88,6 +88,7 @@ def recompute(document: Document) -> Outcome:
     chance = _probability(_scales(document, blocks), blocks, noise, limit, rho, weight, n)
     return Outcome(
         assumptions={"unit rows": (_off_unit(design, blocks), _LAST_DIGIT)},
+        residuals=frozenset({"unit rows"}),
         quantities={
             "bound": limit,
             "norm": longest,

@@ -6,7 +6,7 @@ the certificate states; `dpaudit.algorithms.sharing.verify.hu2020.update` recomp
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.verify.hu2020.update import moved, scaled
+from dpaudit.algorithms.sharing.verify.hu2020.update import RESIDUALS, moved, scaled
 from dpaudit.verification import Document, Outcome
 
 FORMER_SOURCES = ("Hu et al. (NeurIPS 2020), Lemma 1 under Assumption 1, eq. (6)",)
@@ -49,6 +49,7 @@ def recompute(document: Document) -> Outcome:
     ratio = update.movement / bound
     return Outcome(
         assumptions=update.assumptions,
+        residuals=RESIDUALS,
         quantities={"bound": bound, "movement": update.movement, "ratio": ratio},
         summary=f"{float(ratio):.6g} times the claimed bound{scaled(document)}",
     )

@@ -12,7 +12,7 @@ col(D)" has probability 1 on the one side and 0 on the other: delta is 1 at ever
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.verify.hu2020.update import moved, neighbours, scaled
+from dpaudit.algorithms.sharing.verify.hu2020.update import RESIDUALS, moved, neighbours, scaled
 from dpaudit.errors import Shown
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Matrix, Real, dot, exp, log, ncdf, norm, sqrt, vector
@@ -79,6 +79,7 @@ def _law(document: Document) -> Outcome:
     ratio = witness / claimed
     return Outcome(
         assumptions=update.assumptions | {"claimed delta is exceeded": (delta, exact)},
+        residuals=RESIDUALS,
         quantities={
             "claimed epsilon": claimed,
             "noise scale": scale,
@@ -113,6 +114,7 @@ def _support(document: Document) -> Outcome:
     }
     return Outcome(
         assumptions=assumptions,
+        residuals=RESIDUALS | {"output on the dataset's columns"},
         quantities={
             "distance from the neighbour's columns": outside,
             "delta at every epsilon": 1,

@@ -32,6 +32,7 @@ Row = list[Fraction]
 Rows = list[Row]
 
 _LAST_DIGIT = 1e-12
+RESIDUALS = frozenset({"unit rows", "unit rows of the neighbour", "unit rows of the others"})
 _CURVATURE = 1  # c_1 of R = ||x||^2/2
 
 
