@@ -10,12 +10,15 @@ import pytest
 
 import dpaudit
 from dpaudit.auditing.api import own_case
+from dpaudit.auditing.budget import whole_report
 from dpaudit.auditing.run import audit_case
 from dpaudit.errors import MechanismError
 from dpaudit.execution import Executor, available_cores
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolation, referred
 from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.report import render
+from dpaudit.report.schema import Environment
 
 from .broken import BROKEN
 from .slips import FILES, SLIPS
@@ -124,3 +127,15 @@ def test_the_package_itself_is_not_checked():
 def test_short_audits_have_calls_to_compare(trials):
     assert verdict("slips:OncePerCall", trials=trials, confidence=0.95) == "withheld"
     assert verdict("broken:NoNoise", trials=trials, confidence=0.95) == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("slips:OncePerCall", "checks failed."), ("broken:HalfTheNoise", "checks passed.")],
+)
+def test_a_report_shows_what_was_checked(name, words):
+    report = whole_report([audited(name)], Environment.of_this_machine(1, 0.0))
+    shown = render.render_html(report), render.render_markdown(report)
+    assert all(words in page for page in shown)
+    assert all(("✗ failed" in page) == ("slips" in name) for page in shown)
+    assert ('class="badge withheld">? withheld' in shown[0]) == ("slips" in name)
