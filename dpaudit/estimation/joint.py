@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -264,12 +265,20 @@ class _Test:
         The fewest extreme hits grow with the other hits, so each group's first reaches most.
         """
         m = self.other_trials
-        starts = np.unique(np.linspace(first, last + 1, _GROUPS).astype(np.int64))
-        upto = lower_tails(starts.astype(np.float64) - 1, m, q)
-        reached = upper_tails(
-            self.least[starts[:-1] - self.first].astype(np.float64), self.trials, p
-        )
-        return min(1.0, float(np.diff(upto) @ reached) + _beyond(first, last, m, q))
+        starts, probabilities = _groups(first, last, m, q)
+        least = self.least[starts - self.first].astype(np.float64)
+        reached = upper_tails(least, self.trials, p)
+        return min(1.0, float(probabilities @ reached) + _beyond(first, last, m, q))
+
+
+@lru_cache(maxsize=128)
+def _groups(first: int, last: int, m: int, q: float) -> tuple[Counts, Array]:
+    """Return where groups of other hits start, and how probable each is.
+
+    A search over epsilon asks for the same ones again and again: they do not depend on it.
+    """
+    starts = np.unique(np.linspace(first, last + 1, _GROUPS).astype(np.int64))
+    return starts[:-1], np.diff(lower_tails(starts.astype(np.float64) - 1, m, q))
 
 
 def _beyond(first: int, last: int, n: int, p: float) -> float:
