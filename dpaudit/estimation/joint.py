@@ -265,19 +265,19 @@ class _Test:
         The fewest extreme hits grow with the other hits, so each group's first reaches most.
         """
         m = self.other_trials
-        starts, probabilities = _groups(first, last, m, q)
+        starts, probabilities = _groups(first, last, m, q, _GROUPS)
         least = self.least[starts - self.first].astype(np.float64)
         reached = upper_tails(least, self.trials, p)
         return min(1.0, float(probabilities @ reached) + _beyond(first, last, m, q))
 
 
 @lru_cache(maxsize=128)
-def _groups(first: int, last: int, m: int, q: float) -> tuple[Counts, Array]:
+def _groups(first: int, last: int, m: int, q: float, groups: int) -> tuple[Counts, Array]:
     """Return where groups of other hits start, and how probable each is.
 
     A search over epsilon asks for the same ones again and again: they do not depend on it.
     """
-    starts = np.unique(np.linspace(first, last + 1, _GROUPS).astype(np.int64))
+    starts = np.unique(np.linspace(first, last + 1, groups).astype(np.int64))
     return starts[:-1], np.diff(lower_tails(starts.astype(np.float64) - 1, m, q))
 
 
