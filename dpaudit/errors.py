@@ -22,11 +22,24 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 
+from dpaudit.text import one_line, printable
+
 _STANDARD = sysconfig.get_path("stdlib")
 
 
 class DpauditError(Exception):
-    """Base of every error this package raises on purpose."""
+    r"""Base of every error this package raises on purpose.
+
+    Its words are one line that a terminal shows as it stands, whatever a file put into them.
+
+    Examples
+    --------
+    >>> print(DpauditError("own.csv: line 1: \x1b[2Jdamaged\nerror: none"))
+    own.csv: line 1: �[2Jdamaged error: none
+    """
+
+    def __init__(self, *said: object) -> None:
+        super().__init__(*(_line(one) if isinstance(one, str) else one for one in said))
 
 
 class InvalidArgument(DpauditError, ValueError):
@@ -124,8 +137,12 @@ def words_of(error: BaseException) -> str | None:
     'two lines'
     """
     with contextlib.suppress(Exception, SystemExit):  # making the text runs their code too
-        return " ".join(str(error).splitlines())
+        return _line(str(error))
     return None
+
+
+def _line(text: str) -> str:
+    return printable(" ".join(text.splitlines()))
 
 
 def place_of(error: BaseException) -> str | None:
@@ -195,5 +212,5 @@ def shorten(value: object, width: int = 80) -> str:
     >>> shorten("a" * 200, width=12)
     "'aaaaaaaa..."
     """
-    line = " ".join(repr(value).split())
+    line = one_line(repr(value))
     return line if len(line) <= width else line[: width - 3] + "..."

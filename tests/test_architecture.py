@@ -31,6 +31,7 @@ LAYERS = {
 }
 # Rooms of dpaudit from the ground up, as docs/architecture.md draws them.
 FLOORS = (
+    ("text",),
     ("errors", "_typing"),
     ("_validate", "_references"),
     ("datasets", "toml"),

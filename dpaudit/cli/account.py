@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import console
+from dpaudit.cli.console import cell, console
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option, pairs
 from dpaudit.cli.progress import progress_bar
 from dpaudit.report.formatting import number
@@ -89,11 +88,11 @@ def _page(result: Account) -> Iterator[Text | Table]:
         published = result.published
         at = "" if published.delta == result.delta else f" at delta = {published.delta:g}"
         shown = number(published.epsilon, DIGITS) + at
-        table.add_row("published", shown, "formula", escape(published.source))
+        table.add_row("published", shown, "formula", cell(published.source))
     for answer in result.answers:
         if answer.refusal is None:
             name = Text(answer.accountant, style="bold" if answer == result.proved else "")
-            table.add_row(name, _shown(answer), answer.kind, escape(answer.source))
+            table.add_row(name, _shown(answer), answer.kind, cell(answer.source))
     yield table
     yield from _words(result)
 

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import console
+from dpaudit.cli.console import cell, console
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, pairs
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import UnknownName
@@ -103,13 +102,13 @@ def card_called(name: str) -> Attack | DistinguisherAttack:
 
 def _show(card: Attack | DistinguisherAttack, findings: Findings) -> None:
     shown = console()
-    shown.print(f"{card.name}: {card.title}", style="bold", markup=False)
+    shown.print(f"{card.name}: {card.title}", style="bold")
     for verb, rest in card.attacker.items():
-        shown.print(f"The attacker {verb} {rest}.", markup=False)
+        shown.print(f"The attacker {verb} {rest}.")
     for table in _tables(findings, shown):
         shown.print(table)
     for sentence in (*findings.reading, f"Chance: {findings.chance}."):
-        shown.print(sentence, markup=False)
+        shown.print(sentence)
 
 
 def _tables(findings: Findings, shown: Console) -> Iterator[Table]:
@@ -136,9 +135,9 @@ def _fits(table: Table, shown: Console) -> bool:
 def _filled(lines: Sequence[Sequence[str]]) -> Table:
     table = Table(title="What it achieved", title_justify="left", title_style="bold")
     for column in lines[0] if lines else []:
-        table.add_column(escape(column), overflow="fold")
+        table.add_column(cell(column), overflow="fold")
     for line in lines[1:]:
-        table.add_row(*map(escape, line))
+        table.add_row(*map(cell, line))
     return table
 
 

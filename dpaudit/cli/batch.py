@@ -12,7 +12,7 @@ from dpaudit.cli.console import budget_line, console, verdict_lines
 from dpaudit.cli.ending import Interrupted, attempted, complain, concluded
 from dpaudit.cli.output import Output, counted, say, status, withheld
 from dpaudit.cli.progress import progress_bar
-from dpaudit.report.formatting import one_line
+from dpaudit.text import one_line
 
 if TYPE_CHECKING:
     from dpaudit.auditing.run import Audited, Prepared
@@ -129,7 +129,7 @@ class Batch:
         for part in verdict_lines(report.results):
             console().print(part)
         if len(report.budget) > 1:
-            console().print(budget_line(report), markup=False)
+            console().print(budget_line(report))
         if self.output.directory is None:
             console().print("Write the full report with --out DIRECTORY.", style="dim")
         elif self.paths is not None:

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from errno import EPIPE
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 import dpaudit.cli.streams as streams
-from dpaudit.report.formatting import NONE, label, number, numbers, one_line, percent
+from dpaudit.report.formatting import NONE, label, number, numbers, percent
+from dpaudit.text import one_line, printable
 
 if TYPE_CHECKING:
     from dpaudit.extension.attack import Attack
@@ -30,6 +31,13 @@ _STYLES = {"refuted": "bold red", "not refuted": "bold"}
 class _Results(Console):
     """A console on the stream of the results, where a failure to write is an error."""
 
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield what is shown; only rich itself may drive the terminal."""
+        for part in super().render(renderable, options):
+            yield part if part.control else part._replace(text=printable(part.text))
+
     def print(self, *objects: Any, **options: Any) -> None:
         with streams.written():
             super().print(*objects, **options)
@@ -40,15 +48,26 @@ class _Results(Console):
 
 
 def console() -> Console:
-    """Return the console that shows results."""
-    return _Results(file=streams.results(), highlight=False)
+    """Return the console that shows results: no text is markup, whoever wrote it."""
+    return _Results(file=streams.results(), highlight=False, markup=False, emoji=False)
+
+
+def cell(text: object) -> Text:
+    r"""Return what somebody wrote as a cell that shows these characters and no others.
+
+    Examples
+    --------
+    >>> cell("[bold]x \x1b[31m").plain
+    '[bold]x �[31m'
+    """
+    return Text(printable(str(text)))
 
 
 def claim_table(claims: Iterable[Claim]) -> Table:
     """Return the installed claims as a table."""
     table = titled("Claims", "name", "kind", "what it is about", "source")
     for card in claims:
-        table.add_row(card.name, card.kind, escape(card.title), escape(card.source))
+        table.add_row(cell(card.name), card.kind, cell(card.title), cell(card.source))
     return table
 
 
@@ -56,7 +75,7 @@ def distinguisher_table(distinguishers: Iterable[Distinguisher]) -> Table:
     """Return the installed distinguishers as a table."""
     table = titled("Attacks that score transcripts", "name", "needs the law", "what it does")
     for card in distinguishers:
-        table.add_row(card.name, "yes" if card.needs_law else "no", escape(card.statement))
+        table.add_row(cell(card.name), "yes" if card.needs_law else "no", cell(card.statement))
     return table
 
 
@@ -64,7 +83,7 @@ def attack_table(attacks: Iterable[Attack]) -> Table:
     """Return the installed attacks as a table."""
     table = titled("Attacks that measure what they recover", "name", "what it does", "source")
     for card in attacks:
-        table.add_row(card.name, escape(card.title), escape(card.source))
+        table.add_row(cell(card.name), cell(card.title), cell(card.source))
     return table
 
 
@@ -84,7 +103,7 @@ def figure_table(figures: Iterable[Figure]) -> Table:
     """Return the installed figures as a table."""
     table = titled("Figures that can be drawn again", "name", "what it shows", "source")
     for card in figures:
-        table.add_row(card.name, escape(card.title), escape(card.source))
+        table.add_row(cell(card.name), cell(card.title), cell(card.source))
     return table
 
 
@@ -92,7 +111,7 @@ def release_table(releases: Iterable[ReleaseCard]) -> Table:
     """Return the installed releases as a table."""
     table = titled("Releases that can be accounted for", "name", "what it is", "source")
     for card in releases:
-        table.add_row(card.name, escape(card.title), escape(card.source))
+        table.add_row(cell(card.name), cell(card.title), cell(card.source))
     return table
 
 
@@ -112,7 +131,7 @@ def _parameter_table(parameters: Any) -> Table:
         default = "needed"
         if not field.is_required():
             default = str(field.get_default(call_default_factory=True))
-        table.add_row(name, escape(default), escape(field.description or ""))
+        table.add_row(cell(name), cell(default), cell(field.description or ""))
     return table
 
 
@@ -124,7 +143,7 @@ def claim_page(card: Claim, parameters: Any) -> Iterator[Text | Table]:
     yield Text(f"Neighbours: {card.relation}")
     table = titled("Assumptions, checked on every audited instance", "name", "statement")
     for name, statement in card.assumptions.items():
-        table.add_row(escape(name), escape(statement))
+        table.add_row(cell(name), cell(statement))
     yield table
     yield _parameter_table(parameters)
     yield Text(f"Audit it: dpaudit audit {card.name} --epsilon 1 --delta 1e-5 --out report")
@@ -136,7 +155,8 @@ def verdict_lines(results: Sequence[Result]) -> Iterator[Text | Table]:
     for result in results:
         yield Text(f"{label(result)}: {one_line(result.reason)}")
         if result.measured.upper is None and result.kind == "privacy":
-            yield Text(f"  No certified upper end: {result.measured.upper_note}.", style="dim")
+            note = one_line(str(result.measured.upper_note))
+            yield Text(f"  No certified upper end: {note}.", style="dim")
 
 
 def verdict_table(results: Sequence[Result]) -> Table:
@@ -164,9 +184,9 @@ def verdict_table(results: Sequence[Result]) -> Table:
     table.add_column("Measured", max_width=24)
     table.add_column("Verdict", no_wrap=True)
     for result in results:
-        claim, claimed, proved, measured = (escape(cell) for cell in _cells(result))
-        style = _STYLES[result.verdict]
-        table.add_row(claim, claimed, proved, measured, f"[{style}]{result.verdict}[/]")
+        claim, claimed, proved, measured = map(cell, _cells(result))
+        verdict = Text(result.verdict, style=_STYLES[result.verdict])
+        table.add_row(claim, claimed, proved, measured, verdict)
     return table
 
 

@@ -70,7 +70,7 @@ def say(lines: list[str], output: Output) -> None:
     """Print lines, unless the output is JSON."""
     if not output.as_json:
         for line in lines:
-            console().print(line, soft_wrap=True, markup=False)
+            console().print(line, soft_wrap=True)
 
 
 def counted(ended: int, missing: Sequence[str]) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from dpaudit.text import one_line
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bars
@@ -23,12 +25,12 @@ class StageBar:
 
     def __init__(self, bars: Bars, name: str) -> None:
         self._bars, self._name = bars, name
-        self._task: TaskID = bars.add_task(name, total=None)
+        self._task: TaskID = bars.add_task(one_line(name), total=None)
 
     def start(self, stage: str, trials: int) -> None:
         """Begin a stage of so many trials."""
         self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(f"{self._name}: {stage}", total=trials)
+        self._task = self._bars.add_task(one_line(f"{self._name}: {stage}"), total=trials)
 
     def advance(self, trials: int) -> None:
         """Add so many trials that are done."""
@@ -88,4 +90,4 @@ def _watched(shown: bool) -> bool:
 def _screen() -> Console:
     from rich.console import Console
 
-    return Console(stderr=True)
+    return Console(stderr=True, markup=False, emoji=False)

@@ -11,13 +11,12 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import console
+from dpaudit.cli.console import cell, console
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option
 from dpaudit.cli.progress import progress_bar
 
@@ -134,22 +133,21 @@ def _table(measure: str, tried: Sequence[Tried]) -> Table:
     names = list(tried[0].setting)
     alike = all(list(each.setting) == names for each in tried)
     for name in names if alike else ["setting"]:
-        table.add_column(escape(name), justify="right" if alike else "left")
-    table.add_column(escape(measure), justify="right")
+        table.add_column(cell(name), justify="right" if alike else "left")
+    table.add_column(cell(measure), justify="right")
     table.add_column("outcome", no_wrap=True)
     if any(each.caveat for each in tried):
         table.add_column("caveat")
     for each in tried:
         values = each.setting.values() if alike else [in_words(each.setting)]
-        cells = [*map(_cell, values), _cell(each.number), OUTCOMES[each.held], escape(each.caveat)]
+        cells = [*map(_cell, values), _cell(each.number), OUTCOMES[each.held], cell(each.caveat)]
         table.add_row(*cells[: len(table.columns)])
     return table
 
 
-def _cell(value: object) -> str:
+def _cell(value: object) -> str | Text:
     if value is None:
         return "-"
     if isinstance(value, float):
         return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-    return escape(str(value))
+    return cell(str(value))

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import console
+from dpaudit.cli.console import cell, console
 from dpaudit.cli.ending import FINE, REFUTED, Interrupted, Traceback, attempted, concluded
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option
 from dpaudit.cli.output import counted
@@ -101,7 +100,7 @@ def _show(result: SelfTest, workers: int, said: Sequence[str], *, as_json: bool)
         return
     _show_tables(result)
     for line in said:
-        console().print(line, soft_wrap=True, markup=False)
+        console().print(line, soft_wrap=True)
 
 
 def _show_tables(result: SelfTest) -> None:
@@ -129,18 +128,18 @@ def _show_tables(result: SelfTest) -> None:
         places = [columns.index(name) for name in kept]
         shown.print(_table(title, kept, [[row[i] for i in places] for row in rows]))
     for sentence in sentences(result)[1:]:
-        shown.print(sentence, markup=False)
+        shown.print(sentence)
     for failure in result.failures:
-        shown.print(failure, markup=False, soft_wrap=True)
+        shown.print(failure, soft_wrap=True)
     unfinished = outcome(result) if result.missing else "Passed."
-    shown.print("Failed." if result.failures else unfinished, markup=False)
+    shown.print("Failed." if result.failures else unfinished)
 
 
 def _table(title: str, columns: Sequence[str], rows: Rows) -> Table:
 
     table = Table(title=title, title_justify="left", title_style="bold")
     for column in columns:
-        table.add_column(escape(column), overflow="fold")
+        table.add_column(cell(column), overflow="fold")
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*map(cell, row))
     return table

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
+from dpaudit.text import json_escaped, printable
+
 _results: ContextVar[Any] = ContextVar("results", default=None)
 
 
@@ -80,15 +82,15 @@ def written() -> Iterator[None]:
 
 
 def write(text: str) -> None:
-    """Write text as a result.
+    r"""Write text as a result, as a terminal can show it (`dpaudit.text.printable`).
 
     Examples
     --------
-    >>> write("all of it")
-    all of it
+    >>> write("all of it\a")
+    all of it�
     """
     with written():
-        results().write(f"{text}\n")
+        results().write(f"{printable(text)}\n")
 
 
 def write_now(text: str) -> None:
@@ -105,14 +107,14 @@ def write_now(text: str) -> None:
 
 
 def write_json(text: str) -> None:
-    r"""Write JSON as a result: what the stream's encoding lacks, JSON has escapes for.
+    r"""Write JSON as a result: what a terminal or its encoding cannot show, JSON has escapes for.
 
     Examples
     --------
     >>> write_json('{"claimed": "ε"}')
     {"claimed": "ε"}
     """
-    encoding = getattr(results(), "encoding", None) or "utf-8"
+    encoding, text = getattr(results(), "encoding", None) or "utf-8", json_escaped(text)
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
@@ -136,7 +138,7 @@ def tell(line: str) -> None:
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(f"{line}\n")
+        sys.stderr.write(f"{printable(line)}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
         _drop(sys.stderr)

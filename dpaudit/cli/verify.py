@@ -10,6 +10,7 @@ import typer
 import dpaudit.cli.streams as streams
 from dpaudit.cli.ending import FINE, REFUTED, Traceback, attempted, concluded
 from dpaudit.cli.options import Json, integer_option, number_option
+from dpaudit.text import one_line
 
 if TYPE_CHECKING:
     from dpaudit.errors import DpauditError
@@ -107,9 +108,11 @@ def _show(verdicts: list[tuple[str, Verdict]], *, as_json: bool) -> None:
 
 
 def _lines(path: str, verdict: Verdict) -> list[str]:
+    summary = one_line(verdict.summary)
     if verdict.refutes_as_published:
-        return [f"{path}: {verdict.claim}: verified, {verdict.summary}"]
+        return [f"{path}: {verdict.claim}: verified, {summary}"]
     if verdict.verified:
-        reserved = f"not the claim as published ({'; '.join(verdict.reservations)})"
-        return [f"{path}: {verdict.claim}: verified, but {reserved}: {verdict.summary}"]
-    return [f"{path}: {verdict.claim}: fails", *(f"  {failure}" for failure in verdict.failures)]
+        reserved = f"not the claim as published ({one_line('; '.join(verdict.reservations))})"
+        return [f"{path}: {verdict.claim}: verified, but {reserved}: {summary}"]
+    failures = [f"  {one_line(failure)}" for failure in verdict.failures]
+    return [f"{path}: {one_line(verdict.claim)}: fails", *failures]

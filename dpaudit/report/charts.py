@@ -10,7 +10,8 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.report.formatting import number, one_line
+from dpaudit.report.formatting import number
+from dpaudit.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,9 +18,10 @@ from pydantic import ValidationError
 
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.refutation.certificate import Certificate, certificates_text
-from dpaudit.report.formatting import label, numbers, one_line, value_of
+from dpaudit.report.formatting import label, numbers, value_of
 from dpaudit.report.render import Row, render_html, render_index, render_markdown
 from dpaudit.report.schema import SCHEMA_VERSION, Report
+from dpaudit.text import json_escaped, one_line
 
 AGAIN = "run the audit again, or take the file from a backup"
 
@@ -246,7 +247,7 @@ def read_report(path: str | os.PathLike[str]) -> Report:
 
 def _to_json(report: Report) -> str:
     try:
-        text = report.model_dump_json(indent=2) + "\n"
+        text = json_escaped(report.model_dump_json(indent=2)) + "\n"
         text.encode("utf-8")
     except ValueError as error:  # pydantic's refusal of a type, or text that is not Unicode
         expected = f"values that JSON can hold ({one_line(str(error))})"

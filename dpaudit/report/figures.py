@@ -22,8 +22,9 @@ from dpaudit.report.charts import (
     picture,
     plain_ticks,
 )
-from dpaudit.report.formatting import NO_UPPER, Numbers, label, number, numbers, one_line, value_of
+from dpaudit.report.formatting import NO_UPPER, Numbers, label, number, numbers, value_of
 from dpaudit.report.schema import Result
+from dpaudit.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

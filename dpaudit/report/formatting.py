@@ -1,4 +1,4 @@
-"""Numbers and foreign text as they are shown: the same in every rendering.
+"""Numbers and names as they are shown: the same in every rendering.
 
 A number is shortened so that what is shown stays true: the lower end of an interval is rounded
 down, its upper end and a proved bound are rounded up, and enough digits are kept for a reader to
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import math
-import unicodedata
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING, Any
+
+from dpaudit.text import one_line
 
 if TYPE_CHECKING:
     from dpaudit.report.schema import Claimed, Measured, ModelBased, Proved, Result, WealthPath
@@ -22,7 +23,6 @@ NO_UPPER, INFINITE = "no certified upper end", "∞"
 _UNITS = {"privacy": "ε", "sensitivity": "L2 sensitivity"}
 
 DIGITS, MOST_DIGITS = 4, 12
-_BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,31 +117,6 @@ def setting(value: Any) -> str:
     if isinstance(value, float):
         return number(value, 6)
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def printable(text: str) -> str:
-    r"""Return ``text`` with control characters and direction overrides made visible as U+FFFD.
-
-    They have no place in a report, are refused by XML, and could drive a terminal. Line breaks and
-    tabs stay.
-
-    Examples
-    --------
-    >>> printable("a\x1b[31mb")
-    'a�[31mb'
-    """
-    return "".join("\ufffd" if _unprintable(character) else character for character in text)
-
-
-def one_line(text: str) -> str:
-    r"""Return ``text`` on one line, without control characters.
-
-    Examples
-    --------
-    >>> one_line("two\n lines")
-    'two lines'
-    """
-    return printable(" ".join(text.split()))
 
 
 def value_of(stated: Claimed | Proved | None, kind: str) -> float | None:
@@ -285,10 +260,3 @@ def _plain(value: Decimal) -> str:
 
 def _delta(stated: Claimed | Proved | None) -> str | None:
     return None if stated is None or stated.delta is None else number(stated.delta)
-
-
-def _unprintable(character: str) -> bool:
-    if character in "\n\t":
-        return False
-    control = unicodedata.category(character) in {"Cc", "Cs"} or character in "\ufffe\uffff"
-    return control or unicodedata.bidirectional(character) in _BIDI

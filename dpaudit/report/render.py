@@ -18,13 +18,12 @@ from dpaudit.report.formatting import (
     modelled,
     number,
     numbers,
-    one_line,
     percent,
-    printable,
     searched,
     setting,
 )
 from dpaudit.report.schema import Report, Result
+from dpaudit.text import one_line, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment

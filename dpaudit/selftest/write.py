@@ -20,10 +20,11 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from dpaudit.report.document import write_files
-from dpaudit.report.formatting import count, number, percent, printable
+from dpaudit.report.formatting import count, number, percent
 from dpaudit.report.render import markdown_text
 from dpaudit.report.schema import Environment
 from dpaudit.selftest.run import CERTAIN, CONFIDENCE, Measured, SelfTest, Tested
+from dpaudit.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaudit.report.formatting import number, numbers, one_line, percent, printable, setting
+from dpaudit.report.formatting import number, numbers, percent, setting
 from dpaudit.report.schema import Claimed, Measured
+from dpaudit.text import one_line, printable
 
 from . import samples
 

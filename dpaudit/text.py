@@ -1,0 +1,59 @@
+"""Text that somebody else wrote, made fit to be shown: the one escape of all output.
+
+Whatever a certificate, a report, a table, a stream or a package says may hold characters that move
+a terminal's cursor, turn the direction of what follows, or cannot be seen. Every error, report and
+line on a terminal goes through `printable`, which puts U+FFFD in the place of each.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+
+# Control and format characters (bidirectional marks are of these), surrogates, separators of lines.
+_NEVER = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+def printable(text: str) -> str:
+    r"""Return ``text`` with U+FFFD for what drives a terminal, is invisible, or is no character.
+
+    Line breaks and tabs stay.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31mb")
+    'a�[31mb'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join("\ufffd" if _unprintable(character) else character for character in text)
+
+
+def one_line(text: str) -> str:
+    r"""Return ``text`` on one line, as `printable` shows it.
+
+    Examples
+    --------
+    >>> one_line("two\n lines")
+    'two lines'
+    """
+    return printable(" ".join(text.split()))
+
+
+def json_escaped(text: str) -> str:
+    r"""Return JSON that says the same, with its own escapes for what `printable` would not show.
+
+    Examples
+    --------
+    >>> print(json_escaped('{"claimed": "\u202eε"}'))
+    {"claimed": "\u202eε"}
+    """
+    if text.isascii():
+        return text
+    return "".join(json.dumps(each)[1:-1] if _unprintable(each) else each for each in text)
+
+
+def _unprintable(character: str) -> bool:
+    if character in "\n\t":
+        return False
+    return unicodedata.category(character) in _NEVER or ord(character) & 0xFFFE == 0xFFFE
