@@ -22,4 +22,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if not sys.flags.safe_path:
+        # Python puts the folder it stands in first: nothing there is to take a library's place.
+        sys.path.append(sys.path.pop(0))
     main()

@@ -2,11 +2,12 @@
 
 A file holds one ``[audit]`` table or several ``[[audit]]`` tables. Each names a ``claim``, or a
 ``mechanism`` as ``module:object`` with the pair to run it on. Modules are looked for beside the
-file first.
+file last: none there takes the place of a library.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from dpaudit.auditing.api import own_case
+from dpaudit.auditing.beside import require_reachable
 from dpaudit.auditing.run import Prepared
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
 from dpaudit.execution import importable
@@ -75,6 +77,12 @@ class MechanismAudit(_Common):
         None, description="candidates of which the worst is audited, or module:object of a list"
     )
 
+    @property
+    def references(self) -> dict[str, str | None]:
+        """What it names as ``module:object``, by key."""
+        pairs = self.pairs if isinstance(self.pairs, str) else None
+        return {"mechanism": self.mechanism, "pair": self.pair, "pairs": pairs}
+
 
 Specification = ClaimAudit | MechanismAudit
 
@@ -128,6 +136,8 @@ def prepared_mechanism(
     """Return the audit of a mechanism of the user's own, whose module may lie beside the file."""
     folder = path.resolve().parent
     with importable(folder):
+        loaded = sys.modules if isolation.in_process else {}
+        require_reachable(specification.references, folder, loaded)
         mechanism = referred(specification.mechanism, isolation)
         pairs = _pairs(specification, path, isolation)
         case, statement = own_case(

@@ -125,10 +125,8 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Show a broken entry point on one line, and any other warning as Python does."""
-    from dpaudit.extension.registry import BrokenEntryPoint
-
-    if issubclass(category, BrokenEntryPoint):
+    """Show a warning of ours on one line, and any other as Python does."""
+    if category.__module__.partition(".")[0] == "dpaudit":
         streams.tell(f"warning: {message}")
     else:
         _show_as_python_does(message, category, filename, lineno, file, line)

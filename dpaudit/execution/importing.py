@@ -12,13 +12,13 @@ from pathlib import Path
 def importable(folder: Path | None) -> Iterator[None]:
     """Let modules of a folder be imported inside the block, here and in workers; None for none.
 
-    They come first, as those beside a script do.
+    They come last: a file with a library's name does not take its place.
     """
     place = None if folder is None else str(folder.resolve())
     if place is None or place in sys.path:
         yield
         return
-    sys.path.insert(0, place)
+    sys.path.append(place)
     try:
         yield
     finally:

@@ -96,7 +96,7 @@ def _leaving_as_the_pair_is_made(here):
 @WAYS.end(2, THEIRS, "error: dpaudit cannot start, SystemExit: 0; install it again, .*")
 def _a_module_of_theirs_with_the_name_of_a_library(here):
     (here.folder / "typer.py").write_text("raise SystemExit(0)")
-    return here.process("version")
+    return here.process("version", shell="PYTHONPATH=. {}")
 
 
 @WAYS.end(2, THEIRS, r"error: .*raised RecursionError: .*")
