@@ -17,6 +17,7 @@ from rich.table import Table
 
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import cell, console
+from dpaudit.cli.ending import ShowRecords
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, pairs
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import UnknownName
@@ -40,6 +41,7 @@ def attack(
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
+    show_records: ShowRecords = False,
 ) -> None:
     """Run an attack and say how close it comes to what the attacker wants, next to chance."""
     run(name, pairs("--set", set_), seed, out, as_json=as_json, quiet=quiet)

@@ -17,6 +17,7 @@ from rich.text import Text
 
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import cell, console
+from dpaudit.cli.ending import ShowRecords
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option
 from dpaudit.cli.progress import progress_bar
 
@@ -42,6 +43,7 @@ def reproduce(
     out: Annotated[str, folder_option("Where the numbers and pictures go.")] = "figures",
     as_json: Json = False,
     quiet: Quiet = False,
+    show_records: ShowRecords = False,
 ) -> None:
     """Draw figures of the papers again and judge what the papers say of them."""
     options = {"data_path": data, "runs": runs, "full": full, "seed": seed}

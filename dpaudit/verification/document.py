@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from dpaudit.errors import DataError, InvalidArgument, shorten
+from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
+from dpaudit.records import Record
 from dpaudit.verification.reals import Number, Real
 
 FORMAT, VERSION = "dpaudit-certificate", 1
@@ -102,6 +103,9 @@ class Document:
 
     def refused(self, name: str, value: object, expected: str) -> DataError:
         """Return the error that names a value of the file and what was expected of it."""
+        settings = name.startswith("instance.settings")
+        if name.startswith("instance.") and not settings and not isinstance(value, Shown):
+            value = Record(value)  # somebody's, where the certificate is about their data
         return DataError(f"{self.path}: {name}: got {shorten(value)}, expected {expected}")
 
     def _bounded(self, names: Sequence[str], inside: Callable[[float], bool], words: str) -> Any:
@@ -121,14 +125,14 @@ class Document:
         if not left:
             return self._number(name, value, expected)
         if not isinstance(value, list):
-            raise DataError(f"{self.path}: {name}: got {shorten(value)}, expected {expected}")
+            raise self.refused(name, value, expected)
         if len(value) != left[0]:
             raise DataError(f"{self.path}: {name}: got length {len(value)}, expected {expected}")
         return [self._shaped(name, item, left[1:], shape) for item in value]
 
     def _number(self, name: str, value: Any, expected: str) -> float:
         if not _plain(value):
-            raise DataError(f"{self.path}: {name}: got {shorten(value)}, expected {expected}")
+            raise self.refused(name, value, expected)
         return float(value)
 
 
