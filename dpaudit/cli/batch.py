@@ -12,6 +12,7 @@ from dpaudit.cli.console import budget_line, console, verdict_lines
 from dpaudit.cli.ending import Interrupted, attempted, complain, concluded
 from dpaudit.cli.output import Output, counted, say, status, withheld
 from dpaudit.cli.progress import progress_bar
+from dpaudit.records import are_shown
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
@@ -108,7 +109,9 @@ class Batch:
             return
         found = [self.ended[place].certificate for place in sorted(self.ended)]
         certificates = [one for one in found if one is not None]
-        self.paths = write_report(self._report(), self.output.directory, certificates)
+        self.paths = write_report(
+            self._report(), self.output.directory, certificates, holds_records=are_shown()
+        )
         self._in_report = len(self.ended)
 
     def _finish(self) -> None:
@@ -140,4 +143,6 @@ def _places(paths: ReportPaths) -> list[str]:
     lines = [f"Report: {paths.html}"]
     if paths.certificate is not None:
         lines.append(f"Certificate: {paths.certificate}; check it with dpaudit verify")
+    if are_shown():
+        lines.append(f"Holds records: {', '.join(map(str, paths.all))} (mode 0600)")
     return lines

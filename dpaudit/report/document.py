@@ -35,9 +35,19 @@ class ReportPaths:
     html: Path
     certificate: Path | None = None
 
+    @property
+    def all(self) -> tuple[Path, ...]:
+        """Every file that was written."""
+        three = (self.json, self.markdown, self.html)
+        return three if self.certificate is None else (*three, self.certificate)
+
 
 def write_report(
-    report: Report, directory: str | os.PathLike[str], certificates: Sequence[Certificate] = ()
+    report: Report,
+    directory: str | os.PathLike[str],
+    certificates: Sequence[Certificate] = (),
+    *,
+    holds_records: bool = False,
 ) -> ReportPaths:
     """Write ``report.json``, ``report.md`` and ``report.html`` into ``directory``.
 
@@ -56,11 +66,13 @@ def write_report(
         Where; it is created if it does not exist.
     certificates
         Of the results that were refuted.
+    holds_records
+        Whether records or outputs may stand in it: then nobody else may read the files.
 
     Returns
     -------
     ReportPaths
-        The three files.
+        The three files, and the certificate if there is one.
 
     Raises
     ------
@@ -84,7 +96,8 @@ def write_report(
     if certificates:
         contents[certificate] = certificates_text(certificates)
     files = {path: content.encode("utf-8") for path, content in contents.items()}
-    write_files(folder, files, gone=() if certificates else (certificate,))
+    gone = () if certificates else (certificate,)
+    write_files(folder, files, gone=gone, private=holds_records)
     return replace(paths, certificate=certificate if certificates else None)
 
 
@@ -158,7 +171,13 @@ def _number(value: float | None) -> float | str | None:
     return value if value is None else infinite.get(value, value)
 
 
-def write_files(folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Path] = ()) -> None:
+def write_files(
+    folder: Path,
+    contents: Mapping[Path, bytes],
+    gone: Sequence[Path] = (),
+    *,
+    private: bool = False,
+) -> None:
     """Write files of one folder together: all are complete before any takes its place.
 
     Until then each has a name that nobody has, so that no other file is written over, through no
@@ -172,6 +191,8 @@ def write_files(folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Pat
         What to write, by path.
     gone
         Files of before that are removed with it.
+    private
+        Whether their owner alone may read them (mode 0600), whatever the umask is.
 
     Raises
     ------
@@ -186,7 +207,7 @@ def write_files(folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Pat
     one.txt
     """
     with _saying_where(folder):
-        _write_all(folder, contents, gone)
+        _write_all(folder, contents, gone, 0o600 if private else 0o666 & ~_umask())
 
 
 def prepare_directory(directory: str | os.PathLike[str]) -> None:
@@ -255,7 +276,9 @@ def _to_json(report: Report) -> str:
     return text
 
 
-def _write_all(folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Path]) -> None:
+def _write_all(
+    folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Path], mode: int
+) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     parts: dict[Path, Path] = {}
     try:
@@ -263,7 +286,7 @@ def _write_all(folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Path
             descriptor, name = tempfile.mkstemp(".part", f".{path.name}.", folder)
             parts[path] = Path(name)
             _write_through(descriptor, content)
-            parts[path].chmod(0o666 & ~_umask())  # as any new file; a temporary one is private
+            parts[path].chmod(mode)  # a temporary file is private
         _take_places(parts, gone)
     finally:
         _remove(parts.values())
@@ -310,7 +333,8 @@ def _second_name(path: Path) -> Path | None:
     try:
         os.link(path, name, follow_symlinks=False)
     except OSError:  # not every file system knows links
-        shutil.copyfile(path, name)
+        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        shutil.copy2(path, name)  # with its mode, once it is there
     return name
 
 

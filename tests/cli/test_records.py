@@ -7,6 +7,7 @@ and with ``--show-records``: the first run shows the record nowhere, the second 
 import itertools
 import json
 import re
+import stat
 import sys
 from dataclasses import dataclass, field
 
@@ -321,15 +322,33 @@ def test_a_certificate_that_is_refused(ran):
 REPORT = {"out/report.json", "out/report.md", "out/report.html"}
 
 
-def test_the_files_of_an_audit(ran):
+def modes(folder):
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+def test_the_files_of_an_audit(ran, tmp_path):
     case = own(options=("--in-process", "--out", "out"))
     status, texts = ran(case)
     assert (status, found_in(texts)) == (1, set())
+    assert "Holds records" not in texts["out"]
+    assert set(modes(tmp_path / "out").values()) == {0o666 & ~umask()}
     status, texts = ran(case, "--show-records")
     assert (status, found_in(texts)) == (1, REPORT)
     assert f"(index 0): [{NUMBER}] and [0.0]" in texts["out/report.json"]
+    assert set(modes(tmp_path / "out").values()) == {0o600}
+    said = "Holds records: out/report.json, out/report.md, out/report.html (mode 0600)"
+    assert said in texts["out"]
     status, texts = ran(case)
     assert (status, found_in(texts)) == (1, set())
+    assert set(modes(tmp_path / "out").values()) == {0o666 & ~umask()}
+
+
+def umask():
+    import os
+
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def test_the_json_of_an_audit(ran):
@@ -339,7 +358,7 @@ def test_the_json_of_an_audit(ran):
 SMALL = "".join(f"0.8675309{i},{1 - 2 * (i % 2)}\n" for i in range(8))
 
 
-def test_the_certificate_of_an_audit(ran):
+def test_the_certificate_of_an_audit(ran, tmp_path):
     factor = ("--set", "factor=0.1", "--set", "nodes=2", "--trials", "200")
     case = csv(f"a,ill\n{SMALL}", *RAW, *factor, "--out", "out")
     status, texts = ran(case)
@@ -350,6 +369,8 @@ def test_the_certificate_of_an_audit(ran):
     status, texts = ran(case, "--show-records")
     assert (status, found_in(texts)) == (1, {"out/certificate.json"})
     assert json.loads(texts["out/certificate.json"])["kind"] == "sensitivity"
+    assert set(modes(tmp_path / "out").values()) == {0o600}
+    assert "out/certificate.json (mode 0600)" in texts["out"]
 
 
 def test_the_report_of_a_stream(ran):
