@@ -33,7 +33,7 @@ LAYERS = {
 FLOORS = (
     ("text", "records"),
     ("errors", "_typing"),
-    ("_validate", "_references"),
+    ("_validate", "_references", "formats"),
     ("datasets", "toml"),
     ("neighbours", "execution", "drawing"),
     ("guarantees",),

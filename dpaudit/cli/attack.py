@@ -23,6 +23,7 @@ from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import UnknownName
 from dpaudit.extension.attack import Attack, Cell, Findings, Run
 from dpaudit.extension.registry import ATTACKS, DISTINGUISHERS
+from dpaudit.formats import stamped
 from dpaudit.report.formatting import number
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def _cell(value: Cell) -> str:
 def _document(
     card: Attack | DistinguisherAttack, parameters: Any, findings: Findings, seed: int
 ) -> dict[str, Any]:
-    return {
+    content = {
         "attack": card.name,
         "source": card.source,
         "threat_model": card.attacker,
@@ -160,6 +161,7 @@ def _document(
         "reading": list(findings.reading),
         "chance": findings.chance,
     }
+    return stamped("attack", content)
 
 
 def _write(

@@ -128,6 +128,8 @@ class Batch:
         report = self._report()
         if self.output.as_json:
             streams.write_json(report.model_dump_json(indent=2))
+            for line in _holding(self.paths):
+                streams.tell(line)
             return
         for part in verdict_lines(report.results):
             console().print(part)
@@ -143,6 +145,11 @@ def _places(paths: ReportPaths) -> list[str]:
     lines = [f"Report: {paths.html}"]
     if paths.certificate is not None:
         lines.append(f"Certificate: {paths.certificate}; check it with dpaudit verify")
-    if are_shown():
-        lines.append(f"Holds records: {', '.join(map(str, paths.all))} (mode 0600)")
-    return lines
+    return [*lines, *_holding(paths)]
+
+
+def _holding(paths: ReportPaths | None) -> list[str]:
+    """Return what has to be said of files that hold records, if there are any."""
+    if paths is None or not are_shown():
+        return []
+    return [f"Holds records: {', '.join(map(str, paths.all))} (mode 0600)"]

@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.formats import later, read_json, schema_of, stamped
 from dpaudit.refutation.certificate import Certificate, certificates_text
 from dpaudit.report.formatting import label, numbers, value_of
 from dpaudit.report.render import Row, render_html, render_index, render_markdown
@@ -130,13 +131,29 @@ def write_index(
         for place, (result, has) in enumerate(zip(report.results, certified, strict=True), start=1)
     ]
     entries = [*map(_entry, rows), *(_without_verdict(*one) for one in missing.items())]
+    content = stamped("index", {"audits": entries})
     contents = {
         page: render_index(rows, missing, html=True),
         folder / "index.md": render_index(rows, missing, html=False),
-        folder / "index.json": json.dumps(entries, indent=2, allow_nan=False) + "\n",
+        folder / "index.json": json.dumps(content, indent=2, allow_nan=False) + "\n",
     }
     write_files(folder, {path: text.encode("utf-8") for path, text in contents.items()})
     return page
+
+
+def read_index(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Return the entries of an ``index.json``; before there were schemas, the file was their list.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is no index, or is of a later schema.
+    """
+    content = read_json(os.fspath(path), "index")
+    entries = content.get("audits") if isinstance(content, dict) else content
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        raise DataError(f"{one_line(os.fspath(path))}: not the index of a folder of reports")
+    return entries
 
 
 def _entry(row: Row) -> dict[str, Any]:
@@ -240,13 +257,13 @@ def _saying_where(folder: Path) -> Iterator[None]:
 def read_report(path: str | os.PathLike[str]) -> Report:
     """Return the report in a ``report.json``, after checking every part of it.
 
-    A document of a later 1.x version is read too, without the fields that this version of dpaudit
-    does not know.
+    A document of an earlier 1.x version is read, with or without a schema, and one of a later too,
+    without the fields that this version of dpaudit does not know.
 
     Raises
     ------
     DataError
-        If the file is missing or damaged, is not a report, or has another major version.
+        If the file is missing or damaged, is not a report, or is of a later schema.
 
     Examples
     --------
@@ -256,6 +273,7 @@ def read_report(path: str | os.PathLike[str]) -> Report:
     """
     name = one_line(os.fspath(path))
     data = _load(Path(path), name)
+    schema_of(name, data, "report")
     newer = _is_newer(data, name)
     try:
         return _validated(data, drop_unknown=newer)
@@ -378,6 +396,8 @@ def _is_newer(data: Any, name: str) -> bool:
         its_major, its_minor = _parts(version)
     except ValueError:
         its_major, its_minor = -1, 0
+    if its_major > major:
+        raise later(name, f"schema_version {one_line(version)[:20]!r}", f"{major}.x")
     if its_major != major:
         raise DataError(
             f"{name}: schema_version {one_line(version)[:20]!r}, expected {major}.x; "

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
+from dpaudit.formats import later, schema_of
 from dpaudit.records import Record
 from dpaudit.verification.reals import Number, Real
 
@@ -176,9 +177,12 @@ def _text(path: Path) -> str:
 def _document(path: str, content: Any) -> Document:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError(f"{path}: is not a certificate (expected format {FORMAT!r})")
-    if type(content.get("version")) is not int or content["version"] != VERSION:
-        given = shorten(content.get("version"))
-        raise DataError(f"{path}: version: got {given}, expected {VERSION}")
+    schema_of(path, content, "certificate")
+    version = content.get("version")
+    if type(version) is int and version > VERSION:
+        raise later(path, f"version {shorten(version, width=20)}", str(VERSION))
+    if type(version) is not int or version != VERSION:
+        raise DataError(f"{path}: version: got {shorten(version)}, expected {VERSION}")
     for name in _WORDS:
         if not isinstance(content.get(name), str):
             raise DataError(f"{path}: {name}: got {shorten(content.get(name))}, expected words")

@@ -343,6 +343,13 @@ def test_the_files_of_an_audit(ran, tmp_path):
     assert set(modes(tmp_path / "out").values()) == {0o666 & ~umask()}
 
 
+def test_files_are_named_beside_json_too(ran):
+    status, texts = ran(own(options=("--in-process", "--json", "--out", "out")), "--show-records")
+    assert status == 1
+    assert json.loads(texts["out"])["results"]
+    assert texts["err"].startswith("Holds records: out/report.json, ")
+
+
 def umask():
     import os
 

@@ -15,6 +15,10 @@ from dpaudit.report.schema import SCHEMA_VERSION, Report, json_schema
 
 from . import samples
 
+OTHER = (
+    r"expected 1\.x; read it with the version of dpaudit|later than the 1\.x .*; install a later"
+)
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory) -> str:
@@ -153,7 +157,7 @@ def test_json_that_is_no_report(tmp_path, content):
 @pytest.mark.parametrize("version", ["2.0", "0.9", "10.1", "one", "1", "", "1.x\n"])
 def test_other_major_versions_are_refused(edited, version):
     path = edited(lambda data: data.update(schema_version=version))
-    with pytest.raises(DataError, match=r"expected 1\.x; read it with the version of dpaudit"):
+    with pytest.raises(DataError, match=OTHER):
         read_report(path)
 
 
