@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.errors import InvalidArgument
+from dpaudit.records import Record
 
 
 def real(name: str, value: object, expected: str = "a finite number") -> float:
@@ -89,7 +90,7 @@ def finite_array(name: str, value: Any, ndim: int) -> NDArray[np.float64]:
             raise TypeError  # a cast would drop the imaginary parts
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidArgument(name, value, expected) from None
+        raise InvalidArgument(name, Record(value), expected) from None
     if array.ndim != ndim:
         raise InvalidArgument(name, f"shape {array.shape}", expected)
     bad = ~np.isfinite(array)

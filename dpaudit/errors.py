@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import re
 import sysconfig
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 
+from dpaudit.records import Record, are_shown, said
 from dpaudit.text import one_line, printable
 
 _STANDARD = sysconfig.get_path("stdlib")
@@ -100,20 +102,39 @@ class UnsupportedEvent(DpauditError):
     """No theorem covers this event, so no guarantee is given."""
 
 
+# What other people's code says when it fails may be a record: `float('Alice')` does. These speak of
+# code, of the system, or of nothing else than types and shapes.
+_OF_CODE: tuple[type[BaseException], ...] = (
+    *(ImportError, SyntaxError, NameError, AttributeError),
+    *(MemoryError, RecursionError, ZeroDivisionError),
+)
+_OF_TYPES = re.compile(
+    r"[\w.<>]+\(\) (takes|missing|got an unexpected keyword|got multiple values) .*"
+    r"|unsupported operand type\(s\) for .*|'[\w.]+' object (is not|does not|cannot) [\w ]+"
+    r"|cannot pickle '[\w. ]+' object|object of type '[\w.]+' has no len\(\)"
+    r"|operands could not be broadcast together with [a-z ]*shapes [\d,() ]+"
+    r"|shapes [\d,()]+ and [\d,()]+ not aligned: [\d() dim!=]+"
+    r"|(assignment destination|output array) is read-only"
+    r"|cannot reshape array of size \d+ into shape [\d,()]+"
+)
+_HIDDEN = "(--show-records shows its words)"
+
+
 def what_happened(error: BaseException) -> str:
     r"""Return on one line how code of somebody else ended, and in which line of it.
 
-    What leaves the program is called by what it does, an error by its type and its words.
+    What leaves the program is called by what it does, an error by its type, and by its words where
+    records are shown or the words cannot hold any.
 
     Examples
     --------
     >>> print(what_happened(SystemExit(0)))
     ended the program with sys.exit(0)
     >>> try:
-    ...     exec(compile("pass\nraise OSError('full')", "theirs.py", "exec"), {})
-    ... except OSError as error:
+    ...     exec(compile("pass\nfloat('Alice')", "theirs.py", "exec"), {})
+    ... except ValueError as error:
     ...     print(what_happened(error))
-    OSError: 'full' in theirs.py, line 2
+    ValueError: (--show-records shows its words) in theirs.py, line 2
     """
     place = place_of(error)
     return f"{_how_it_ended(error)} in {place}" if place else _how_it_ended(error)
@@ -121,11 +142,82 @@ def what_happened(error: BaseException) -> str:
 
 def _how_it_ended(error: BaseException) -> str:
     if isinstance(error, SystemExit):
-        given = "" if error.code is None else shorten(error.code)
+        status = error.code if error.code is None or type(error.code) is int else Record(error.code)
+        given = "" if status is None else shorten(status)
         return f"ended the program with sys.exit({given})"
     words = words_of(error)
-    shown = "its text cannot be shown" if words is None else shorten(words)
+    shown = "its text cannot be shown" if words is None else shown_words(type(error), words)
     return f"{type(error).__name__}: {shown}"
+
+
+def shown_words(kind: type[BaseException], words: str) -> str:
+    """Return the words of an error as a message may have them: in full if they hold no record.
+
+    Examples
+    --------
+    >>> print(shown_words(NameError, "name 'nupmy' is not defined"))
+    "name 'nupmy' is not defined"
+    >>> print(shown_words(KeyError, "'Alice'"))
+    (--show-records shows its words)
+    """
+    system = issubclass(kind, OSError) and words.startswith("[Errno ")
+    harmless = issubclass(kind, _OF_CODE) or system or not words
+    if are_shown() or harmless or _OF_TYPES.fullmatch(words):
+        return shorten(words)
+    return _HIDDEN
+
+
+def calls_of(error: BaseException) -> str:
+    """Return the calls that led to an error, and to those behind it, with what each may say.
+
+    Examples
+    --------
+    >>> print(calls_of(ValueError("Alice, 37")), end="")
+    ValueError: (--show-records shows its words)
+    """
+    before, parts = error.__cause__, []
+    link = "\nThe above exception was the direct cause of the following exception:\n\n"
+    if before is None and not error.__suppress_context__:
+        before = error.__context__
+        link = "\nDuring handling of the above exception, another exception occurred:\n\n"
+    if before is not None:
+        parts += [calls_of(before), link]
+    if error.__traceback__ is not None:
+        calls = traceback.format_tb(error.__traceback__)
+        parts += ["Traceback (most recent call last):\n", *calls]
+    return "".join([*parts, *(f"{line}\n" for line in (_last_line(error), *_notes(error)))])
+
+
+def _last_line(error: BaseException) -> str:
+    if type(error).__module__.partition(".")[0] == "dpaudit":
+        with contextlib.suppress(Exception, SystemExit):
+            return f"{type(error).__name__}: {error}"
+    return _how_it_ended(error)
+
+
+def _notes(error: BaseException) -> list[str]:
+    """Return the notes of an error of ours."""
+    ours = type(error).__module__.partition(".")[0] == "dpaudit"
+    return list(getattr(error, "__notes__", ())) if ours else []
+
+
+def warning_line(message: Warning | str, category: type[Warning], file: str, line: int) -> str:
+    """Return a warning on one line: ours, with its words, others as `what_happened` says errors.
+
+    Examples
+    --------
+    >>> print(warning_line("Alice is 37", UserWarning, "theirs.py", 2))
+    warning: UserWarning: (--show-records shows its words) in theirs.py, line 2
+    """
+    words = _line(str(message))
+    if category.__module__.partition(".")[0] == "dpaudit":
+        return f"warning: {words}"
+    said = words if issubclass(category, _OF_USE) else shown_words(category, words)
+    return f"warning: {category.__name__}: {said} in {_short(file)}, line {line}"
+
+
+# Of arithmetic and of versions: no value is in their words.
+_OF_USE = (RuntimeWarning, DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 
 
 def words_of(error: BaseException) -> str | None:
@@ -205,12 +297,12 @@ class Shown(str):
 
 
 def shorten(value: object, width: int = 80) -> str:
-    """Return ``repr(value)`` on one line of at most ``width`` characters.
+    """Return ``repr(value)`` on one line of at most ``width`` characters; no arrays but as records.
 
     Examples
     --------
     >>> shorten("a" * 200, width=12)
     "'aaaaaaaa..."
     """
-    line = one_line(repr(value))
+    line = one_line(said(value))
     return line if len(line) <= width else line[: width - 3] + "..."

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown, UnknownName
+from dpaudit.errors import InvalidArgument, Shown, UnknownName, shorten
+from dpaudit.records import Record, are_shown
 
 DatasetT = TypeVar("DatasetT")
 
@@ -74,9 +75,11 @@ class Table:
         try:
             array = np.asarray(dataset, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InvalidArgument(name, dataset, "a Dataset or an array of records") from None
+            raise InvalidArgument(
+                name, Record(dataset), "a Dataset or an array of records"
+            ) from None
         if array.ndim == 0 or not np.isfinite(array).all():
-            raise InvalidArgument(name, dataset, "a Dataset or an array of finite records")
+            raise InvalidArgument(name, Record(dataset), "a Dataset or an array of finite records")
         records = array.reshape(len(array), math.prod(array.shape[1:]))
         return cls(records, np.empty(0), (len(array),))
 
@@ -307,5 +310,34 @@ RELATIONS: dict[str, Relation] = {
 
 
 def compare(pair: Pair[Any]) -> str:
-    """Return one line on what differs in ``pair``, for reports."""
-    return f"{pair.relation.statement} (index {pair.index})"
+    """Return one line on what differs in ``pair``, for reports; the records only if they are shown.
+
+    Examples
+    --------
+    >>> from dpaudit.records import showing
+    >>> pair = Pair(np.array([1.0, 2.0]), np.array([1.0, 5.0]), REPLACE_RECORD)
+    >>> compare(pair)
+    'one record (features and label) is replaced (index 1)'
+    >>> with showing():
+    ...     compare(pair)
+    'one record (features and label) is replaced (index 1): [2.0] and [5.0]'
+    """
+    said = f"{pair.relation.statement} (index {pair.index})"
+    return f"{said}: {_both(pair)}" if are_shown() else said
+
+
+def _both(pair: Pair[Any]) -> str:
+    """Return what stands at the index on either side; nothing where there is no such record."""
+    sides = (Table.of(side.value, pair.on(side)) for side in Side)
+    parts = (_at(side, pair.index, pair.relation is REPLACE_COLUMN) for side in sides)
+    return " and ".join(shorten(Record(part), width=1000) for part in parts)
+
+
+def _at(table: Table, index: int, column: bool) -> list[float] | None:
+    if column:
+        found: list[float] = table.features[:, index].tolist()
+        return found
+    if index >= len(table.features):
+        return None
+    labels = [float(table.labels[index])] if len(table.labels) == len(table.features) else []
+    return [*table.features[index].tolist(), *labels]

@@ -26,7 +26,15 @@ def printable(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join("\ufffd" if _unprintable(character) else character for character in text)
+    return "".join(
+        _shown(character) if _unprintable(character) else character for character in text
+    )
+
+
+def _shown(character: str) -> str:
+    """Return what stands for a character: a surrogate, as names of files have them, says which."""
+    surrogate = unicodedata.category(character) == "Cs"
+    return f"\\u{ord(character):x}" if surrogate else "\ufffd"
 
 
 def one_line(text: str) -> str:

@@ -33,7 +33,10 @@ def read_tables(path: Path, kind: str) -> list[Any]:
     except OSError as error:
         reason = f"cannot be read ({error.strerror}), expected a TOML file"
         raise DataError(f"{path}: {reason}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except UnicodeDecodeError as error:
+        reason = f"byte {error.start + 1} is not UTF-8 text"
+        raise DataError(f"{path}: is not valid TOML: {reason}") from None
+    except tomllib.TOMLDecodeError as error:
         raise DataError(f"{path}: is not valid TOML: {shorten(str(error))}") from None
     tables = document.get(kind)
     tables = [tables] if isinstance(tables, dict) else tables

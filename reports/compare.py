@@ -7,13 +7,15 @@ count as equal up to a relative 1e-9, which other versions of BLAS may cost.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from dpaudit.formats import read_json
+from dpaudit.report.document import read_index
 
 RELATIVE = 1e-9
 FILES = ("index.json", "*/report.json", "*/certificate.json")
@@ -25,13 +27,19 @@ REASONS = (
     (r"certificate\.json.*\.source$", "a certificate names its source as the claim's card does"),
     (r"certificate\.json.*\.search\.budget$", "a certificate states the budget of its search"),
     (r"\.proved\.source$", "a proof names the module that holds it, which has moved"),
+    (r"\.schema(_version)?$", "files say which schema they have, and reports a later version"),
 )
 
 
 def documents(folder: Path) -> dict[str, Any]:
     """Return every JSON document of a gallery by its name inside it."""
     paths = sorted(path for pattern in FILES for path in folder.glob(pattern))
-    return {str(path.relative_to(folder)): json.loads(path.read_text()) for path in paths}
+    return {str(path.relative_to(folder)): _content(path) for path in paths}
+
+
+def _content(path: Path) -> Any:
+    """Return what a file holds: of an index its entries, as every version has them."""
+    return read_index(path) if path.name == "index.json" else read_json(path, path.stem)
 
 
 def differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:

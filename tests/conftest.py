@@ -16,6 +16,7 @@ from dpaudit.auditing.run import run_case
 from dpaudit.execution import one_thread
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
+from dpaudit.records import showing
 from dpaudit.refutation import certificates_text
 
 # No test judges time: an example may take as long as a busy machine makes it.
@@ -35,6 +36,13 @@ def pytest_collection_modifyitems(items):
         fast = random.Random(name).sample(range(len(found)), min(count, len(found)))
         for place in set(range(len(found))) - set(fast):
             found[place].add_marker(pytest.mark.slow)
+
+
+@pytest.fixture
+def records_shown():
+    """Let messages hold values of records, as --show-records does."""
+    with showing():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -31,9 +31,9 @@ LAYERS = {
 }
 # Rooms of dpaudit from the ground up, as docs/architecture.md draws them.
 FLOORS = (
-    ("text",),
+    ("text", "records"),
     ("errors", "_typing"),
-    ("_validate", "_references"),
+    ("_validate", "_references", "formats"),
     ("datasets", "toml"),
     ("neighbours", "execution", "drawing"),
     ("guarantees",),

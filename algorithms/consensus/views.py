@@ -70,6 +70,7 @@ from dpaudit.laws.exponential_norm import draw_tilted, log_mgf, norm_gain, unifo
 from dpaudit.laws.mechanism import TiltedSample
 from dpaudit.laws.residuals import located
 from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.records import Record
 
 
 @dataclass(frozen=True)
@@ -407,4 +408,4 @@ class Recycled:
             if wrong.any():
                 name = f"transcripts[{int(np.argmax(wrong))}, {state.iteration - 1}]"
                 expected = "an even broadcast to be the function of the earlier ones that it is"
-                raise InvalidArgument(name, Shown(f"{gap.max():.3g} off"), expected)
+                raise InvalidArgument(name, Shown(f"{Record(float(gap.max()))!r} off"), expected)

@@ -25,6 +25,7 @@ from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.neighbours import Pair, Relation, Table
+from dpaudit.records import Record
 
 _QUICK = (
     "laplace",
@@ -159,7 +160,8 @@ def _moved(one: Table, other: Table) -> np.ndarray[tuple[int], np.dtype[np.float
 
 def _at_most_one(moved: np.ndarray[tuple[int], np.dtype[np.float64]], distance: float) -> int:
     if not 0 < distance <= 1 + _ROUNDING:
-        raise InvalidArgument("pair", Shown(f"a distance of {distance:g}"), "above 0, at most 1")
+        given = Shown(f"a distance of {Record(distance)!r}")
+        raise InvalidArgument("pair", given, "above 0, at most 1")
     return int(np.argmax(moved))
 
 

@@ -28,6 +28,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours import Table
+from dpaudit.records import Record
 
 Index = NDArray[np.int64]
 
@@ -103,7 +104,7 @@ class JoinedTables:
             same_length = rows.ndim == 1 and len(rows) == np.size(self.mappings[0])
             whole = np.issubdtype(rows.dtype, np.integer) and rows.size > 0
             if not same_length or not whole or rows.min() < 0 or rows.max() >= count:
-                raise InvalidArgument(f"mapping of table {i}", mapping, expected)
+                raise InvalidArgument(f"mapping of table {i}", Record(mapping), expected)
             mappings.append(rows.astype(np.int64))
         return tuple(mappings)
 

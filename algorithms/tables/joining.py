@@ -24,6 +24,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.errors import InvalidArgument, Shown, shorten
+from dpaudit.records import Record
 
 Keys = NDArray[np.object_]
 
@@ -80,7 +81,9 @@ class KeyedTable:
         missing = np.asarray(pd.isna(column))
         if missing.any():
             row = int(np.argmax(missing))
-            raise InvalidArgument(f"{what}, tuple {row}", column[row], "a key, not a missing value")
+            raise InvalidArgument(
+                f"{what}, tuple {row}", Record(column[row]), "a key, not a missing value"
+            )
         for row, value in enumerate(column):
             if not isinstance(value, Hashable) or _kind(value) != _kind(column[0]):
                 expected = f"hashable keys of one kind: tuple 0 has {_with_kind(column[0])}"
@@ -111,7 +114,7 @@ def _kind(value: object) -> str:
 
 
 def _with_kind(value: object) -> str:
-    return f"{shorten(value)} ({_kind(value)})"
+    return f"{shorten(Record(value))} ({_kind(value)})"
 
 
 def join(
@@ -205,5 +208,5 @@ def _extended(
 
 
 def _shown(frame: pd.DataFrame, keys: list[str], row: int, what: str) -> Shown:
-    values = ", ".join(f"{key}={frame[key].iloc[row]!s}" for key in keys)
+    values = ", ".join(f"{key}={Record(frame[key].iloc[row])!r}" for key in keys)
     return Shown(f"{values} {what}")

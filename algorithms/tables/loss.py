@@ -27,6 +27,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import ConvergenceError, InvalidArgument
 from dpaudit.laws.residuals import report
+from dpaudit.records import Record
 
 # Of the z-update: largest |gradient|, relative to 1 + the largest |linear term| of the row.
 TOLERANCE = 1e-10
@@ -76,7 +77,7 @@ class CrossEntropy:
         if odd.any():
             row = int(np.argmax(odd))
             expected = "-1 or +1" if self.margin else f"a class from 0 to {self.classes - 1}"
-            raise InvalidArgument(f"labels[{row}]", float(labels[row]), expected)
+            raise InvalidArgument(f"labels[{row}]", Record(float(labels[row])), expected)
         return labels[:, None].copy() if self.margin else np.eye(self.classes)[labels.astype(int)]
 
     def targets(self, encoded: Array) -> Array:

@@ -20,6 +20,7 @@ from dpaudit.accounts.releases import KINDS
 from dpaudit.errors import ConvergenceError, InvalidArgument, Shown
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.release import Published, ReleaseCard
+from dpaudit.formats import stamped
 from dpaudit.toml import read_tables
 
 
@@ -207,8 +208,7 @@ class Account:
 
     def document(self) -> dict[str, Any]:
         """Return all of it as JSON takes it; times are left out, infinities are text."""
-        document: dict[str, Any] = _plain(asdict(self))
-        return document
+        return stamped("account", _plain(asdict(self)))
 
 
 def _plain(value: Any) -> Any:

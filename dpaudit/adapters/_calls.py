@@ -10,6 +10,7 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, InvalidArgument
+from dpaudit.records import Record
 
 
 def called(call: Callable[[int], Any], trials: int) -> Array:
@@ -31,7 +32,7 @@ def called(call: Callable[[int], Any], trials: int) -> Array:
         return np.asarray(outputs, dtype=np.float64)
     except (TypeError, ValueError):
         expected = "numbers, as many in every trial: map what the library returns to numbers"
-        raise InvalidArgument("output", outputs[0], expected) from None
+        raise InvalidArgument("output", Record(outputs[0]), expected) from None
 
 
 @contextmanager
@@ -59,5 +60,5 @@ def one_value(dataset: Any) -> float:
     values = np.asarray(dataset, dtype=np.float64)
     if values.size != 1:
         expected = "one entry, or a query that maps the dataset to what is released"
-        raise InvalidArgument("dataset", dataset, expected)
+        raise InvalidArgument("dataset", Record(dataset), expected)
     return float(values.item())

@@ -19,6 +19,7 @@ from numpy.random import Generator
 from dpaudit._typing import Array
 from dpaudit.adapters._calls import called, installed
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
+from dpaudit.records import Record
 
 _INTEGERS = re.compile(r"\bT=(?:[iu]\d+|usize)\b")
 
@@ -102,7 +103,7 @@ class OpenDPMechanism:
         if domain.startswith("AtomDomain"):
             if values.size != 1:
                 raise InvalidArgument(
-                    "dataset", dataset, "one entry, as the input domain is an atom"
+                    "dataset", Record(dataset), "one entry, as the input domain is an atom"
                 )
             return values.item()
         return values.tolist()

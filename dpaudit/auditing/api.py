@@ -12,6 +12,7 @@ from typing import Any
 
 from numpy.random import Generator
 
+import dpaudit.records as records
 from dpaudit.auditing.run import audit_case
 from dpaudit.execution import Executor
 from dpaudit.extension.case import PrivacyCase
@@ -42,6 +43,7 @@ def audit(
     executor: Executor | None = None,
     isolation: Isolation | None = None,
     unit: int | None = None,
+    show_records: bool = False,
 ) -> Result:
     """Audit the claim that a mechanism is (epsilon, delta)-DP on a pair of neighbouring datasets.
 
@@ -73,6 +75,9 @@ def audit(
     unit
         Trials per call, the unit of seed and of work; by default chosen by size and pace, and
         stated in the result where the pace decided.
+    show_records
+        Whether messages and the result may hold values of records and outputs; by default they
+        hold shapes, positions and salted hashes.
 
     Returns
     -------
@@ -104,23 +109,30 @@ def audit(
     ('refuted', True)
     """
     settings = Settings(
-        epsilon=epsilon, delta=delta, trials=trials, confidence=confidence, seed=seed, unit=unit
-    )
-    chosen = relation if isinstance(relation, Relation) else relation_called(relation)
-    case, statement = own_case(
-        mechanism,
-        Pair(dataset, neighbour, chosen),
         epsilon=epsilon,
         delta=delta,
-        source="the caller of dpaudit.audit",
-        data="given by the caller",
-        isolation=isolation,
+        trials=trials,
+        confidence=confidence,
+        seed=seed,
+        unit=unit,
+        show_records=show_records,
     )
+    chosen = relation if isinstance(relation, Relation) else relation_called(relation)
     rerun = (
         f"dpaudit.audit(mechanism, dataset, neighbour, epsilon={epsilon!r}, delta={delta!r}, "
         f"relation={chosen.name!r}, trials={trials}, confidence={confidence!r}, seed={seed})"
     )
-    return audit_case(case, settings, statement=statement, executor=executor, rerun=rerun)
+    with records.run(show_records):
+        case, statement = own_case(
+            mechanism,
+            Pair(dataset, neighbour, chosen),
+            epsilon=epsilon,
+            delta=delta,
+            source="the caller of dpaudit.audit",
+            data="given by the caller",
+            isolation=isolation,
+        )
+        return audit_case(case, settings, statement=statement, executor=executor, rerun=rerun)
 
 
 def own_case(

@@ -21,6 +21,7 @@ from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.laws.mechanism import HasLaw
 from dpaudit.neighbours import Side
+from dpaudit.records import Record
 
 Score = Callable[[Array], Array]
 
@@ -129,7 +130,7 @@ def _fit(
     if tried.shape != (len(on_p[:_TRIED]),) or np.isnan(tried).any():
         expected = f"{len(on_p[:_TRIED])} numbers, one a transcript"
         raise MechanismError(
-            f"distinguisher {one.name}: scores {shorten(tried.tolist())}, expected {expected}"
+            f"distinguisher {one.name}: scores {shorten(Record(tried))}, expected {expected}"
         )
     return score
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
+import dpaudit.records as records
 from dpaudit._typing import Array
 from dpaudit.auditing.distinguishing import Score, for_outputs, learned
 from dpaudit.auditing.event import certified, promising
@@ -22,6 +23,7 @@ from dpaudit.execution import stream
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.neighbours import Side
+from dpaudit.records import Record
 from dpaudit.report.schema import BudgetEntry, Claimed, Measured, ModelBased, Result
 
 _LEAST = 40  # runs of a side, so that every part has some
@@ -41,6 +43,7 @@ def audit_scores(
     delta: float = 0.0,
     confidence: float = 0.95,
     seed: int = 0,
+    show_records: bool = False,
 ) -> Result:
     """Audit the claim that a mechanism is (epsilon, delta)-DP on outputs that somebody drew.
 
@@ -60,6 +63,8 @@ def audit_scores(
         Of the certified lower bound.
     seed
         Of the order and of attacks that learn with randomness.
+    show_records
+        Whether messages may hold values of outputs.
 
     Returns
     -------
@@ -85,12 +90,8 @@ def audit_scores(
     ('refuted', True)
     """
     settings = Settings(epsilon=epsilon, delta=delta, confidence=confidence, seed=seed)
-    given = {"on_dataset": on_dataset, "on_neighbour": on_neighbour}
-    on_p, on_q = (_runs(name, values) for name, values in given.items())
-    if on_p.shape[1:] != on_q.shape[1:]:
-        shapes = Shown(f"runs of shapes {on_p.shape[1:]} and {on_q.shape[1:]}")
-        raise InvalidArgument("on_neighbour", shapes, "runs of the same shape on both sides")
-    evidence = _evidence(on_p, on_q, settings)
+    with records.run(show_records):
+        evidence = _evidence(*_both(on_dataset, on_neighbour), settings)
     statement = Statement(
         name="drawn outputs",
         title="Outputs that somebody already drew",
@@ -107,11 +108,19 @@ def audit_scores(
     return _result(statement, evidence, settings, rerun)
 
 
+def _both(on_dataset: Any, on_neighbour: Any) -> tuple[Array, Array]:
+    on_p, on_q = _runs("on_dataset", on_dataset), _runs("on_neighbour", on_neighbour)
+    if on_p.shape[1:] != on_q.shape[1:]:
+        shapes = Shown(f"runs of shapes {on_p.shape[1:]} and {on_q.shape[1:]}")
+        raise InvalidArgument("on_neighbour", shapes, "runs of the same shape on both sides")
+    return on_p, on_q
+
+
 def _runs(name: str, given: Any) -> Array:
     try:
         runs = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidArgument(name, given, "an array of numbers, one run a row") from None
+        raise InvalidArgument(name, Record(given), "an array of numbers, one run a row") from None
     if runs.ndim == 0 or len(runs) < _LEAST or not runs[0].size:
         shown = Shown(f"shape {runs.shape}")
         raise InvalidArgument(name, shown, f"at least {_LEAST} runs, one a row")

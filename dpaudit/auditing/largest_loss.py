@@ -27,6 +27,7 @@ from dpaudit.execution import one_thread, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.mechanism import DIGITS, HasLossInDigits, Tiltable
 from dpaudit.neighbours import Pair, Side
+from dpaudit.records import are_shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,10 +137,11 @@ class Winner:
 
     def __str__(self) -> str:
         size = float(np.linalg.norm(self.peak.output))
+        shown = f", has norm {size:.6g}, and" if are_shown() else ","
         return (
-            f"The output with the largest loss, {self.peak.loss:.10g}, has norm {size:.6g}; its "
-            f"density is larger on {self.side}. It is a number of the output, not an estimate: no "
-            "error probability is spent."
+            f"The output with the largest loss, {self.peak.loss:.10g}{shown} has the larger "
+            f"density on {self.side}. It is a number of the output, not an estimate: no error "
+            "probability is spent."
         )
 
 

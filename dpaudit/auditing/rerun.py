@@ -99,6 +99,7 @@ _FLAGS = {
     "candidate_pairs": "--pairs",
     "unit": "--unit",
     "until_refuted": "--until-refuted",
+    "show_records": "--show-records",
     "data_options": "--data-option",
     "parameters": "--set",
 }

@@ -16,6 +16,7 @@ import dpaudit.auditing.event as black_box
 import dpaudit.auditing.exact as white_box
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.extension.registry as registry
+import dpaudit.records as records
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.rerun import rerun_command, statistical_certificate, with_unit
@@ -28,6 +29,7 @@ from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolated
 from dpaudit.laws.mechanism import HasLossInDigits, Tiltable
+from dpaudit.records import are_shown
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import Result
 
@@ -81,7 +83,8 @@ def run_claim(name: str, settings: Settings, executor: Executor) -> Audited:
     >>> audited.result.verdict, audited.certificate.kind
     ('refuted', 'sensitivity')
     """
-    return prepared_claim(name, settings).run(executor)
+    with records.run(settings.show_records):
+        return prepared_claim(name, settings).run(executor)
 
 
 @dataclass(frozen=True)
@@ -119,10 +122,27 @@ class Prepared:
             audited = run_case(
                 self.case, self.settings, statement=self.claim, executor=executor, rerun=rerun
             )
+        audited = _without_records(audited, self.settings)
         refuted = audited.result.verdict == "refuted"
         if self.repeated is not None or not refuted or audited.certificate is not None:
             return audited
         return replace(audited, certificate=statistical_certificate(audited.result, self.settings))
+
+
+def _without_records(audited: Audited, settings: Settings) -> Audited:
+    """Withhold a certificate that holds somebody's records, if nobody asked for them."""
+    shown = settings.data_is_public or settings.show_records or are_shown()
+    if audited.certificate is None or shown or audited.certificate.kind == "statistical":
+        return audited
+    result = audited.result
+    noted = result.model_copy(update={"notes": [*result.notes, _WITHHELD]})
+    return replace(audited, result=noted, certificate=None)
+
+
+_WITHHELD = (
+    "A certificate that needs no drawing would hold records of the data: it is written with "
+    "--show-records alone."
+)
 
 
 def prepared_claim(name: str, settings: Settings) -> Prepared:
@@ -140,7 +160,7 @@ def prepared_claim(name: str, settings: Settings) -> Prepared:
     """
     claim = registry.CLAIMS.get(name)
     parameters = parsed_parameters(claim.parameters, settings.parameters)
-    with one_thread():
+    with one_thread(), records.run(settings.show_records):
         case = claim.prepare(settings, parameters)
     if isinstance(case, SearchCase):
         _refuse_for_search(settings)
@@ -214,7 +234,7 @@ def run_case(
     settings, executor = settings or Settings(), executor or Executor()
     claim, rerun = statement or stated(case), _call(settings) if rerun is None else rerun
     trials = case.default_trials if settings.trials is None else settings.trials
-    with one_thread(), _released(case):
+    with one_thread(), _released(case), records.run(settings.show_records):
         match case:
             case PrivacyCase():
                 return _run_privacy(claim, case, settings, executor, rerun, trials)

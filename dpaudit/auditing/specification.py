@@ -7,6 +7,7 @@ file last: none there takes the place of a library.
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolation, made, referred
 from dpaudit.neighbours import Pair, Relation, relation
+from dpaudit.records import Record, are_shown, stray
 from dpaudit.toml import read_tables
 
 
@@ -84,6 +86,7 @@ class MechanismAudit(_Common):
         return {"mechanism": self.mechanism, "pair": self.pair, "pairs": pairs}
 
 
+_RECORDS = ("dataset", "neighbour", "pairs")
 Specification = ClaimAudit | MechanismAudit
 
 
@@ -102,14 +105,14 @@ def read_specification(path: Path) -> list[Specification]:
 
 def _parsed(table: Any, path: Path) -> Specification:
     if not isinstance(table, dict) or ("claim" in table) == ("mechanism" in table):
-        given = sorted(table) if isinstance(table, dict) else table
+        given = sorted(table) if isinstance(table, dict) else stray(table)
         raise InvalidArgument(f"audit in {path}", given, "either a claim or a mechanism")
     if {"attack", "distinguisher"} <= table.keys():
         expected = "the distinguisher alone: attack is its older name"
         raise InvalidArgument(f"attack in {path}", table["attack"], expected)
     if "claim" in table:
         return parsed_parameters(ClaimAudit, table)
-    return parsed_parameters(MechanismAudit, table)
+    return parsed_parameters(MechanismAudit, table, records=_RECORDS)
 
 
 def settings_of(specification: Specification, overrides: dict[str, Any]) -> Settings:
@@ -172,7 +175,7 @@ def _pairs(specification: MechanismAudit, path: Path, isolation: Isolation) -> l
     if isinstance(given, str):
         found = made("pairs", given, isolation)
         if not isinstance(found, list | tuple) or not found:
-            raise InvalidArgument("pairs", found, "a list of pairs, or what returns it")
+            raise InvalidArgument("pairs", stray(found), "a list of pairs, or what returns it")
         return [_as_pair("pairs", one, chosen) for one in found]
     if not given:
         raise InvalidArgument("pairs", given, "at least one pair")
@@ -197,7 +200,7 @@ def _as_pair(name: str, found: Any, chosen: Relation) -> Pair[Any]:
     if isinstance(found, Pair):
         return found
     if not isinstance(found, tuple) or len(found) != 2:
-        raise InvalidArgument(name, found, "(dataset, neighbour) or what returns it")
+        raise InvalidArgument(name, stray(found), "(dataset, neighbour) or what returns it")
     return Pair(found[0], found[1], chosen)
 
 
@@ -209,7 +212,9 @@ def _records(name: str, given: Any, path: Path) -> np.ndarray[Any, Any]:
     try:
         return np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidArgument(name, given, "rows of numbers, all of the same length") from None
+        raise InvalidArgument(
+            name, Record(given), "rows of numbers, all of the same length"
+        ) from None
 
 
 def _records_from(file: Path) -> np.ndarray[Any, Any]:
@@ -220,5 +225,16 @@ def _records_from(file: Path) -> np.ndarray[Any, Any]:
     except OSError as error:
         reason = f"cannot be read ({error.strerror}), expected a .npy or .csv file"
         raise DataError(f"{file}: {reason}") from None
-    except ValueError as error:
-        raise DataError(f"{file}: holds no table of numbers: {shorten(str(error))}") from None
+    except (ValueError, TypeError, EOFError) as error:
+        raise DataError(f"{file}: holds no table of numbers{_where(error)}") from None
+
+
+def _where(error: Exception) -> str:
+    """Return the place that numpy names; what else it says may be what stands there."""
+    if are_shown():
+        return f": {shorten(Shown(error))}"
+    place = _PLACE.search(str(error))
+    return "" if place is None else f" ({place[0]}, as numpy counts; --show-records shows it)"
+
+
+_PLACE = re.compile(r"at row \d+(, column \d+)?")

@@ -24,6 +24,7 @@ from dpaudit.errors import DataError, shorten
 from dpaudit.estimation.sequential.game import PILOT, Target
 from dpaudit.execution import stream
 from dpaudit.neighbours import Side
+from dpaudit.records import Record
 
 Output = tuple[Side, list[float]]
 
@@ -161,7 +162,7 @@ def _text(line: bytes) -> str:
 def _parsed(number: int, fields: list[str]) -> Output:
     side = SIDES.get(fields[0].lower())
     if side is None:
-        raise _malformed(number, shorten(fields[0]), _EXPECTED)
+        raise _malformed(number, shorten(Record(fields[0])), _EXPECTED)
     if len(fields) == 1:
         raise _malformed(number, "no number", _EXPECTED)
     return side, [_number(number, field) for field in fields[1:]]
@@ -171,9 +172,11 @@ def _number(line: int, field: str) -> float:
     try:
         value = float(field.replace("_", "?"))  # Python's own digit grouping is no number here
     except ValueError:
-        raise _malformed(line, shorten(field), _EXPECTED) from None
+        raise _malformed(line, shorten(Record(field)), _EXPECTED) from None
     if not math.isfinite(value):
-        raise _malformed(line, shorten(field), "finite numbers: an output is never NaN or infinite")
+        raise _malformed(
+            line, shorten(Record(field)), "finite numbers: an output is never NaN or infinite"
+        )
     return value
 
 

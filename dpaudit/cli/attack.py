@@ -17,11 +17,13 @@ from rich.table import Table
 
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import cell, console
+from dpaudit.cli.ending import ShowRecords
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, pairs
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import UnknownName
 from dpaudit.extension.attack import Attack, Cell, Findings, Run
 from dpaudit.extension.registry import ATTACKS, DISTINGUISHERS
+from dpaudit.formats import stamped
 from dpaudit.report.formatting import number
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ def attack(
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
+    show_records: ShowRecords = False,
 ) -> None:
     """Run an attack and say how close it comes to what the attacker wants, next to chance."""
     run(name, pairs("--set", set_), seed, out, as_json=as_json, quiet=quiet)
@@ -148,7 +151,7 @@ def _cell(value: Cell) -> str:
 def _document(
     card: Attack | DistinguisherAttack, parameters: Any, findings: Findings, seed: int
 ) -> dict[str, Any]:
-    return {
+    content = {
         "attack": card.name,
         "source": card.source,
         "threat_model": card.attacker,
@@ -158,6 +161,7 @@ def _document(
         "reading": list(findings.reading),
         "chance": findings.chance,
     }
+    return stamped("attack", content)
 
 
 def _write(

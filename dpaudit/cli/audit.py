@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpaudit.cli.batch import Batch
-from dpaudit.cli.ending import Traceback, attempted
+from dpaudit.cli.ending import ShowRecords, Traceback, attempted
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option, pairs
 from dpaudit.cli.output import Output, processes
 from dpaudit.errors import InvalidArgument, UnknownName
@@ -109,6 +109,7 @@ def audit(
     as_json: Json = False,
     quiet: Quiet = False,
     traceback: Traceback = False,
+    show_records: ShowRecords = False,
 ) -> int:
     """Audit claims, or mechanisms of your own, and say which claims are refuted.
 
@@ -127,6 +128,7 @@ def audit(
         "until_refuted": until_refuted or None,
         "candidate_pairs": candidate_pairs,
         "unit": unit,
+        "show_records": show_records or None,
         "data_options": pairs("--data-option", data_option),
         "parameters": pairs("--set", set_),
     }

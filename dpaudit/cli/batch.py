@@ -12,6 +12,7 @@ from dpaudit.cli.console import budget_line, console, verdict_lines
 from dpaudit.cli.ending import Interrupted, attempted, complain, concluded
 from dpaudit.cli.output import Output, counted, say, status, withheld
 from dpaudit.cli.progress import progress_bar
+from dpaudit.records import are_shown
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
@@ -109,7 +110,9 @@ class Batch:
             return
         found = [self.ended[place].certificate for place in sorted(self.ended)]
         certificates = [one for one in found if one is not None]
-        self.paths = write_report(self._report(), self.output.directory, certificates)
+        self.paths = write_report(
+            self._report(), self.output.directory, certificates, holds_records=are_shown()
+        )
         self._in_report = len(self.ended)
 
     def _finish(self) -> None:
@@ -126,6 +129,8 @@ class Batch:
         report = self._report()
         if self.output.as_json:
             streams.write_json(report.model_dump_json(indent=2))
+            for line in _holding(self.paths):
+                streams.tell(line)
             return
         for part in verdict_lines(report.results):
             console().print(part)
@@ -141,4 +146,11 @@ def _places(paths: ReportPaths) -> list[str]:
     lines = [f"Report: {paths.html}"]
     if paths.certificate is not None:
         lines.append(f"Certificate: {paths.certificate}; check it with dpaudit verify")
-    return lines
+    return [*lines, *_holding(paths)]
+
+
+def _holding(paths: ReportPaths | None) -> list[str]:
+    """Return what has to be said of files that hold records, if there are any."""
+    if paths is None or not are_shown():
+        return []
+    return [f"Holds records: {', '.join(map(str, paths.all))} (mode 0600)"]

@@ -11,7 +11,6 @@ import contextlib
 import functools
 import os
 import signal
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
 import typer
 
 import dpaudit.cli.streams as streams
+import dpaudit.records as records
 
 if TYPE_CHECKING:
     from dpaudit.errors import DpauditError
@@ -78,12 +78,28 @@ def _ask_for_traceback(asked: bool) -> bool:
     return asked
 
 
+def _ask_for_records(asked: bool) -> bool:
+    if asked:
+        records.show()
+    return asked
+
+
 Traceback = Annotated[
     bool,
     typer.Option(
         "--traceback",
         callback=_ask_for_traceback,
         help="Show where a failure comes from, call by call.",
+    ),
+]
+
+
+ShowRecords = Annotated[
+    bool,
+    typer.Option(
+        "--show-records",
+        callback=_ask_for_records,
+        help="Show values of records and outputs in messages and reports.",
     ),
 ]
 
@@ -179,8 +195,10 @@ def concluded(status: int, failures: Sequence[DpauditError]) -> int:
 
 def complain(error: BaseException) -> None:
     """Show an error on one line, below its traceback if that was asked for."""
+    from dpaudit.errors import calls_of
+
     if _Asked.traceback:
-        streams.tell("".join(traceback.format_exception(error)).rstrip())
+        streams.tell(calls_of(error).rstrip())
     streams.tell(f"error: {_said(error)}")
 
 

@@ -11,6 +11,7 @@ import typer
 
 import dpaudit.cli.ending as ending
 import dpaudit.cli.streams as streams
+import dpaudit.records as records
 from dpaudit.cli.account import account
 from dpaudit.cli.attack import attack
 from dpaudit.cli.audit import audit
@@ -65,7 +66,7 @@ def _options(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; whatever happens is one line and a status of docs/exit-statuses.md."""
     try:
-        with ending.stoppable(), warnings.catch_warnings():
+        with ending.stoppable(), records.showing(False), warnings.catch_warnings():
             warnings.showwarning = _show_warning
             status = _status(arguments)
     except KeyboardInterrupt as error:  # once more, while the first one was dealt with
@@ -114,9 +115,6 @@ def _misused(error: typer.TyperException) -> int:
     return ending.UNFINISHED
 
 
-_show_as_python_does = warnings.showwarning
-
-
 def _show_warning(
     message: Warning | str,
     category: type[Warning],
@@ -125,11 +123,10 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Show a warning of ours on one line, and any other as Python does."""
-    if category.__module__.partition(".")[0] == "dpaudit":
-        streams.tell(f"warning: {message}")
-    else:
-        _show_as_python_does(message, category, filename, lineno, file, line)
+    """Show a warning on one line; what others say in theirs may be a record."""
+    from dpaudit.errors import warning_line
+
+    streams.tell(warning_line(message, category, filename, lineno))
 
 
 def _help() -> str:

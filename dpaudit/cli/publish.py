@@ -11,7 +11,6 @@ error probability, as those of any other command do (`dpaudit.auditing.budget`).
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +26,7 @@ from dpaudit.cli.console import console, verdict_table
 from dpaudit.cli.ending import Interrupted, attempted, complain, concluded, named
 from dpaudit.cli.output import Output, counted, processes, say, status, withheld
 from dpaudit.cli.progress import progress_bar
-from dpaudit.errors import DpauditError, InvalidArgument
+from dpaudit.errors import DpauditError, InvalidArgument, calls_of
 from dpaudit.execution import Executor, Progress, one_thread
 from dpaudit.extension.claim import Claim
 from dpaudit.extension.settings import Settings
@@ -295,7 +294,7 @@ def _audited(claim: str, variant: str | None, settings: Settings) -> Published:
 def _portable(error: DpauditError) -> DpauditError:
     """Return an error that keeps its traceback across a process border, as a note."""
     portable = DpauditError(str(error))
-    portable.add_note("".join(traceback.format_exception(error)))
+    portable.add_note(calls_of(error))
     return portable
 
 

@@ -17,8 +17,10 @@ from rich.text import Text
 
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import cell, console
+from dpaudit.cli.ending import ShowRecords
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option
 from dpaudit.cli.progress import progress_bar
+from dpaudit.formats import stamped
 
 if TYPE_CHECKING:
     from dpaudit.extension.figure import Figure
@@ -42,6 +44,7 @@ def reproduce(
     out: Annotated[str, folder_option("Where the numbers and pictures go.")] = "figures",
     as_json: Json = False,
     quiet: Quiet = False,
+    show_records: ShowRecords = False,
 ) -> None:
     """Draw figures of the papers again and judge what the papers say of them."""
     options = {"data_path": data, "runs": runs, "full": full, "seed": seed}
@@ -64,7 +67,7 @@ def run(names: list[str], options: dict[str, Any], out: str, *, as_json: bool, q
         if not as_json:
             _show(reproduction, str(paths["png"]))
     if as_json:
-        document = {"figures": [asdict(reproduction) for reproduction in finished]}
+        document = {"figures": [stamped("figure", asdict(one)) for one in finished]}
         streams.write(json.dumps(document, indent=2))
 
 

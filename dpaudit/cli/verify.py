@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import dpaudit.cli.streams as streams
-from dpaudit.cli.ending import FINE, REFUTED, Traceback, attempted, concluded
+from dpaudit.cli.ending import FINE, REFUTED, ShowRecords, Traceback, attempted, concluded
 from dpaudit.cli.options import Json, integer_option, number_option
 from dpaudit.text import one_line
 
@@ -35,6 +35,7 @@ def verify(
     ] = False,
     as_json: Json = False,
     traceback: Traceback = False,
+    show_records: ShowRecords = False,
 ) -> int:
     """Re-check certificates with proved error bounds, counts on fresh draws.
 

@@ -49,10 +49,11 @@ def run(source: str, overrides: Mapping[str, Any], output: Output) -> int:
     DataError
         The stream cannot be read, a line is malformed, or it holds no output of one side.
     """
-    for name, value in overrides.items():
+    given = {name: value for name, value in overrides.items() if name != "show_records"}
+    for name, value in given.items():
         if name not in _TAKES:
             raise InvalidArgument(name, value, "nothing with --watch, which reads outputs only")
-    settings, began = Settings(**overrides), time.monotonic()
+    settings, began = Settings(**given), time.monotonic()
     target = Target(settings.epsilon, settings.delta, 1 - settings.confidence)
     watch = Watch(target, settings.distinguisher, settings.seed)
     if output.directory is not None:

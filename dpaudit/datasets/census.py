@@ -20,6 +20,7 @@ from dpaudit.datasets.dataset import Dataset
 from dpaudit.datasets.preprocess import preprocess
 from dpaudit.datasets.sources import DAMAGED, PathLike, Source, read_text
 from dpaudit.errors import DataError, shorten
+from dpaudit.records import Record
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -258,7 +259,7 @@ def _require(column: Series, good: NDArray[np.bool_], expected: str, source: str
         position = int(np.argmin(good))
         raise DataError(
             f"{source}: line {column.index[position]}: {column.name}: "
-            f"got {shorten(column.iloc[position])}, expected {expected}; {DAMAGED}"
+            f"got {shorten(Record(column.iloc[position]))}, expected {expected}; {DAMAGED}"
         )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument
+from dpaudit.records import Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +104,7 @@ class Dataset:
             row = int(np.argmax(odd))
             raise InvalidArgument(
                 f"labels[{row}]",
-                float(self.labels[row]),
+                Record(float(self.labels[row])),
                 f"labels in {{-1, +1}} ({int(odd.sum())} of {len(odd)} are not)",
             )
 
@@ -113,5 +114,5 @@ class Dataset:
         row = int(np.argmax(norms))
         if norms[row] > 1 + tolerance:
             raise InvalidArgument(
-                f"norm of features[{row}]", float(norms[row]), "Euclidean norm at most 1"
+                f"norm of features[{row}]", Record(float(norms[row])), "Euclidean norm at most 1"
             )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit.errors import DataError, shorten
+from dpaudit.records import Record
 
 
 def scale_columns(features: object) -> NDArray[np.float64]:
@@ -129,7 +130,9 @@ def signed_labels(
     array([ 1., -1.])
     """
     found = np.unique(labels)
-    values = ", ".join(shorten(value, width=20) for value in found[:5].tolist())
+    shown = found[:5].tolist()
+    usual = set(shown) <= {-1, 0, 1, 2}  # says how classes are numbered, not who is in which
+    values = ", ".join(shorten(v if usual else Record(v), width=30) for v in shown)
     values += ", ..." if len(found) > 5 else ""
     if positive is None:
         if labels.dtype.kind not in "fiu" or not np.isin(found, (-1, 1)).all():

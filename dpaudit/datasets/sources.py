@@ -169,10 +169,10 @@ def read_text(path: Path) -> str:
             f"{path}: cannot be read ({error.strerror or error}); check the path"
         ) from None
     except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        byte = error.object[error.start]
+        before = error.object[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
         raise DataError(
-            f"{path}: line {line}: byte {byte:#04x} is not UTF-8 text; {DAMAGED}"
+            f"{path}: line {line}: byte {column} is not UTF-8 text; {DAMAGED}"
         ) from None
     if not text.strip():
         raise DataError(f"{path}: found no text, expected records; {DAMAGED}")

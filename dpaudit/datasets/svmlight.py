@@ -16,7 +16,8 @@ from dpaudit.datasets.census import FILE_RECORDS, merged_parts, require_count
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.datasets.preprocess import preprocess, signed_labels
 from dpaudit.datasets.sources import DAMAGED, PathLike, Source, as_path, read_text
-from dpaudit.errors import DataError, shorten
+from dpaudit.errors import DataError, shorten, shown_words
+from dpaudit.records import Record
 
 A9A_FEATURES = 123
 _SPLITS = ("train", "test")
@@ -153,7 +154,8 @@ def _read(place: Path, n_features: int | None, *, zero_based: bool) -> tuple[Any
             io.BytesIO(text.encode()), n_features=n_features, zero_based=zero_based
         )
     except (ValueError, OverflowError) as error:
-        reason = _first_complaint(text, n_features, zero_based) or " ".join(str(error).split())
+        reason = _first_complaint(text, n_features, zero_based)
+        reason = reason or f"no reader takes it: {shown_words(type(error), str(error))}"
         raise DataError(f"{place}: {reason}; {DAMAGED}") from None
     if not (np.isfinite(features.data).all() and np.isfinite(labels).all()):
         reason = _first_complaint(text, n_features, zero_based) or "a number is not finite"
@@ -180,20 +182,20 @@ def _first_complaint(text: str, n_features: int | None, zero_based: bool) -> str
 
 def _complaint(tokens: list[str], n_features: int | None, zero_based: bool) -> str | None:
     if tokens and not _is_number(tokens[0]):
-        return f"label: got {shorten(tokens[0])}, expected a finite number"
+        return f"label: got {shorten(Record(tokens[0]))}, expected a finite number"
     previous = -1 if zero_based else 0
     for token in tokens[1:]:
         pair = _PAIR.fullmatch(token)
         if not pair or not _is_number(pair[2]):
-            return f"got {shorten(token)}, expected index:value with a finite number"
+            return f"got {shorten(Record(token))}, expected index:value with a finite number"
         if pair[1] == "qid":
             continue
         index = int(pair[1])
         if index <= previous:
             begin = "0" if zero_based else "1"
-            return f"index {index}: expected indices that ascend from {begin}"
+            return f"index {Record(index)!r}: expected indices that ascend from {begin}"
         if n_features is not None and index >= n_features + (not zero_based):
-            return f"index {index}: expected at most {n_features} features"
+            return f"index {Record(index)!r}: expected at most {n_features} features"
         previous = index
     return None
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.datasets.preprocess import preprocess, signed_labels
 from dpaudit.datasets.sources import DAMAGED, PathLike, as_path, read_text
-from dpaudit.errors import DataError, UnknownName, shorten
+from dpaudit.errors import DataError, InvalidArgument, UnknownName, shorten
+from dpaudit.records import Record, are_shown
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -68,7 +69,11 @@ def csv(
     place = as_path(path)
     table = _read(place)
     if label_column not in table.columns:
-        raise UnknownName("label_column", str(label_column), table.columns)
+        known = _names(table)
+        if known is None:
+            expected = "a column's name (not shown: a number among them may be that of a record)"
+            raise InvalidArgument("label_column", str(label_column), expected)
+        raise UnknownName("label_column", str(label_column), known)
     if not len(table) or len(table.columns) < 2:
         found = f"{len(table)} records of {len(table.columns)} columns"
         raise DataError(f"{place}: found {found}, expected some records and features; {DAMAGED}")
@@ -97,10 +102,30 @@ def _read(place: Path) -> DataFrame:
     header = [" ".join(name.split()) for name in cells.iloc[0]]
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
-        raise DataError(f"{place}: line 1: more than one column is named {twice[0]!r}; {DAMAGED}")
+        which = " and ".join(f"column {i + 1}" for i, name in enumerate(header) if name == twice[0])
+        raise DataError(f"{place}: line 1: {which} have the same name; {DAMAGED}")
     table = cells.set_axis(header, axis=1).iloc[1:]
     table.index += 1
     return table[table.ne("").any(axis=1)]
+
+
+def _names(table: DataFrame) -> list[str] | None:
+    """Return the names in the header; None if that may be a record, in a file without one.
+
+    Names are no numbers, and below them there is one.
+    """
+    header = list(table.columns)
+    below = list(table.iloc[0]) if len(table) else []
+    named = any(map(_is_number, below)) and not any(map(_is_number, header))
+    return header if named or are_shown() else None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _numbers(table: DataFrame, place: Path) -> NDArray[np.float64]:
@@ -110,10 +135,12 @@ def _numbers(table: DataFrame, place: Path) -> NDArray[np.float64]:
     numbers: NDArray[np.float64] = parsed.to_numpy(dtype=np.float64)
     bad = ~np.isfinite(numbers)
     if bad.any():
+        names = _names(table)
         row, column = np.argwhere(bad)[0].tolist()
+        name = f"feature {column + 1}" if names is None else names[column]
         raise DataError(
-            f"{place}: line {table.index[row]}: {table.columns[column]}: "
-            f"got {shorten(table.iat[row, column])}, expected a finite number; {DAMAGED}"
+            f"{place}: line {table.index[row]}: {name}: "
+            f"got {shorten(Record(table.iat[row, column]))}, expected a finite number; {DAMAGED}"
         )
     return numbers
 

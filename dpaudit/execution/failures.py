@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
 import signal
 from typing import Any
 
 import dpaudit.errors as errors
-from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, Shown, shorten
+from dpaudit.errors import (
+    DpauditError,
+    InvalidArgument,
+    MechanismError,
+    Shown,
+    shorten,
+    shown_words,
+)
+from dpaudit.execution.worker import CannotBeSent
+from dpaudit.records import are_shown
 
 
 class CodeFailed(MechanismError):
@@ -55,15 +65,23 @@ def ended_with(status: int | None, memory: int | None = None) -> str:
     return f"was ended by signal {-status} ({name}){causes.get(-status, '')}"
 
 
+def _words(what: dict[str, Any]) -> str:
+    """Return what an error said that dpaudit did not raise; the protocol's own names a type."""
+    if what["name"] == CannotBeSent.__name__:
+        return shorten(what["words"])
+    kind = getattr(builtins, what["name"], Exception)
+    return shown_words(kind if isinstance(kind, type) else Exception, what["words"])
+
+
 def failure(what: dict[str, Any], arguments: Any) -> DpauditError:
     """Return the error that a worker described: dpaudit's own as it was, others in words."""
     homes = {"dpaudit.errors": vars(errors), __name__: globals()}
     kind = homes.get(what["module"], {}).get(what["name"])
     if not (isinstance(kind, type) and issubclass(kind, DpauditError)):
-        found = DpauditError(f"{what['name']}: {shorten(what['words'])}")
+        found = DpauditError(f"{what['name']}: {_words(what)}")
     elif kind is InvalidArgument and arguments:
         found = InvalidArgument(arguments[0], Shown(arguments[1]), arguments[2])
     else:
         found = kind(*arguments) if arguments else DpauditError(what["words"])
-    found.__cause__ = _There(what["calls"])
+    found.__cause__ = _There(what["told" if are_shown() else "calls"])
     return found

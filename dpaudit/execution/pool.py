@@ -12,23 +12,25 @@ import pickletools
 import selectors
 import socket
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 from weakref import finalize
 
 import numpy as np
 
 import dpaudit._validate as check
-from dpaudit.errors import DpauditError, InvalidArgument, Shown, what_happened
+from dpaudit.errors import DpauditError, InvalidArgument, Shown, warning_line, what_happened
 from dpaudit.execution import worker as other_side
 from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded, ended_with, failure
 from dpaudit.execution.keeper import Keeper, the_keeper
 from dpaudit.execution.threads import already_on_one_thread
 from dpaudit.execution.units import Unit
+from dpaudit.records import Policy, adopt, policy
 
 ResultT = TypeVar("ResultT")
 
@@ -71,10 +73,16 @@ class Limits:
 
 
 class OnUnit:
-    """A task as a worker calls it, with the parts of a unit."""
+    """A task as a worker calls it, with the parts of a unit.
+
+    What messages say of records is in force there before the task is unpickled, which may fail.
+    """
 
     def __init__(self, task: Callable[[Unit], Any]) -> None:
         self.task = task
+
+    def __reduce__(self) -> tuple[Callable[..., OnUnit], tuple[Any, ...]]:
+        return _arrived, (_InForce(policy()), self.task)
 
     def __call__(self, trials: int, seed: np.random.SeedSequence, which: int = 0) -> Any:
         """Return what the task makes of a unit."""
@@ -85,6 +93,32 @@ class OnUnit:
             if type(error).__module__.startswith("dpaudit."):
                 raise
             raise CodeFailed(what_happened(error)) from error
+
+
+class _InForce:
+    """A policy that holds in the process where it is unpickled."""
+
+    def __init__(self, chosen: Policy) -> None:
+        self.chosen = chosen
+
+    def __reduce__(self) -> tuple[Callable[..., Policy], tuple[Any, ...]]:
+        return adopt, (self.chosen,)
+
+
+def _arrived(_: Policy, task: Callable[[Unit], Any]) -> OnUnit:
+    warnings.showwarning = _show_warning
+    return OnUnit(task)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(warning_line(message, category, filename, lineno), file=sys.stderr)
 
 
 class Calling:

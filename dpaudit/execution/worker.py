@@ -275,8 +275,20 @@ def described(error: BaseException) -> dict[str, Any]:
         words = str(error)
     except BaseException:  # making the text runs their code too
         words = ""
-    calls = "".join(traceback.format_exception(error))
-    return {"module": kind.__module__, "name": kind.__qualname__, "words": words, "calls": calls}
+    return {
+        "module": kind.__module__,
+        "name": kind.__qualname__,
+        "words": words,
+        "calls": "".join(_calls(error)),
+        "told": "".join(traceback.format_exception(error)),
+    }
+
+
+def _calls(error: BaseException) -> list[str]:
+    """Return the calls that led to an error, and to those behind it, without their words."""
+    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    above = [] if before is None else [*_calls(before), "\n"]
+    return [*above, *traceback.format_tb(error.__traceback__), f"{type(error).__name__}\n"]
 
 
 def _arguments(error: BaseException) -> Any:

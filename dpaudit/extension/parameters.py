@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dpaudit.errors import InvalidArgument
+from dpaudit.records import Record
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -18,8 +19,13 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-def parsed_parameters(model: type[Model], given: Mapping[str, object]) -> Model:
+def parsed_parameters(
+    model: type[Model], given: Mapping[str, object], records: Container[str] = ()
+) -> Model:
     """Return the model of ``given``, or raise `InvalidArgument` on the first thing wrong.
+
+    What stands under the names in ``records`` is a user's data, and so is any list or table where
+    there are such names: somebody may have mistaken one for another.
 
     Examples
     --------
@@ -41,7 +47,10 @@ def parsed_parameters(model: type[Model], given: Mapping[str, object]) -> Model:
         if first["type"] == "extra_forbidden":
             expected = "one of: " + ", ".join(model.model_fields)
             raise InvalidArgument("parameter", name, expected) from None
-        raise InvalidArgument(name, first["input"], _sentence(first["msg"])) from None
+        value = first["input"]
+        if records and (first["loc"][0] in records or isinstance(value, list | dict)):
+            value = Record(value)
+        raise InvalidArgument(name, value, _sentence(first["msg"])) from None
 
 
 def _sentence(message: str) -> str:

@@ -44,6 +44,8 @@ class Settings:
     unit
         Trials per unit of work (`dpaudit.execution.units`); by default as many as fit in memory and
         are drawn within a second. A part of the plan: the report says what it was.
+    show_records
+        Whether messages, the report and its certificate may hold records and outputs.
     """
 
     epsilon: float = 1.0
@@ -60,6 +62,7 @@ class Settings:
     candidate_pairs: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     unit: int | None = None
+    show_records: bool = False
 
     def __post_init__(self) -> None:
         check.non_negative("epsilon", self.epsilon)
@@ -89,9 +92,15 @@ class Settings:
         'histogram'
         """
         stated = asdict(self)
+        del stated["show_records"]  # that of whoever asks, and no number depends on it
         if self.unit is None:  # nothing was chosen, and older readers do not know it
             del stated["unit"]
         return {_STATED.get(name, name): value for name, value in stated.items()}
+
+    @property
+    def data_is_public(self) -> bool:
+        """Whether the records are made up, or come with an installed library."""
+        return self.data.replace("_", "-") in _PUBLIC and self.data_path is None
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Settings:
@@ -106,4 +115,5 @@ class Settings:
         return cls(**{names.get(name, name): value for name, value in document.items()})
 
 
+_PUBLIC = (WORST_CASE, "breast-cancer")
 _STATED = {"distinguisher": "attack"}  # the name in certificates, of before the word was taken

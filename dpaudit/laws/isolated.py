@@ -19,7 +19,7 @@ from numpy.random import Generator
 
 from dpaudit._references import called, load_reference
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, MechanismError, what_happened
+from dpaudit.errors import InvalidArgument, MechanismError, Shown, what_happened
 from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded
 from dpaudit.execution.pool import Crew, Limits, by_value, pickled
 from dpaudit.laws.mechanism import (
@@ -167,7 +167,7 @@ def isolated(given: Any, isolation: Isolation) -> Placed:
         crew.close()
         if isolation.limits != _ANY:
             expected = f"one that can be sent to another process, to be stopped there ({error})"
-            raise InvalidArgument("mechanism", given, expected) from error
+            raise InvalidArgument("mechanism", Shown(name_of(mechanism)), expected) from error
         return Placed(mechanism, f"it cannot be sent to another process ({error})")
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, what_happened
 from dpaudit.neighbours import Pair
+from dpaudit.records import stray
 
 DIGITS = 50
 DatasetT = TypeVar("DatasetT")
@@ -139,8 +140,7 @@ def checked_sample(
     try:
         with redirect_stdout(sys.stderr):  # standard output is for results
             returned = np.asarray(mechanism.sample(dataset, trials, rng))
-        if returned.dtype.kind in "cmM":
-            raise TypeError({"c": "complex numbers"}.get(returned.dtype.kind, "dates or times"))
+        _require_numbers(name, returned)
         # A copy: the mechanism may fill the same array again.
         transcripts = np.array(returned, dtype=np.float64)
     except (DpauditError, KeyboardInterrupt):
@@ -163,6 +163,16 @@ def checked_sample(
             "expected finite numbers"
         )
     return transcripts
+
+
+def _require_numbers(name: str, returned: NDArray[Any]) -> None:
+    """Refuse what a cast would make numbers of all the same."""
+    if (kind := returned.dtype.kind) in "cmM":
+        found = {"c": "complex numbers"}.get(kind, "dates or times")
+        raise MechanismError(
+            f"mechanism {name}: sample returned {found}, expected real numbers, one transcript a "
+            "trial"
+        )
 
 
 @dataclass(frozen=True)
@@ -190,7 +200,7 @@ def as_mechanism(given: Any) -> Mechanism[Any]:
         if callable(given):
             return FromFunction(given)
     expected = "an object with a method sample(dataset, trials, rng), or such a function"
-    raise InvalidArgument("mechanism", given, expected)
+    raise InvalidArgument("mechanism", stray(given), expected)
 
 
 def name_of(mechanism: object) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.errors import DataError
+from dpaudit.formats import stamped
 from dpaudit.refutation.inequality import Condition, Kind
 
 FORMAT, VERSION = "dpaudit-certificate", 1
@@ -70,7 +71,7 @@ class Certificate:
 
     def document(self) -> dict[str, Any]:
         """Return the certificate as plain JSON values."""
-        return {
+        content = {
             "format": FORMAT,
             "version": VERSION,
             "claim": self.claim,
@@ -85,6 +86,7 @@ class Certificate:
             "search": dict(self.search),
             "instance": _plain(self.instance),
         }
+        return stamped("certificate", content)
 
     def write(self, path: str | Path) -> Path:
         """Write the file and return its path, or raise `DataError`."""

@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.formats import later, read_json, schema_of, stamped
 from dpaudit.refutation.certificate import Certificate, certificates_text
 from dpaudit.report.formatting import label, numbers, value_of
 from dpaudit.report.render import Row, render_html, render_index, render_markdown
@@ -35,9 +36,19 @@ class ReportPaths:
     html: Path
     certificate: Path | None = None
 
+    @property
+    def all(self) -> tuple[Path, ...]:
+        """Every file that was written."""
+        three = (self.json, self.markdown, self.html)
+        return three if self.certificate is None else (*three, self.certificate)
+
 
 def write_report(
-    report: Report, directory: str | os.PathLike[str], certificates: Sequence[Certificate] = ()
+    report: Report,
+    directory: str | os.PathLike[str],
+    certificates: Sequence[Certificate] = (),
+    *,
+    holds_records: bool = False,
 ) -> ReportPaths:
     """Write ``report.json``, ``report.md`` and ``report.html`` into ``directory``.
 
@@ -56,11 +67,13 @@ def write_report(
         Where; it is created if it does not exist.
     certificates
         Of the results that were refuted.
+    holds_records
+        Whether records or outputs may stand in it: then nobody else may read the files.
 
     Returns
     -------
     ReportPaths
-        The three files.
+        The three files, and the certificate if there is one.
 
     Raises
     ------
@@ -84,7 +97,8 @@ def write_report(
     if certificates:
         contents[certificate] = certificates_text(certificates)
     files = {path: content.encode("utf-8") for path, content in contents.items()}
-    write_files(folder, files, gone=() if certificates else (certificate,))
+    gone = () if certificates else (certificate,)
+    write_files(folder, files, gone=gone, private=holds_records)
     return replace(paths, certificate=certificate if certificates else None)
 
 
@@ -117,13 +131,29 @@ def write_index(
         for place, (result, has) in enumerate(zip(report.results, certified, strict=True), start=1)
     ]
     entries = [*map(_entry, rows), *(_without_verdict(*one) for one in missing.items())]
+    content = stamped("index", {"audits": entries})
     contents = {
         page: render_index(rows, missing, html=True),
         folder / "index.md": render_index(rows, missing, html=False),
-        folder / "index.json": json.dumps(entries, indent=2, allow_nan=False) + "\n",
+        folder / "index.json": json.dumps(content, indent=2, allow_nan=False) + "\n",
     }
     write_files(folder, {path: text.encode("utf-8") for path, text in contents.items()})
     return page
+
+
+def read_index(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Return the entries of an ``index.json``; before there were schemas, the file was their list.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is no index, or is of a later schema.
+    """
+    content = read_json(os.fspath(path), "index")
+    entries = content.get("audits") if isinstance(content, dict) else content
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        raise DataError(f"{one_line(os.fspath(path))}: not the index of a folder of reports")
+    return entries
 
 
 def _entry(row: Row) -> dict[str, Any]:
@@ -158,7 +188,13 @@ def _number(value: float | None) -> float | str | None:
     return value if value is None else infinite.get(value, value)
 
 
-def write_files(folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Path] = ()) -> None:
+def write_files(
+    folder: Path,
+    contents: Mapping[Path, bytes],
+    gone: Sequence[Path] = (),
+    *,
+    private: bool = False,
+) -> None:
     """Write files of one folder together: all are complete before any takes its place.
 
     Until then each has a name that nobody has, so that no other file is written over, through no
@@ -172,6 +208,8 @@ def write_files(folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Pat
         What to write, by path.
     gone
         Files of before that are removed with it.
+    private
+        Whether their owner alone may read them (mode 0600), whatever the umask is.
 
     Raises
     ------
@@ -186,7 +224,7 @@ def write_files(folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Pat
     one.txt
     """
     with _saying_where(folder):
-        _write_all(folder, contents, gone)
+        _write_all(folder, contents, gone, 0o600 if private else 0o666 & ~_umask())
 
 
 def prepare_directory(directory: str | os.PathLike[str]) -> None:
@@ -219,13 +257,13 @@ def _saying_where(folder: Path) -> Iterator[None]:
 def read_report(path: str | os.PathLike[str]) -> Report:
     """Return the report in a ``report.json``, after checking every part of it.
 
-    A document of a later 1.x version is read too, without the fields that this version of dpaudit
-    does not know.
+    A document of an earlier 1.x version is read, with or without a schema, and one of a later too,
+    without the fields that this version of dpaudit does not know.
 
     Raises
     ------
     DataError
-        If the file is missing or damaged, is not a report, or has another major version.
+        If the file is missing or damaged, is not a report, or is of a later schema.
 
     Examples
     --------
@@ -235,6 +273,7 @@ def read_report(path: str | os.PathLike[str]) -> Report:
     """
     name = one_line(os.fspath(path))
     data = _load(Path(path), name)
+    schema_of(name, data, "report")
     newer = _is_newer(data, name)
     try:
         return _validated(data, drop_unknown=newer)
@@ -255,7 +294,9 @@ def _to_json(report: Report) -> str:
     return text
 
 
-def _write_all(folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Path]) -> None:
+def _write_all(
+    folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Path], mode: int
+) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     parts: dict[Path, Path] = {}
     try:
@@ -263,7 +304,7 @@ def _write_all(folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Path
             descriptor, name = tempfile.mkstemp(".part", f".{path.name}.", folder)
             parts[path] = Path(name)
             _write_through(descriptor, content)
-            parts[path].chmod(0o666 & ~_umask())  # as any new file; a temporary one is private
+            parts[path].chmod(mode)  # a temporary file is private
         _take_places(parts, gone)
     finally:
         _remove(parts.values())
@@ -310,7 +351,8 @@ def _second_name(path: Path) -> Path | None:
     try:
         os.link(path, name, follow_symlinks=False)
     except OSError:  # not every file system knows links
-        shutil.copyfile(path, name)
+        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        shutil.copy2(path, name)  # with its mode, once it is there
     return name
 
 
@@ -354,6 +396,8 @@ def _is_newer(data: Any, name: str) -> bool:
         its_major, its_minor = _parts(version)
     except ValueError:
         its_major, its_minor = -1, 0
+    if its_major > major:
+        raise later(name, f"schema_version {one_line(version)[:20]!r}", f"{major}.x")
     if its_major != major:
         raise DataError(
             f"{name}: schema_version {one_line(version)[:20]!r}, expected {major}.x; "

@@ -2,7 +2,8 @@
 
 A report is plain data. Everything in it is either a number that was computed, a public parameter,
 or a sentence; nothing is derived again when it is drawn. `SCHEMA_VERSION` follows semantic
-versioning: a reader of version 1 can read every 1.x document.
+versioning: a reader of version 1 can read every 1.x document; ``schema`` is its major part, as all
+JSON files have it (`dpaudit.formats`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from dpaudit.execution import available_cores
+from dpaudit.formats import SCHEMAS
 
 SCHEMA_VERSION = "1.3"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "networkx", "pydantic")
@@ -29,7 +31,9 @@ Label = Literal["certificate", "assumption"]
 class Document(BaseModel):
     """Base of every part: unknown fields are refused, infinities are written as strings."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, ser_json_inf_nan="strings", serialize_by_alias=True
+    )
 
 
 class Claimed(Document):
@@ -254,6 +258,12 @@ class Report(Document):
     ``confidence`` is that of everything certified in it together: 1 less the sum of ``budget``.
     """
 
+    schema_: int = Field(
+        default=SCHEMAS["report"],
+        alias="schema",
+        ge=1,
+        description="Rises when a reader has to know something new; absent before 1.3.",
+    )
     schema_version: str = SCHEMA_VERSION
     confidence: Probability | None = Field(
         default=None, description="Of all results together; null in a report of before 1.2."

@@ -14,6 +14,7 @@ import dpaudit._validate as check
 from dpaudit.drawing import Panel, picture, table
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, Silent
+from dpaudit.formats import stamped
 from dpaudit.report.document import write_files
 from dpaudit.reproduction.judgement import OUTCOMES, Judgement, Tried, in_words
 
@@ -97,9 +98,10 @@ def write(reproduction: Reproduction, directory: str | Path) -> dict[str, Path]:
     title = f"{name}: {reproduction.title}"
     paths = {kind: folder / f"{name}.{kind}" for kind in ("json", "csv", "png", "svg")}
     paths["statements"] = folder / f"{name}-statements.csv"
+    content = stamped("figure", asdict(reproduction))
     contents = {
         paths["statements"]: _statements(reproduction).encode(),
-        paths["json"]: (json.dumps(asdict(reproduction), indent=2) + "\n").encode(),
+        paths["json"]: (json.dumps(content, indent=2) + "\n").encode(),
         paths["csv"]: table(reproduction.panels).encode(),
         paths["png"]: picture(title, reproduction.panels, "png"),
         paths["svg"]: picture(title, reproduction.panels, "svg"),

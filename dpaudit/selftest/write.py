@@ -19,6 +19,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from dpaudit.formats import stamped
 from dpaudit.report.document import write_files
 from dpaudit.report.formatting import count, number, percent
 from dpaudit.report.render import markdown_text
@@ -175,7 +176,7 @@ def write(result: SelfTest, folder: Path, workers: int) -> Path:
 
 def document(result: SelfTest, workers: int) -> dict[str, Any]:
     """Return all numbers as JSON knows them: an infinite epsilon is null."""
-    return {
+    content = {
         "version": VERSION,
         "passed": not (result.failures or result.missing),
         "failures": list(result.failures),
@@ -187,6 +188,7 @@ def document(result: SelfTest, workers: int) -> dict[str, Any]:
         "known_answers": [_measured(one) for one in result.measured],
         "environment": Environment.of_this_machine(workers, result.seconds).model_dump(mode="json"),
     }
+    return stamped("selftest", content)
 
 
 def estimator_rows(result: SelfTest) -> list[tuple[str, ...]]:

@@ -11,6 +11,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair
+from dpaudit.records import stray
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import Result
 
@@ -27,6 +28,7 @@ def assert_not_refuted(
     trials: int = 10_000,
     confidence: float = CONFIDENCE,
     seed: int = 0,
+    show_records: bool = False,
 ) -> Result:
     """Raise `AssertionError` when an audit refutes that a mechanism is (epsilon, delta)-DP.
 
@@ -50,6 +52,8 @@ def assert_not_refuted(
         this, over seeds.
     seed
         The only source of randomness: one seed, one outcome.
+    show_records
+        Whether the assertion may hold values of records.
 
     Returns
     -------
@@ -95,13 +99,14 @@ confidence=0.999999, seed=0)
 (assert_sensitivity), or claim less
     """
     if not isinstance(pair, Pair):
-        raise InvalidArgument("pair", pair, "a dpaudit.Pair")
+        raise InvalidArgument("pair", stray(pair), "a dpaudit.Pair")
     settings = Settings(
         epsilon=epsilon,
         delta=delta,
         trials=check.integer("trials", trials, least=100),
         confidence=confidence,
         seed=seed,
+        show_records=show_records,
     )
     case, statement = own_case(
         mechanism,

@@ -20,10 +20,12 @@ from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
 
 import dpaudit._validate as check
+import dpaudit.records as records
 from dpaudit._typing import Array
 from dpaudit.auditing.result import judge
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.neighbours import Pair, Table, compare
+from dpaudit.records import Record
 
 Query = Callable[[Any], Any]
 Norm = Callable[[Array], float]
@@ -77,6 +79,7 @@ def assert_sensitivity(
     norm: str | Norm = "l2",
     max_examples: int = 300,
     derandomize: bool = True,
+    show_records: bool = False,
 ) -> float:
     """Raise `AssertionError` when neighbours are found that move a query further than its bound.
 
@@ -98,6 +101,9 @@ def assert_sensitivity(
         How many pairs the search looks at, besides those that shrink a violation.
     derandomize
         Whether every run looks at the same pairs.
+    show_records
+        Whether the assertion may hold a pair that was given. One that a search made is always
+        shown: it is nobody's data.
 
     Returns
     -------
@@ -146,12 +152,14 @@ def assert_sensitivity(
     def measure(pair: Pair[Any]) -> _Movement:
         return _measured(query, bound, chosen, pair)
 
-    if isinstance(pairs, SearchStrategy):
-        best, violation = _searched(measure, pairs, max_examples, derandomize)
-    else:
-        best, violation = _tried(measure, pairs)
-    if violation is not None:
-        raise AssertionError(_message(violation, name))
+    made_up = isinstance(pairs, SearchStrategy)
+    with records.run(show_records):
+        if isinstance(pairs, SearchStrategy):
+            best, violation = _searched(measure, pairs, max_examples, derandomize)
+        else:
+            best, violation = _tried(measure, pairs)
+        if violation is not None:
+            raise AssertionError(_message(violation, name, made_up))
     return best
 
 
@@ -174,7 +182,7 @@ def _euclidean(difference: Array) -> float:
 
 def _measured(query: Query, bound: Bound, norm: Norm, pair: Pair[Any]) -> _Movement:
     if not isinstance(pair, Pair):
-        raise InvalidArgument("pairs", pair, "dpaudit.Pair objects")
+        raise InvalidArgument("pairs", records.stray(pair), "dpaudit.Pair objects")
     one, other = _answer(query, pair.dataset), _answer(query, pair.neighbour)
     if one.shape != other.shape:
         raise MechanismError(
@@ -237,7 +245,9 @@ def _tried(
     measure: Callable[[Pair[Any]], _Movement], pairs: object
 ) -> tuple[float, _Movement | None]:
     if not isinstance(pairs, Iterable):
-        raise InvalidArgument("pairs", pairs, "a Hypothesis strategy for pairs, or pairs")
+        raise InvalidArgument(
+            "pairs", records.stray(pairs), "a Hypothesis strategy for pairs, or pairs"
+        )
     movements = [measure(pair) for pair in pairs]
     if not movements:
         raise InvalidArgument("pairs", Shown("no pairs"), "at least one")
@@ -246,13 +256,14 @@ def _tried(
     return max(movement.ratio for movement in movements), smallest
 
 
-def _message(movement: _Movement, norm: str) -> str:
+def _message(movement: _Movement, norm: str, made_up: bool) -> str:
     pair = movement.pair
+    one, other = (side if made_up else Record(side) for side in (pair.dataset, pair.neighbour))
     return (
         f"the query moves by {movement.distance:.9g} between neighbours ({norm}), more than the "
         f"bound {movement.bound:.9g}\n"
         f"  ratio: {movement.ratio:.9g}\n"
         f"  pair: {compare(pair)}\n"
-        f"  dataset: {pair.dataset!r}\n"
-        f"  neighbour: {pair.neighbour!r}"
+        f"  dataset: {one!r}\n"
+        f"  neighbour: {other!r}"
     )

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from dpaudit.errors import DataError, InvalidArgument, shorten
+from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
+from dpaudit.formats import later, schema_of
+from dpaudit.records import Record
 from dpaudit.verification.reals import Number, Real
 
 FORMAT, VERSION = "dpaudit-certificate", 1
@@ -102,6 +104,9 @@ class Document:
 
     def refused(self, name: str, value: object, expected: str) -> DataError:
         """Return the error that names a value of the file and what was expected of it."""
+        settings = name.startswith("instance.settings")
+        if name.startswith("instance.") and not settings and not isinstance(value, Shown):
+            value = Record(value)  # somebody's, where the certificate is about their data
         return DataError(f"{self.path}: {name}: got {shorten(value)}, expected {expected}")
 
     def _bounded(self, names: Sequence[str], inside: Callable[[float], bool], words: str) -> Any:
@@ -121,14 +126,14 @@ class Document:
         if not left:
             return self._number(name, value, expected)
         if not isinstance(value, list):
-            raise DataError(f"{self.path}: {name}: got {shorten(value)}, expected {expected}")
+            raise self.refused(name, value, expected)
         if len(value) != left[0]:
             raise DataError(f"{self.path}: {name}: got length {len(value)}, expected {expected}")
         return [self._shaped(name, item, left[1:], shape) for item in value]
 
     def _number(self, name: str, value: Any, expected: str) -> float:
         if not _plain(value):
-            raise DataError(f"{self.path}: {name}: got {shorten(value)}, expected {expected}")
+            raise self.refused(name, value, expected)
         return float(value)
 
 
@@ -172,9 +177,12 @@ def _text(path: Path) -> str:
 def _document(path: str, content: Any) -> Document:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError(f"{path}: is not a certificate (expected format {FORMAT!r})")
-    if type(content.get("version")) is not int or content["version"] != VERSION:
-        given = shorten(content.get("version"))
-        raise DataError(f"{path}: version: got {given}, expected {VERSION}")
+    schema_of(path, content, "certificate")
+    version = content.get("version")
+    if type(version) is int and version > VERSION:
+        raise later(path, f"version {shorten(version, width=20)}", str(VERSION))
+    if type(version) is not int or version != VERSION:
+        raise DataError(f"{path}: version: got {shorten(version)}, expected {VERSION}")
     for name in _WORDS:
         if not isinstance(content.get(name), str):
             raise DataError(f"{path}: {name}: got {shorten(content.get(name))}, expected words")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ import pytest
 
 import dpaudit.extension.registry as registry
 from dpaudit.cli.publish import published_settings
-from dpaudit.report.document import read_report
+from dpaudit.formats import read_json
+from dpaudit.report.document import read_index, read_report
 from dpaudit.report.formatting import label, value_of
 from dpaudit.verification import read, verify
 
@@ -31,8 +31,7 @@ def folder() -> Path:
 def index(folder) -> list[dict[str, Any]]:
     path = folder / "index.json"
     assert path.is_file(), f"{path} is missing; {AGAIN}"
-    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return rows
+    return read_index(path)
 
 
 def rows_of(index, name):
@@ -56,7 +55,7 @@ def test_nothing_else_is_published(folder, index):
 
 
 def test_the_published_self_test_is_the_full_one_and_found_nothing_wrong(folder):
-    document = json.loads((folder / "selftest" / "selftest.json").read_text())
+    document = read_json(folder / "selftest" / "selftest.json", "selftest")
     assert document["full"]
     assert document["failures"] == []
     for one in document["estimators"]:

@@ -162,7 +162,7 @@ PAIRS = "[audit]\nmechanism = 'refused_mechanisms:Good'\npairs = {}\n"
     ],
 )
 def test_specifications(audit_toml, text, words):
-    check_refused(audit_toml(text), *words)
+    check_refused(audit_toml(text, "--show-records"), *words)
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_the_audit(dpaudit, tmp_path):

@@ -16,7 +16,7 @@ from dpaudit.extension.claim import Claim
 from dpaudit.extension.parameters import Parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import Attained
-from dpaudit.report.document import read_report
+from dpaudit.report.document import read_index, read_report
 
 CARDS = {
     "a-holds": {"kind": "sensitivity", "published": {"again": {"seed": 5}}},
@@ -109,7 +109,7 @@ def test_a_claim_that_fails_is_named_and_the_others_are_kept(published):
 
 def test_the_index_tells_what_the_reports_tell(published):
     _, folder = published
-    entries = {entry["label"]: entry for entry in json.loads((folder / "index.json").read_text())}
+    entries = {entry["label"]: entry for entry in read_index(folder / "index.json")}
     failed = entries.pop("c-fails")
     assert failed == {"label": "c-fails", "verdict": None, "reason": "failed: no data"}
     assert set(entries) == {"a-holds", "a-holds (again)", "b-unbounded", "d-property"}
@@ -238,5 +238,5 @@ def test_the_index_says_what_its_confidence_is(published):
     for kind in ("html", "md"):
         text = (folder / f"index.{kind}").read_text()
         assert "none is left to chance" in text
-    entries = json.loads((folder / "index.json").read_text())
+    entries = read_index(folder / "index.json")
     assert {entry["alpha"] for entry in entries if entry["verdict"]} == {0}

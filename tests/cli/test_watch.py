@@ -103,7 +103,7 @@ def test_outputs_of_several_numbers(watched):
     ],
 )
 def test_a_stream_that_cannot_be_read_is_refused(watched, text, words):
-    ran = watched(text, *CLAIM)
+    ran = watched(text, *CLAIM, "--show-records")
     assert ran.status == 2
     assert ran.err.startswith("error: ")
     assert ran.err.count("\n") == 1

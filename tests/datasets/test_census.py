@@ -87,6 +87,7 @@ def test_the_test_file_differs_by_a_header_and_full_stops(file):
         ([POOR.replace("State-gov", "Never-worked")], "line 1: workclass: got 'Never-worked'"),
     ],
 )
+@pytest.mark.usefixtures("records_shown")
 def test_a_damaged_line_is_named(file, lines, reason):
     path = file(*lines)
     with pytest.raises(DataError, match=f"^{path}: {reason}") as refusal:

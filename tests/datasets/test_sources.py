@@ -94,7 +94,7 @@ def test_text_is_read_without_byte_order_mark_and_with_plain_line_ends(tmp_path)
     [
         (b"", "found no text"),
         (b" \n\n", "found no text"),
-        (b"good\ngood\nb\xffd\n", "line 3: byte 0xff is not UTF-8 text"),
+        (b"good\ngood\nb\xffd\n", "line 3: byte 2 is not UTF-8 text"),
     ],
 )
 def test_unreadable_text_is_refused(tmp_path, content, reason):

@@ -67,6 +67,7 @@ def test_the_positive_label_may_be_named(file):
         ("+1 1:3\n0 1:1", "found labels 0.0, 1.0, expected -1 and [+]1; name the one"),
     ],
 )
+@pytest.mark.usefixtures("records_shown")
 def test_a_damaged_file_is_named_with_its_line(file, text, reason):
     path = file(text)
     n_features = 3 if "4:3" in text else None
@@ -83,7 +84,7 @@ def test_an_index_that_would_fill_the_memory_is_refused(file):
 def test_bytes_that_are_no_text_are_refused(tmp_path):
     path = tmp_path / "records"
     path.write_bytes(b"+1 1:1\n+1 \xff:1\n")
-    with pytest.raises(DataError, match="line 2: byte 0xff is not UTF-8"):
+    with pytest.raises(DataError, match="line 2: byte 4 is not UTF-8"):
         libsvm(path)
 
 
@@ -151,6 +152,7 @@ class TestA9a:
         with pytest.raises(DataError, match="its labels are not numbers"):
             a9a()
 
+    @pytest.mark.usefixtures("records_shown")
     def test_other_labels_are_refused(self, openml):
         bunch = as_openml(made_up_a9a())
         bunch.target[bunch.target == "-1"] = "0"
@@ -168,11 +170,13 @@ class TestA9a:
         with pytest.raises(DataError, match=r"\(train\): found 1 records, expected 32,561"):
             a9a(tmp_path)
 
+    @pytest.mark.usefixtures("records_shown")
     def test_a_feature_beyond_123_is_refused(self, tmp_path):
         (tmp_path / "a9a").write_text("-1 3:1 124:1\n")
         with pytest.raises(DataError, match="line 1: index 124: expected at most 123 features"):
             a9a(tmp_path)
 
+    @pytest.mark.usefixtures("records_shown")
     def test_an_unknown_label_is_refused(self, tmp_path, monkeypatch):
         monkeypatch.setattr(svmlight, "FILE_RECORDS", (2, 1))
         (tmp_path / "a9a").write_text("-1 3:1\n2 3:1\n")

@@ -56,11 +56,12 @@ def test_a_word_may_be_named_as_the_positive_label(file):
         ("a,label\n1,1,1\n", "Expected 2 fields in line 2, saw 3"),
         ("\na,label\n1,1\n", "No columns to parse"),
         ('a,label\n"1,1\n', "EOF inside string"),
-        ("a,a,label\n1,1,1\n", "line 1: more than one column is named 'a'"),
+        ("a,a,label\n1,1,1\n", "line 1: column 1 and column 2 have the same name"),
         ("a,label\n1,0\n2,1\n", "found labels 0.0, 1.0, expected -1 and [+]1"),
         ("a,label\n1,no\n2,yes\n", "found labels 'no', 'yes', expected -1 and [+]1"),
     ],
 )
+@pytest.mark.usefixtures("records_shown")
 def test_a_damaged_file_is_named_with_its_line(file, text, reason):
     path = file(text)
     with pytest.raises(DataError, match=f"^{path}: {reason}") as refusal:
@@ -68,6 +69,7 @@ def test_a_damaged_file_is_named_with_its_line(file, text, reason):
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.usefixtures("records_shown")
 def test_a_third_label_is_refused(file):
     with pytest.raises(DataError, match=r"found labels 'maybe', 'no', 'yes', expected 'yes' and"):
         csv(file("a,b\n1,no\n2,yes\n3,maybe\n"), "b", positive="yes")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from importlib import resources
 from pathlib import Path
 
@@ -13,6 +14,10 @@ from dpaudit.report.document import ReportPaths, read_report, write_report
 from dpaudit.report.schema import SCHEMA_VERSION, Report, json_schema
 
 from . import samples
+
+OTHER = (
+    r"expected 1\.x; read it with the version of dpaudit|later than the 1\.x .*; install a later"
+)
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +64,38 @@ def test_a_report_read_back_gives_the_same_sequence_of_bytes(tmp_path, usual):
     second = write_report(read_report(first.json), tmp_path / "b")
     for name in ("json", "markdown", "html"):
         assert getattr(first, name).read_bytes() == getattr(second, name).read_bytes()
+
+
+def modes(folder):
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+def test_files_that_hold_records_are_their_owners_alone(tmp_path, small, monkeypatch):
+    paths = write_report(small, tmp_path, holds_records=True)
+    private = {path.name: 0o600 for path in paths.all}
+    assert modes(tmp_path) == private
+    seen = []
+
+    def refused(*_):
+        seen.append(modes(tmp_path))
+        raise OSError("no room")
+
+    def no_link(*_, **__):
+        raise OSError("no links here")
+
+    monkeypatch.setattr(
+        "os.link", no_link
+    )  # the old files are copied, and put back from the copies
+    monkeypatch.setattr("os.replace", refused)
+    with pytest.raises(DataError):
+        write_report(small, tmp_path)
+    assert {mode for name, mode in seen[0].items() if name.endswith(".old")} == {0o600}
+    monkeypatch.undo()
+    assert modes(tmp_path) == private
+    before = os.umask(0o027)
+    write_report(small, tmp_path)
+    os.umask(before)
+    assert set(modes(tmp_path).values()) == {0o640}
 
 
 @pytest.mark.parametrize("fails", ["replace", "fsync"])
@@ -120,7 +157,7 @@ def test_json_that_is_no_report(tmp_path, content):
 @pytest.mark.parametrize("version", ["2.0", "0.9", "10.1", "one", "1", "", "1.x\n"])
 def test_other_major_versions_are_refused(edited, version):
     path = edited(lambda data: data.update(schema_version=version))
-    with pytest.raises(DataError, match=r"expected 1\.x; read it with the version of dpaudit"):
+    with pytest.raises(DataError, match=OTHER):
         read_report(path)
 
 

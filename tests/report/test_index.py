@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
-from dpaudit.report.document import write_index, write_report
+from dpaudit.report.document import read_index, write_index, write_report
 
 from . import samples
 
@@ -62,7 +61,7 @@ def test_markdown_rows_stay_rows(folder):
 
 
 def test_json_writes_infinities_as_words(folder):
-    rows = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    rows = read_index(folder / "index.json")
     assert [row["lower"] for row in rows] == [0.0467, 0.0467, "Infinity"]
     assert [row["variant"] for row in rows] == [None, VARIANT, None]
     assert rows[1]["certificate"] is None

@@ -25,6 +25,7 @@ from dpaudit.algorithms.consensus.verify.networks import (
     quadratics,
     row,
 )
+from dpaudit.errors import Shown
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import (
     Matrix,
@@ -155,7 +156,9 @@ def _growing(document: Document) -> Outcome:
     stated, connected = _stated(document)
     allowed = document.positive("tolerance") * document.positive("factor")
     if total(stated.records) == 0:  # both losses have slopes at 0 that are alike
-        raise document.refused("instance.records", "an optimum at the start", "a distance above 0")
+        raise document.refused(
+            "instance.records", Shown("an optimum at the start"), "a distance above 0"
+        )
     end, best = stated.end(), stated.best()
     mean, tail = stated.mean(end.models), stated.tail(end)
     distance = largest((abs(mean - best) - tail, 0)) / abs(best) if tail <= 1 else Real(0)
@@ -238,7 +241,7 @@ def _inequality(document: Document) -> Outcome:
     rows = (row(document, n, nodes) for n in ("penalty", "curvature", "slope", "start"))
     step = first_step(adjacency, theta, *rows)
     if not step.size > 0:
-        raise document.refused("instance", "a start at the optimum", "a distance above 0")
+        raise document.refused("instance", Shown("a start at the optimum"), "a distance above 0")
     value, bound = step.product / step.size, factor - 1
     return Outcome(
         assumptions=assumptions,

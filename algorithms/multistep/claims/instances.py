@@ -27,6 +27,7 @@ from dpaudit.execution import stream
 from dpaudit.extension.case import AssumptionOutcome
 from dpaudit.extension.settings import WORST_CASE, Settings
 from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.records import are_shown
 from dpaudit.refutation import Condition
 
 ROUNDING = 1e-12  # of the norms of unit records
@@ -51,13 +52,11 @@ class Instance:
         return self.pair.dataset.node_of(self.pair.index)
 
     def words(self) -> str:
-        """Return which record is replaced, and how far it moves."""
+        """Return which record is replaced and, where records are shown, how far it moves."""
         pair = self.pair
         old, new = (d.signed_records[pair.index] for d in (pair.dataset, pair.neighbour))
-        return (
-            f"record {pair.index} of node {self.node} is replaced; its signed record moves by "
-            f"{float(np.linalg.norm(old - new)):.4g}"
-        )
+        moved = f"; it moves by {float(np.linalg.norm(old - new)):.4g}" if are_shown() else ""
+        return f"record {pair.index} of node {self.node} is replaced{moved}"
 
     def public(self) -> dict[str, Any]:
         """Return the public parameters of the run that follow from the others."""
@@ -78,7 +77,7 @@ class Instance:
             AssumptionOutcome(
                 name="bounded records",
                 holds=longest <= 1 + 1e-9,
-                evidence=f"largest norm {longest:.6g}; all labels are -1 or +1",
+                evidence="no norm is above 1; all labels are -1 or +1",
             ),
             AssumptionOutcome(name="one tuple differs", holds=True, evidence=self.words()),
             AssumptionOutcome(

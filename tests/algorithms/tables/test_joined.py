@@ -109,11 +109,11 @@ REFUSED = {
     "no keys": (lambda: [visits(), KeyedTable("p", [[1.0]], {})], "keys of table 'p'"),
     "duplicate key": (
         lambda: [visits(), KeyedTable("p", np.eye(3), {"patient": ["a", "b", "a"]})],
-        "keys of table 'p': got patient=a twice, expected every key once",
+        "keys of table 'p': got patient='a' twice, expected every key once",
     ),
     "missing match": (
         lambda: [visits(("a", "c", "c")), PATIENTS],
-        r"keys of table 'patients': got patient=c not there \(2 rows\), expected a match",
+        r"keys of table 'patients': got patient='c' not there \(2 rows\), expected a match",
     ),
     "types": (
         lambda: [visits((1, 2, 1)), PATIENTS],
@@ -136,6 +136,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=str)
+@pytest.mark.usefixtures("records_shown")
 def test_a_join_that_fails_says_why(case):
     make, message = REFUSED[case]
     with pytest.raises(InvalidArgument, match=f"^{message}") as caught:
@@ -168,6 +169,7 @@ def test_a_join_that_fails_says_why(case):
         ([[1.0]], {3: [1]}, "key column: got 3"),
     ],
 )
+@pytest.mark.usefixtures("records_shown")
 def test_a_bad_table_is_refused(features, keys, message):
     with pytest.raises(InvalidArgument, match=f"^{message}"):
         KeyedTable("t", features, keys)

@@ -94,6 +94,7 @@ def test_labels_are_encoded_two_apart():
         (CrossEntropy(3), [0.5], r"labels\[0\]: got 0.5"),
     ],
 )
+@pytest.mark.usefixtures("records_shown")
 def test_unknown_labels_are_refused(loss, labels, message):
     with pytest.raises(InvalidArgument, match=f"^{message}"):
         loss.encode(np.array(labels))

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from dpaudit.report.document import read_report
+from dpaudit.report.document import read_index, read_report
 
 from .runs import Ran
 from .ways import FULL, INTERRUPTED, PIPE, REFUTED, SHOWN, STREAM, TERMINATED, THEIRS, Ways, left
@@ -143,7 +143,7 @@ def test_what_had_ended_before_a_kill_is_whole(here, seconds):
         assert path.with_name("report.html").read_text().rstrip().endswith("</html>")
     for path in out.glob("*/certificate.json"):
         assert json.loads(path.read_text())
-    entries = json.loads((out / "index.json").read_text())
+    entries = read_index(out / "index.json")
     verdicts = [one for one in entries if one["verdict"]]
     assert 0 < len(verdicts) < len(entries)
     for entry in verdicts:

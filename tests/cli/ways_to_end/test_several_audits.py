@@ -1,6 +1,5 @@
 """Several audits in one run, where one failure does not take the others with it."""
 
-import json
 import sys
 from types import SimpleNamespace
 
@@ -11,7 +10,7 @@ from dpaudit.extension.case import SearchCase
 from dpaudit.extension.claim import Claim
 from dpaudit.extension.parameters import Parameters
 from dpaudit.refutation import Attained
-from dpaudit.report.document import read_report
+from dpaudit.report.document import read_index, read_report
 
 from .runs import LAW, full_disk, interrupt, leave, nothing
 from .ways import FULL, INTERRUPTED, MISSING, REFUTED, STREAM, WITHHELD, WRITING, Ways
@@ -77,7 +76,7 @@ def every(here, deeds, *arguments):
 
 
 def index(here):
-    entries = json.loads((here.folder / "out" / "index.json").read_text())
+    entries = read_index(here.folder / "out" / "index.json")
     return {one["label"]: one["verdict"] for one in entries}
 
 

@@ -1,0 +1,208 @@
+"""A user's records and outputs in messages: marked where they enter one, shown if it is asked for.
+
+Whoever puts into a message what a dataset holds, or what a mechanism returned, wraps it in a
+`Record`. How that is shown is decided here and nowhere else: by kind, shape and a salted hash, or,
+inside `showing`, as it is. A run has one salt, which nothing writes down: equal values have equal
+hashes within a run and not across runs, and nobody can try values to see which has a hash.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import math
+import numbers
+import secrets
+import struct
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+_BYTES = 4  # of a hash
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Whether records are shown, and the salt of this run's hashes."""
+
+    shown: bool = False
+    salt: bytes = field(default_factory=lambda: secrets.token_bytes(16), repr=False)
+
+
+_USUAL = Policy()  # where no run has begun
+_policy: ContextVar[Policy] = ContextVar("records", default=_USUAL)
+
+
+def policy() -> Policy:
+    """Return what holds here, for another process of the same run."""
+    return _policy.get()
+
+
+def adopt(chosen: Policy) -> Policy:
+    """Let a policy hold from here on, in a process that works for another; return it."""
+    _policy.set(chosen)
+    return chosen
+
+
+@contextlib.contextmanager
+def under(chosen: Policy) -> Iterator[None]:
+    """Let a policy hold inside the block."""
+    before = _policy.set(chosen)
+    try:
+        yield
+    finally:
+        _policy.reset(before)
+
+
+@contextlib.contextmanager
+def showing(shown: bool = True) -> Iterator[None]:
+    """Show records inside the block, or hide them; its hashes are those of a run of its own.
+
+    Examples
+    --------
+    >>> with showing():
+    ...     print(f"got {Record([1.5, 2.0])}")
+    got [1.5, 2.0]
+    """
+    with under(Policy(shown=shown)):
+        yield
+
+
+@contextlib.contextmanager
+def run(shown: bool = False) -> Iterator[None]:
+    """Let the block be a run of its own, or a part of the one around it, which keeps its salt."""
+    around = _policy.get()
+    inside = around is not _USUAL
+    with under(
+        dataclasses.replace(around, shown=around.shown or shown) if inside else Policy(shown)
+    ):
+        yield
+
+
+def show() -> None:
+    """Show records from here to the end of the block that hides them."""
+    _policy.set(dataclasses.replace(_policy.get(), shown=True))
+
+
+def are_shown() -> bool:
+    """Return whether records are shown here."""
+    return _policy.get().shown
+
+
+class Record:
+    """A value of a dataset or of an output, as a message may say it.
+
+    Examples
+    --------
+    >>> Record([[1.5, 2.0], [0.0, 1.0]])  # doctest: +ELLIPSIS
+    values of shape (2, 2) #...
+    >>> repr(Record("Alice")) == repr(Record("Alice")) != repr(Record("Bob"))
+    True
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return _plain(self._value) if are_shown() else hidden(self._value)
+
+
+def stray(value: object) -> object:
+    """Return an argument that should be no dataset, marked if it may be one by mistake."""
+    return value if isinstance(value, _NO_DATA) or callable(value) else Record(value)
+
+
+_NO_DATA = (str, bytes, int, float, type(None))
+
+
+def said(value: object) -> str:
+    """Return how a message names a value: arrays, and what holds arrays, are records always."""
+    return repr(Record(value)) if _holds_an_array(value) else repr(value)
+
+
+def hidden(value: object) -> str:
+    """Return kind, shape and salted hash of a value; what is missing or not finite tells nobody.
+
+    Examples
+    --------
+    >>> hidden(None), hidden(""), hidden("NaN"), hidden(1) == hidden(1.0) != hidden(2)
+    ('None', "''", "'NaN'", True)
+    """
+    if value is None or _is_blank(value):
+        return _plain(value)
+    key = _policy.get().salt
+    digest = hashlib.blake2b(_canonical(value), key=key, digest_size=_BYTES).hexdigest()
+    return f"{_kind(value)} #{digest}"
+
+
+def _plain(value: Any) -> str:
+    """Return a value as Python writes it; a numpy number without its type."""
+    if isinstance(value, numbers.Number) and hasattr(value, "item"):
+        return repr(value.item())
+    return repr(value)
+
+
+def _is_blank(value: object) -> bool:
+    if isinstance(value, float | str):
+        with contextlib.suppress(ValueError):
+            return not math.isfinite(float(value))
+        return not str(value).strip()
+    return False
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool | numbers.Number):
+        return "a number"
+    if isinstance(value, str | bytes):
+        return f"text of {len(value)} characters"
+    shape = getattr(value, "shape", None)
+    if shape is None and isinstance(value, list | tuple):
+        shape = _shape(value)
+    if isinstance(shape, tuple):
+        return f"values of shape {shape}" if shape else "a value"
+    features = getattr(getattr(value, "features", None), "shape", None)
+    kind = type(value).__name__
+    return f"{kind} of shape {features}" if isinstance(features, tuple) else kind
+
+
+def _shape(value: list[Any] | tuple[Any, ...]) -> tuple[int, ...] | None:
+    """Return the shape of nested lists; None where rows differ."""
+    inner = [_shape(one) if isinstance(one, list | tuple) else () for one in value]
+    first = inner[0] if inner else ()
+    if first is None or any(one != first for one in inner):
+        return None
+    return (len(value), *first)
+
+
+def _canonical(value: Any) -> bytes:
+    """Return bytes that equal values share, whichever types hold them."""
+    if isinstance(value, bool | numbers.Real):
+        with contextlib.suppress(OverflowError):
+            return b"n" + struct.pack("<d", float(value) + 0.0)
+    if isinstance(value, str | bytes):
+        text = value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass")
+        return b"t" + struct.pack("<Q", len(text)) + text
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        value = [part for item in value.items() for part in item]
+    if isinstance(value, list | tuple):
+        return b"[" + b"".join(map(_canonical, value)) + b"]"
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        parts = [getattr(value, one.name) for one in dataclasses.fields(value)]
+        return b"(" + b"".join(map(_canonical, parts)) + b")"
+    return b"o" + type(value).__qualname__.encode()
+
+
+def _holds_an_array(value: object) -> bool:
+    if getattr(value, "ndim", 0) and hasattr(value, "__array__"):
+        return True
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return False
+    return any(
+        hasattr(getattr(value, one.name, None), "__array__") for one in dataclasses.fields(value)
+    )
