@@ -8,29 +8,25 @@ from __future__ import annotations
 
 import itertools
 import os
-import pickletools
 import selectors
 import socket
 import sys
-import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from types import ModuleType
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 from weakref import finalize
 
 import numpy as np
 
 import dpaudit._validate as check
-from dpaudit.errors import DpauditError, InvalidArgument, Shown, warning_line, what_happened
+from dpaudit.errors import DpauditError, InvalidArgument, Shown
 from dpaudit.execution import worker as other_side
-from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded, ended_with, failure
+from dpaudit.execution.failures import CannotTravel, WorkerEnded, ended_with, failure
 from dpaudit.execution.keeper import Keeper, the_keeper
-from dpaudit.execution.threads import already_on_one_thread
+from dpaudit.execution.tasks import Calling, OnUnit, libraries_of, pickled
 from dpaudit.execution.units import Unit
-from dpaudit.records import Policy, adopt, policy
 
 ResultT = TypeVar("ResultT")
 
@@ -38,8 +34,6 @@ ResultT = TypeVar("ResultT")
 _REQUEST, _MOST = 0.02, 64
 # Requests that a worker has at a time, so that it need not wait for the next.
 _AHEAD = 2
-# Packages that every fresh process may have from the start: they keep no state of a mechanism.
-_LIBRARIES = {"dpaudit", "scipy", "sklearn"}
 # Bytes of results that are kept for a consumer that is slower than the workers.
 _HELD = 64 * 2**20
 
@@ -70,104 +64,6 @@ class Limits:
             check.positive("timeout", self.timeout)
         if self.memory is not None:
             check.integer("memory", self.memory, least=2**20)
-
-
-class OnUnit:
-    """A task as a worker calls it, with the parts of a unit.
-
-    What messages say of records is in force there before the task is unpickled, which may fail.
-    """
-
-    def __init__(self, task: Callable[[Unit], Any]) -> None:
-        self.task = task
-
-    def __reduce__(self) -> tuple[Callable[..., OnUnit], tuple[Any, ...]]:
-        return _arrived, (_InForce(policy()), self.task)
-
-    def __call__(self, trials: int, seed: np.random.SeedSequence, which: int = 0) -> Any:
-        """Return what the task makes of a unit."""
-        already_on_one_thread()
-        try:
-            return self.task(Unit(trials, seed, which))
-        except BaseException as error:  # a task is other people's code
-            if type(error).__module__.startswith("dpaudit."):
-                raise
-            raise CodeFailed(what_happened(error)) from error
-
-
-class _InForce:
-    """A policy that holds in the process where it is unpickled."""
-
-    def __init__(self, chosen: Policy) -> None:
-        self.chosen = chosen
-
-    def __reduce__(self) -> tuple[Callable[..., Policy], tuple[Any, ...]]:
-        return adopt, (self.chosen,)
-
-
-def _arrived(_: Policy, task: Callable[[Unit], Any]) -> OnUnit:
-    warnings.showwarning = _show_warning
-    return OnUnit(task)
-
-
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    print(warning_line(message, category, filename, lineno), file=sys.stderr)
-
-
-class Calling:
-    """A call as a task: of a function, with arguments."""
-
-    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        self.function, self.arguments = function, arguments
-
-    def __call__(self, unit: Unit) -> Any:
-        """Return what the function returns; the unit is nothing to it."""
-        return self.function(*self.arguments)
-
-
-def pickled(task: Any) -> bytes:
-    """Return an object for another process; functions that cannot be imported there go along.
-
-    Raises
-    ------
-    CannotTravel
-        It holds what only this process has: an open file, a lock, a connection.
-    """
-    import cloudpickle
-
-    try:
-        blob: bytes = cloudpickle.dumps(task)
-    except (KeyboardInterrupt, DpauditError):
-        raise
-    except BaseException as error:  # pickling runs other people's code
-        raise CannotTravel(what_happened(error)) from error
-    return blob
-
-
-def libraries_of(blob: bytes) -> list[str]:
-    """Return the modules of libraries, none of a user's, that unpickling something imports."""
-    words = {given for _, given, _ in pickletools.genops(blob) if isinstance(given, str)}
-    return sorted(
-        word for word in words if word in sys.modules and word.partition(".")[0] in _LIBRARIES
-    )
-
-
-def by_value(modules: Iterable[ModuleType]) -> None:
-    """Let what these modules define go along as it is, as another process cannot import them."""
-    import cloudpickle
-
-    for module in modules:
-        cloudpickle.register_pickle_by_value(module)
-
-
-# Workers
 
 
 @dataclass

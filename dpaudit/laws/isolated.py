@@ -21,7 +21,8 @@ from dpaudit._references import called, load_reference
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, MechanismError, Shown, what_happened
 from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded
-from dpaudit.execution.pool import Crew, Limits, by_value, pickled
+from dpaudit.execution.pool import Crew, Limits
+from dpaudit.execution.tasks import by_value, pickled
 from dpaudit.laws.mechanism import (
     DIGITS,
     FromFunction,
