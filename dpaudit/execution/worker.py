@@ -171,6 +171,7 @@ class Files:
     wrote: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
     _made: set[str] = field(default_factory=set)
+    _databases: dict[str, int | None] = field(default_factory=dict)
 
     def begin_call(self) -> None:
         """Forget which files were made in this call: it is another one."""
@@ -181,7 +182,10 @@ class Files:
         if event == "open" and isinstance(given[0], (str, bytes, os.PathLike)):
             self._note(given[0], given[2] or 0)
         elif event == "sqlite3.connect" and given[0] != ":memory:":
-            self._note(given[0], os.O_RDWR)
+            path = os.path.abspath(os.fsdecode(given[0]))
+            self._databases.setdefault(path, _changed(path))
+            if _changed(path) is not None:
+                self.read.add(path)
 
     def _note(self, name: Any, flags: int) -> None:
         path = os.path.abspath(os.fsdecode(name))
@@ -196,10 +200,21 @@ class Files:
 
     def told(self) -> dict[str, list[str]]:
         """Return what is new, as a part of an answer."""
+        # A database is opened to write even by who only reads it.
+        self.wrote.update(path for path, was in self._databases.items() if _changed(path) != was)
+        self._databases.clear()
         found = {"wrote": sorted(self.wrote), "read": sorted(self.read)}
         self.wrote.clear()
         self.read.clear()
         return {name: paths for name, paths in found.items() if paths}
+
+
+def _changed(path: str) -> int | None:
+    """Return when a file was changed last, None if there is none."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return None
 
 
 # A worker

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import uuid
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +123,16 @@ def test_without_a_process_of_its_own_the_calls_are_checked(name):
 
 def test_the_package_itself_is_not_checked():
     assert dpaudit.auditing.audit_claim("huang2020-theorem6", Settings(trials=200)).contract == []
+
+
+def test_files_that_are_only_read_or_made_in_a_call_are_no_state(monkeypatch, tmp_path):
+    monkeypatch.setenv("SLIPS", str(tmp_path / "settings"))
+    with closing(sqlite3.connect(tmp_path / "settings.sqlite")) as kept, kept:
+        kept.execute("create table scale (value real)")
+        kept.execute("insert into scale values (2.0)")
+    found = audited("files:ReadsAndWrites", trials=500)
+    assert found.verdict == "not refuted"
+    assert found.contract[0].passed
 
 
 @pytest.mark.parametrize("trials", [100, 500])
