@@ -14,7 +14,7 @@ from numpy.random import default_rng
 
 import dpaudit.laws.drawn as drawn
 from dpaudit._typing import Array
-from dpaudit.errors import MechanismError
+from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.estimation.exact_loss import TiltedLosses
 from dpaudit.estimation.independence import Outputs
 from dpaudit.execution import Executor, Unit, planned_units, stream, unit_size
@@ -27,6 +27,7 @@ _ROUNDING = 1e-9
 _ROWS, _COLLISION = (3, 64, 2048), 1e-9
 # Fresh processes that certifying transcripts of other people's mechanisms come from.
 _PROCESSES, _FEWEST = 8, 2
+_FEWEST_CALLS, _LEAST_UNIT = 8, 8  # on either dataset, so that calls can be compared
 _QUICK = 0.5  # seconds: a start that does not count
 # Seconds from which on the pace of a mechanism shows.
 _SHOWS = 0.05
@@ -119,6 +120,10 @@ class Drawer:
             pace = _seconds_per_trial(mechanism, pair.dataset, seed)
             unit = unit_size(trials, size, pace, several=several)
         unit = usual if unit is None else unit
+        if several and unit > max(_LEAST_UNIT, trials // _FEWEST_CALLS):
+            most = max(_LEAST_UNIT, trials // _FEWEST_CALLS)
+            expected = f"at most {most} of {trials} trials: calls are compared with one another"
+            raise InvalidArgument("unit", unit, expected)
         return cls(mechanism, pair, executor, seed, unit, unit != usual, pace)
 
     def tilted(self, side: Side, tilt: float, trials: int, purpose: str) -> TiltedLosses:
@@ -237,14 +242,19 @@ def is_ours(mechanism: object) -> bool:
 
 
 def _seconds_per_trial(mechanism: Mechanism[Any], dataset: Any, seed: int) -> float:
-    """Return the pace of a mechanism, seen on ever more trials until it shows."""
-    rows, seconds = 0, 0.0
-    while seconds < _SHOWS and rows < _ROWS[-1]:
-        rows = max(2, 8 * rows)
+    """Return what one more trial takes, not what a call does: seen on ever more trials."""
+
+    def timed(rows: int) -> float:
         began = monotonic()
         checked_sample(mechanism, dataset, rows, default_rng(stream(seed, "pace", str(rows))))
-        seconds = monotonic() - began
-    return seconds / rows
+        return monotonic() - began
+
+    few, rows = 2, 4
+    before, seconds = timed(few), timed(rows)
+    while seconds - before < _SHOWS and rows < _ROWS[-1]:
+        few, rows, before = rows, 4 * rows, seconds
+        seconds = timed(rows)
+    return max(0.0, seconds - before) / (rows - few)
 
 
 def _require_rng(mechanism: Mechanism[Any], dataset: Any, seed: int) -> None:

@@ -40,6 +40,7 @@ class Keeper:
                 env=os.environ | ONE_THREAD,
                 stdin=subprocess.DEVNULL,
                 stdout=_standard_error(),
+                stderr=_standard_error(),
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # an interrupt from the terminal is not for it
             )
@@ -148,9 +149,6 @@ def _folder() -> str | None:
 
 
 def _standard_error() -> int:
-    """Return where a worker's standard output goes: that of the program is for results."""
-    try:
-        os.fstat(2)
-    except OSError:
-        return subprocess.DEVNULL
-    return 2
+    """Return where a worker's output goes: standard output of the program is for results."""
+    # What has the number 2 in a program that was started without it is a file of somebody's.
+    return subprocess.DEVNULL if sys.__stderr__ is None else 2

@@ -239,7 +239,17 @@ def test_an_error_names_the_line_of_the_users_code():
         audited(fails)
 
 
-@pytest.mark.parametrize("given", [{"unit": 0}, {"unit": 1.5}])
+def slow_to_begin(dataset, trials, rng):
+    time.sleep(0.06)
+    return noisy_sum(dataset, trials, rng)
+
+
+def test_what_a_call_costs_is_not_what_a_trial_does(monkeypatch):
+    monkeypatch.setattr(units, "_SECONDS", 0.1)  # of a unit
+    assert audited(slow_to_begin, trials=400).unit == audited(noisy_sum, trials=400).unit == 16
+
+
+@pytest.mark.parametrize("given", [{"unit": 0}, {"unit": 1.5}, {"unit": 64}])
 def test_a_unit_that_is_none_is_refused(given):
     with pytest.raises(InvalidArgument, match=r"^unit: got"):
         audited(noisy_sum, **given)

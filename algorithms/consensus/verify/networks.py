@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from dpaudit.errors import Shown
 from dpaudit.verification import Document
 from dpaudit.verification.reals import (
     Matrix,
@@ -88,7 +89,7 @@ def network(document: Document, nodes: int) -> tuple[Matrix, list[Real], Assumpt
     adjacency = graph(document, nodes)
     parts = component_count(adjacency)
     if parts > 1:
-        raise document.refused("instance.adjacency", f"{parts} parts", "a connected graph")
+        raise document.refused("instance.adjacency", Shown(f"{parts} parts"), "a connected graph")
     return adjacency, degrees(adjacency), {"connected graph": (parts, 1)}
 
 
