@@ -244,6 +244,7 @@ def slow_to_begin(dataset, trials, rng):
     return noisy_sum(dataset, trials, rng)
 
 
+@pytest.mark.slow
 def test_what_a_call_costs_is_not_what_a_trial_does(monkeypatch):
     monkeypatch.setattr(units, "_SECONDS", 0.1)  # of a unit
     assert audited(slow_to_begin, trials=400).unit == audited(noisy_sum, trials=400).unit == 16
