@@ -176,6 +176,7 @@ def own_case(
         default_trials=10_000,
         parameters=parameters or {},
         notes=() if mechanism.remark is None else (_IN_PROCESS.format(mechanism.remark),),
+        elsewhere=mechanism.elsewhere,
     )
     words = Statement(
         name=name or name_of(mechanism.mechanism),

@@ -18,11 +18,13 @@ from numpy.random import default_rng
 
 import dpaudit.auditing.contract as contract
 from dpaudit._typing import Array
+from dpaudit.auditing.alone import Against, Counted
 from dpaudit.auditing.distinguishing import Score, fitted, for_mechanism
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence, WealthPath
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.estimation.event import grain, rounded
+from dpaudit.estimation.event import Event, grain, rounded
+from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.sequential.game import STAKES, Game, Target, boundaries
 from dpaudit.execution import Progress, Silent, stream
 from dpaudit.extension.case import PrivacyCase
@@ -128,6 +130,17 @@ class Bettor:
         chosen = self._game.chosen
         return list(zip(chosen.rate.tolist(), chosen.other_rate.tolist(), strict=True))
 
+    @property
+    def counted(self) -> Counted:
+        """The event whose bets have won most, as it is now; there is a game."""
+        game = self._game
+        assert game is not None
+        won = game.wealth.log_wealth[:, game.claim] + game.wealth.log_share
+        direction, score = divmod(int(np.argmax(won)) // len(STAKES), len(self._scores))
+        threshold = float(game.chosen.threshold[direction * len(self._scores) + score])
+        event = Event(True, threshold, 0.0) if not direction else Event(False, -threshold, 0.0)
+        return Counted(self._scores[score], event, self._steps[score])
+
     def feed(self, on_p: Array, on_q: Array) -> None:
         """Take pairs of transcripts, ``on_p[i]`` with ``on_q[i]``, shape ``(n, ...)`` each."""
         start = 0
@@ -211,6 +224,8 @@ def _checked(score: Score, transcripts: Array) -> Array:
     return np.asarray(values)
 
 
+Seen = list[tuple[Outputs, Outputs]]
+_COMPARED = 2**17  # pairs that are remembered, to be compared
 _BATCH_BYTES = 64 * 2**20
 _INTERRUPTED = "Interrupted: this is what the bets had shown by then."
 
@@ -247,10 +262,13 @@ def until_refuted(
         raise InvalidArgument("claimed epsilon", claimed, "a finite number to bet against")
     attacks = for_mechanism(case, drawer, attack)
     bettor = Bettor(Target(claimed, case.at_delta, alpha), _Fit(case, drawer.seed, attacks))
-    interrupted = not _drawn(bettor, drawer, most)
+    seen: Seen = []
+    interrupted = not _drawn(bettor, drawer, most, seen)
     evidence = evidence_of(bettor, [one.name for one in attacks], most)
     if bettor.refuted_after and not interrupted:
-        kept = contract.of_bets(drawer, bettor.pairs)
+        against = Against(claimed, case.at_delta, alpha)
+        with contract.apart(case, drawer) as other:
+            kept = contract.of_bets(other, seen, bettor.counted, against)
         return replace(evidence, contract=kept.checks, notes=evidence.notes + kept.notes)
     if not interrupted:
         return evidence
@@ -272,10 +290,10 @@ class _Fit:
         return fitted(self.attacks, self.case.mechanism, self.case.pair, on_p, on_q, rng)
 
 
-def _drawn(bettor: Bettor, drawer: Drawer, most: int) -> bool:
+def _drawn(bettor: Bettor, drawer: Drawer, most: int, seen: Seen) -> bool:
     """Draw and bet until the claim falls or the cap is reached; return False if interrupted."""
     try:
-        _draw(bettor, drawer, most)
+        _draw(bettor, drawer, most, seen)
     except KeyboardInterrupt:
         if not bettor.learned_from:  # no bet was made
             raise
@@ -283,7 +301,8 @@ def _drawn(bettor: Bettor, drawer: Drawer, most: int) -> bool:
     return True
 
 
-def _draw(bettor: Bettor, drawer: Drawer, most: int) -> None:
+def _draw(bettor: Bettor, drawer: Drawer, most: int, seen: Seen) -> None:
+    """Draw and bet, and remember a number of each transcript in ``seen``."""
     progress: Progress = drawer.executor.progress
     quiet = replace(drawer, executor=replace(drawer.executor, progress=Silent()))
     one = quiet.transcripts(Side.DATASET, 1, "size of one")
@@ -292,7 +311,10 @@ def _draw(bettor: Bettor, drawer: Drawer, most: int) -> None:
     while bettor.pairs < most and not bettor.refuted_after:
         batch = min(bettor.until_due, most - bettor.pairs, largest)
         name = f"betting from {bettor.pairs}"
-        bettor.feed(*(quiet.transcripts(side, batch, name) for side in Side))
+        found = quiet.paired(batch, name)
+        if bettor.pairs < _COMPARED:
+            seen.append(found.outputs)
+        bettor.feed(*found.scores)
         progress.advance(batch)
 
 

@@ -6,17 +6,22 @@ tests could see much: one that refutes draws further outputs, which certify noth
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+import dpaudit.auditing.alone as alone
 import dpaudit.estimation.independence as independence
+from dpaudit._typing import Array
+from dpaudit.auditing.alone import Against, Counted
 from dpaudit.auditing.draws import Certifying, Drawer, is_ours
 from dpaudit.errors import shorten
-from dpaudit.estimation.event import Event
+from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.self_check import SelfCheck
-from dpaudit.laws.drawn import projected
-from dpaudit.laws.isolated import Isolated
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.laws.isolated import Isolated, Isolation, isolated
 
 _CALLS = 64  # of further outputs, on either dataset
 _LEAST, _MOST = 512, 4096  # further outputs
@@ -24,35 +29,104 @@ _LEAST, _MOST = 512, 4096  # further outputs
 
 @dataclass(frozen=True)
 class Kept:
-    """The checks of a contract, and in how many processes the outputs were drawn."""
+    """The checks of a contract, and how the outputs were drawn that were compared."""
 
     checks: tuple[SelfCheck, ...] = ()
-    note: str | None = None
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the report says of it."""
-        return () if self.note is None else (self.note,)
+    notes: tuple[str, ...] = ()
 
 
-def of_event(drawer: Drawer, drawn: Certifying, event: Event) -> Kept:
-    """Return the checks of the outputs that certify an event; none of this package's own."""
+@contextmanager
+def apart(case: PrivacyCase, drawer: Drawer) -> Iterator[Drawer]:
+    """Yield a drawer of the same mechanism in processes of its own, if it can have any.
+
+    What one process draws refutes nothing: its imports and its instance may have noise of their
+    own.
+    """
+    if is_ours(drawer.mechanism) or isinstance(drawer.mechanism, Isolated):
+        yield drawer
+        return
+    make = case.elsewhere or (lambda: isolated(drawer.mechanism, Isolation()).mechanism)
+    other = replace(drawer, mechanism=make())
+    with ExitStack() as stack:
+        if isinstance(other.mechanism, Isolated):
+            stack.callback(other.mechanism.crew.close)
+        yield other
+
+
+def of_event(drawer: Drawer, drawn: Certifying, counted: Counted, against: Against) -> Kept:
+    """Return the checks of the outputs that certify an event; none of this package's own.
+
+    Parameters
+    ----------
+    drawer, drawn
+        Who drew the outputs, and what they are.
+    counted
+        The event.
+    against
+        The claim. What refutes it is looked at more closely.
+    """
     if is_ours(drawer.mechanism):
         return Kept()
-    happened = (event.happened(drawn.scores[0]), event.happened(drawn.scores[1]))
-    checks = (*_no_files(drawer), *independence.checks(*drawn.outputs, happened))
-    return Kept(checks, _note("Certifying", drawn))
+    happened = counted.of(drawn)
+    kept = Kept(
+        (*_no_files(drawer), *independence.checks(*drawn.outputs, happened)),
+        (_note("Certifying", drawn),),
+    )
+    trusted = all(check.passed for check in kept.checks)
+    return _looked_at_closely(drawer, kept, counted, happened, against) if trusted else kept
 
 
-def of_bets(drawer: Drawer, pairs: int) -> Kept:
-    """Return the checks of outputs that are drawn for them, after so many pairs refuted a claim."""
+def _looked_at_closely(
+    drawer: Drawer, kept: Kept, counted: Counted, happened: tuple[Array, Array], against: Against
+) -> Kept:
+    """Return further checks where the counts refute the claim."""
+    if not alone.refutes(counted, happened, against):
+        return kept
+    if not isinstance(drawer.mechanism, Isolated):
+        return Kept((*kept.checks, _ONE_PROCESS), kept.notes)
+    if not alone.is_scarce(happened):
+        return kept
+    checks, drawn = alone.checks(drawer, counted, happened, against)
+    return Kept((*kept.checks, *checks), (*kept.notes, _alone_note(drawn)))
+
+
+def of_bets(
+    drawer: Drawer, seen: Sequence[tuple[Outputs, Outputs]], counted: Counted, against: Against
+) -> Kept:
+    """Return the checks of outputs that were bet on, and of others that are drawn for them.
+
+    Parameters
+    ----------
+    drawer
+        Who drew the outputs.
+    seen
+        The outputs that were bet on, as they were drawn.
+    counted
+        An event that was bet on to the end.
+    against
+        The claim that was refuted.
+    """
     if is_ours(drawer.mechanism):
         return Kept()
+    on_p, on_q = (independence.joined(side) for side in zip(*seen, strict=True))
+    pairs = len(on_p.scores)
     count = min(max(pairs, _LEAST), _MOST)
     fine = replace(drawer, unit=max(1, min(drawer.unit, count // _CALLS)))
-    drawn = fine.certifying(projected, count, "contract")
-    checks = (*_no_files(drawer), *independence.checks(*drawn.outputs))
-    return Kept(checks, _note(f"{count} further", drawn))
+    drawn = fine.certifying(counted.score, count, "contract")
+    further = of_event(drawer, drawn, counted, against)
+    checks = (*independence.checks(on_p, on_q), *further.checks)
+    return Kept(checks, (_note(f"{pairs} bet on and {count} further", drawn), *further.notes[1:]))
+
+
+_ONE_PROCESS = SelfCheck(
+    name="outputs of several processes",
+    statement="all outputs came from one process and one instance, which may have noise of their "
+    "own, and the mechanism cannot be sent to others: name what makes it as module:object",
+    passed=False,
+    statistic=1.0,
+    threshold=2.0,
+    evidence="outputs of 1 process",
+)
 
 
 def _no_files(drawer: Drawer) -> list[SelfCheck]:
@@ -76,7 +150,19 @@ def _no_files(drawer: Drawer) -> list[SelfCheck]:
     ]
 
 
+def _alone_note(drawn: Certifying) -> str:
+    count = len(drawn.outputs[0].scores)
+    return (
+        f"The event hardly varies: it was counted again on {count} outputs a side that were drawn "
+        f"one a call, in {_processes(drawn)} fresh processes."
+    )
+
+
+def _processes(drawn: Certifying) -> int:
+    return len(np.unique(drawn.outputs[0].processes))
+
+
 def _note(which: str, drawn: Certifying) -> str:
-    count = len(np.unique(drawn.outputs[0].processes))
+    count = _processes(drawn)
     drawn_in = "this process" if count == 1 else f"{count} fresh processes, a call of each in turn"
     return f"{which} outputs of both datasets were drawn in {drawn_in}."

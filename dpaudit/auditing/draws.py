@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -19,7 +19,7 @@ from dpaudit.estimation.exact_loss import TiltedLosses
 from dpaudit.estimation.independence import Outputs
 from dpaudit.execution import Executor, Unit, planned_units, stream, unit_size
 from dpaudit.laws.isolated import Isolated, named
-from dpaudit.laws.mechanism import FromFunction, Mechanism, checked_sample, name_of
+from dpaudit.laws.mechanism import FromFunction, HasLaw, Mechanism, checked_sample, name_of
 from dpaudit.neighbours import Pair, Side
 
 _ROUNDING = 1e-9
@@ -29,6 +29,8 @@ _ROWS, _COLLISION = (3, 64, 2048), 1e-9
 _PROCESSES, _FEWEST = 8, 2
 _FEWEST_CALLS, _LEAST_UNIT = 8, 8  # on either dataset, so that calls can be compared
 _QUICK = 0.5  # seconds: a start that does not count
+_COMPARED, _CHEAP = 64, 0.02  # calls that share what is bet on, if one takes so many seconds
+_SHARED = 1024  # transcripts that are bet on and may come from one process
 # Seconds from which on the pace of a mechanism shows.
 _SHOWS = 0.05
 
@@ -37,7 +39,8 @@ _SHOWS = 0.05
 class Certifying:
     """What certifies: a score of every transcript, of the dataset and of its neighbour.
 
-    ``outputs`` has another number of each, and which call and process it came from.
+    ``outputs`` has another number of each, and which call and process it came from. What is bet on
+    has the transcripts themselves as ``scores``.
     """
 
     scores: tuple[Array, Array]
@@ -60,8 +63,12 @@ class Drawer:
         Trials per unit.
     chosen_by_pace
         Whether the unit is smaller than it would be because the mechanism is slow.
-    pace
-        Seconds that a trial takes, about.
+    pace, call
+        Seconds that a trial takes, and a call of the mechanism, about.
+    fine
+        Whether what is bet on is drawn in many calls: where they are quick and compared.
+    repeats
+        Whether a call returns what the call before did, whatever generator it is given.
     """
 
     mechanism: Any
@@ -71,6 +78,14 @@ class Drawer:
     unit: int
     chosen_by_pace: bool = False
     pace: float = 0.0
+    call: float = 0.0
+    fine: bool = False
+    repeats: bool = False
+
+    @property
+    def start(self) -> float:
+        """Seconds that a process takes to import and make the mechanism."""
+        return self.mechanism.start if isinstance(self.mechanism, Isolated) else 0.0
 
     @classmethod
     def probing(
@@ -104,8 +119,10 @@ class Drawer:
             checked_sample(mechanism, dataset, 2, default_rng(stream(seed, "probe"))).shape
             for dataset in (pair.dataset, pair.neighbour)
         }
-        pace = (monotonic() - began) / 4
-        _require_rng(mechanism, pair.dataset, seed)
+        pace, call = (monotonic() - began) / 4, _seconds_per_call(mechanism, pair.dataset, seed)
+        repeats = _repeats(mechanism, pair.dataset, seed)
+        if repeats and (not isinstance(mechanism, Isolated) or isinstance(mechanism, HasLaw)):
+            raise not_its_rng(mechanism)
         if len(shapes) > 1:
             raise MechanismError(
                 f"mechanism {name_of(mechanism)}: transcripts of shapes {sorted(shapes)} on "
@@ -119,12 +136,14 @@ class Drawer:
         if theirs and unit is None and unit_size(trials, size, pace, several=several) != usual:
             pace = _seconds_per_trial(mechanism, pair.dataset, seed)
             unit = unit_size(trials, size, pace, several=several)
+        fine = theirs and unit is None and call < _CHEAP
         unit = usual if unit is None else unit
         if several and unit > max(_LEAST_UNIT, trials // _FEWEST_CALLS):
             most = max(_LEAST_UNIT, trials // _FEWEST_CALLS)
             expected = f"at most {most} of {trials} trials: calls are compared with one another"
             raise InvalidArgument("unit", unit, expected)
-        return cls(mechanism, pair, executor, seed, unit, unit != usual, pace)
+        by_pace = unit != usual or (theirs and not trials and not fine)
+        return cls(mechanism, pair, executor, seed, unit, by_pace, pace, call, fine, repeats)
 
     def tilted(self, side: Side, tilt: float, trials: int, purpose: str) -> TiltedLosses:
         """Return the losses of ``trials`` tilted trials in one direction of the pair."""
@@ -163,6 +182,26 @@ class Drawer:
         task = partial(drawn.transcript_unit, self.mechanism, dataset)
         return np.concatenate(list(self._map(task, trials, purpose, side)))
 
+    def paired(self, trials: int, purpose: str) -> Certifying:
+        """Return transcripts of both datasets in place of scores, drawn in turn.
+
+        A mechanism of other people's is drawn in fresh processes where these start quickly, and in
+        many calls where these are quick.
+        """
+        fine = (
+            replace(self, unit=max(1, min(self.unit, trials // _COMPARED))) if self.fine else self
+        )
+        units = [fine._planned(trials, purpose, side) for side in Side]
+        task = partial(drawn.side_transcript_unit, self.mechanism, self.pair)
+        worth = int((2 * self.pace * trials + _QUICK / 5) / max(self.start, 1e-3))
+        processes = min(self._processes(len(units[0])), worth, -(-trials // _SHARED))
+        hands = _in_turn(units[0], units[1], max(1, processes))
+        if processes:
+            found = self._dealt(task, hands, purpose)
+        else:
+            found = self._results(task, hands[0], purpose)
+        return _sorted_out(hands, [(one, drawn.projected(one)) for one in found])
+
     def scores(self, scores: Sequence[Any], side: Side, trials: int, purpose: str) -> Array:
         """Return every score of fresh transcripts, shape ``(len(scores), trials)``."""
         dataset = self.pair.on(side)
@@ -176,10 +215,18 @@ class Drawer:
         each with an instance of its own.
         """
         units = [self._planned(trials, purpose, side) for side in Side]
-        task = partial(drawn.side_unit, self.mechanism, self.pair, score)
         hands = _in_turn(units[0], units[1], self._processes(len(units[0])))
-        results = self._dealt(task, hands, f"{purpose}, both datasets")
-        return _sorted_out(hands, list(results))
+        return self._certifying(score, hands, purpose)
+
+    def alone(self, score: Any, processes: int, calls: int, purpose: str) -> Certifying:
+        """Return the score of transcripts that are drawn one a call, so many calls a process."""
+        one = replace(self, unit=1)
+        units = [one._planned(processes * calls, purpose, side) for side in Side]
+        return self._certifying(score, _in_turn(units[0], units[1], processes), purpose)
+
+    def _certifying(self, score: Any, hands: Sequence[Sequence[Unit]], purpose: str) -> Certifying:
+        task = partial(drawn.side_unit, self.mechanism, self.pair, score)
+        return _sorted_out(hands, list(self._dealt(task, hands, f"{purpose}, both datasets")))
 
     def _processes(self, units: int) -> int:
         """Return how many fresh processes share the units of a side: fewer if they start slowly."""
@@ -200,9 +247,12 @@ class Drawer:
 
     def _map(self, task: Any, trials: int, purpose: str, side: Side) -> Any:
         units = self._planned(trials, purpose, side)
+        return self._results(task, units, f"{purpose} ({side.value})")
+
+    def _results(self, task: Any, units: Sequence[Unit], stage: str) -> Iterator[Any]:
         crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
         with named(name_of(self.mechanism)):
-            yield from self.executor.map(task, units, f"{purpose} ({side.value})", crew)
+            yield from self.executor.map(task, units, stage, crew)
 
 
 def _in_turn(on_p: Sequence[Unit], on_q: Sequence[Unit], processes: int) -> list[list[Unit]]:
@@ -218,7 +268,7 @@ def _in_turn(on_p: Sequence[Unit], on_q: Sequence[Unit], processes: int) -> list
     return [[unit for number in hand for unit in pairs[number]] for hand in hands]
 
 
-def _sorted_out(hands: Sequence[Sequence[Unit]], results: Sequence[Array]) -> Certifying:
+def _sorted_out(hands: Sequence[Sequence[Unit]], results: Sequence[Any]) -> Certifying:
     """Return what was drawn on either side, with the number of the call and of the process."""
     labelled = [(unit, process) for process, hand in enumerate(hands) for unit in hand]
     scores, outputs = [], []
@@ -227,9 +277,9 @@ def _sorted_out(hands: Sequence[Sequence[Unit]], results: Sequence[Array]) -> Ce
         sizes = [labelled[i][0].trials for i in mine]
         processes = np.repeat([labelled[i][1] for i in mine], sizes)
         calls = np.repeat(np.arange(len(mine)), sizes)
-        score, number = np.concatenate([results[i] for i in mine], axis=1)
-        scores.append(score)
-        outputs.append(Outputs(number, calls, processes))
+        score, number = zip(*(results[i] for i in mine), strict=True)
+        scores.append(np.concatenate(score))
+        outputs.append(Outputs(np.concatenate(number), calls, processes))
     return Certifying((scores[0], scores[1]), (outputs[0], outputs[1]))
 
 
@@ -239,6 +289,16 @@ def is_ours(mechanism: object) -> bool:
         return False
     parts = (mechanism, getattr(mechanism, "process", mechanism))
     return all(type(part).__module__.startswith("dpaudit.") for part in parts)
+
+
+def _seconds_per_call(mechanism: Mechanism[Any], dataset: Any, seed: int) -> float:
+    """Return what a call takes, less the way to its process and back."""
+    began = monotonic()
+    checked_sample(mechanism, dataset, 1, default_rng(stream(seed, "pace of a call")))
+    taken = monotonic() - began
+    if not isinstance(mechanism, Isolated):
+        return taken
+    return max(0.0, taken - mechanism.way())
 
 
 def _seconds_per_trial(mechanism: Mechanism[Any], dataset: Any, seed: int) -> float:
@@ -257,8 +317,8 @@ def _seconds_per_trial(mechanism: Mechanism[Any], dataset: Any, seed: int) -> fl
     return max(0.0, seconds - before) / (rows - few)
 
 
-def _require_rng(mechanism: Mechanism[Any], dataset: Any, seed: int) -> None:
-    """Refuse a mechanism whose transcripts differ, but not with the generator it is given.
+def _repeats(mechanism: Mechanism[Any], dataset: Any, seed: int) -> bool:
+    """Return whether transcripts differ, but not with the generator the mechanism is given.
 
     Outputs that take few values may be the same by chance: then more are drawn.
     """
@@ -268,12 +328,18 @@ def _require_rng(mechanism: Mechanism[Any], dataset: Any, seed: int) -> None:
             for name in ("one generator", "another generator")
         )
         if not np.array_equal(first, second):
-            return
+            return False
         if _log_collision(first) < math.log(_COLLISION):
-            raise MechanismError(
-                f"mechanism {name_of(mechanism)}: the same transcripts came from two "
-                "different generators, expected all randomness to come from the rng argument"
-            )
+            return True
+    return False
+
+
+def not_its_rng(mechanism: Mechanism[Any]) -> MechanismError:
+    """Return the error of a mechanism whose randomness is not that of its argument."""
+    return MechanismError(
+        f"mechanism {name_of(mechanism)}: the same transcripts came from two different "
+        "generators, expected all randomness to come from the rng argument"
+    )
 
 
 def _log_collision(rows: Array) -> float:

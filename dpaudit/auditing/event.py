@@ -15,10 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
+import dpaudit.auditing.alone as alone
 import dpaudit.auditing.contract as contract
 from dpaudit._typing import Array
+from dpaudit.auditing.alone import Against, Counted
+from dpaudit.auditing.contract import Kept
 from dpaudit.auditing.distinguishing import Score, for_mechanism, learned
-from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.draws import Certifying, Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import (
@@ -158,7 +161,9 @@ def event(
     one is certified, so the error probability is spent once.
     """
     chosen = chosen_event(case, drawer, trials, attack)
-    certifying = drawer.certifying(chosen.score, trials, "certifying")
+    counted = Counted(chosen.score, chosen.best.event, chosen.best.step)
+    against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, alpha)
+    certifying, kept = _drawn_and_checked(case, drawer, trials, counted, against)
     on_p, on_q = map(chosen.best.rounded, certifying.scores)
     drawn = {"certifying, per dataset": trials} | chosen.counts
     evidence = certified(
@@ -174,10 +179,21 @@ def event(
         f"Attack: {chosen.attack.statement}.",
         f"Attacks tried: {', '.join(chosen.tried)}.",
     )
-    rounded = replace(certifying, scores=(on_p, on_q))
-    kept = contract.of_event(drawer, rounded, chosen.best.event)
     said = (*evidence.notes, *notes, *kept.notes)
     return replace(evidence, notes=said, contract=kept.checks)
+
+
+def _drawn_and_checked(
+    case: PrivacyCase, drawer: Drawer, trials: int, counted: Counted, against: Against
+) -> tuple[Certifying, Kept]:
+    """Return what certifies: drawn again in processes of its own if it refutes and had none."""
+    found = drawer.certifying(counted.score, trials, "certifying")
+    if not alone.refutes(counted, counted.of(found), against):
+        return found, contract.of_event(drawer, found, counted, against)
+    with contract.apart(case, drawer) as other:
+        if other is not drawer:
+            found = other.certifying(counted.score, trials, "certifying")
+        return found, contract.of_event(other, found, counted, against)
 
 
 def certified(

@@ -14,6 +14,7 @@ from numpy.random import default_rng
 import dpaudit.auditing.betting as sequential_audit
 import dpaudit.auditing.event as black_box
 import dpaudit.auditing.exact as white_box
+import dpaudit.auditing.repeating as repeating
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.extension.registry as registry
 import dpaudit.records as records
@@ -347,6 +348,8 @@ def _privacy_evidence(
     case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int
 ) -> Evidence:
     alpha = 1 - settings.confidence
+    if drawer.repeats:
+        return repeating.event(case, drawer, trials, alpha)
     if settings.until_refuted:
         return sequential_audit.until_refuted(case, drawer, trials, alpha, settings.distinguisher)
     if not _from_losses(case, settings):

@@ -13,7 +13,8 @@ these in processes, each with an import and an instance of its own. A table of t
 Under independence z is exchangeable: whatever groups the places of the outputs form, how they are
 spread over them is chance. The tests are those of Kruskal and Wallis (1952) over units, processes
 and places within a call, serial correlations within a call, a trend within a process, the
-correlation of the two sides, and units that repeat one another. Each is asymptotic, and is made
+correlation of the two sides, units that repeat one another, and rare outputs that came together.
+Each is asymptotic, and is made
 only where so many outputs differ that its tail is what it says; groups are joined until they have
 enough.
 
@@ -30,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, ndtr
+from scipy.special import bdtrc, chdtrc, ndtr
 
 from dpaudit._typing import Array
 from dpaudit.estimation.self_check import SelfCheck
@@ -69,6 +70,25 @@ class Outputs:
         place = _places(self.processes)
         keep = place < most // len(np.unique(self.processes))
         return Outputs(self.scores[keep], self.units[keep], self.processes[keep])
+
+
+def joined(parts: Sequence[Outputs]) -> Outputs:
+    """Return the outputs of several draws as one: their units and processes are others.
+
+    Examples
+    --------
+    >>> one = Outputs(np.zeros(2), np.array([0, 1]), np.array([0, 0]))
+    >>> joined([one, one]).units.tolist(), joined([one, one]).processes.tolist()
+    ([0, 1, 2, 3], [0, 0, 1, 1])
+    """
+    scores = np.concatenate([part.scores for part in parts])
+    units = _one_after_the_other([part.units for part in parts])
+    return Outputs(scores, units, _one_after_the_other([part.processes for part in parts]))
+
+
+def _one_after_the_other(parts: Sequence[Labels]) -> Labels:
+    counts = np.cumsum([0, *(int(part.max()) + 1 for part in parts[:-1])])
+    return np.concatenate([part + count for part, count in zip(parts, counts, strict=True)])
 
 
 def checks(
@@ -154,6 +174,8 @@ def _of_side(side: Outputs) -> Iterator[_Found]:
     yield _Found("in one call and in others", within, _ONCE)
     yield _Found("in one process and in others", heterogeneity(z, side.processes), _KEPT)
     yield _Found("of whole calls", repeats(side), _SEEDED)
+    yield _Found("crowded in one call", crowding(z, side.units), _ONCE)
+    yield _Found("crowded in one process", crowding(z, side.processes), _KEPT)
     for words, lag in _lags(side.units):
         yield _Found(words, serial(z, side.units, lag), _PAIRED)
     yield _Found("at one place of a call", heterogeneity(z, place), _SEEDED)
@@ -217,6 +239,26 @@ def heterogeneity(z: Array, groups: Labels, within: Labels | None = None) -> flo
     if count < 2:
         return 1.0
     return float(chdtrc(count - 1, (len(z) - 1) * between / float(np.sum(z**2))))
+
+
+def crowding(z: Array, groups: Labels) -> float:
+    """Return the p-value of the most outputs of one group that are not the commonest one.
+
+    Where few are, no variance tells whether they came together. It is at most what the binomial
+    law says of each group, times the groups; that of a spread without replacement is less.
+
+    Examples
+    --------
+    >>> rare = np.isin(np.arange(512), range(8, 16)).astype(float)
+    >>> crowding(rare, np.arange(512) // 8) < 1e-9, crowding(rare, np.arange(512) % 64) > 0.5
+    (True, True)
+    """
+    _, which = np.unique(z, return_inverse=True)
+    rare = which.ravel() != np.bincount(which.ravel()).argmax()
+    found = np.bincount(groups, weights=rare)
+    sizes = np.bincount(groups)
+    chance = bdtrc(found - 1, sizes, float(rare.mean()))[found > 0]
+    return min(1.0, len(sizes) * float(chance.min(initial=1.0)))
 
 
 def _joined(groups: Labels, least: int, within: Labels | None) -> Labels:

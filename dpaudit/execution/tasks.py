@@ -18,7 +18,7 @@ from dpaudit.execution.units import Unit
 from dpaudit.records import Policy, adopt, policy
 
 # Packages that every fresh process may have from the start: they keep no state of a mechanism.
-_LIBRARIES = {"dpaudit", "scipy", "sklearn"}
+_LIBRARIES = {"dpaudit", "numpy", "pandas", "scipy", "sklearn"}
 
 
 class OnUnit:
@@ -106,6 +106,11 @@ def libraries_of(blob: bytes) -> list[str]:
     return sorted(
         word for word in words if word in sys.modules and word.partition(".")[0] in _LIBRARIES
     )
+
+
+def libraries_here() -> list[str]:
+    """Return the modules of libraries, none of a user's, that this process has."""
+    return sorted(name for name in sys.modules if name.partition(".")[0] in _LIBRARIES)
 
 
 def by_value(modules: Iterable[ModuleType]) -> None:

@@ -61,6 +61,9 @@ class PrivacyCase:
     candidates
         The same claim on other pairs, all of which obey its relation: the audit ranks them on a
         part of its trials and certifies the worst on fresh ones. Empty audits ``pair``.
+    elsewhere
+        Of a mechanism of this process: makes it anew in processes of its own, where an audit that
+        would refute draws again. By default it is sent there as it is.
     """
 
     mechanism: Mechanism[Any]
@@ -77,6 +80,7 @@ class PrivacyCase:
     notes: tuple[str, ...] = ()
     certify: Callable[[float], Certificate | None] | None = None
     candidates: tuple[PrivacyCase, ...] = ()
+    elsewhere: Callable[[], Mechanism[Any]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

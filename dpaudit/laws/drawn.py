@@ -90,6 +90,11 @@ def side_unit(mechanism: Mechanism[Any], pair: Pair[Any], score: Any, unit: Unit
     return score_unit(mechanism, pair.on(side), (score, projected), unit)
 
 
+def side_transcript_unit(mechanism: Mechanism[Any], pair: Pair[Any], unit: Unit) -> Array:
+    """Return a unit of transcripts of the unit's side."""
+    return transcript_unit(mechanism, pair.on(list(Side)[unit.which]), unit)
+
+
 def projected(transcripts: Array) -> Array:
     """Return one number of each transcript that all of its entries have a part in.
 

@@ -12,20 +12,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from time import monotonic
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
+import dpaudit.laws.changed as changed
 from dpaudit._references import called, load_reference
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, MechanismError, Shown, what_happened
 from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded
+from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.pool import Crew, Limits
-from dpaudit.execution.tasks import by_value, pickled
+from dpaudit.execution.tasks import by_value, libraries_here, pickled
 from dpaudit.laws.mechanism import (
     DIGITS,
-    FromFunction,
     Mechanism,
     TiltedSample,
     as_mechanism,
@@ -40,6 +42,7 @@ _METHODS = (
 )
 _keys = count()
 _ANY = Limits()
+_ASKED = "it was asked for"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +74,11 @@ be stopped
 
 
 class Placed(NamedTuple):
-    """A mechanism where it runs, and why that is this process, if it is."""
+    """A mechanism where it runs; why that is this process, if it is; what makes it elsewhere."""
 
     mechanism: Mechanism[Any]
     remark: str | None
+    elsewhere: Callable[[], Mechanism[Any]] | None = None
 
 
 class Isolated:
@@ -106,6 +110,12 @@ class Isolated:
         found, state = self._call(_sampled, dataset, trials, rng)
         rng.bit_generator.state = state
         return np.asarray(found)
+
+    def way(self) -> float:
+        """Return the seconds that a call takes which does nothing."""
+        began = monotonic()
+        self._call(_had)
+        return monotonic() - began
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         with named(type(self).__name__):
@@ -158,7 +168,7 @@ def isolated(given: Any, isolation: Isolation) -> Placed:
     """
     mechanism = as_mechanism(given)
     if isolation.in_process:
-        return Placed(mechanism, "it was asked for")
+        return Placed(mechanism, _ASKED, lambda: isolated(given, Isolation()).mechanism)
     if not hasattr(sys.modules["os"], "fork"):
         return Placed(mechanism, "this system has no fork")
     crew = Crew(isolation.limits)
@@ -181,7 +191,8 @@ def referred(reference: str, isolation: Isolation) -> Placed:
         It cannot be imported, or is no mechanism.
     """
     if isolation.in_process:
-        return Placed(mechanism_called(reference), "it was asked for")
+        mechanism = mechanism_called(reference)
+        return Placed(mechanism, _ASKED, lambda: referred(reference, Isolation()).mechanism)
     with ended_at_import("mechanism", reference):
         return Placed(_proxy(Crew(isolation.limits), (mechanism_called, (reference,))), None)
 
@@ -237,26 +248,47 @@ def mechanism_called(reference: str) -> Mechanism[Any]:
 
 def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
     """Return the proxy of a mechanism; modules that a worker cannot import go along."""
+    owner = changed.owner_of(mechanism)
     try:
-        return _proxy(crew, (_unpickled, (pickled(mechanism),)))
+        proxy = _proxy(crew, (_unpickled, (pickled(mechanism),)))
     except CannotTravel:
-        owner = mechanism.function if isinstance(mechanism, FromFunction) else type(mechanism)
         module = sys.modules.get(getattr(owner, "__module__", None) or "")
         if module is None:
             raise
         by_value([module])
         return _proxy(crew, (_unpickled, (pickled(mechanism),)))
+    _require_as_imported(owner, crew)
+    return proxy
+
+
+def _require_as_imported(owner: FunctionType | type, crew: Crew) -> None:
+    """Refuse a mechanism whose module was changed since its import, as no worker has the change."""
+    here = changed.looks(owner)
+    if not here:
+        return
+    fresh = [crew.call(changed.of_named, owner.__module__, list(here))]
+    if changed.changes(here, fresh):
+        with Crew(crew.limits) as another:
+            fresh.append(another.call(changed.of_named, owner.__module__, list(here)))
+    if found := changed.changes(here, fresh):
+        given = Shown(
+            f"one whose module {owner.__module__} has another {', '.join(found)} than its file says"
+        )
+        expected = "a module as it is imported; what is to differ goes in as an argument, or in a "
+        raise InvalidArgument("mechanism", given, expected + "function made where it is changed")
 
 
 def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
     """Return the proxy that has the methods of what is made in a worker."""
-    crew.call(_nothing)  # the first one also starts the keeper
-    began = monotonic()
-    name, has, unbounded = crew.call(_described, Isolated(crew, made))
+    name, has, unbounded, libraries = crew.call(_described, Isolated(crew, made))
+    # Fresh processes, and the workers from now on, import the user's own code alone.
+    the_keeper().preload(libraries)
+    crew.close()
     bases = [kind for kind, needs in _KINDS if set(needs) <= set(has)] or [Isolated]
     kind: type[Isolated] = type(name, tuple(bases), {"loss_is_unbounded": unbounded})
     proxy = kind(crew, made)
-    proxy.start = monotonic() - began
+    crew.call(_nothing)
+    proxy.start = proxy.way()
     return proxy
 
 
@@ -295,6 +327,10 @@ def _nothing() -> None:
     """Return nothing, to see that there is a worker."""
 
 
+def _had(mechanism: Any) -> None:
+    """Return nothing, where the mechanism is."""
+
+
 def _made(what: str, reference: str) -> bytes:
     try:
         return pickled(called(what, reference, load_reference(what, reference)))
@@ -303,9 +339,10 @@ def _made(what: str, reference: str) -> bytes:
         raise InvalidArgument(what, reference, expected) from error
 
 
-def _described(mechanism: Any) -> tuple[str, list[str], bool]:
+def _described(mechanism: Any) -> tuple[str, list[str], bool, list[str]]:
     has = [name for name in _METHODS if hasattr(mechanism, name)]
-    return name_of(mechanism), has, bool(getattr(mechanism, "loss_is_unbounded", False))
+    unbounded = bool(getattr(mechanism, "loss_is_unbounded", False))
+    return name_of(mechanism), has, unbounded, libraries_here()
 
 
 def _neighbours(mechanism: Any, pair: Any) -> bytes:

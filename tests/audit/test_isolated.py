@@ -4,81 +4,43 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
 
 import dpaudit
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.execution import Executor, Limits, units
+from dpaudit.execution import Executor, Limits, importable, units
 from dpaudit.laws.isolated import Isolated, Isolation, isolated
 from dpaudit.laws.mechanism import HasLaw, HasLossInDigits, Tiltable
-from dpaudit.laws.steps import GaussianSteps, Step
+from dpaudit.laws.steps import GaussianSteps
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 PAIR = (np.array([0.0, 1.0]), np.array([1.0, 1.0]))
 IN_PROCESS = Isolation(in_process=True)
 PAGE = Path(__file__).parents[2] / "docs" / "isolation.md"
+HERE = Path(__file__).parent
+
+with importable(HERE):
+    from quick_mechanisms import Digits, Mean, Sum, noisy_sum, slow, slow_to_begin
 
 
-def noisy_sum(dataset, trials, rng):
-    return dataset.sum() + rng.laplace(scale=0.5, size=trials)
-
-
-class Sum:
-    """Counts its calls, and has a method that is a mechanism."""
-
-    def __init__(self, scale=0.5):
-        self.scale, self.calls = scale, 0
-
-    def sample(self, dataset, trials, rng):
-        self.calls += 1
-        return dataset.sum() + rng.laplace(scale=self.scale, size=trials)
-
-
-class Mean:
-    """One Gaussian step."""
-
-    steps = 1
-
-    def check(self, dataset):
-        pass
-
-    def start(self, dataset, trials):
-        return np.zeros((trials, 1))
-
-    def step(self, state, dataset):
-        return Step(np.full_like(state, np.mean(dataset)), np.array([0.5]))
-
-    def shift(self, state, pair):
-        return np.full_like(state, np.mean(pair.neighbour) - np.mean(pair.dataset))
-
-    def advance(self, state, output):
-        return output
-
-    def squared_shift_bounds(self, pair):
-        total = (np.mean(pair.neighbour) - np.mean(pair.dataset)) ** 2 / 0.5**2
-        return total, total
-
-
-class Digits(GaussianSteps):
-    """A law whose losses can be computed by other code."""
-
-    def loss_in_digits(self, transcript, pair, digits=50):
-        here, there = np.mean(pair.dataset), np.mean(pair.neighbour)
-        return float(np.sum((transcript - there) ** 2 - (transcript - here) ** 2) / (2 * 0.5**2))
+@pytest.fixture(autouse=True)
+def workers_find_mechanisms(monkeypatch):
+    """Let workers import the mechanisms of this folder."""
+    monkeypatch.syspath_prepend(HERE)
 
 
 def audited(mechanism, **given):
-    return dpaudit.audit(mechanism, *PAIR, **{"epsilon": 1.0, "trials": 400} | given)
+    return dpaudit.audit(mechanism, *PAIR, **{"epsilon": 3.0, "trials": 400} | given)
 
 
 def shapes():
     """Return mechanisms of every kind of object, all with the same outputs."""
+    from sklearn.linear_model import LinearRegression  # slow to import
+
     scale = 0.5
     fitted = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])
 
@@ -99,6 +61,7 @@ def shapes():
     }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", shapes())
 def test_whatever_shape_it_has_it_runs_elsewhere_with_the_same_numbers(shape):
     apart, here = (audited(shapes()[shape], isolation=one) for one in (Isolation(), IN_PROCESS))
@@ -107,10 +70,10 @@ def test_whatever_shape_it_has_it_runs_elsewhere_with_the_same_numbers(shape):
     assert (apart.measured, apart.counts, apart.unit) == (here.measured, here.counts, here.unit)
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("workers", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_no_number_depends_on_the_workers(workers):
     found, other = (
-        audited(noisy_sum, trials=2000, executor=Executor(workers=count)) for count in (workers, 1)
+        audited(noisy_sum, trials=500, executor=Executor(workers=count)) for count in (workers, 1)
     )
     for part in ("verdict", "reason", "measured", "counts", "unit", "trade_off"):
         assert getattr(found, part) == getattr(other, part)
@@ -146,8 +109,18 @@ def test_what_cannot_be_sent_runs_here_and_the_report_says_so():
     (note,) = [note for note in found.notes if "Not isolated" in note]
     assert "cannot be sent to another process (TypeError: \"cannot pickle '_thread.lock'" in note
     assert found.measured == audited(noisy_sum).measured
+    refuting = audited(locked, epsilon=0.5)
+    assert refuting.verdict == "withheld"
+    assert "name what makes it as module:object" in refuting.reason
     with pytest.raises(InvalidArgument, match=r"^mechanism: got .* one that can be sent"):
         audited(locked, isolation=Isolation(limits=Limits(timeout=5.0)))
+
+
+def test_what_refutes_in_this_process_is_drawn_again_in_others():
+    refuting, there = (audited(Sum(), epsilon=1.0, isolation=i) for i in (IN_PROCESS, Isolation()))
+    assert refuting.verdict == "refuted"
+    assert (refuting.measured, refuting.contract) == (there.measured, there.contract)
+    assert "fresh processes" in refuting.notes[-1]
 
 
 def test_a_generator_goes_on_where_the_mechanism_left_it():
@@ -213,11 +186,6 @@ def test_every_method_of_a_proxy_returns_what_the_mechanism_does():
     placed.crew.close()
 
 
-def slow(dataset, trials, rng):
-    time.sleep(0.0005 * trials)
-    return noisy_sum(dataset, trials, rng)
-
-
 def test_units_of_a_slow_mechanism_are_small_and_the_rerun_states_them(monkeypatch):
     quick = audited(noisy_sum, trials=1000)
     assert quick.unit == 32
@@ -237,11 +205,6 @@ def test_an_error_names_the_line_of_the_users_code():
     line = fails.__code__.co_firstlineno + 1
     with pytest.raises(MechanismError, match=rf"KeyError: .*test_isolated\.py, line {line}, exp"):
         audited(fails)
-
-
-def slow_to_begin(dataset, trials, rng):
-    time.sleep(0.06)
-    return noisy_sum(dataset, trials, rng)
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
 """Audits that stop when a claim falls, audits of the worst of several pairs, and one budget."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from dpaudit.auditing.budget import Spender, shared, whole_report
 from dpaudit.auditing.run import run_case
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.estimation.sequential.game import Target
-from dpaudit.execution import Executor
+from dpaudit.execution import Executor, importable
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
@@ -34,12 +35,16 @@ CARD = Statement(
 SURE = 1 - 1e-6
 
 
-@dataclass(frozen=True)
-class Laplace:
-    scale: float = 1.0
+HERE = Path(__file__).parent
 
-    def sample(self, dataset, trials, rng):
-        return np.sum(dataset) + rng.laplace(scale=self.scale, size=trials)
+with importable(HERE):
+    from quick_mechanisms import Laplace
+
+
+@pytest.fixture(autouse=True)
+def workers_find_mechanisms(monkeypatch):
+    """Let workers import the mechanisms of this folder."""
+    monkeypatch.syspath_prepend(HERE)
 
 
 def pair(moved=1.0):
@@ -123,7 +128,7 @@ class Interrupted(Laplace):
 
 def test_an_interrupt_shows_what_the_bets_had_shown():
     class Late(Interrupted):
-        at = 24
+        at = 300
 
     found = run_case(
         case(Late(1.0)),

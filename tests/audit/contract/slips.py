@@ -266,4 +266,64 @@ class Database(Slip):
         return np.full(trials, value)
 
 
-SLIPS = (*(kind.__name__ for kind in Slip.__subclasses__()), "OppositeOnTheSides")
+class Flip:
+    """The truth of one bit, or its opposite with the probability that epsilon asks for."""
+
+    epsilon = 1.0
+
+    def sample(self, dataset, trials, rng):
+        bit = float(dataset.sum() > 0)
+        return np.full(trials, bit if self.kept(dataset, rng) else 1 - bit)
+
+    def truthful(self, rng):
+        return rng.random() < 1 / (1 + np.exp(-self.epsilon))
+
+
+class FlipPerInstance(Flip):
+    def __init__(self):
+        self.one = self.truthful(fresh())
+
+    def kept(self, dataset, rng):
+        return self.one
+
+
+class FlipPerDataset(Flip):
+    def __init__(self):
+        self.of = {}
+
+    def kept(self, dataset, rng):
+        return self.of.setdefault(dataset.tobytes(), self.truthful(fresh()))
+
+
+class FlipPerCall(Flip):
+    def kept(self, dataset, rng):
+        return self.truthful(rng)
+
+
+class RareFlipPerInstance(FlipPerInstance):
+    epsilon = 3.0
+
+
+class RareFlipPerCall(FlipPerCall):
+    epsilon = 3.0
+
+
+class LongListInOrder(ListInOrder):
+    """A list that is longer than a call, and shorter than what bets draw."""
+
+    def __init__(self):
+        self.kept, self.place = laplace(fresh(), 1500), 0
+
+
+FLIPS = (
+    "FlipPerInstance",
+    "FlipPerDataset",
+    "FlipPerCall",
+    "RareFlipPerInstance",
+    "RareFlipPerCall",
+)
+SLIPS = (
+    *(kind.__name__ for kind in Slip.__subclasses__()),
+    "OppositeOnTheSides",
+    "LongListInOrder",
+)

@@ -46,7 +46,7 @@ def _an_interrupt_at_import(here):
 def _an_interrupt_of_bets(here):
     code = telling("SIGINT")
     code += "Doing.sample.__globals__['Broken'].sample = Sound.sample\n"
-    path = here.audits("Doing", code=code, after=40)
+    path = here.audits("Doing", code=code, after=110)
     ran = here.audit(path, "--until-refuted", "--trials", "100000", "--out", "out")
     assert read_report(here.folder / "out" / "report.json").results[0].verdict == "not refuted"
     return ran

@@ -1,0 +1,194 @@
+"""Outputs that are drawn alone: one a call, the calls spread over many fresh processes.
+
+Comparing calls and processes shows that outputs depend on one another only where outputs differ. Of
+an event that nearly always, or hardly ever, happens, a thousand outputs may be one number a
+thousand times. So it is counted once more, on outputs of which no call has two, and on those that
+were the first in their process: these are independent whatever a mechanism keeps, draws once a
+call, or draws when it is imported or made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr, bdtrc, betaincinv
+
+from dpaudit._typing import Array
+from dpaudit.auditing.draws import Certifying, Drawer
+from dpaudit.estimation.event import Event, rounded
+from dpaudit.estimation.independence import FALSE_ALARM, Labels
+from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.estimation.self_check import SelfCheck
+
+# An event of which either side has fewer exceptions is counted once more.
+_FEW = 100
+_LEAST, _MOST, _PROCESSES = 16, 2**12, 512
+# Of a slow mechanism: seconds, or a tenth of what the certifying outputs take if that is more.
+_SPENT = 3.0
+# Seconds of a start, and of a call, that do not count: then no number depends on the clock.
+_QUICK_START, _QUICK_CALL = 0.25, 0.02
+_START = 0.02  # seconds that a process takes besides its imports
+
+
+class Against(NamedTuple):
+    """The claim that counts may refute, and the error probability of that."""
+
+    epsilon: float
+    delta: float
+    alpha: float
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What is counted: in which event, of which number of an output, rounded to which step."""
+
+    score: Any
+    event: Event
+    step: float = 0.0
+
+    def happened(self, scores: Array) -> Array:
+        """Return 1 for each score in the event and 0 for the others."""
+        return self.event.happened(rounded(scores, self.step) if self.step else scores)
+
+    def of(self, drawn: Certifying) -> tuple[Array, Array]:
+        """Return 1 for each output in the event, of the dataset and of its neighbour."""
+        return self.happened(drawn.scores[0]), self.happened(drawn.scores[1])
+
+
+def is_scarce(happened: tuple[Array, Array]) -> bool:
+    """Return whether so few outputs of a side are exceptions that calls cannot be compared.
+
+    Examples
+    --------
+    >>> is_scarce((np.ones(1000), np.zeros(1000))), is_scarce((np.arange(400) % 2,) * 2)
+    (True, False)
+    """
+    return any(min(side.sum(), len(side) - side.sum()) < _FEW for side in happened)
+
+
+def refutes(counted: Counted, happened: tuple[Array, Array], against: Against) -> bool:
+    """Return whether counts refute the claim."""
+    seen = _Seen.of(happened, counted.event.above, against)
+    return seen.refutes(seen.hits, seen.trials[0])
+
+
+def checks(
+    drawer: Drawer, counted: Counted, happened: tuple[Array, Array], against: Against
+) -> tuple[list[SelfCheck], Certifying]:
+    """Return whether outputs that are drawn alone say of an event what others said.
+
+    Where so many as could be drawn are enough to refute the claim at the rates that were seen, they
+    have to; else the rates have to agree.
+
+    Parameters
+    ----------
+    drawer
+        Of a mechanism that has processes of its own.
+    counted
+        What is counted.
+    happened
+        What was seen of it: 1 for each output in the event, of dataset and neighbour.
+    against
+        The claim.
+    """
+    seen = _Seen.of(happened, counted.event.above, against)
+    processes, calls = _sizes(drawer, seen, len(happened[0]))
+    drawn = drawer.alone(counted.score, processes, calls, "outputs drawn alone")
+    again = [counted.happened(scores) for scores in drawn.scores]
+    first = [side[_firsts(out.processes)] for side, out in zip(again, drawn.outputs, strict=True)]
+    return [
+        seen.check(f"outputs drawn alone, {len(again[0])} a side", again),
+        seen.check(f"the first outputs of {processes} processes", first),
+    ], drawn
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Counts of the favoured side and of the other, and the claim that they refute."""
+
+    hits: tuple[int, int]
+    trials: tuple[int, int]
+    above: bool
+    against: Against
+
+    @classmethod
+    def of(cls, happened: tuple[Array, Array], above: bool, against: Against) -> _Seen:
+        sides = happened if above else happened[::-1]
+        hits = int(sides[0].sum()), int(sides[1].sum())
+        return cls(hits, (len(sides[0]), len(sides[1])), above, against)
+
+    def refutes(self, hits: tuple[int, int], trials: int) -> bool:
+        """Return whether counts of so many outputs a side refute the claim."""
+        return self._lower(hits, trials) > self.against.epsilon
+
+    def suffices(self, trials: int) -> bool:
+        """Return whether half as many outputs refute the claim, at the rates that were seen."""
+        half = max(1, trials // 2)
+        rates = (hits / count for hits, count in zip(self.hits, self.trials, strict=True))
+        favoured, other = (round(rate * half) for rate in rates)
+        return self.refutes((favoured, other), half)
+
+    def check(self, name: str, happened: list[Array]) -> SelfCheck:
+        """Return whether other outputs agree."""
+        sides = happened if self.above else happened[::-1]
+        hits, trials = (int(sides[0].sum()), int(sides[1].sum())), len(sides[0])
+        needed = self.suffices(trials)
+        lower, chance = self._lower(hits, trials), self._chance(hits, trials)
+        what, threshold = (lower, self.against.epsilon) if needed else (chance, FALSE_ALARM / 8)
+        shown = f"the event happened in {hits[0]} and {hits[1]} of {trials} outputs a side"
+        return SelfCheck(
+            name=name,
+            statement="outputs of other calls and processes do not bear out the event: draw no "
+            "noise while the mechanism is imported or made, none once a call, and keep none",
+            passed=bool(what > threshold if needed else what >= threshold),
+            statistic=what,
+            threshold=threshold,
+            evidence=f"{shown}, which certifies {lower:.4g} where more than {threshold:.4g} is due"
+            if needed
+            else f"{shown}, where as much or more differs by chance with p-value {chance:.3g}",
+        )
+
+    def _lower(self, hits: tuple[int, int], trials: int) -> float:
+        delta, alpha = self.against.delta, self.against.alpha
+        return joint_lower_bound(*hits, trials, trials, delta=delta, alpha=alpha)
+
+    def _chance(self, hits: tuple[int, int], trials: int) -> float:
+        """Return a p-value of counts that come from the law of those that were seen."""
+        pairs = zip(hits, self.hits, self.trials, strict=True)
+        return min(1.0, 4 * min(_tail(now, trials, before, of) for now, before, of in pairs))
+
+
+def _tail(hits: int, trials: int, before: int, of: int) -> float:
+    """Return how probable so few, or so many, are at the nearest rate that fits those before."""
+    small = FALSE_ALARM / 8
+    low = float(betaincinv(before, of - before + 1, small)) if before else 0.0
+    high = float(betaincinv(before + 1, of - before, 1 - small)) if before < of else 1.0
+    many = float(bdtrc(hits - 1, trials, high)) if hits else 1.0
+    return min(many, float(bdtr(hits, trials, low)))
+
+
+def _sizes(drawer: Drawer, seen: _Seen, trials: int) -> tuple[int, int]:
+    """Return how many processes draw outputs alone, and how many on either dataset."""
+    most = min(_MOST, max(_LEAST, trials))
+    sizes = [size for size in (2**k for k in range(4, 13)) if size <= most]
+    enough = next((size for size in sizes if seen.suffices(size)), sizes[-1])
+    room = _room(drawer, trials)
+    processes = max(2, min(enough, _PROCESSES, max(_LEAST, trials // 8), room[0]))
+    return processes, max(1, min(enough, room[1]) // processes)
+
+
+def _room(drawer: Drawer, trials: int) -> tuple[int, int]:
+    """Return for how many processes, and for how many calls on either dataset, there is time."""
+    if drawer.start < _QUICK_START and drawer.call < _QUICK_CALL:
+        return _PROCESSES, _MOST
+    seconds = max(_SPENT, 0.2 * drawer.pace * trials)
+    each = drawer.start + _START + 2 * drawer.call
+    return max(2, int(seconds / each)), max(2, int(seconds / max(2 * drawer.call, 1e-6)))
+
+
+def _firsts(processes: Labels) -> NDArray[np.bool_]:
+    """Return which outputs are the first of their process."""
+    return np.concatenate([[True], processes[1:] != processes[:-1]])

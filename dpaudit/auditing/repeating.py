@@ -1,0 +1,64 @@
+"""The audit of a mechanism that returns the same outputs whatever generator it is given.
+
+One that seeds a generator by its data, or by a number, is a function of its data: what it returns
+in one process it returns in all others, and outputs that are drawn alone show what it releases. One
+that keeps its noise returns another output in each process, and nothing is certified of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+import dpaudit.auditing.alone as alone
+from dpaudit._typing import Array
+from dpaudit.auditing.alone import Against, Counted
+from dpaudit.auditing.draws import Certifying, Drawer, not_its_rng
+from dpaudit.auditing.event import certified
+from dpaudit.auditing.evidence import Evidence
+from dpaudit.estimation.event import Event
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.laws.drawn import projected
+
+_PROCESSES, _CALLS = 8, 2  # in which it has to return the same
+_NOTE = (
+    "For one dataset the mechanism returns the same output in every process, whatever generator it "
+    "is given: it is a function of the data. If a seed is written in it, take all randomness from "
+    "the rng argument."
+)
+
+
+def event(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evidence:
+    """Return what outputs certify that are drawn alone, of a mechanism that repeats itself.
+
+    Raises
+    ------
+    MechanismError
+        Processes return different outputs.
+    """
+    seen = drawer.alone(projected, _PROCESSES, _CALLS, "repeated outputs")
+    if any(len(np.unique(side)) > 1 for side in seen.scores):
+        raise not_its_rng(drawer.mechanism)
+    against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, alpha)
+    counted = _telling_apart(seen)
+    apart = float(len(np.unique(np.concatenate(seen.scores))) > 1)
+    happened = np.ones(trials), np.full(trials, 1 - apart)
+    checks, drawn = alone.checks(drawer, counted, happened, against)
+    counts = {"certifying, per dataset": len(drawn.scores[0])}
+    found = certified(
+        *drawn.scores, counted.event, "the output itself", case.at_delta, alpha, counts
+    )
+    return replace(found, contract=tuple(checks), notes=(*found.notes, _NOTE))
+
+
+def _telling_apart(seen: Certifying) -> Counted:
+    """Return the event that tells two outputs apart: what the dataset's has more of."""
+    on_p, on_q = (float(side[0]) for side in seen.scores)
+    sign = 1.0 if on_p >= on_q else -1.0
+    return Counted(partial(_signed, sign), Event(True, sign * (on_p / 2 + on_q / 2), 0.0))
+
+
+def _signed(sign: float, transcripts: Array) -> Array:
+    return sign * projected(transcripts)
