@@ -69,6 +69,8 @@ class Drawer:
         Whether what is bet on is drawn in many calls: where they are quick and compared.
     repeats
         Whether a call returns what the call before did, whatever generator it is given.
+    own
+        Whether a call returns something else than the call before, with the same generator.
     """
 
     mechanism: Any
@@ -81,6 +83,7 @@ class Drawer:
     call: float = 0.0
     fine: bool = False
     repeats: bool = False
+    own: bool = False
 
     @property
     def start(self) -> float:
@@ -121,6 +124,7 @@ class Drawer:
         }
         pace, call = (monotonic() - began) / 4, _seconds_per_call(mechanism, pair.dataset, seed)
         repeats = _repeats(mechanism, pair.dataset, seed)
+        own = not is_ours(mechanism) and _own(mechanism, pair.dataset, seed)
         if repeats and (not isinstance(mechanism, Isolated) or isinstance(mechanism, HasLaw)):
             raise not_its_rng(mechanism)
         if len(shapes) > 1:
@@ -143,7 +147,7 @@ class Drawer:
             expected = f"at most {most} of {trials} trials: calls are compared with one another"
             raise InvalidArgument("unit", unit, expected)
         by_pace = unit != usual or (theirs and not trials and not fine)
-        return cls(mechanism, pair, executor, seed, unit, by_pace, pace, call, fine, repeats)
+        return cls(mechanism, pair, executor, seed, unit, by_pace, pace, call, fine, repeats, own)
 
     def tilted(self, side: Side, tilt: float, trials: int, purpose: str) -> TiltedLosses:
         """Return the losses of ``trials`` tilted trials in one direction of the pair."""
@@ -332,6 +336,15 @@ def _repeats(mechanism: Mechanism[Any], dataset: Any, seed: int) -> bool:
         if _log_collision(first) < math.log(_COLLISION):
             return True
     return False
+
+
+def _own(mechanism: Mechanism[Any], dataset: Any, seed: int) -> bool:
+    """Return whether transcripts differ with one and the same generator."""
+    first, second = (
+        checked_sample(mechanism, dataset, _ROWS[0], default_rng(stream(seed, "one generator")))
+        for _ in range(2)
+    )
+    return not np.array_equal(first, second)
 
 
 def not_its_rng(mechanism: Mechanism[Any]) -> MechanismError:

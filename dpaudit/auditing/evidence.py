@@ -55,6 +55,8 @@ class Evidence:
         Numbers that rest on a model: shown beside what is certified, and never judged.
     unit
         Transcripts per unit of work.
+    repeatable
+        Whether its seed repeats it: not where a mechanism has randomness of its own.
     contract
         Checks that outputs were independent, which every bound on them assumes.
     """
@@ -77,6 +79,7 @@ class Evidence:
     model_based: tuple[ModelBased, ...] = ()
     notes: tuple[str, ...] = field(default=())
     unit: int | None = None
+    repeatable: bool = True
     contract: tuple[SelfCheck, ...] = ()
 
     @property

@@ -141,6 +141,7 @@ def privacy_result(
         notes=[*case.notes, *evidence.notes],
         counts=evidence.counts,
         unit=evidence.unit,
+        repeatable=evidence.repeatable,
         rerun=rerun,
     )
 

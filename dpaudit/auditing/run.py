@@ -315,6 +315,8 @@ def _run_privacy(
             counts=evidence.counts | ranked,
             notes=(worst_pair.words(chosen.search), *evidence.notes),
         )
+    if drawer.own:
+        evidence = replace(evidence, repeatable=False, notes=(*evidence.notes, _OWN_RANDOMNESS))
     if evidence.interrupted:
         rerun = f"{rerun} --trials {evidence.trials}"
     if drawer.chosen_by_pace:
@@ -324,6 +326,12 @@ def _run_privacy(
     if result.verdict == "refuted" and case.certify is not None:
         certificate = case.certify(result.measured.lower)
     return Audited(result, certificate, evidence.interrupted)
+
+
+_OWN_RANDOMNESS = (
+    "Two calls with the same generator returned different outputs: the mechanism has randomness or "
+    "a state of its own, and no seed repeats what was drawn."
+)
 
 
 def _run_search(

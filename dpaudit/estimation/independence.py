@@ -40,6 +40,7 @@ from dpaudit.estimation.self_check import SelfCheck
 FALSE_ALARM = 3e-4
 # Of the rarer outputs: in a group, in a trend, and pairs of them that meet by chance.
 _IN_GROUP, _IN_TREND, _PAIRS = 10, 100, 200
+_DISTINCT = 8  # ties are counted where so many outputs a value are equal at most
 _MOST = 2**17  # trials of a side that are looked at
 _REPEATED = 1e-9  # probability of units that repeat one another by chance
 
@@ -141,6 +142,7 @@ _PAIRED = (
     "outputs of one call depend on each other: draw the noise of each by itself, not in pairs or "
     "in a chain"
 )
+_TWICE = "outputs of one call use the same noise: draw it for every output by itself"
 _SEEDED = (
     "calls repeat one another: take all randomness from the rng argument, and seed no generator "
     "inside"
@@ -176,6 +178,8 @@ def _of_side(side: Outputs) -> Iterator[_Found]:
     yield _Found("of whole calls", repeats(side), _SEEDED)
     yield _Found("crowded in one call", crowding(z, side.units), _ONCE)
     yield _Found("crowded in one process", crowding(z, side.processes), _KEPT)
+    yield _Found("that are equal, in one call", ties(z, side.units), _TWICE)
+    yield _Found("that are equal, in one process", ties(z, side.processes), _KEPT)
     for words, lag in _lags(side.units):
         yield _Found(words, serial(z, side.units, lag), _PAIRED)
     yield _Found("at one place of a call", heterogeneity(z, place), _SEEDED)
@@ -259,6 +263,47 @@ def crowding(z: Array, groups: Labels) -> float:
     sizes = np.bincount(groups)
     chance = bdtrc(found - 1, sizes, float(rare.mean()))[found > 0]
     return min(1.0, len(sizes) * float(chance.min(initial=1.0)))
+
+
+def ties(z: Array, groups: Labels) -> float:
+    """Return the p-value of pairs of equal outputs that stand in one group, 1 if most are equal.
+
+    Their number has the mean and variance of a random order (Mantel 1967); the p-value is the
+    larger of the normal law's, for pairs that share outputs, and of the binomial one's, for rare
+    pairs.
+
+    Examples
+    --------
+    >>> z = np.tile(np.arange(50.0), 2)
+    >>> ties(z, np.arange(100) % 50 // 5) < 1e-9, ties(z, np.arange(100) // 10)
+    (True, 1.0)
+    """
+    _, which, counts = np.unique(z, return_inverse=True, return_counts=True)
+    pairs, sizes = _pairs(counts), np.bincount(groups)
+    if not pairs or len(counts) * _DISTINCT < len(z) or len(z) < 4:
+        return 1.0
+    cells = which.ravel() * len(sizes) + groups
+    found = _pairs(np.unique(cells, return_counts=True)[1])
+    share = _pairs(sizes) / _pairs(np.array([len(z)]))
+    spread = math.sqrt(max(0.0, _tie_variance(counts, sizes, share)))
+    normal = float(ndtr(-(found - pairs * share) / spread)) if spread else 1.0
+    return max(normal, float(bdtrc(found - 1, pairs, share)) if found else 1.0)
+
+
+def _pairs(counts: Labels) -> int:
+    return int(np.sum(counts * (counts - 1)) // 2)
+
+
+def _tie_variance(counts: Labels, sizes: Labels, share: float) -> float:
+    """Return the variance of the pairs of equal outputs in one group, in a random order."""
+    pairs, n = _pairs(counts), float(counts.sum())
+    twos = float(np.sum(sizes * (sizes - 1.0)))
+    threes = float(np.sum(sizes * (sizes - 1.0) * (sizes - 2.0)))
+    sharing = float(np.sum(counts * (counts - 1.0) * (counts - 2.0))) / 2
+    apart = pairs * (pairs - 1) / 2 - sharing
+    three = threes / (n * (n - 1) * (n - 2))
+    four = (twos**2 - 4 * threes - 2 * twos) / (n * (n - 1) * (n - 2) * (n - 3))
+    return pairs * share + 2 * sharing * three + 2 * apart * four - (pairs * share) ** 2
 
 
 def _joined(groups: Labels, least: int, within: Labels | None) -> Labels:

@@ -213,6 +213,10 @@ class Result(Document):
     unit: int | None = Field(
         default=None, description="Transcripts that one call drew: the unit of seed and of work."
     )
+    repeatable: bool = Field(
+        default=True,
+        description="Whether the seed repeats it: not if a mechanism has randomness of its own.",
+    )
     rerun: str = Field(description="The command that repeats this audit.")
 
     @model_validator(mode="after")

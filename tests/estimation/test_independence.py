@@ -26,6 +26,7 @@ LAWS = {
     "geometric": lambda rng, n: rng.geometric(0.3, n).astype(float),
     "one in a hundred": lambda rng, n: (rng.random(n) < 0.01).astype(float),
     "one in a thousand": lambda rng, n: (rng.random(n) < 0.001) * rng.normal(size=n),
+    "rounded": lambda rng, n: np.round(300 * rng.normal(size=n)),
     "always the same": lambda rng, n: np.ones(n),
 }
 CALLS, SIZE, PROCESSES = 64, 64, 8
@@ -100,6 +101,19 @@ def test_differences_between_processes_are_not_differences_within():
     assert heterogeneity(z, UNITS, OF_PROCESS) < 1e-30
 
 
+@pytest.mark.parametrize("groups", [UNITS, OF_PROCESS])
+def test_equal_outputs_meet_as_often_as_in_a_random_order(groups):
+    rng, z = np.random.default_rng(3), np.random.default_rng(4).integers(0, 900, len(UNITS))
+    sizes, counts = np.bincount(groups), np.unique(z, return_counts=True)[1]
+    pairs = lambda of: np.sum(of * (of - 1)) / 2  # noqa: E731
+    cells = (rng.permutation(z) * len(sizes) + groups for _ in range(1500))
+    found = [pairs(np.unique(one, return_counts=True)[1]) for one in cells]
+    share = pairs(sizes) / pairs(len(z))
+    assert np.mean(found) == pytest.approx(pairs(counts) * share, rel=0.01)
+    spread = independence._tie_variance(counts, sizes, share)
+    assert np.var(found) == pytest.approx(spread, rel=0.12)
+
+
 def test_rare_outputs_are_compared_in_groups_that_have_some():
     rare = np.zeros(len(UNITS))
     rare[:40] = 1.0  # all of them in the first call
@@ -113,6 +127,17 @@ def test_rare_outputs_are_compared_in_groups_that_have_some():
 NOISE = np.random.default_rng(5).normal(size=len(UNITS))
 CALL_NOISE = np.random.default_rng(6).normal(size=CALLS)
 ORDER = np.arange(len(UNITS)) % (len(UNITS) // PROCESSES)
+# Every call has each of its numbers twice, in any order; every process a list that it repeats.
+TWICE = NOISE.reshape(-1, 2, SIZE // 2)[:, :1].repeat(2, axis=1).reshape(CALLS, SIZE)
+SHUFFLED = np.random.default_rng(7).permuted(TWICE, axis=1).ravel()
+POOLS = (
+    np.random.default_rng(8)
+    .permuted(
+        np.concatenate([NOISE.reshape(8, -1)[:, :400], NOISE.reshape(8, -1)[:, :112]], axis=1),
+        axis=1,
+    )
+    .ravel()
+)
 CHAIN = np.convolve(NOISE, [1, 1], "same")
 
 
@@ -126,10 +151,17 @@ CHAIN = np.convolve(NOISE, [1, 1], "same")
         (CHAIN, "outputs and the next ones, dataset"),
         (np.repeat(NOISE[: len(NOISE) // 2], 2) * np.tile([1, -1], len(NOISE) // 2), "outputs and"),
         (np.tile(NOISE.reshape(-1, 2, SIZE // 2)[:, :1], (1, 2, 1)).ravel(), "outputs half a call"),
+        (SHUFFLED, "outputs that are equal, in one call, dataset"),
+        (POOLS, "outputs that are equal, in one process, dataset"),
+        (np.isin(np.arange(len(NOISE)), range(640, 656)), "outputs crowded in one call, dataset"),
+        (np.isin(np.arange(len(NOISE)), range(0, 512, 20)), "outputs crowded in one process"),
         (NOISE + np.tile(NOISE[:SIZE], CALLS), "outputs at one place of a call, dataset"),
         (NOISE + ORDER / len(ORDER) * 8, "outputs in early and in late calls, dataset"),
     ],
-    ids=["call", "part", "process", "again", "chain", "pairs", "halves", "place", "drift"],
+    ids=[
+        *("call", "part", "process", "again", "chain", "pairs", "halves", "twice", "pool"),
+        *("rare", "rarer", "place", "drift"),
+    ],
 )
 def test_every_dependence_is_seen_by_the_check_that_is_for_it(scores, name):
     assert any(one.startswith(name) for one in failing(scores))

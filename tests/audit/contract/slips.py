@@ -237,6 +237,13 @@ class SeededOnce(Slip):
         return laplace(self.own, trials)
 
 
+class GlobalGenerator(Slip):
+    """Nothing is wrong with its noise; the seed of an audit does not repeat it."""
+
+    def noise(self, dataset, trials, rng):
+        return np.random.laplace(size=trials)  # noqa: NPY002
+
+
 class Environment(Slip):
     def noise(self, dataset, trials, rng):
         return np.full(trials, float(os.environ.setdefault("SLIP_OF_NOISE", str(laplace(fresh())))))

@@ -160,6 +160,20 @@ def test_the_package_itself_is_not_checked():
     assert dpaudit.auditing.audit_claim("huang2020-theorem6", Settings(trials=200)).contract == []
 
 
+@pytest.mark.parametrize(
+    ("name", "repeatable"),
+    [("slips:GlobalGenerator", False), ("broken:HalfTheNoise", True), ("broken:NoNoise", True)],
+)
+def test_randomness_of_its_own_is_noted_and_the_seed_withdrawn(name, repeatable):
+    found = audited(name, trials=500)
+    assert found.repeatable == repeatable
+    assert any("randomness or a state of its own" in note for note in found.notes) != repeatable
+    report = whole_report([found], Environment.of_this_machine(1, 0.0))
+    for page in (render.render_html(report), render.render_markdown(report)):
+        assert ("Seed 0." in page) == repeatable
+        assert ("which no seed repeats" in page) != repeatable
+
+
 def test_files_that_are_only_read_or_made_in_a_call_are_no_state(monkeypatch, tmp_path):
     monkeypatch.setenv("SLIPS", str(tmp_path / "settings"))
     with closing(sqlite3.connect(tmp_path / "settings.sqlite")) as kept, kept:
