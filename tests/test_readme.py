@@ -30,7 +30,16 @@ def test_python_examples(text, least):
         assert outcome.attempted > 0
 
 
-@pytest.mark.parametrize("block", blocks("console"))
+def printed():
+    """Return the blocks that show commands; what every accountant there is says takes a while."""
+    slow = [pytest.mark.slow]
+    return [
+        pytest.param(block, marks=slow if "dpaudit account" in block else [])
+        for block in blocks("console")
+    ]
+
+
+@pytest.mark.parametrize("block", printed())
 def test_commands_print_what_is_shown(block, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")

@@ -18,7 +18,10 @@ from dpaudit.execution.units import Unit
 from dpaudit.records import Policy, adopt, policy
 
 # Packages that every fresh process may have from the start: they keep no state of a mechanism.
-_LIBRARIES = {"dpaudit", "numpy", "pandas", "scipy", "sklearn"}
+_LIBRARIES = {
+    *("dpaudit", "numpy", "pandas", "scipy", "sklearn", "statsmodels", "joblib"),
+    *("pytest", "_pytest", "hypothesis", "pydantic", "rich"),
+}
 
 
 class OnUnit:

@@ -93,7 +93,8 @@ class NoisierThanItsLaw(GaussianSteps):
         return GaussianSteps(louder).sample(dataset, trials, rng)
 
 
-@pytest.mark.parametrize("trials", [300, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("trials", [300, 3000])
 def test_noise_a_little_off_its_law_is_noticed_with_few_trials(trials):
     settings = Settings(epsilon=8.0, trials=trials)
     case = prepare(settings, Deployment(iterations=3, inner_steps=1, nodes=1))

@@ -73,7 +73,7 @@ def test_an_audit_sees_a_determinant_that_its_law_forgets(factor, right, pair, m
     assert check.passed is right
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [0.5, -1.0])
 def test_a_wrong_minimiser_shift_of_primal_perturbation_is_caught(factor, pair, drawn, monkeypatch):
     mechanism = make().primal_perturbation()

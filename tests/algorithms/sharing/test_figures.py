@@ -75,6 +75,7 @@ def test_a_figure_judges_all_it_states(card):
     assert drawn.parameters["epochs"] == EPOCHS
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 def test_the_seed_decides(card):

@@ -104,7 +104,7 @@ def test_it_reaches_the_centralised_optimum(split, scaling):
 
 
 LASSO_PARTS = [
-    pytest.param("breast-cancer", L1, id="breast-cancer-lasso"),
+    pytest.param("breast-cancer", L1, id="breast-cancer-lasso", marks=pytest.mark.slow),
     pytest.param("breast-cancer", elastic_net(0.5), id="breast-cancer-net", marks=pytest.mark.slow),
     pytest.param("a9a", L1, id="a9a-lasso", marks=pytest.mark.slow),
     pytest.param("a9a", elastic_net(0.5), id="a9a-net", marks=pytest.mark.slow),
@@ -192,6 +192,7 @@ def test_other_convex_losses_reach_the_optimum(loss):
     assert total(np.zeros(30))[0] - total(best)[0] > 0.1
 
 
+@pytest.mark.slow
 def test_the_sigmoid_loss_does_as_well_as_a_descent_from_the_same_start():
     data, ridge = breast_cancer(), 1e-2
     total = smooth_risk(data, SIGMOID, ridge)
