@@ -301,8 +301,8 @@ def _write_all(
     parts: dict[Path, Path] = {}
     try:
         for path, content in contents.items():
-            descriptor, name = tempfile.mkstemp(".part", f".{path.name}.", folder)
-            parts[path] = Path(name)
+            parts[path] = folder / f".{path.name}.{token_hex(8)}.part"  # known before it is there
+            descriptor = os.open(parts[path], os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
             _write_through(descriptor, content, mode)
         _take_places(parts, gone)
     finally:
@@ -366,6 +366,15 @@ def _put_back(kept: Mapping[Path, Path | None], parts: Mapping[Path, Path]) -> N
 
 
 def _remove(paths: Iterable[Path]) -> None:
+    unwanted = list(paths)
+    try:
+        _unlink(unwanted)
+    except KeyboardInterrupt:
+        _unlink(unwanted)
+        raise
+
+
+def _unlink(paths: Iterable[Path]) -> None:
     for path in paths:
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)

@@ -161,7 +161,7 @@ class Runs:
         outside, self.places.outside = self.places.outside, []
         lines = err.rstrip().splitlines() or [""]
         if "something unforeseen" in err or re.search(r"error: (\S+: )?[A-Z]\w+Error\b", err):
-            self.unforeseen[lines[-1][:300]] += 1
+            self.unforeseen[f"{lines[-1][:300]} {arguments}"] += 1
         judging = arguments[0] in ("audit", "verify", "selftest")
         found = {
             "a status that is not on the page": status in (0, 1, 2, 130),

@@ -6,12 +6,13 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
 from contextlib import contextmanager
 
 import pytest
 
-from .ways import REFUTED, WRITING, Ways
+import dpaudit.report.document as document
+
+from .ways import INTERRUPT, INTERRUPTED, REFUTED, WRITING, Ways
 
 WAYS = Ways()
 CANNOT = r"error: .*out: the report cannot be written here \({}\); choose another directory"
@@ -92,15 +93,15 @@ def _a_folder_that_may_only_be_read_when_the_audit_ends(here):
 
 def at_each_second_file(here, deed):
     """Do something whenever the second file of a report is begun."""
-    made, make = [], tempfile.mkstemp
+    made, make = [], document.token_hex
 
-    def watched(suffix, prefix, folder):
-        made.append(prefix)
+    def watched(size):
+        made.append(size)
         if len(made) % 2 == 0:
             deed()
-        return make(suffix, prefix, folder)
+        return make(size)
 
-    here.monkeypatch.setattr(tempfile, "mkstemp", watched)
+    here.monkeypatch.setattr(document, "token_hex", watched)
 
 
 @WAYS.end(2, WRITING, CANNOT.format("No such file or directory"))
@@ -118,6 +119,24 @@ def _a_folder_that_becomes_a_file_in_the_middle(here):
     at_each_second_file(here, lambda: (shutil.rmtree(out), out.write_text("mine")))
     ran = here.audit(here.audits("Broken"), "--out", "out")
     assert out.read_text() == "mine"
+    return ran
+
+
+@WAYS.end(130, INTERRUPTED, INTERRUPT)
+def _an_interrupt_as_a_temporary_file_is_made(here):
+    path, make, made = here.audits("Broken"), os.open, []
+
+    def interrupted(name, flags, *mode, **more):
+        descriptor = make(name, flags, *mode, **more)
+        if str(name).endswith(".part"):
+            made.append(name)
+            if len(made) == 2:
+                raise KeyboardInterrupt
+        return descriptor
+
+    here.monkeypatch.setattr(os, "open", interrupted)
+    ran = here.audit(path, "--out", "out")
+    assert len(made) > 2
     return ran
 
 
