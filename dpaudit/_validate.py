@@ -89,7 +89,7 @@ def finite_array(name: str, value: Any, ndim: int) -> NDArray[np.float64]:
         if np.iscomplexobj(value):
             raise TypeError  # a cast would drop the imaginary parts
         array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidArgument(name, Record(value), expected) from None
     if array.ndim != ndim:
         raise InvalidArgument(name, f"shape {array.shape}", expected)

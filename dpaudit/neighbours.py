@@ -74,7 +74,7 @@ class Table:
             return dataset.as_table()
         try:
             array = np.asarray(dataset, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidArgument(
                 name, Record(dataset), "a Dataset or an array of records"
             ) from None

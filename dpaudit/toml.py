@@ -38,6 +38,10 @@ def read_tables(path: Path, kind: str) -> list[Any]:
         raise DataError(f"{path}: is not valid TOML: {reason}") from None
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{path}: is not valid TOML: {shorten(str(error))}") from None
+    except (ValueError, RecursionError):  # more digits, or levels, than Python reads
+        raise DataError(
+            f"{path}: is not valid TOML: a number too long, or nested too deep"
+        ) from None
     tables = document.get(kind)
     tables = [tables] if isinstance(tables, dict) else tables
     if set(document) != {kind} or not isinstance(tables, list) or not tables:

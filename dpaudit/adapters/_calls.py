@@ -30,7 +30,7 @@ def called(call: Callable[[int], Any], trials: int) -> Array:
     outputs = [call(trial) for trial in range(trials)]
     try:
         return np.asarray(outputs, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         expected = "numbers, as many in every trial: map what the library returns to numbers"
         raise InvalidArgument("output", Record(outputs[0]), expected) from None
 

@@ -118,8 +118,10 @@ def _both(on_dataset: Any, on_neighbour: Any) -> tuple[Array, Array]:
 
 def _runs(name: str, given: Any) -> Array:
     try:
+        if np.iscomplexobj(given):
+            raise TypeError  # a cast would drop the imaginary parts
         runs = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidArgument(name, Record(given), "an array of numbers, one run a row") from None
     if runs.ndim == 0 or len(runs) < _LEAST or not runs[0].size:
         shown = Shown(f"shape {runs.shape}")

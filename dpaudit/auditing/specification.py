@@ -211,7 +211,7 @@ def _records(name: str, given: Any, path: Path) -> np.ndarray[Any, Any]:
         return _records_from(path.resolve().parent / given)
     try:
         return np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidArgument(
             name, Record(given), "rows of numbers, all of the same length"
         ) from None

@@ -10,6 +10,7 @@ error probability, as those of any other command do (`dpaudit.auditing.budget`).
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from dpaudit.cli.ending import Interrupted, attempted, complain, concluded, name
 from dpaudit.cli.output import Output, counted, processes, say, status, withheld
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError, InvalidArgument, calls_of
-from dpaudit.execution import Executor, Progress, one_thread
+from dpaudit.execution import Executor, Progress, end_with, one_thread
 from dpaudit.extension.claim import Claim
 from dpaudit.extension.settings import Settings
 from dpaudit.report.document import prepare_directory, write_index, write_report
@@ -122,6 +123,10 @@ class Gallery:
 
         What cannot be written now is tried again in the end.
         """
+        if not self.found and self.page.with_suffix(".json").exists():
+            # An earlier index would speak of reports that are replaced from now on.
+            with attempted([]):
+                write_index({}, self.folder, self.missing)
         self.found[one.key] = one
         self._unwritten.add(one.claim)
         self.write_everything()
@@ -243,7 +248,8 @@ def audit_all(
     """
     asked = sharing(_asked(overrides))
     progress.start("auditing", len(asked))
-    for published in Parallel(n_jobs=workers, return_as="generator_unordered")(
+    ending = {"initializer": end_with, "initargs": (os.getpid(),)}
+    for published in Parallel(n_jobs=workers, return_as="generator_unordered", **ending)(
         delayed(_audited)(*one) for one in asked
     ):
         progress.advance(1)

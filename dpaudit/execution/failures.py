@@ -15,7 +15,7 @@ from dpaudit.errors import (
     shorten,
     shown_words,
 )
-from dpaudit.execution.worker import CannotBeSent
+from dpaudit.execution.worker import CannotBeSent, CopyReturned
 from dpaudit.records import are_shown
 
 
@@ -38,7 +38,20 @@ class _There(Exception):
         return f"in a worker process\n{self.args[0]}"
 
 
-def ended_with(status: int | None, memory: int | None = None) -> str:
+def gone(keeper: int | None) -> str:
+    """Return why a worker is gone of which nobody knows how it ended, by its keeper's status.
+
+    Examples
+    --------
+    >>> print(gone(0))
+    ended with the process that keeps it, which ended with status 0, as by os._exit
+    """
+    if keeper is None:
+        return "does not answer any more, as where its code closed a descriptor of somebody else's"
+    return f"ended with the process that keeps it, which {ended_with(keeper)}"
+
+
+def ended_with(status: int, memory: int | None = None) -> str:
     """Return how a process ended, in words.
 
     Examples
@@ -48,8 +61,6 @@ def ended_with(status: int | None, memory: int | None = None) -> str:
     >>> print(ended_with(-9))
     was ended by signal 9 (SIGKILL), as when memory runs out
     """
-    if status is None:
-        return "ended"
     if status >= 0:
         return f"ended with status {status}, as by os._exit"
     try:
@@ -75,6 +86,8 @@ def _words(what: dict[str, Any]) -> str:
 
 def failure(what: dict[str, Any], arguments: Any) -> DpauditError:
     """Return the error that a worker described: dpaudit's own as it was, others in words."""
+    if what["name"] == CopyReturned.__name__:
+        return WorkerEnded(f"{what['words']}; end such a copy with os._exit")
     homes = {"dpaudit.errors": vars(errors), __name__: globals()}
     kind = homes.get(what["module"], {}).get(what["name"])
     if not (isinstance(kind, type) and issubclass(kind, DpauditError)):

@@ -81,6 +81,14 @@ class Keeper:
                 self.ended[line["ended"]] = line["status"]
         return self.ended.pop(pid, None)
 
+    @property
+    def status(self) -> int | None:
+        """How the keeper itself ended, None if it runs, or is another process's."""
+        if self.owner == os.getpid():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return self.process.wait(1.0)
+        return None
+
     def _say(self, what: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
         text = json.dumps(what).encode() + b"\n"
         if descriptors:

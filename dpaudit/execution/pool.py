@@ -23,7 +23,7 @@ import numpy as np
 import dpaudit._validate as check
 from dpaudit.errors import DpauditError, InvalidArgument, Shown
 from dpaudit.execution import worker as other_side
-from dpaudit.execution.failures import CannotTravel, WorkerEnded, ended_with, failure
+from dpaudit.execution.failures import CannotTravel, WorkerEnded, ended_with, failure, gone
 from dpaudit.execution.keeper import Keeper, the_keeper
 from dpaudit.execution.tasks import Calling, OnUnit, libraries_of, pickled
 from dpaudit.execution.units import Unit
@@ -163,6 +163,8 @@ class _Worker:
     def _how_it_ended(self) -> WorkerEnded:
         status = self.keeper.status_of(self.pid)
         self.channel.close()
+        if status is None:
+            return WorkerEnded(gone(self.keeper.status))
         return WorkerEnded(ended_with(status, self.limits.memory))
 
 

@@ -1,12 +1,11 @@
 """The other side of a pool: a keeper of processes, and the workers that it starts.
 
 Runs as a script, ``python worker.py DESCRIPTOR``, and needs the standard library and numpy alone,
-so that an environment without dpaudit can speak it too (docs/worker-protocol.md).
+so that an environment without dpaudit can speak it too (docs/isolation.md).
 
 The keeper runs nobody's code. It starts a worker as a copy of itself, which is quick and leaves
 every module of the user's to be imported afresh; it says how a worker ended; and it ends all of
-them, with what they started, as soon as the program that asked for them is gone, however that
-happened.
+them, with what they started, as soon as the program is gone, however that happened.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import contextlib
 import ctypes
 import importlib
 import json
+import mmap
 import os
 import pickle
 import select
@@ -24,7 +24,7 @@ import struct
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -47,11 +47,8 @@ class CannotBeSent(TypeError):
 def packed(value: Any, buffers: list[Any]) -> Any:
     """Return a value as JSON, with its bytes and numbers appended to ``buffers``.
 
-    Raises
-    ------
-    CannotBeSent
-        It holds something else than numbers, arrays of them, text, bytes, and lists, tuples and
-        dictionaries of these.
+    Raises `CannotBeSent` if it holds anything but numbers, arrays of them, text, bytes, and lists,
+    tuples and dictionaries of these.
 
     Examples
     --------
@@ -113,10 +110,7 @@ def send(channel: socket.socket, message: dict[str, Any], value: Any = None) -> 
 def receive(channel: socket.socket) -> dict[str, Any] | None:
     """Return the next message, with its value; None at the end of the channel.
 
-    Raises
-    ------
-    ConnectionError
-        It ends within a message, or what comes is none.
+    Raises `ConnectionError` if it ends within a message, or what comes is none.
     """
     head = _bytes(channel, HEAD.size)
     if head is None:
@@ -219,6 +213,27 @@ def _changed(path: str) -> int | None:
 
 # A worker
 
+
+class CopyReturned(RuntimeError):
+    """A call came back in a copy of the worker too."""
+
+
+class Copies:
+    """Whether a copy of this process, forked by other people's code, came back from a call."""
+
+    def __init__(self) -> None:
+        self.original, self.returned = os.getpid(), mmap.mmap(-1, 1)
+
+    def end(self) -> None:
+        """End a copy, before it answers in the place of the original, which raises instead."""
+        if os.getpid() != self.original:
+            self.returned[0] = 1
+            os._exit(0)
+        if self.returned[0]:
+            self.returned[0] = 0
+            raise CopyReturned("forked a copy of itself that came back from the call as well")
+
+
 Task = Callable[..., Any]
 
 
@@ -229,7 +244,7 @@ def serve(channel: socket.socket) -> None:
     holds results (``value``), or how their code failed (``failed``).
     """
     tasks: dict[str, Task] = {}
-    files = Files()
+    files, copies = Files(), Copies()
     sys.addaudithook(files.heard)
     while (message := receive(channel)) is not None:
         for name in message.get("forget", ()):
@@ -237,10 +252,13 @@ def serve(channel: socket.socket) -> None:
         try:
             if message["do"] == "load":
                 tasks[message["task"]] = _loaded(message)
+                copies.end()
                 send(channel, files.told())
             else:
-                _run(channel, tasks[message["task"]], message["units"], files)
+                _run(channel, tasks[message["task"]], message["units"], files, copies)
         except BaseException as error:  # a task is other people's code
+            with contextlib.suppress(CopyReturned):
+                copies.end()
             send(channel, {"failed": described(error)}, _arguments(error))
 
 
@@ -267,7 +285,7 @@ def _sampling(found: Any, dataset: Any) -> Task:
     )
 
 
-def _run(channel: socket.socket, task: Task, units: Sequence[Any], files: Files) -> None:
+def _run(channel: socket.socket, task: Task, units: Any, files: Files, copies: Copies) -> None:
     """Send the result of every unit, those of quick ones together."""
     found: list[Any] = []
     began = sent = time.monotonic()
@@ -275,6 +293,7 @@ def _run(channel: socket.socket, task: Task, units: Sequence[Any], files: Files)
         seed = np.random.SeedSequence(entropy, spawn_key=tuple(key))
         files.begin_call()
         found.append(task(trials, seed, *further))
+        copies.end()
         now = time.monotonic()
         if now - sent > FLUSH:
             send(channel, {"seconds": now - began, **files.told()}, found)
@@ -286,10 +305,9 @@ def _run(channel: socket.socket, task: Task, units: Sequence[Any], files: Files)
 def described(error: BaseException) -> dict[str, Any]:
     """Return what an error is, as text."""
     kind = type(error)
-    try:
+    words = ""
+    with contextlib.suppress(BaseException):  # making the text runs their code too
         words = str(error)
-    except BaseException:  # making the text runs their code too
-        words = ""
     return {
         "module": kind.__module__,
         "name": kind.__qualname__,
@@ -310,12 +328,11 @@ def _arguments(error: BaseException) -> Any:
     """Return what an error of dpaudit is made of."""
     if not type(error).__module__.startswith("dpaudit."):
         return None
-    try:
+    with contextlib.suppress(BaseException):
         arguments = list(error.__reduce__()[1])
         packed(arguments, [])
-    except BaseException:
-        return None
-    return arguments
+        return arguments
+    return None
 
 
 # The keeper
@@ -323,12 +340,7 @@ def _arguments(error: BaseException) -> Any:
 
 @dataclass
 class Keeper:
-    """Starts workers for the program at the other end of ``control``, and outlives none of them.
-
-    Every line is a JSON object: ``start`` comes with a descriptor of the new worker's channel and
-    says in which folder, with which environment and how much memory it works, ``preload`` names
-    modules that later workers have from the start, ``kill`` ends a worker.
-    """
+    """Starts workers for the program at the other end of ``control``, and outlives none of them."""
 
     control: socket.socket
     workers: set[int] = field(default_factory=set)
@@ -391,17 +403,13 @@ class Keeper:
 
     def _bury(self) -> None:
         """Say how workers ended, and end what they left behind."""
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if not pid:
-                return
-            if pid in self.workers:
-                self.workers.discard(pid)
-                _kill_group(pid)
-                self._say({"ended": pid, "status": os.waitstatus_to_exitcode(status)})
+        with contextlib.suppress(ChildProcessError):
+            while (found := os.waitpid(-1, os.WNOHANG))[0]:
+                pid, status = found
+                if pid in self.workers:
+                    self.workers.discard(pid)
+                    _kill_group(pid)
+                    self._say({"ended": pid, "status": os.waitstatus_to_exitcode(status)})
 
     def _end_all(self) -> None:
         for pid in self.workers:
@@ -466,11 +474,9 @@ def _kill_group(pid: int) -> None:
 
 
 def _children() -> list[int]:
-    try:
-        with open(f"/proc/self/task/{os.getpid()}/children") as file:
-            return [int(one) for one in file.read().split()]
-    except OSError:
-        return []
+    with contextlib.suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children") as file:
+        return [int(one) for one in file.read().split()]
+    return []
 
 
 def _prctl(option: int, value: int) -> None:

@@ -88,14 +88,14 @@ def write_report(
     paths = ReportPaths(
         json=folder / "report.json", markdown=folder / "report.md", html=folder / "report.html"
     )
-    contents = {
-        paths.json: text,
+    certificate = folder / "certificate.json"
+    contents = {certificate: certificates_text(certificates)} if certificates else {}
+    # The JSON comes last: where it is after a kill, all that it speaks of is there.
+    contents |= {
         paths.markdown: render_markdown(as_read),
         paths.html: render_html(as_read),
+        paths.json: text,
     }
-    certificate = folder / "certificate.json"
-    if certificates:
-        contents[certificate] = certificates_text(certificates)
     files = {path: content.encode("utf-8") for path, content in contents.items()}
     gone = () if certificates else (certificate,)
     write_files(folder, files, gone=gone, private=holds_records)
@@ -301,19 +301,19 @@ def _write_all(
     parts: dict[Path, Path] = {}
     try:
         for path, content in contents.items():
-            descriptor, name = tempfile.mkstemp(".part", f".{path.name}.", folder)
-            parts[path] = Path(name)
-            _write_through(descriptor, content)
-            parts[path].chmod(mode)  # a temporary file is private
+            parts[path] = folder / f".{path.name}.{token_hex(8)}.part"  # known before it is there
+            descriptor = os.open(parts[path], os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            _write_through(descriptor, content, mode)
         _take_places(parts, gone)
     finally:
         _remove(parts.values())
 
 
-def _write_through(descriptor: int, content: bytes) -> None:
+def _write_through(descriptor: int, content: bytes, mode: int) -> None:
     with open(descriptor, "wb") as file:
         file.write(content)
         file.flush()
+        os.fchmod(descriptor, mode)  # not by its name, which somebody may give to a link
         os.fsync(file.fileno())  # else a power cut could leave the new name on an empty file
 
 
@@ -366,6 +366,15 @@ def _put_back(kept: Mapping[Path, Path | None], parts: Mapping[Path, Path]) -> N
 
 
 def _remove(paths: Iterable[Path]) -> None:
+    unwanted = list(paths)
+    try:
+        _unlink(unwanted)
+    except KeyboardInterrupt:
+        _unlink(unwanted)
+        raise
+
+
+def _unlink(paths: Iterable[Path]) -> None:
     for path in paths:
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)

@@ -198,7 +198,7 @@ def modelled(one: ModelBased) -> str:
 
 
 def landmarks(path: WealthPath, rows: int = 8) -> list[tuple[int, float]]:
-    """Return a few points of a path of wealth, first and last among them.
+    """Return a few points of a path of wealth, first and last among them; none before a bet.
 
     Examples
     --------
@@ -211,7 +211,8 @@ def landmarks(path: WealthPath, rows: int = 8) -> list[tuple[int, float]]:
     """
     points = list(zip(path.transcripts, path.log10_wealth, strict=True))
     last = len(points) - 1
-    return [points[at] for at in sorted({last * row // (rows - 1) for row in range(rows)})]
+    places = sorted({last * row // (rows - 1) for row in range(rows)}) if points else []
+    return [points[at] for at in places]
 
 
 def _proved(result: Result, digits: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +17,7 @@ from numpy.random import default_rng
 import dpaudit._validate as check
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, what_happened
 from dpaudit.estimation.clopper_pearson import clopper_pearson
-from dpaudit.execution import Progress, one_thread, stream
+from dpaudit.execution import Progress, end_with, one_thread, stream
 from dpaudit.selftest import answers
 from dpaudit.selftest.answers import KnownAnswer, Learner
 from dpaudit.selftest.black_box import Budget, Found, audit
@@ -292,7 +293,10 @@ def _all(tasks: Sequence[Task], workers: int, progress: Progress) -> tuple[list[
 
     Return what came of each, and whether it was interrupted.
     """
-    pool = Parallel(n_jobs=workers, return_as="generator", batch_size=1, pre_dispatch="all")
+    ending = {"initializer": end_with, "initargs": (os.getpid(),)}
+    pool = Parallel(
+        n_jobs=workers, return_as="generator", batch_size=1, pre_dispatch="all", **ending
+    )
     found = list[Outcome]()
     try:
         with _quiet_when_interrupted():

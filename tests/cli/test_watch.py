@@ -42,6 +42,13 @@ def test_a_broken_mechanism_is_refuted_while_it_runs(watched):
     assert "Refuted after" in " ".join(ran.out.split())
 
 
+def test_a_stream_too_short_for_a_bet_has_a_report(watched, tmp_path):
+    ran = watched(lines(0.5, 60), *CLAIM, "--out", str(tmp_path))
+    assert (ran.status, ran.err) == (0, "")
+    assert "There was no bet yet." in (tmp_path / "report.md").read_text()
+    assert read_report(tmp_path / "report.json").results[0].verdict == "not refuted"
+
+
 def test_a_correct_mechanism_is_not_refuted(watched):
     ran = watched(lines(1.0, 3000), *CLAIM, "--confidence", "0.999999")
     assert ran.status == 0

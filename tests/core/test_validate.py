@@ -11,6 +11,7 @@ import pytest
 
 from dpaudit import _validate as check
 from dpaudit.errors import InvalidArgument
+from dpaudit.neighbours import Table
 
 NOT_NUMBERS = (None, "1", b"1", True, np.True_, [1.0], {}, 1j, np.complex64(1), math.nan, math.inf)
 TOO_LARGE = 10**400
@@ -97,3 +98,10 @@ def test_the_first_bad_entry_is_named_and_bad_rows_are_counted(bad):
         check.finite_array("x", array, ndim=2)
     with pytest.raises(InvalidArgument, match=r"y\[1\]: got .*NaN or infinity: 1\)"):
         check.finite_array("y", [0.0, bad], ndim=1)
+
+
+def test_integers_beyond_every_double_are_refused():
+    with pytest.raises(InvalidArgument, match=r"^rows: got .*, expected finite numbers in 1 axis"):
+        check.finite_array("rows", [1.0, TOO_LARGE], 1)
+    with pytest.raises(InvalidArgument, match=r"^data: got .*, expected a Dataset or an array"):
+        Table.of("data", [[1.0, TOO_LARGE]])

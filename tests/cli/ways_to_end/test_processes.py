@@ -1,6 +1,5 @@
 """Processes of their own: what Python does after the last line is seen there only."""
 
-import json
 import os
 import re
 import signal
@@ -8,7 +7,7 @@ import time
 
 import pytest
 
-from dpaudit.report.document import read_index, read_report
+from dpaudit.report.document import read_report
 
 from .runs import Ran
 from .ways import FULL, INTERRUPTED, PIPE, REFUTED, SHOWN, STREAM, TERMINATED, THEIRS, Ways, left
@@ -127,25 +126,3 @@ def _a_gallery_that_is_terminated(here):
 @pytest.mark.parametrize("way", WAYS.cases)
 def test_it_ends_as_the_page_says(here, way):
     assert way.complaints(way.ends(here)) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seconds", [0.0, 0.4, 1.3, 3.1, 7.9])
-def test_what_had_ended_before_a_kill_is_whole(here, seconds):
-    with here.started("audit", "--all", "--trials", "200", "--out", "out", "--quiet") as process:
-        wait_for_an_index(here, process)
-        time.sleep(seconds)
-        process.kill()
-        process.wait(timeout=60)
-    out = here.folder / "out"
-    for path in out.glob("*/report.json"):
-        assert read_report(path).results
-        assert path.with_name("report.html").read_text().rstrip().endswith("</html>")
-    for path in out.glob("*/certificate.json"):
-        assert json.loads(path.read_text())
-    entries = read_index(out / "index.json")
-    verdicts = [one for one in entries if one["verdict"]]
-    assert 0 < len(verdicts) < len(entries)
-    for entry in verdicts:
-        results = read_report(out / entry["claim"] / "report.json").results
-        assert entry["variant"] in [one.variant for one in results]

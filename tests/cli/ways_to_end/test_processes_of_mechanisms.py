@@ -54,6 +54,40 @@ def _quitting_where_a_law_is_asked(here):
     return here.audit(here.audits("mechanism", code=code, delta=1e-5))
 
 
+COPY = "forked a copy of itself that came back from the call as well; .*"
+FORKING = """
+def deed():
+    if copy := os.fork():
+        os.waitpid(copy, 0)
+    {}
+Leaving = type("Leaving", (doing(deed),), {{}})
+"""
+
+
+@WAYS.end(2, THEIRS, SAMPLE.format(COPY))
+def _a_copy_that_returns_from_sample(here):
+    return here.audit(here.audits("Leaving", code=FORKING.format("pass"), after=3))
+
+
+@WAYS.end(2, THEIRS, SAMPLE.format(COPY))
+def _a_copy_that_raises_in_sample(here):
+    raising = "if not copy: raise ValueError"
+    return here.audit(here.audits("Leaving", code=FORKING.format(raising), after=3))
+
+
+@WAYS.end(2, THEIRS, IMPORT.format(COPY))
+def _a_copy_that_returns_from_the_import(here):
+    return here.audit(here.audits("Broken", code=FORKING.format("pass") + "deed()\n"))
+
+
+@WAYS.end(
+    2, THEIRS, SAMPLE.format(r"ended with the process that keeps it, which was ended by signal 9.*")
+)
+def _a_keeper_that_is_killed(here):
+    code = "class Leaving(doing(lambda: os.kill(os.getppid(), signal.SIGKILL))): pass\n"
+    return here.audit(here.audits("Leaving", code=code, after=3))
+
+
 @WAYS.end(2, THEIRS, IMPORT.format(QUIT.format(0)))
 def _quitting_in_a_constructor(here):
     code = "class Leaving(Broken):\n    def __init__(self): os._exit(0)\n"

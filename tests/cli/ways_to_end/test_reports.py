@@ -91,17 +91,6 @@ def _links_at_the_names_of_the_files(here):
     return ran
 
 
-needs_permissions = pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-
-
-@WAYS.end(
-    2, WRITING, r"error: .*out: the report cannot be written here \(Perm.*", needs_permissions
-)
-def _a_folder_that_may_not_be_written(here):
-    (here.folder / "out").mkdir(mode=0o500)
-    return here.audit(here.audits("Broken"), "--out", here.folder / "out")
-
-
 @pytest.mark.parametrize("way", WAYS.cases)
 def test_it_ends_as_the_page_says(here, way):
     assert way.complaints(way.ends(here)) == []

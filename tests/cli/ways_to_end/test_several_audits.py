@@ -127,3 +127,16 @@ def _every_claim_and_a_report_that_cannot_be_written(here):
 @pytest.mark.parametrize("way", WAYS.cases)
 def test_it_ends_as_the_page_says(here, way):
     assert way.complaints(way.ends(here)) == []
+
+
+def test_an_earlier_index_is_gone_before_a_report_is_replaced(here):
+    every(here, {"a": nothing, "b": nothing})
+    seen, write = [], publish.write_report
+
+    def watched(*arguments):
+        seen.append(index(here))
+        return write(*arguments)
+
+    here.monkeypatch.setattr(publish, "write_report", watched)
+    every(here, {"a": nothing, "b": nothing})
+    assert seen == [{"a": None, "b": None}, {"a": "refuted", "b": None}]

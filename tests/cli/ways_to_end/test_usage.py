@@ -30,6 +30,18 @@ def _a_file_that_is_no_toml(here):
     return here.run("audit", "bad.toml")
 
 
+@WAYS.end(2, USAGE, r"error: bad\.toml: is not valid TOML: a number too long, or nested too deep")
+def _a_number_that_is_too_long(here):
+    (here.folder / "bad.toml").write_text("audit = " + "9" * 5000)
+    return here.run("audit", "bad.toml")
+
+
+@WAYS.end(2, USAGE, r"error: bad\.toml: is not valid TOML: a number too long, or nested too deep")
+def _lists_that_are_nested_too_deep(here):
+    (here.folder / "bad.toml").write_text("audit = " + "[" * 3000)
+    return here.run("audit", "bad.toml")
+
+
 @WAYS.end(2, USAGE, r"error: --out: got '', expected the name of a folder, such as --out report.*")
 def _no_name_for_out(here):
     return here.run("audit", here.audits("Broken"), "--out", "")
