@@ -61,14 +61,14 @@ def verdict(reference, seed=0, **given):
     return "withheld" if isinstance(found, str) else found.verdict
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(8)
 @SEEDS
 @pytest.mark.parametrize("name", SLIPS)
 def test_no_private_mechanism_is_accused_for_a_slip(name, seed):
     assert verdict(f"slips:{name}", seed) != "refuted"
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @SEEDS
 @pytest.mark.parametrize("name", FLIPS)
 @pytest.mark.parametrize("until_refuted", [False, True])
@@ -78,7 +78,7 @@ def test_no_flip_that_is_kept_is_a_refutation(name, until_refuted, seed):
     assert verdict(f"slips:{name}", seed, confidence=sure, **given) != "refuted"
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(8)
 @SEEDS
 @pytest.mark.parametrize("name", BROKEN)
 def test_no_broken_mechanism_that_keeps_the_contract_is_let_off(name, seed):
@@ -107,7 +107,7 @@ def test_a_withheld_verdict_says_what_to_write_instead(name, words):
     assert words in found.reason
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize(
     "name",
