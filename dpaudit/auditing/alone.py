@@ -20,7 +20,8 @@ from dpaudit._typing import Array
 from dpaudit.auditing.draws import Certifying, Drawer
 from dpaudit.estimation.event import Event, rounded
 from dpaudit.estimation.independence import FALSE_ALARM, Labels
-from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.estimation.joint import exponent, joint_lower_bound
+from dpaudit.estimation.likelihood import likelihood_bound
 from dpaudit.estimation.self_check import SelfCheck
 
 # An event of which either side has fewer exceptions is counted once more.
@@ -126,10 +127,11 @@ class _Seen:
 
     def suffices(self, trials: int) -> bool:
         """Return whether half as many outputs refute the claim, at the rates that were seen."""
-        half = max(1, trials // 2)
-        rates = (hits / count for hits, count in zip(self.hits, self.trials, strict=True))
-        favoured, other = (round(rate * half) for rate in rates)
-        return self.refutes((favoured, other), half)
+        half, against = max(1, trials // 2), self.against
+        favoured, other = (n / count for n, count in zip(self.hits, self.trials, strict=True))
+        nats = np.array([exponent(against.alpha)])
+        bound = likelihood_bound(favoured, other, half, half, against.delta, nats)
+        return float(bound[0]) > against.epsilon
 
     def check(self, name: str, happened: list[Array]) -> SelfCheck:
         """Return whether other outputs agree."""

@@ -143,6 +143,13 @@ def joint_lower_bound(
     _require(hits, trials, other_hits, other_trials)
     check.delta("delta", delta)
     check.probability("alpha", alpha)
+    return _lower_bound(hits, other_hits, trials, other_trials, delta, alpha)
+
+
+@lru_cache(maxsize=64)  # what certifies an event is asked for again where its outputs are checked
+def _lower_bound(
+    hits: int, other_hits: int, trials: int, other_trials: int, delta: float, alpha: float
+) -> float:
     test = _Test.of(hits, other_hits, trials, other_trials, delta, alpha)
     if test is None or test.log_peak(0.0) > 0:
         return 0.0

@@ -1,0 +1,117 @@
+"""Outputs that are drawn alone: as many as are needed, and judged as they should be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpaudit.auditing.alone import Against, Counted, _firsts, _Seen, _sizes, is_scarce, refutes
+from dpaudit.auditing.draws import Certifying
+from dpaudit.estimation.event import Event
+from dpaudit.estimation.joint import joint_lower_bound
+
+ALPHA = 1e-6
+QUICK = SimpleNamespace(start=0.01, call=0.001, pace=1e-6)
+
+
+def seen(rate, other, trials=100_000, epsilon=1.0, delta=0.0, above=True):
+    """Return what is known after so many outputs a side at these rates."""
+    sides = [np.arange(trials) < round(one * trials) for one in (rate, other)]
+    happened = tuple(side.astype(float) for side in (sides if above else sides[::-1]))
+    return _Seen.of(happened, above, Against(epsilon, delta, ALPHA))
+
+
+def happening(hits, trials):
+    return (np.arange(trials) < hits).astype(float)
+
+
+@pytest.mark.parametrize("above", [True, False])
+def test_the_favoured_side_is_that_of_the_event(above):
+    one = seen(0.9, 0.1, trials=1000, above=above)
+    assert (one.hits, one.trials) == ((900, 100), (1000, 1000))
+    lower = joint_lower_bound(900, 100, 1000, 1000, delta=0.0, alpha=ALPHA)
+    for epsilon, refuted in ((lower * 0.999, True), (lower * 1.001, False)):
+        against = Against(epsilon, 0.0, ALPHA)
+        assert replace(one, against=against).refutes(one.hits, 1000) is refuted
+
+
+@pytest.mark.parametrize(("rate", "other"), [(1.0, 0.0), (0.99, 0.01), (0.95, 0.02), (0.05, 0.0)])
+def test_so_many_as_suffice_refute_nearly_always(rate, other):
+    known, rng = seen(rate, other), np.random.default_rng(0)
+    sizes = [2**k for k in range(4, 14)]
+    enough = next(size for size in sizes if known.suffices(size))
+    drawn = rng.binomial(enough, [rate, other], (60, 2))
+    refuted = {(p, q): known.refutes((p, q), enough) for p, q in set(map(tuple, drawn.tolist()))}
+    assert np.mean([refuted[p, q] for p, q in drawn.tolist()]) > 0.98
+    assert not known.suffices(enough // 2)
+    few = enough // 4
+    assert not known.refutes((round(rate * few), round(other * few)), few)
+
+
+def test_what_suffices_has_to_refute():
+    known = seen(1.0, 0.0)
+    assert known.check("alone", [happening(64, 64), happening(0, 64)]).passed
+    flips = known.check("alone", [happening(47, 64), happening(17, 64)])
+    assert (flips.passed, flips.threshold) == (False, 1.0)
+    assert flips.statistic == joint_lower_bound(47, 17, 64, 64, delta=0.0, alpha=ALPHA)
+
+
+def test_fewer_have_to_agree():
+    known = seen(1.0, 0.0, epsilon=6.0)
+    assert not known.suffices(512)
+    assert known.check("alone", [happening(512, 512), happening(0, 512)]).passed
+    other = known.check("alone", [happening(506, 512), happening(6, 512)])
+    assert not other.passed
+    assert other.statistic < other.threshold
+
+
+@pytest.mark.parametrize("rates", [(1.0, 0.0), (0.999, 0.001), (0.6, 0.3)])
+def test_outputs_of_the_same_law_hardly_ever_disagree(rates):
+    rng = np.random.default_rng(1)
+    before, now = (rng.binomial(count, rates, (3000, 2)).tolist() for count in (2000, 256))
+    against = Against(8.0, 0.0, ALPHA)
+    found = [
+        _Seen((p, q), (2000, 2000), True, against)._chance((a, b), 256)
+        for (p, q), (a, b) in zip(before, now, strict=True)
+    ]
+    assert np.mean(np.array(found) < 0.05) < 0.05
+
+
+def test_what_is_scarce():
+    half = np.arange(1000) % 2.0
+    assert not is_scarce((half, half))
+    assert is_scarce((half, happening(99, 1000)))
+    assert is_scarce((happening(901, 1000), half))
+    assert not is_scarce((happening(900, 1000), happening(100, 1000)))
+
+
+def test_the_first_of_each_process():
+    assert _firsts(np.array([3, 3, 5, 5, 5, 9])).tolist() == [True, False, True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "trials", "changes", "sizes"),
+    [
+        (1.0, 4096, {}, (64, 1)),
+        (3.0, 8192, {}, (256, 1)),
+        (1.0, 400, {}, (50, 1)),
+        (5.0, 8192, {}, (512, 4)),
+        (1.0, 4096, {"start": 1.0}, (2, 32)),
+        (1.0, 4096, {"call": 0.5}, (2, 1)),
+        (1.0, 4096, {"start": 1.0, "pace": 1.0}, (64, 1)),
+    ],
+)
+def test_how_many_are_drawn(epsilon, trials, changes, sizes):
+    drawer = SimpleNamespace(**vars(QUICK) | changes)
+    assert _sizes(drawer, seen(1.0, 0.0, epsilon=epsilon), trials) == sizes
+
+
+def test_scores_are_rounded_as_the_event_was_chosen():
+    counted = Counted(None, Event(True, 0.3, 0.0), 1e-9)
+    drawn = Certifying((np.array([0.1 + 0.2, 0.3 - 1e-12]), np.array([0.1, 0.29])), None)
+    on_p, on_q = counted.of(drawn)
+    assert (on_p.tolist(), on_q.tolist()) == ([1.0, 1.0], [0.0, 0.0])
+    assert not refutes(counted, (on_p, on_q), Against(1.0, 0.0, ALPHA))
