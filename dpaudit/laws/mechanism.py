@@ -94,11 +94,40 @@ class HasLaw(Protocol[DatasetT]):
 
 
 @runtime_checkable
+class HasLossBounds(HasLaw[DatasetT], Protocol[DatasetT]):
+    """A mechanism that can enclose a loss, whatever cancels: what it states of one is proved.
+
+    What the law is made of, such as means and noise levels, may be the doubles that the code
+    computes with.
+    """
+
+    def loss_bounds(self, transcript: Array, pair: Pair[Any]) -> tuple[float, float]:
+        """Return doubles between which ``log p / q`` of one transcript lies.
+
+        They are rounded outwards, and infinite where nothing can be proved
+        (`dpaudit.laws.enclosed.ends` does both).
+
+        Raises
+        ------
+        InvalidArgument
+            There is no such code for these parameters.
+        """
+        ...
+
+
+@runtime_checkable
 class HasLossInDigits(HasLaw[DatasetT], Protocol[DatasetT]):
-    """A mechanism that can compute a loss once more, in any precision, with code for that alone."""
+    """A mechanism that can compute a loss once more, in any precision, with code for that alone.
+
+    However many digits there are, they have no error bound: ``(x + y)^2 - x^2`` is 0 in 50 digits
+    where x is 1e300 and y is 1e-300, and is 2. An audit at delta = 0 that has `HasLossBounds` does
+    without them. Otherwise it takes 50 digits, 1,300 (with which squares and products of two
+    doubles are exact) and 2,600, uses the least of the last two if they agree, and says in its
+    report that they have no bound.
+    """
 
     def loss_in_digits(self, transcript: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
-        """Return ``log p / q`` of one transcript as an mpmath number.
+        """Return ``log p / q`` of one transcript, as a number of mpmath or a ``Decimal``.
 
         Raises
         ------
