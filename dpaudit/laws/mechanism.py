@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, what_happened
+from dpaudit.laws.outcomes import Inexact, as_doubles
 from dpaudit.neighbours import Pair
 from dpaudit.records import stray
 
@@ -163,17 +164,22 @@ def checked_sample(
     Raises
     ------
     MechanismError
-        The mechanism raised, or returned the wrong number of transcripts or a non-number.
+        The mechanism raised, or returned the wrong number of transcripts, a non-number, or numbers
+        that doubles do not hold exactly (`dpaudit.laws.outcomes`).
     """
     name = name_of(mechanism)
     try:
         with redirect_stdout(sys.stderr):  # standard output is for results
-            returned = np.asarray(mechanism.sample(dataset, trials, rng))
-        _require_numbers(name, returned)
-        # A copy: the mechanism may fill the same array again.
-        transcripts = np.array(returned, dtype=np.float64)
+            # A copy: the mechanism may fill the same array again.
+            transcripts = as_doubles(mechanism.sample(dataset, trials, rng))
     except (DpauditError, KeyboardInterrupt):
         raise
+    except Inexact as error:
+        raise MechanismError(
+            f"mechanism {name}: sample(dataset, {trials}, rng) returned {error.found}, expected "
+            f"{error.instead}, one transcript a trial: an outcome must not change when it becomes "
+            "doubles"
+        ) from None
     except BaseException as error:  # the mechanism is other people's code
         raised = "" if isinstance(error, SystemExit) else "raised "
         raise MechanismError(
@@ -192,16 +198,6 @@ def checked_sample(
             "expected finite numbers"
         )
     return transcripts
-
-
-def _require_numbers(name: str, returned: NDArray[Any]) -> None:
-    """Refuse what a cast would make numbers of all the same."""
-    if (kind := returned.dtype.kind) in "cmM":
-        found = {"c": "complex numbers"}.get(kind, "dates or times")
-        raise MechanismError(
-            f"mechanism {name}: sample returned {found}, expected real numbers, one transcript a "
-            "trial"
-        )
 
 
 @dataclass(frozen=True)
