@@ -31,7 +31,7 @@ LAYERS = {
 }
 # Rooms of dpaudit from the ground up, as docs/architecture.md draws them.
 FLOORS = (
-    ("text", "records"),
+    ("text", "records", "reals"),
     ("errors", "_typing"),
     ("_validate", "_references", "formats"),
     ("datasets", "toml"),

@@ -2,25 +2,24 @@ r"""The privacy loss of one output of penalty perturbation, in any number of dig
 
 For one output that is to refute a guarantee. It shares no arithmetic with
 `dpaudit.algorithms.consensus.algorithm` and its law, only the public tables: Algorithm 1 of
-zhang2018 is written out once more, in mpmath's numbers. Noise is computed on both datasets from eq.
-(58), and the two determinants of eq. (60) by Cholesky factors of the whole matrices. Only the node
-of the differing record counts.
+zhang2018 is written out once more, in balls that hold the true numbers. Noise is computed on both
+datasets from eq. (58), and the two determinants of eq. (60) are those of the whole matrices. Only
+the node of the differing record counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
+from operator import add
 
 import numpy as np
-from mpmath import exp, fdot, fsum, log, mpf, sqrt, workdps
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.process import ConsensusProcess, noise_rates
 from dpaudit.errors import InvalidArgument
-
-Vector = list[Any]
+from dpaudit.reals import Matrix, Real, identity, log, norm, sigmoid, vector
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,8 +66,8 @@ class Node:
         )
 
 
-def loss_in_digits(node: Node, transcript: Array, here: Array, there: Array, digits: int) -> Any:
-    """Return ``log p / q`` of all broadcasts, an mpmath number.
+def enclosed_loss(node: Node, transcript: Array, here: Array, there: Array) -> Real:
+    """Return ``log p / q`` of all broadcasts, with the digits and the time that the caller gives.
 
     Parameters
     ----------
@@ -85,86 +84,59 @@ def loss_in_digits(node: Node, transcript: Array, here: Array, there: Array, dig
     ...     loss="logistic",
     ... )
     >>> one = np.array([[1.0]])
-    >>> round(float(loss_in_digits(node, np.array([[[0.2], [0.0]]]), one, -one, 30)), 4)
-    1.559
+    >>> enclosed_loss(node, np.array([[[0.2], [0.0]]]), one, -one).shown(4)
+    '1.559'
     """
-    with workdps(digits):
-        sides = [[_exact(u) for u in side] for side in (here, there)]
-        outputs = [[_exact(f) for f in broadcast] for broadcast in transcript]
-        zero = [mpf(0)] * here.shape[1]
-        before, dual, total = [zero] * transcript.shape[1], zero, mpf(0)
-        for t, now in enumerate(outputs):
-            pull = _pull(node, t, before, dual)
-            curvature = mpf(node.regulariser_weight) / len(now) + mpf(float(node.stretch[t]))
-            total += _step(node, t, now[node.number], pull, sides, curvature)
-            gap = _gap(now, node)
-            half = mpf(float(node.dual_steps[t])) / 2
-            dual = [a + half * b for a, b in zip(dual, gap, strict=True)]
-            before = now
-        return +total
+    sides = [Matrix(side.tolist()) for side in (here, there)]
+    outputs = [[vector(f) for f in broadcast] for broadcast in transcript.tolist()]
+    zero = vector([0] * here.shape[1])
+    before, dual, loss = [zero] * transcript.shape[1], zero, Real(0)
+    for t, now in enumerate(outputs):
+        pull = _pull(node, t, before, dual)
+        curvature = Real(node.regulariser_weight) / len(now) + float(node.stretch[t])
+        loss += _step(node, t, now[node.number], pull, sides, curvature)
+        dual += Real(float(node.dual_steps[t])) / 2 * _gap(now, node)
+        before = now
+    return loss
 
 
 def _step(
-    node: Node, t: int, model: Vector, pull: Vector, sides: list[list[Vector]], curvature: Any
-) -> Any:
-    stretch, rate = mpf(float(node.stretch[t])), mpf(float(node.rates[t]))
-    weight = mpf(node.loss_weight) / len(sides[0])
+    node: Node, t: int, model: Matrix, pull: Matrix, sides: list[Matrix], curvature: Real
+) -> Real:
+    stretch, rate = Real(float(node.stretch[t])), Real(float(node.rates[t]))
+    weight = Real(node.loss_weight) / sides[0].rows
+    slope, bend = _LOSSES[node.loss]
     norms, volumes = [], []
     for records in sides:
-        margins = [fdot(u, model) for u in records]
-        slope, bend = _LOSSES[node.loss]
-        push = _weighted(records, [weight * slope(m) for m in margins])
-        noise = [c - g - curvature * f for c, g, f in zip(pull, push, model, strict=True)]
-        norms.append(sqrt(fdot(noise, noise)))
+        margins = (records * model).entries()
+        push = records.T * vector([weight * slope(m) for m in margins])
+        norms.append(norm((pull - push - curvature * model).entries()))
         volumes.append(_log_volume(records, [weight * bend(m) for m in margins], curvature))
     return rate / stretch * (norms[1] - norms[0]) + volumes[0] - volumes[1]
 
 
-def _pull(node: Node, t: int, before: list[Vector], dual: Vector) -> Vector:
+def _pull(node: Node, t: int, before: list[Matrix], dual: Matrix) -> Matrix:
     """Return ``eta sum_j (f_i + f_j) - 2 lambda``."""
-    eta = mpf(float(node.stretch[t])) / (2 * len(node.neighbours))
+    eta = Real(float(node.stretch[t])) / (2 * len(node.neighbours))
     mine = before[node.number]
-    return [
-        eta * fsum(mine[k] + before[j][k] for j in node.neighbours) - 2 * dual[k]
-        for k in range(len(mine))
-    ]
+    return eta * _sum(mine + before[j] for j in node.neighbours) - 2 * dual
 
 
-def _gap(now: list[Vector], node: Node) -> Vector:
-    mine = now[node.number]
-    return [fsum(mine[k] - now[j][k] for j in node.neighbours) for k in range(len(mine))]
+def _gap(now: list[Matrix], node: Node) -> Matrix:
+    return _sum(now[node.number] - now[j] for j in node.neighbours)
 
 
-def _weighted(records: list[Vector], weights: Vector) -> Vector:
-    return [fdot(column, weights) for column in zip(*records, strict=True)]
+def _sum(vectors: Iterable[Matrix]) -> Matrix:
+    return reduce(add, vectors)
 
 
-def _log_volume(records: list[Vector], weights: Vector, curvature: Any) -> Any:
-    """Return ``log det (sum_n w_n u_n u_n' + curvature I)`` by its Cholesky factor."""
-    columns = [list(column) for column in zip(*records, strict=True)]
-    rows: list[Vector] = []
-    total = mpf(0)
-    for i, column in enumerate(columns):
-        scaled = [w * x for w, x in zip(weights, column, strict=True)]
-        row: Vector = []
-        for j in range(i):
-            entry = fdot(scaled, columns[j]) - fdot(row, rows[j][:j])
-            row.append(entry / rows[j][j])
-        pivot = curvature + fdot(scaled, column) - fdot(row, row)
-        row.append(sqrt(pivot))
-        rows.append(row)
-        total += log(pivot)
-    return total
+def _log_volume(records: Matrix, weights: list[Real], curvature: Real) -> Real:
+    """Return ``log det (sum_n w_n u_n u_n' + curvature I)``."""
+    scaled = Matrix([[weight * x for x in records.row(n)] for n, weight in enumerate(weights)])
+    return log((curvature * identity(records.cols) + records.T * scaled).det())
 
 
-def _exact(vector: Array) -> Vector:
-    return [mpf(float(x)) for x in vector]
-
-
-_LOSSES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "logistic": (
-        lambda m: -1 / (1 + exp(m)),
-        lambda m: 1 / ((1 + exp(m)) * (1 + exp(-m))),
-    ),
-    "linear": (lambda m: mpf(-1), lambda m: mpf(0)),
+_LOSSES: dict[str, tuple[Callable[[Real], Real], Callable[[Real], Real]]] = {
+    "logistic": (lambda m: -sigmoid(-m), lambda m: sigmoid(m) * sigmoid(-m)),
+    "linear": (lambda m: Real(-1), lambda m: Real(0)),
 }

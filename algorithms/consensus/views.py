@@ -38,7 +38,7 @@ both datasets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,7 @@ from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.consensus.digits import Node, loss_in_digits
+from dpaudit.algorithms.consensus.digits import Node, enclosed_loss
 from dpaudit.algorithms.consensus.law import (
     log_determinants,
     noise_behind,
@@ -66,10 +66,12 @@ from dpaudit.algorithms.problems.records import Differing
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.laws.enclosed import ends, in_digits
 from dpaudit.laws.exponential_norm import draw_tilted, log_mgf, norm_gain, uniforms
 from dpaudit.laws.mechanism import TiltedSample
 from dpaudit.laws.residuals import located
 from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.reals import Real
 from dpaudit.records import Record
 
 
@@ -241,11 +243,18 @@ class PenaltyPerturbation:
 
     def loss_in_digits(self, transcript: Array, pair: Pair[Dataset], digits: int = 50) -> Any:
         """Return the loss of one transcript, shape ``(T, N, d)``."""
+        return in_digits(self._enclosed(transcript, pair), digits)
+
+    def loss_bounds(self, transcript: Array, pair: Pair[Dataset]) -> tuple[float, float]:
+        """Return doubles between which the loss of one transcript lies, shape ``(T, N, d)``."""
+        return ends(self._enclosed(transcript, pair))
+
+    def _enclosed(self, transcript: Array, pair: Pair[Dataset]) -> Callable[[], Real]:
         record = Differing.of(pair)
         rows = pair.dataset.rows_of(record.node)
         here, there = (one.signed_records[rows] for one in (pair.dataset, pair.neighbour))
         node = Node.of(self.algorithm, record.node)
-        return loss_in_digits(node, transcript, here, there, digits)
+        return lambda: enclosed_loss(node, transcript, here, there)
 
     def neighbours(self, pair: Pair[Dataset]) -> tuple[Pair[Dataset], ...]:
         """Return the pair in which the record is replaced by its opposite, unless that is given."""

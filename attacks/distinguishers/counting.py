@@ -26,6 +26,9 @@ _DIFFERENT = 16.0  # squared standard errors
 _TINY = 1e-6
 _GRAIN = 1e-9
 _TABLE = 2**16
+_NORMAL = np.finfo(np.float64).tiny
+# Of what is below it, between multiples of the grain: 0 and -0, denormals above 0 and below.
+_KINDS_OF_ZERO = np.array([[0.0, -0.25], [0.5, -0.5]])
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,8 @@ class Coder:
 def coder(rows: Array, most: float) -> Coder | None:
     """Return a coder of the rows, shape ``(R, C)``; None if more than ``most`` are distinct.
 
-    Entries that are equal but for their last bits count as one.
+    Entries that are equal but for their last bits count as one; 0, -0 and denormals, which rounding
+    makes no zeros of, do not.
 
     Examples
     --------
@@ -208,7 +212,9 @@ def _merged(edges: Array, counts: NDArray[Any]) -> tuple[Array, NDArray[Any]]:
 
 
 def _rounded(rows: Array, grain: Array) -> Array:
-    return np.asarray(np.round(rows / grain) + 0.0)  # no negative zeros
+    multiples = np.round(rows / grain) + 0.0  # no negative zeros
+    kinds = _KINDS_OF_ZERO[(rows != 0).astype(int), np.signbit(rows).astype(int)]
+    return np.where(np.abs(rows) < _NORMAL, kinds, multiples)
 
 
 def _table(seen: Codes, pairs: int) -> Codes:

@@ -23,7 +23,9 @@ from dpaudit.neighbours import Pair
 
 LOWEST_BITS = Distinguisher(
     name="lowest-bits",
-    statement="log-ratio of how often an entry is a multiple of each power of two and no higher",
+    statement=(
+        "log-ratio of how often an entry is a multiple of each power of two and no higher, 0 or -0"
+    ),
     threat_model=(
         "can run the mechanism on both datasets; sees one transcript with all of its bits, as "
         "doubles; wants to know which dataset produced it"
@@ -34,7 +36,7 @@ LOWEST_BITS = Distinguisher(
 )
 
 _MANTISSA = 53
-_OF_ZERO = 2000.0  # above every exponent: 0 is a multiple of all of them
+_OF_ZERO, _OF_MINUS_ZERO = 2000.0, 2001.0  # above every exponent: 0 is a multiple of all powers
 
 
 @dataclass(frozen=True)
@@ -80,14 +82,15 @@ def fit(
 
 
 def lowest_exponents(values: Array) -> Array:
-    """Return k for every odd multiple of ``2^k``, and 2000 for 0; any shape.
+    """Return k for every odd multiple of ``2^k``, 2000 for 0 and 2001 for -0; any shape.
 
     Examples
     --------
-    >>> lowest_exponents(np.array([1.0, 12.0, -0.75, 0.1, 0.0, 5e-324]))
-    array([    0.,     2.,    -2.,   -55.,  2000., -1074.])
+    >>> lowest_exponents(np.array([1.0, 12.0, -0.75, 0.1, 0.0, -0.0, 5e-324])).astype(int)
+    array([    0,     2,    -2,   -55,  2000,  2001, -1074])
     """
     fraction, exponent = np.frexp(np.abs(values))
     mantissa = np.ldexp(fraction, _MANTISSA).astype(np.int64)
     lowest = np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1
-    return np.where(values == 0, _OF_ZERO, exponent - _MANTISSA + lowest)
+    zeros = np.where(np.signbit(values), _OF_MINUS_ZERO, _OF_ZERO)
+    return np.where(values == 0, zeros, exponent - _MANTISSA + lowest)

@@ -48,8 +48,8 @@ def audit(
     """Audit the claim that a mechanism is (epsilon, delta)-DP on a pair of neighbouring datasets.
 
     Where the mechanism states its law (`dpaudit.Tiltable`), exact privacy losses are used: at
-    delta = 0 the largest over outputs, if the mechanism can compute it in 50 digits. Otherwise
-    events of its outputs are.
+    delta = 0 the largest over outputs, if the mechanism can enclose it, or compute it in any
+    digits. Otherwise events of its outputs are.
 
     Parameters
     ----------

@@ -22,6 +22,7 @@ from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import stream
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
+from dpaudit.laws.outcomes import Inexact, as_doubles
 from dpaudit.neighbours import Side
 from dpaudit.records import Record
 from dpaudit.report.schema import BudgetEntry, Claimed, Measured, ModelBased, Result
@@ -118,10 +119,11 @@ def _both(on_dataset: Any, on_neighbour: Any) -> tuple[Array, Array]:
 
 def _runs(name: str, given: Any) -> Array:
     try:
-        if np.iscomplexobj(given):
-            raise TypeError  # a cast would drop the imaginary parts
-        runs = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+        runs = as_doubles(given)
+    except Inexact as error:
+        expected = f"{error.instead}: a run must not change when it becomes doubles"
+        raise InvalidArgument(name, Shown(error.found), expected) from None
+    except (TypeError, ValueError):
         raise InvalidArgument(name, Record(given), "an array of numbers, one run a row") from None
     if runs.ndim == 0 or len(runs) < _LEAST or not runs[0].size:
         shown = Shown(f"shape {runs.shape}")

@@ -1,4 +1,4 @@
-"""The exact-loss audit at delta = 0: the largest loss over outputs, re-checked in 50 digits.
+"""The exact-loss audit at delta = 0: the largest loss over outputs, computed once more with bounds.
 
 With delta = 0 a guarantee holds for every output, so one output with a loss above epsilon refutes
 it, and the supremum of the loss over outputs is the pair's epsilon. Nothing is estimated, so no
@@ -8,6 +8,7 @@ error probability is spent: what a search finds is a lower end whatever the sear
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -25,8 +26,9 @@ from dpaudit.estimation.event import error_rates
 from dpaudit.estimation.self_check import SelfCheck, likelihood_ratio_checks
 from dpaudit.execution import one_thread, stream
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.laws.mechanism import DIGITS, HasLossInDigits, Tiltable
+from dpaudit.laws.mechanism import DIGITS, HasLossBounds, HasLossInDigits, Tiltable
 from dpaudit.neighbours import Pair, Side
+from dpaudit.reals import SECONDS
 from dpaudit.records import are_shown
 
 
@@ -113,6 +115,9 @@ def _wide(sizes: Array, points: Array) -> Array:
 _RUNGS = 16
 _FACTOR = 4.0
 _MISMATCH = 1e-7
+# Digits that follow on 50: with the first, squares and products of doubles are exact.
+MORE_DIGITS = (1300, 2600)
+_AGREEMENT = 1e-12  # of these two, as a share of the loss
 # Outputs that climb: those with the largest losses.
 _CLIMBERS = 24
 _GRID = 41
@@ -159,8 +164,10 @@ def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> Evidence:
 
     Notes
     -----
-    A winner above the claimed epsilon is computed once more in 50 digits where the mechanism
-    provides that; without it the number is held at what is claimed: nothing is refuted by rounding.
+    Nothing is refuted by rounding. Where the mechanism encloses losses (`HasLossBounds`), the lower
+    end is that of the winner's, rounded down. Where it only computes them in more digits
+    (`HasLossInDigits`), one above the claim counts if more and more digits agree, and the report
+    says that they have no error bound. Otherwise the number is held at what is claimed.
     """
     checking = min(max(trials // 5, 200), 2000)
     plain = plain_losses(drawer, checking)
@@ -168,8 +175,9 @@ def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> Evidence:
         winner = largest_over_outputs(case, drawer.mechanism, drawer.seed, trials)
     claimed = case.claimed.epsilon(0.0)
     enough = residual_trials(drawer, min(trials, checking))
-    lower, certified, note = certified_loss(drawer.mechanism, winner, claimed)
-    checks = [*likelihood_ratio_checks(*plain.values()), *certified]
+    recomputed = certified_loss(drawer.mechanism, winner, claimed)
+    lower = recomputed.lower
+    checks = [*likelihood_ratio_checks(*plain.values()), *recomputed.checks]
     for side in Side:
         checks += side_checks(drawer, side, 1.0, enough)
     return Evidence(
@@ -187,34 +195,81 @@ def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> Evidence:
         self_checks=tuple(checks),
         epsilons=_epsilons(claimed, lower),
         roc=error_rates(*plain.values()),
-        notes=(str(winner), *note, *([_UNBOUNDED] if _unbounded(drawer.mechanism) else [])),
+        remark=recomputed.reservation if lower > claimed else "",
+        notes=(
+            str(winner),
+            *recomputed.notes,
+            *([_UNBOUNDED] if _unbounded(drawer.mechanism) else []),
+        ),
     )
 
 
-def certified_loss(
-    mechanism: object, winner: Winner, claimed: float
-) -> tuple[float, tuple[SelfCheck, ...], tuple[str, ...]]:
-    """Return what may be held up against the claim, the check behind it, and what to say of it."""
+@dataclass(frozen=True)
+class Recomputed:
+    """What may be held up against a claim, the checks behind it, and what to say of it."""
+
+    lower: float
+    checks: tuple[SelfCheck, ...] = ()
+    notes: tuple[str, ...] = ()
+    reservation: str = ""
+
+
+def certified_loss(mechanism: object, winner: Winner, claimed: float) -> Recomputed:
+    """Return the winner's loss as far as it is proved, or has at least been computed once more."""
     loss = max(0.0, winner.peak.loss)
-    if loss <= claimed:
-        return loss, (), ()
-    if not isinstance(mechanism, HasLossInDigits):
-        return claimed, (), (_NO_DIGITS,)
     try:
-        digits = float(mechanism.loss_in_digits(winner.peak.output, winner.pair))
+        if isinstance(mechanism, HasLossBounds):
+            return _bounded(loss, mechanism.loss_bounds(winner.peak.output, winner.pair), claimed)
+        if loss > claimed and isinstance(mechanism, HasLossInDigits):
+            return _in_digits(loss, _digits_that_agree(mechanism, winner), claimed)
     except InvalidArgument:  # no such code for this loss function
-        return claimed, (), (_NO_DIGITS,)
-    gap = abs(digits - loss) / (1 + abs(loss))
-    check = SelfCheck(
+        pass
+    return Recomputed(min(loss, claimed), notes=(_NO_DIGITS,) if loss > claimed else ())
+
+
+def _bounded(loss: float, ends: tuple[float, float], claimed: float) -> Recomputed:
+    """Return what a loss is worth that lies between two ends."""
+    low, high = ends
+    if not math.isfinite(low) or not low <= high:
+        return Recomputed(min(loss, claimed), notes=(_NOT_ENCLOSED,))
+    found = f"between {low:.15g} and {high:.15g}"
+    statement = "the output's loss, computed once more with an error bound, is the one found"
+    check = _compared(loss, min(max(loss, low), high), statement, found, claimed)
+    return Recomputed(max(0.0, min(loss, low)), (check,))
+
+
+def _in_digits(loss: float, found: tuple[float, float], claimed: float) -> Recomputed:
+    """Return what a loss is worth that was computed with many digits, and with more."""
+    least, gap = min(found), abs(found[0] - found[1])
+    shown = f"{least:.15g} in {MORE_DIGITS[-1]} digits"
+    statement = "the output's loss, computed once more in many digits, is the one found"
+    check = _compared(loss, least, statement, shown, claimed)
+    if not gap <= _AGREEMENT * abs(least):
+        return Recomputed(min(loss, claimed), (check,), (_NO_AGREEMENT,))
+    below = math.nextafter(least, -math.inf)
+    return Recomputed(max(0.0, min(loss, below)), (check,), (), _NO_BOUND)
+
+
+def _digits_that_agree(mechanism: HasLossInDigits[Any], winner: Winner) -> tuple[float, float]:
+    """Return the losses with the most digits but one, and with the most; nan after a minute."""
+    began, found = time.monotonic(), [math.nan, math.nan]
+    for digits in (DIGITS, *MORE_DIGITS):
+        if time.monotonic() - began > SECONDS:
+            return found[-1], math.nan
+        found.append(float(mechanism.loss_in_digits(winner.peak.output, winner.pair, digits)))
+    return found[-2], found[-1]
+
+
+def _compared(loss: float, other: float, statement: str, found: str, claimed: float) -> SelfCheck:
+    gap = abs(other - loss) / (1 + abs(loss))
+    return SelfCheck(
         name="largest loss",
-        statement=f"the output's loss, computed once more in {DIGITS} digits, is the one found",
+        statement=statement,
         passed=bool(gap <= _MISMATCH),
         statistic=gap,
         threshold=_MISMATCH,
-        evidence=f"{digits:.15g} in {DIGITS} digits, {loss:.15g} by the search; {claimed:.15g} is "
-        "claimed",
+        evidence=f"{found}, {loss:.15g} by the search; {claimed:.15g} is claimed",
     )
-    return max(0.0, min(loss, digits)), (check,), ()
 
 
 def largest_over_outputs(
@@ -284,7 +339,20 @@ _UNBOUNDED = (
     "out refutes any epsilon at delta = 0, and the number shown is only as far as the search went."
 )
 _NO_DIGITS = (
-    "The mechanism cannot compute this loss in 50 digits, so nothing above the claim is certified."
+    "The mechanism cannot compute this loss with an error bound, nor in more digits, so nothing "
+    "above the claim is certified."
+)
+_NOT_ENCLOSED = (
+    "This loss could not be enclosed, so nothing above the claim is certified; what was found "
+    "rests on doubles."
+)
+_NO_AGREEMENT = (
+    f"Losses of this output in {MORE_DIGITS[0]:,} and in {MORE_DIGITS[1]:,} digits do not agree, "
+    "so nothing above the claim is certified."
+)
+_NO_BOUND = (
+    "The loss was computed by code of the mechanism's own, in digits that agree with yet more of "
+    "them but have no error bound."
 )
 
 

@@ -29,7 +29,7 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolated
-from dpaudit.laws.mechanism import HasLossInDigits, Tiltable
+from dpaudit.laws.mechanism import HasLossBounds, HasLossInDigits, Tiltable
 from dpaudit.records import are_shown
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import Result
@@ -378,5 +378,5 @@ def _from_losses(case: PrivacyCase, settings: Settings) -> bool:
         raise InvalidArgument("estimator", given, expected)
     if settings.until_refuted or settings.estimator == "event":
         return False
-    computed = case.at_delta > 0 or isinstance(case.mechanism, HasLossInDigits)
+    computed = case.at_delta > 0 or isinstance(case.mechanism, HasLossBounds | HasLossInDigits)
     return settings.estimator == "exact-loss" or (tiltable and computed)

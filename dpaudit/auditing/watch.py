@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Context, Decimal
 
 import numpy as np
 from numpy.random import default_rng
@@ -177,7 +178,24 @@ def _number(line: int, field: str) -> float:
         raise _malformed(
             line, shorten(Record(field)), "finite numbers: an output is never NaN or infinite"
         )
+    if field != repr(value) and not _is_that_double(field, value):
+        raise _malformed(
+            line, shorten(Record(field)), "numbers that doubles hold with all the digits written"
+        )
     return value
+
+
+def _is_that_double(field: str, value: float) -> bool:
+    """Return whether a double, rounded to the digits that are written, is what is written.
+
+    Examples
+    --------
+    >>> _is_that_double("0.10000000000000001", 0.1), _is_that_double("9007199254740993", 2.0**53)
+    (True, False)
+    """
+    written = Decimal(field)
+    context = Context(prec=max(1, len(written.as_tuple().digits)), Emin=-9999, Emax=9999)
+    return context.create_decimal(Decimal(value)) == written
 
 
 def _malformed(line: int, got: str, expected: str) -> DataError:

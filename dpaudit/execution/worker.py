@@ -68,7 +68,8 @@ def packed(value: Any, buffers: list[Any]) -> Any:
     if isinstance(value, (list, tuple)):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [packed(one, buffers) for one in value]}
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in _ARRAYS:
+    numeric = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in _ARRAYS
+    if numeric and not isinstance(value, np.ma.MaskedArray):  # its mask would be lost
         array = np.asarray(value)
         buffers.append(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
         name = "array" if isinstance(value, np.ndarray) else "scalar"
@@ -276,13 +277,14 @@ def _loaded(message: dict[str, Any]) -> Task:
 
 
 def _sampling(found: Any, dataset: Any) -> Task:
-    """Return a task that samples a mechanism, or what makes one, or a function of three."""
+    """Return a task that samples a mechanism, or what makes one, or a function of three.
+
+    Transcripts are sent as they are: the receiver makes doubles of them, or refuses.
+    """
     if isinstance(found, type):
         found = found()
     sample = getattr(found, "sample", found)
-    return lambda trials, seed, *_: np.asarray(
-        sample(dataset, trials, np.random.default_rng(seed)), dtype=np.float64
-    )
+    return lambda trials, seed, *_: sample(dataset, trials, np.random.default_rng(seed))
 
 
 def _run(channel: socket.socket, task: Task, units: Any, files: Files, copies: Copies) -> None:

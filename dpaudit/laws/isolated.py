@@ -38,7 +38,7 @@ from dpaudit.neighbours import Pair
 
 _METHODS = (
     *("sample", "privacy_loss", "uniform_residuals"),
-    *("loss_in_digits", "sample_tilted", "log_mgf_bounds", "neighbours"),
+    *("loss_bounds", "loss_in_digits", "sample_tilted", "log_mgf_bounds", "neighbours"),
 )
 _keys = count()
 _ANY = Limits()
@@ -128,6 +128,12 @@ class _Law(Isolated):
 
     def uniform_residuals(self, transcripts: Array, dataset: Any) -> Array:
         return np.asarray(self._call(_result, "uniform_residuals", transcripts, dataset))
+
+
+class _Bounds(_Law):
+    def loss_bounds(self, transcript: Array, pair: Pair[Any]) -> tuple[float, float]:
+        low, high = self._call(_result, "loss_bounds", transcript, pair)
+        return float(low), float(high)
 
 
 class _Digits(_Law):
@@ -295,6 +301,7 @@ def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isol
 _LAW = ("privacy_loss", "uniform_residuals")
 _KINDS: tuple[tuple[type[Isolated], tuple[str, ...]], ...] = (
     (_Tilted, (*_LAW, "sample_tilted", "log_mgf_bounds")),
+    (_Bounds, (*_LAW, "loss_bounds")),
     (_Digits, (*_LAW, "loss_in_digits")),
     (_Neighbours, (*_LAW, "neighbours")),
     (_Law, _LAW),

@@ -33,16 +33,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
-from mpmath import ldexp, log, mpf, sqrt, workdps
 from numpy.random import Generator
 from scipy.special import ndtr
 
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.laws import exponential_norm
+from dpaudit.laws.enclosed import ends, in_digits, squared_distance
 from dpaudit.laws.mechanism import DIGITS, TiltedSample
 from dpaudit.laws.residuals import located
 from dpaudit.neighbours import Pair
+from dpaudit.reals import Real, log, sqrt, total
 
 DatasetT = TypeVar("DatasetT")
 StateT = TypeVar("StateT")
@@ -67,8 +68,8 @@ class Release(Protocol):
         """Return the log-density of ``output`` here over that under ``neighbour``, ``(R,)``."""
         ...
 
-    def loss_in_digits(self, output: Array, neighbour: Any) -> Any:
-        """Return the privacy loss of one output, shape ``(1, ...)``, as mpmath's number."""
+    def enclosed_loss(self, output: Array, neighbour: Any) -> Real:
+        """Return the privacy loss of one output, shape ``(1, ...)``, with its error bound."""
         ...
 
     def uniforms(self, output: Array) -> Array:
@@ -117,8 +118,8 @@ class Step:
         far = (output - neighbour.mean) / neighbour.scale
         return _sum((far - near) * (far + near) / 2 + np.log(neighbour.scale / self.scale))
 
-    def loss_in_digits(self, output: Array, neighbour: Step) -> Any:
-        """Return the privacy loss of one output as mpmath's number."""
+    def enclosed_loss(self, output: Array, neighbour: Step) -> Real:
+        """Return the privacy loss of one output with its error bound."""
         return self._log_density(output) - neighbour._log_density(output)
 
     def uniforms(self, output: Array) -> Array:
@@ -130,15 +131,15 @@ class Step:
         noise *= self.scale
         return noise
 
-    def _log_density(self, output: Array) -> Any:
-        """Return the log-density of one output, less the constant, as mpmath's number."""
+    def _log_density(self, output: Array) -> Real:
+        """Return the log-density of one output, less the constant."""
         mean, scale = (np.broadcast_to(each, output.shape) for each in (self.mean, self.scale))
-        total = mpf(0)
+        density = Real(0)
         for size in np.unique(scale).tolist():  # one logarithm for all coordinates of one scale
             here = scale == size
-            moved = _squared_distance(output[here], mean[here])
-            total -= moved / (2 * mpf(size) ** 2) + int(here.sum()) * log(mpf(size))
-        return total
+            moved = squared_distance(output[here], mean[here])
+            density -= moved / (2 * Real(size) ** 2) + int(here.sum()) * log(size)
+        return density
 
 
 @dataclass(frozen=True)
@@ -184,17 +185,17 @@ class NormStep:
         moved = self.centre - neighbour.centre
         return _sum(self.rate * exponential_norm.norm_gain(output - self.centre, moved))
 
-    def loss_in_digits(self, output: Array, neighbour: NormStep) -> Any:
-        """Return the privacy loss of one output as mpmath's number, coordinate by coordinate."""
+    def enclosed_loss(self, output: Array, neighbour: NormStep) -> Real:
+        """Return the privacy loss of one output with its error bound, vector by vector."""
         self._require_rate_of(neighbour)
         rates = np.broadcast_to(self.rate, output.shape[1:-1])
-        total = mpf(0)
+        loss = Real(0)
         for place in np.ndindex(*rates.shape):
             point = output[(0, *place)]
             centres = (s.centre[(0, *place)] for s in (neighbour, self))
-            far, near = (sqrt(_squared_distance(point, centre)) for centre in centres)
-            total += mpf(float(rates[place])) * (far - near)
-        return total
+            far, near = (sqrt(squared_distance(point, centre)) for centre in centres)
+            loss += float(rates[place]) * (far - near)
+        return loss
 
     def uniforms(self, output: Array) -> Array:
         """Return norms and directions of the noise as uniforms."""
@@ -300,14 +301,23 @@ class _Steps(ABC, Generic[DatasetT, StateT, ReleaseT]):
     def loss_in_digits(self, transcript: Array, pair: Pair[DatasetT], digits: int = DIGITS) -> Any:
         """Return the privacy loss of a transcript, shape ``(steps, ...)``, as mpmath's number.
 
-        Means and noise levels are the process's, as doubles: exact where they do not depend on
-        earlier outputs. All else has so many digits.
+        Means and noise levels are the doubles that the process computes. All else has so many
+        digits, or more where they leave a sign open.
         """
-        with workdps(digits):
-            total = mpf(0)
-            for output, on_dataset, on_neighbour in self._replayed(transcript[None], pair):
-                total += on_dataset.loss_in_digits(output, on_neighbour)
-            return +total
+        return in_digits(self._enclosed(transcript, pair), digits)
+
+    def loss_bounds(self, transcript: Array, pair: Pair[DatasetT]) -> tuple[float, float]:
+        """Return doubles between which the privacy loss of a transcript lies, ``(steps, ...)``.
+
+        Means and noise levels are the doubles that the process computes: it is the loss of the
+        mechanism that runs.
+        """
+        return ends(self._enclosed(transcript, pair))
+
+    def _enclosed(self, transcript: Array, pair: Pair[DatasetT]) -> Callable[[], Real]:
+        """Return what computes the loss with the digits of its caller."""
+        steps = list(self._replayed(transcript[None], pair))
+        return lambda: total(here.enclosed_loss(output, there) for output, here, there in steps)
 
     def uniform_residuals(self, transcripts: Array, dataset: DatasetT) -> Array:
         """Return the noise of every step as independent uniforms, shape ``(R, k)``."""
@@ -422,20 +432,6 @@ def roll_out(
             outputs.append(next_step(state).draw(rng))
             state = advance(state, outputs[-1])
     return np.stack(outputs, axis=1)
-
-
-def _squared_distance(point: Array, centre: Array) -> Any:
-    """Return ``||point - centre||^2`` of doubles: exact until it becomes mpmath's number.
-
-    A double is an integer times a power of two, and Python's integers have no end.
-    """
-    if not (point.size and np.isfinite(point).all() and np.isfinite(centre).all()):
-        return mpf(float(np.sum((point - centre) ** 2)))
-    mantissas, exponents = np.frexp(np.stack([point, centre]))
-    least = int(exponents.min())
-    shifts = (exponents - least).astype(object)
-    near, far = (mantissas * 2.0**53).astype(np.int64).astype(object) << shifts
-    return ldexp(mpf(int(np.sum((near - far) ** 2))), 2 * (least - 53))
 
 
 def _sum(values: Array) -> Array:

@@ -33,8 +33,8 @@ def assert_not_refuted(
     """Raise `AssertionError` when an audit refutes that a mechanism is (epsilon, delta)-DP.
 
     Where the mechanism states its law (`dpaudit.Tiltable`), exact privacy losses are used: at
-    delta = 0 the largest over outputs, if the mechanism can compute it in 50 digits. Otherwise
-    events of its outputs are. To pass is no evidence of privacy.
+    delta = 0 the largest over outputs, if the mechanism can enclose it, or compute it in any
+    digits. Otherwise events of its outputs are. To pass is no evidence of privacy.
 
     Parameters
     ----------

@@ -29,13 +29,20 @@ from typing import Any, TypeVar
 
 from dpaudit._references import load_reference
 from dpaudit.errors import DataError, InvalidArgument, UnknownName, shorten, what_happened
+from dpaudit.reals import (
+    DIGITS,
+    SECONDS,
+    Number,
+    OutOfTime,
+    Real,
+    Undecided,
+    largest,
+    precision,
+)
 from dpaudit.verification.document import Document, Outcome, read
 from dpaudit.verification.drawn import Reader, drawn_afresh, reproduced
-from dpaudit.verification.reals import Number, OutOfTime, Real, Undecided, largest, precision
 
 CLAIMS = "dpaudit.claims"
-DIGITS = (60, 250, 1000, 4000)  # one after the other, until everything is decided
-SECONDS = 60.0  # for a certificate, at most
 AGREEMENT = 1e-8  # between a number of the file and the recomputed one, as a share of that
 _NORMAL = sys.float_info.min  # doubles below it have fewer digits than they could agree on
 MARGIN = 1e-9  # by which a ratio has to exceed 1

@@ -14,7 +14,7 @@ import dpaudit
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor, Limits, importable, units
 from dpaudit.laws.isolated import Isolated, Isolation, isolated
-from dpaudit.laws.mechanism import HasLaw, HasLossInDigits, Tiltable
+from dpaudit.laws.mechanism import HasLaw, HasLossBounds, HasLossInDigits, Tiltable
 from dpaudit.laws.steps import GaussianSteps
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
@@ -139,7 +139,7 @@ def rng_of(seed):
     ("mechanism", "protocols"),
     [
         (Sum(), ()),
-        (GaussianSteps(Mean()), (HasLaw, Tiltable)),
+        (GaussianSteps(Mean()), (HasLaw, Tiltable, HasLossBounds)),
         (Digits(Mean()), (HasLossInDigits,)),
     ],
     ids=["outputs", "law", "digits"],
@@ -148,7 +148,7 @@ def test_a_proxy_has_what_the_mechanism_has(mechanism, protocols):
     placed = isolated(mechanism, Isolation()).mechanism
     assert isinstance(placed, Isolated)
     assert type(placed).__name__ == type(mechanism).__name__
-    for protocol in (HasLaw, Tiltable, HasLossInDigits):
+    for protocol in (HasLaw, Tiltable, HasLossBounds, HasLossInDigits):
         assert isinstance(placed, protocol) == isinstance(mechanism, protocol)
     assert all(isinstance(placed, protocol) for protocol in protocols)
     placed.crew.close()
@@ -174,6 +174,7 @@ def test_every_method_of_a_proxy_returns_what_the_mechanism_does():
         ("uniform_residuals", (outputs, PAIR[0])),
         ("log_mgf_bounds", (pair, 0.7)),
         ("loss_in_digits", (outputs[0], pair)),
+        ("loss_bounds", (outputs[0], pair)),
     ):
         np.testing.assert_array_equal(
             getattr(placed, method)(*given), getattr(mechanism, method)(*given)

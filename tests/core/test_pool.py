@@ -122,7 +122,7 @@ def test_values_come_back_as_they_are(value):
 
 @pytest.mark.parametrize(
     "value",
-    [object(), {1, 2}, [lambda: 0], np.array([None])],
+    [object(), {1, 2}, [lambda: 0], np.array([None]), np.ma.masked_array([1.0], mask=[True])],
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_not_data_is_not_sent(value):

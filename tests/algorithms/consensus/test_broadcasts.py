@@ -75,7 +75,7 @@ def test_at_delta_zero_one_output_refutes_a_claim_of_less(audited, size):
     assert held.measured.lower == pytest.approx(held.measured.pair_ceiling, rel=1e-4)
     assert held.measured.lower <= held.measured.pair_ceiling * (1 + 1e-12)
     assert refuted.verdict == "refuted"
-    assert any("50 digits" in check.statement for check in refuted.self_checks)
+    assert any("with an error bound" in check.statement for check in refuted.self_checks)
     assert refuted.budget == []
 
 

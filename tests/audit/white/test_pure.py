@@ -1,8 +1,11 @@
 """At delta = 0: the largest loss over outputs, computed once more before it counts."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -12,7 +15,7 @@ from dpaudit.auditing import largest_loss as pure
 from dpaudit.auditing.largest_loss import climb
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.laws import steps
+from dpaudit.laws.enclosed import squared_distance
 from dpaudit.laws.steps import ExponentialNormSteps, GaussianSteps
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
@@ -97,7 +100,7 @@ class Forged(ExponentialNormSteps):
         return replace(sample, privacy_loss=1.01 * sample.privacy_loss)
 
 
-def test_a_forged_larger_loss_is_not_confirmed_by_fifty_digits():
+def test_a_forged_larger_loss_is_not_confirmed():
     one = found(Forged(FixedNorm(5, 0.3)), unit_pair(20), 1.505)
     assert [c.name for c in one.self_checks if not c.passed] == ["largest loss"]
     assert not one.trusted
@@ -126,11 +129,11 @@ class NoDigits:
         return self.inner.log_mgf_bounds(pair, tilt)
 
 
-def test_without_fifty_digits_nothing_is_refuted():
+def test_without_bounds_or_digits_nothing_is_refuted():
     one = found(NoDigits(norm_steps(5, 0.3)), unit_pair(4), 1.0)
     assert one.lower == 1.0
     assert one.estimate > 1.4
-    assert any("in 50 digits, so nothing" in note for note in one.notes)
+    assert any("with an error bound, nor in more digits" in note for note in one.notes)
 
 
 def test_rounding_above_a_sharp_claim_is_taken_back():
@@ -138,9 +141,155 @@ def test_rounding_above_a_sharp_claim_is_taken_back():
     mechanism, pair = norm_steps(1, 1.0), unit_pair(2)
     output = np.array([[-3.0, 0.0]])
     winner = pure.Winner(pure.Peak(1 + 1e-12, output, 1), pair, "the dataset")
-    lower, checks, _ = pure.certified_loss(mechanism, winner, 1.0)
-    assert lower == 1.0
-    assert all(check.passed for check in checks)
+    found = pure.certified_loss(mechanism, winner, 1.0)
+    assert 1 - 1e-15 < found.lower <= 1.0
+    assert all(check.passed for check in found.checks)
+
+
+@dataclass(frozen=True)
+class Cancels(NoDigits):
+    """Doubles find 2 where it is 0; the digits say what they are told to."""
+
+    said: Callable[[int], Any]
+
+    def privacy_loss(self, transcripts, pair):
+        return np.full(len(transcripts), 2.0)
+
+    def loss_in_digits(self, transcript, pair, digits=50):
+        return self.said(digits)
+
+
+def square_of_a_sum(x, y, digits):
+    """Return ``(x + y)^2 - x^2`` with so many digits."""
+    with mpmath.workdps(digits):
+        return (mpmath.mpf(x) + mpmath.mpf(y)) ** 2 - mpmath.mpf(x) ** 2
+
+
+def certified(said, claimed=1.0, loss=2.0):
+    mechanism = Cancels(norm_steps(1, 1.0), said)
+    winner = pure.Winner(pure.Peak(loss, np.zeros((1, 2)), 1), unit_pair(2), "the dataset")
+    return pure.certified_loss(mechanism, winner, claimed)
+
+
+def test_digits_that_cancel_are_outdone_by_more_of_them():
+    """In 50 digits and in 100 it is 0; it is 2."""
+    assert square_of_a_sum(1e300, 1e-300, 50) == square_of_a_sum(1e300, 1e-300, 100) == 0
+    found = certified(lambda digits: square_of_a_sum(1e300, 1e-300, digits))
+    assert found.lower == pytest.approx(2.0, abs=1e-14)
+    assert found.lower < 2.0
+    assert "have no error bound" in found.reservation
+
+
+def test_digits_that_find_2_where_it_is_0_refute_nothing():
+    found = certified(lambda digits: 2.0 if digits == 50 else square_of_a_sum(1e300, 0.0, digits))
+    assert found.lower == 0
+    assert [check.passed for check in found.checks] == [False]
+
+
+@pytest.mark.parametrize("said", [lambda digits: 2 + 1 / digits, lambda digits: math.nan])
+def test_digits_that_do_not_agree_refute_nothing(said):
+    found = certified(said)
+    assert found.lower == 1.0
+    assert any("do not agree" in note for note in found.notes)
+    assert found.reservation == ""
+
+
+def test_decimals_are_digits_too():
+    found = certified(lambda digits: Decimal(2))
+    assert 2 - 1e-15 < found.lower < 2
+    assert found.checks[0].passed
+
+
+def test_digits_that_take_longer_than_a_minute_refute_nothing(monkeypatch):
+    monkeypatch.setattr(pure, "SECONDS", -1.0)
+    found = certified(lambda digits: 2.0)
+    assert found.lower == 1.0
+
+
+class InDigits(NoDigits):
+    def loss_in_digits(self, transcript, pair, digits=50):
+        return self.inner.loss_in_digits(transcript, pair, digits)
+
+
+def test_a_refutation_by_digits_says_that_they_have_no_bound():
+    one = found(InDigits(norm_steps(5, 0.3)), unit_pair(4), 1.0)
+    assert one.lower > 1.4
+    assert "have no error bound" in one.remark
+    assert found(norm_steps(5, 0.3), unit_pair(4), 1.0).remark == ""
+
+
+# The loss with an error bound
+
+
+@dataclass(frozen=True)
+class Says(NoDigits):
+    """What its bounds are told to say."""
+
+    said: tuple[float, float]
+
+    def loss_bounds(self, transcript, pair):
+        return self.said
+
+
+@pytest.mark.parametrize(
+    ("said", "lower", "checked"),
+    [
+        ((1.5, 1.5), 1.5, [True]),
+        ((0.9, 1.6), 0.9, [True]),  # it may be above the claim
+        ((1.2, 1.4), 1.2, [False]),  # it is not what was found
+        ((-math.inf, math.inf), 1.0, []),
+        ((math.nan, math.nan), 1.0, []),
+    ],
+)
+def test_only_a_lower_end_above_the_claim_refutes(said, lower, checked):
+    winner = pure.Winner(pure.Peak(1.5, np.zeros((1, 2)), 1), unit_pair(2), "the dataset")
+    found = pure.certified_loss(Says(norm_steps(1, 1.0), said), winner, 1.0)
+    assert found.lower == lower
+    assert [check.passed for check in found.checks] == checked
+    assert any("could not be enclosed" in note for note in found.notes) is (checked == [])
+
+
+def test_a_loss_below_the_claim_is_a_proved_lower_end_too():
+    winner = pure.Winner(pure.Peak(0.5, np.zeros((1, 2)), 1), unit_pair(2), "the dataset")
+    found = pure.certified_loss(Says(norm_steps(1, 1.0), (0.4, 0.6)), winner, 1.0)
+    assert found.lower == 0.4
+
+
+def far_out(scale):
+    """Return a Gaussian step, an output and a neighbour whose loss is ``((x + y)^2 - x^2) / 2``."""
+    pair = Pair(np.zeros((1, 1)), np.array([[-1e-300]]), REPLACE_RECORD)
+    return gaussian(scale), np.array([[1e300]]), pair
+
+
+def test_what_cancels_in_a_gaussian_loss_is_enclosed():
+    """Doubles find 0, and so do 50 digits and 100; it is 1 and a bit."""
+    mechanism, output, pair = far_out(1.0)
+    exact = ((Fraction(1e300) + Fraction(1e-300)) ** 2 - Fraction(1e300) ** 2) / 2
+    low, high = mechanism.loss_bounds(output, pair)
+    assert Fraction(low) <= exact <= Fraction(high)
+    assert 0 < high - low < 1e-15
+    assert math.isnan(mechanism.loss_in_digits(output, pair, 50)) or (
+        abs(mechanism.loss_in_digits(output, pair, 50)) < 1
+    )
+
+
+def test_a_tie_is_enclosed():
+    """The output is as far from the one record as from the other: the loss is 0."""
+    pair = Pair(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), REPLACE_RECORD)
+    low, high = norm_steps(3, 1e8).loss_bounds(np.full((3, 2), 1e10), pair)
+    assert low <= 0 <= high
+    assert high < 1e-300
+
+
+def test_a_norm_far_out_is_enclosed():
+    """``alpha (||o - v|| - ||o||)`` is below alpha by 5e-21: half a double's last digit is not."""
+    output = np.array([[-1e10, 1.0]])
+    low, high = norm_steps(1, 1.0).loss_bounds(output, unit_pair(2))
+    with mpmath.workdps(60):
+        exact = mpmath.norm(mpmath.matrix([-1e10 - 1, 1])) - mpmath.norm(mpmath.matrix([-1e10, 1]))
+    assert low <= exact <= high
+    assert low < 1.0 <= high
+    assert high - low < 1e-15
 
 
 # The loss in 50 digits
@@ -179,9 +328,7 @@ def test_squared_distances_are_exact_over_all_exponents(scale):
         (Fraction(a) - Fraction(b)) ** 2
         for a, b in zip(point.tolist(), centre.tolist(), strict=True)
     )
-    with mpmath.workdps(50):
-        found = steps._squared_distance(point, centre)
-        assert abs(found * exact.denominator / exact.numerator - 1) < mpmath.mpf(10) ** -49
+    assert squared_distance(point, centre) == exact
 
 
 # The ascent

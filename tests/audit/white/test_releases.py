@@ -7,7 +7,9 @@ import pytest
 from scipy.stats import norm
 
 from dpaudit.errors import InvalidArgument
+from dpaudit.laws.enclosed import ends, in_digits
 from dpaudit.laws.steps import NormStep, Step
+from dpaudit.reals import Undecided
 
 
 def steps(scale, other_scale):
@@ -21,18 +23,20 @@ def test_a_gaussian_loss_is_the_ratio_of_the_densities(scale, other_scale):
     output = np.array([[0.7, 2.0]])
     logs = [norm.logpdf(output, one.mean, one.scale).sum() for one in (here, there)]
     assert here.privacy_loss(output, there)[0] == pytest.approx(logs[0] - logs[1], rel=1e-12)
-    digits = float(here.loss_in_digits(output, there))
-    assert digits == pytest.approx(logs[0] - logs[1], rel=1e-12)
+    enclosed = float(here.enclosed_loss(output, there))
+    assert enclosed == pytest.approx(logs[0] - logs[1], rel=1e-12)
 
 
 @pytest.mark.parametrize("mean", [math.nan, math.inf])
-def test_what_is_no_number_has_no_loss_in_digits(mean):
+def test_what_is_no_number_has_no_enclosed_loss(mean):
     here, there = (
         Step(np.array([[0.0, mean]]), np.array(1.0)),
         Step(np.zeros((1, 2)), np.array(1.0)),
     )
-    loss = float(here.loss_in_digits(np.ones((1, 2)), there))
-    assert not math.isfinite(loss)
+    with pytest.raises(Undecided):
+        here.enclosed_loss(np.ones((1, 2)), there)
+    assert ends(lambda: here.enclosed_loss(np.ones((1, 2)), there)) == (-math.inf, math.inf)
+    assert math.isnan(in_digits(lambda: here.enclosed_loss(np.ones((1, 2)), there), 50))
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, [1.0, 0.0]])
@@ -50,6 +54,6 @@ def test_exponential_noise_of_no_rate_is_refused(rate):
 
 def test_rates_that_differ_between_the_datasets_are_refused():
     here, there = (NormStep(np.zeros((1, 2)), np.array(rate)) for rate in (1.0, 1.5))
-    for compare in (here.privacy_loss, here.loss_in_digits):
+    for compare in (here.privacy_loss, here.enclosed_loss):
         with pytest.raises(InvalidArgument, match="the same on both datasets"):
             compare(np.ones((1, 2)), there)

@@ -1,0 +1,217 @@
+"""What a mechanism returns becomes doubles without loss, or is refused; and what tells zeros apart.
+
+A conversion that merges outcomes hides leaks that show in nothing else.
+"""
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+
+import dpaudit
+from dpaudit.attacks.distinguishers import lowest_bits
+from dpaudit.auditing.watch import Watch
+from dpaudit.errors import DataError, InvalidArgument, MechanismError
+from dpaudit.estimation.event import choose_event, event_bound
+from dpaudit.estimation.sequential.game import Target
+from dpaudit.laws.isolated import Isolation
+from dpaudit.laws.mechanism import FromFunction, checked_sample
+from dpaudit.laws.outcomes import Inexact, as_doubles
+
+IN_PROCESS = Isolation(in_process=True)
+LARGE = 2**53 + 1
+BIG = np.longdouble(2) ** 60 + 1  # a double on no machine; a long double on some
+WIDE = pytest.mark.skipif(
+    np.finfo(np.longdouble).nmant < 60, reason="long doubles are doubles on this machine"
+)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        np.array([True, False]),
+        np.array([-(2**53), 2**53]),
+        np.array([2**62, -(2**63)]),
+        np.array([2**63], dtype=np.uint64),
+        np.array([2**64 - 2**11], dtype=np.uint64),
+        np.array([0.1, -0.0], dtype=np.float32),
+        np.array([6e-8, 0.5], dtype=np.float16),
+        np.array([0.5, 1e300], dtype=np.longdouble),
+        np.array([2**70, Fraction(1, 4), Decimal("0.5"), np.float32(0.1), True], dtype=object),
+        np.ma.masked_array([1.0, 2.0], mask=[False, False]),
+        [2**70, 0.5],
+        [[1, 2.5], [-0.0, 5e-324]],
+    ],
+    ids=repr,
+)
+def test_what_doubles_hold_is_kept(kept):
+    found = as_doubles(kept)
+    assert found.dtype == np.float64
+    expected = np.asarray(kept, dtype=object)
+    assert found.shape == expected.shape
+    assert all(one == other for one, other in zip(found.flat, expected.flat, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("lost", "words"),
+    [
+        (np.array([LARGE]), "integers that are no doubles"),
+        (np.array([2**63 - 1]), "integers that are no doubles"),
+        (np.array([-LARGE]), "integers that are no doubles"),
+        (np.array([2**64 - 1], dtype=np.uint64), "integers that are no doubles"),
+        ([LARGE, 0.5], "integers that are no doubles"),
+        ([2**64 + 1], "integers that are no doubles"),
+        ([10**400], "beyond doubles"),
+        ([Fraction(1, 3)], "numbers of type Fraction that are no doubles"),
+        ([Decimal("0.1")], "numbers of type Decimal that are no doubles"),
+        ([1.0, None], "objects of type NoneType"),
+        (np.array([1j, 2.0], dtype=object), "objects of type complex"),
+        (np.array([1.0 + 0j]), "complex numbers"),
+        (["1.5"], "text"),
+        (np.array([b"1"]), "text"),
+        (np.zeros(2, dtype=[("a", float)]), "records with fields"),
+        (np.array(["2020-01-01"], dtype="datetime64[D]"), "dates or times"),
+        (np.ma.masked_array([1.0, 2.0], mask=[False, True]), "a masked array"),
+        ([np.ma.masked_array([1.0], mask=[True])], "a masked array"),
+        pytest.param(np.array([BIG]), "that are no doubles", marks=WIDE),
+        pytest.param(np.array([np.longdouble(1) / 3]), "that are no doubles", marks=WIDE),
+        pytest.param(np.array([np.finfo(np.longdouble).max]), "no doubles", marks=WIDE),
+        pytest.param(np.array([np.longdouble(5e-324) / 4]), "no doubles", marks=WIDE),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_doubles_do_not_hold_is_refused(lost, words):
+    with pytest.raises(Inexact) as raised:
+        as_doubles(lost)
+    assert words in raised.value.found
+    assert raised.value.instead
+
+
+def test_what_is_not_finite_is_left_to_the_caller():
+    found = as_doubles(np.array([math.nan, math.inf], dtype=np.longdouble))
+    np.testing.assert_array_equal(found, [math.nan, math.inf])
+    np.testing.assert_array_equal(as_doubles([Decimal("nan"), math.inf]), [math.nan, math.inf])
+
+
+def test_signs_of_zero_and_denormals_stay():
+    kept = np.array([-0.0, 0.0, 5e-324, -5e-324, np.finfo(float).tiny / 3])
+    assert as_doubles(kept).tobytes() == kept.tobytes()
+    assert as_doubles(kept.astype(object)).tobytes() == kept.tobytes()
+    assert as_doubles(kept) is not kept
+
+
+def test_a_mechanism_is_named_with_what_it_returned_and_should():
+    def counting(dataset, trials, rng):
+        return np.full(trials, LARGE)
+
+    with pytest.raises(MechanismError) as raised:
+        checked_sample(FromFunction(counting), None, 3, default_rng(0))
+    message = str(raised.value)
+    assert message.startswith("mechanism ")
+    assert "sample(dataset, 3, rng) returned integers that are no doubles" in message
+    assert "expected two numbers for each" in message
+    assert str(LARGE) not in message
+
+
+def test_drawn_outputs_keep_to_the_same_rule():
+    good = np.arange(100.0)
+    with pytest.raises(InvalidArgument, match=r"^on_neighbour: got integers that"):
+        dpaudit.audit_scores(good, np.full(100, LARGE), epsilon=1.0)
+    with pytest.raises(InvalidArgument, match=r"^on_dataset: got a masked array"):
+        dpaudit.audit_scores(np.ma.masked_less(good, 5), good, epsilon=1.0)
+
+
+# Lines of a stream
+
+
+def watched(*numbers):
+    watch = Watch(Target(1.0, 0.0, 0.05))
+    lines = (f"{side},{number}" for number in numbers for side in ("dataset", "neighbour"))
+    watch.take(enumerate(lines, start=1))
+    return watch
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("9007199254740993", "1e-400", "4e-324", "0.12345678901234567890123", "1" * 25),
+        "9007199254740993.0",
+    ],
+)
+def test_a_line_whose_number_is_no_double_is_refused(written):
+    with pytest.raises(DataError, match="numbers that doubles hold with all the digits written"):
+        watched(written)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *(
+            "0.1",
+            "0.10000000000000001",
+            "0.1000000000000000055511151231257827021181583404541015625",
+        ),
+        *("1e23", "5e-324", "4.9e-324", "-0.0", "-0", "0e5", "+1.50", "9007199254740992", "1E5"),
+        *(f"{np.float32(0.1)}", f"{np.float32(0.1):.20f}", "1.7976931348623157e308", ".5", "5."),
+    ],
+)
+def test_a_line_whose_number_is_a_double_is_taken(written):
+    watch = watched(written)
+    assert watch.bettor.pairs == 1
+
+
+# What is nothing to arithmetic
+
+
+@dataclass(frozen=True)
+class Tells:
+    """Returns 0 or the other zero; which it is more often says what the dataset is."""
+
+    other: float
+    honest: bool = False
+
+    def sample(self, dataset, trials, rng):
+        often = 0.5 if self.honest or not dataset[0] else 0.99
+        return np.where(rng.random(trials) < often, self.other, 0.0)
+
+
+@pytest.mark.parametrize("other", [-0.0, 5e-324], ids=repr)
+def test_a_leak_through_zeros_alone_is_found(other):
+    def found(mechanism):
+        options = {"epsilon": 0.5, "trials": 2000, "isolation": IN_PROCESS}
+        return dpaudit.audit(mechanism, [1.0], [0.0], **options)
+
+    assert found(Tells(other)).verdict == "refuted"
+    assert found(Tells(other, honest=True)).verdict == "not refuted"
+
+
+@pytest.mark.parametrize("other", [-0.0, 5e-324], ids=repr)
+def test_lowest_bits_tell_zeros_apart(other):
+    def lower(mechanism):
+        rng = default_rng(1)
+        on_p, on_q, *fresh = (
+            mechanism.sample(data, 1000, rng) for data in ([1.0], [0.0], [1.0], [0.0])
+        )
+        score = lowest_bits.fit(None, None, on_p, on_q, rng)
+        event = choose_event(score(on_p), score(on_q), 0.0)
+        return event_bound(*map(score, fresh), event, 0.0, 0.001).lower
+
+    assert lower(Tells(other)) > 0.5
+    assert lower(Tells(other, honest=True)) == 0
+
+
+@pytest.mark.parametrize("other", ["-0.0", "5e-324"])
+def test_a_stream_that_leaks_through_zeros_alone_is_caught(other):
+    def stream(honest):
+        rng = default_rng(3)
+        for number in range(2000):
+            side = ("dataset", "neighbour")[number % 2]
+            often = 0.99 if side == "dataset" and not honest else 0.5
+            yield number + 1, f"{side},{other if rng.random() < often else '0.0'}"
+
+    assert Watch(Target(0.3, 0.0, 0.05), "histogram").take(stream(False))
+    assert not Watch(Target(0.3, 0.0, 0.05), "histogram").take(stream(True))
