@@ -1,15 +1,18 @@
 """Outputs that are drawn alone: one a call, the calls spread over many fresh processes.
 
-Comparing calls and processes shows that outputs depend on one another only where outputs differ. Of
-an event that nearly always, or hardly ever, happens, a thousand outputs may be one number a
-thousand times. So it is counted once more, on outputs of which no call has two, and on those that
-were the first in their process: these are independent whatever a mechanism keeps, draws once a
-call, or draws when it is imported or made.
+Comparing calls and processes shows that outputs depend on one another only where outputs differ.
+Eight coins that were tossed once a process may all have come up the same, and of an event that
+nearly always, or hardly ever, happens, a thousand outputs may be one number a thousand times. So
+what refutes is counted once more, on outputs of which no call has two, and on those that were the
+first of their process: these are independent whatever a mechanism keeps, draws once a call, or
+draws when it is imported or made. There are so many processes that a coin of randomised response
+that satisfies the claim would hardly have come up the same in all of them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,16 +20,18 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, betaincinv
 
 from dpaudit._typing import Array
-from dpaudit.auditing.draws import Certifying, Drawer
+from dpaudit.auditing.draws import Certifying, Drawer, first_of
 from dpaudit.estimation.event import Event, rounded
 from dpaudit.estimation.independence import FALSE_ALARM, Labels
+from dpaudit.estimation.independence import checks as compared
 from dpaudit.estimation.joint import exponent, joint_lower_bound
 from dpaudit.estimation.likelihood import likelihood_bound
 from dpaudit.estimation.self_check import SelfCheck
 
 # An event of which either side has fewer exceptions is counted once more.
 _FEW = 100
-_LEAST, _MOST, _PROCESSES = 16, 2**12, 512
+_LEAST, _MOST, _PROCESSES, _CALLS = 16, 2**12, 512, 16
+_MARGIN = 4.5  # standard errors by which so many outputs refute as have to
 # Of a slow mechanism: seconds, or a tenth of what the certifying outputs take if that is more.
 _SPENT = 3.0
 # Seconds of a start, and of a call, that do not count: then no number depends on the clock.
@@ -73,7 +78,7 @@ def is_scarce(happened: tuple[Array, Array]) -> bool:
 def refutes(counted: Counted, happened: tuple[Array, Array], against: Against) -> bool:
     """Return whether counts refute the claim."""
     seen = _Seen.of(happened, counted.event.above, against)
-    return seen.refutes(seen.hits, seen.trials[0])
+    return seen.refutes(seen.hits, seen.trials)
 
 
 def checks(
@@ -98,11 +103,16 @@ def checks(
     seen = _Seen.of(happened, counted.event.above, against)
     processes, calls = _sizes(drawer, seen, len(happened[0]))
     drawn = drawer.alone(counted.score, processes, calls, "outputs drawn alone")
-    again = [counted.happened(scores) for scores in drawn.scores]
-    first = [side[_firsts(out.processes)] for side, out in zip(again, drawn.outputs, strict=True)]
+    again = counted.of(drawn)
+    order = np.array([first_of(process * calls) for process in range(processes)])
+    first = [
+        side[_firsts(out.processes) & (order[out.processes] == which)]
+        for which, (side, out) in enumerate(zip(again, drawn.outputs, strict=True))
+    ]
     return [
+        *(replace(one, name=f"alone: {one.name}") for one in compared(*drawn.outputs, again)),
         seen.check(f"outputs drawn alone, {len(again[0])} a side", again),
-        seen.check(f"the first outputs of {processes} processes", first),
+        seen.check(f"the first outputs of {processes} processes", (first[0], first[1])),
     ], drawn
 
 
@@ -121,26 +131,30 @@ class _Seen:
         hits = int(sides[0].sum()), int(sides[1].sum())
         return cls(hits, (len(sides[0]), len(sides[1])), above, against)
 
-    def refutes(self, hits: tuple[int, int], trials: int) -> bool:
-        """Return whether counts of so many outputs a side refute the claim."""
+    def refutes(self, hits: tuple[int, int], trials: tuple[int, int]) -> bool:
+        """Return whether counts of so many outputs of each side refute the claim."""
         return self._lower(hits, trials) > self.against.epsilon
 
     def suffices(self, trials: int) -> bool:
-        """Return whether half as many outputs refute the claim, at the rates that were seen."""
-        half, against = max(1, trials // 2), self.against
+        """Return whether so many outputs a side would refute by far, at the rates that were seen.
+
+        By so many standard errors that others do with them, though these were seen by chance.
+        """
+        against = self.against
         favoured, other = (n / count for n, count in zip(self.hits, self.trials, strict=True))
-        nats = np.array([exponent(against.alpha)])
-        bound = likelihood_bound(favoured, other, half, half, against.delta, nats)
+        errors = math.sqrt(2 * exponent(against.alpha)) + _MARGIN
+        nats = np.array([errors**2 / 2])
+        bound = likelihood_bound(favoured, other, trials, trials, against.delta, nats)
         return float(bound[0]) > against.epsilon
 
-    def check(self, name: str, happened: list[Array]) -> SelfCheck:
+    def check(self, name: str, happened: tuple[Array, Array]) -> SelfCheck:
         """Return whether other outputs agree."""
         sides = happened if self.above else happened[::-1]
-        hits, trials = (int(sides[0].sum()), int(sides[1].sum())), len(sides[0])
-        needed = self.suffices(trials)
+        hits, trials = tuple(int(side.sum()) for side in sides), tuple(map(len, sides))
+        needed = min(trials) > 0 and self.suffices(min(trials))
         lower, chance = self._lower(hits, trials), self._chance(hits, trials)
         what, threshold = (lower, self.against.epsilon) if needed else (chance, FALSE_ALARM / 8)
-        shown = f"the event happened in {hits[0]} and {hits[1]} of {trials} outputs a side"
+        shown = f"the event happened in {hits[0]} of {trials[0]} and {hits[1]} of {trials[1]}"
         return SelfCheck(
             name=name,
             statement="outputs of other calls and processes do not bear out the event: draw no "
@@ -153,14 +167,14 @@ class _Seen:
             else f"{shown}, where as much or more differs by chance with p-value {chance:.3g}",
         )
 
-    def _lower(self, hits: tuple[int, int], trials: int) -> float:
+    def _lower(self, hits: tuple[int, ...], trials: tuple[int, ...]) -> float:
         delta, alpha = self.against.delta, self.against.alpha
-        return joint_lower_bound(*hits, trials, trials, delta=delta, alpha=alpha)
+        return joint_lower_bound(*hits, *trials, delta=delta, alpha=alpha) if min(trials) else 0.0
 
-    def _chance(self, hits: tuple[int, int], trials: int) -> float:
+    def _chance(self, hits: tuple[int, ...], trials: tuple[int, ...]) -> float:
         """Return a p-value of counts that come from the law of those that were seen."""
-        pairs = zip(hits, self.hits, self.trials, strict=True)
-        return min(1.0, 4 * min(_tail(now, trials, before, of) for now, before, of in pairs))
+        pairs = zip(hits, trials, self.hits, self.trials, strict=True)
+        return min(1.0, 4 * min(_tail(*one) for one in pairs))
 
 
 def _tail(hits: int, trials: int, before: int, of: int) -> float:
@@ -173,13 +187,16 @@ def _tail(hits: int, trials: int, before: int, of: int) -> float:
 
 
 def _sizes(drawer: Drawer, seen: _Seen, trials: int) -> tuple[int, int]:
-    """Return how many processes draw outputs alone, and how many on either dataset."""
-    most = min(_MOST, max(_LEAST, trials))
-    sizes = [size for size in (2**k for k in range(4, 13)) if size <= most]
-    enough = next((size for size in sizes if seen.suffices(size)), sizes[-1])
+    """Return how many processes draw outputs alone, and how many each on either dataset."""
+    against = seen.against
+    coins = math.log(1 / against.alpha) * (1 + math.exp(min(against.epsilon, 9.0)))
+    sizes = [2**k for k in range(4, 13)]
+    processes = next((size for size in sizes if size >= coins), _PROCESSES)
     room = _room(drawer, trials)
-    processes = max(2, min(enough, _PROCESSES, max(_LEAST, trials // 8), room[0]))
-    return processes, max(1, min(enough, room[1]) // processes)
+    processes = max(_LEAST, min(processes, _PROCESSES, trials // 8, room[0]))
+    enough = next((size for size in sizes if seen.suffices(size)), _LEAST)
+    calls = max(_CALLS, -(-min(enough, _MOST) // processes))
+    return processes, max(1, min(calls, room[1] // processes))
 
 
 def _room(drawer: Drawer, trials: int) -> tuple[int, int]:
@@ -188,7 +205,7 @@ def _room(drawer: Drawer, trials: int) -> tuple[int, int]:
         return _PROCESSES, _MOST
     seconds = max(_SPENT, 0.2 * drawer.pace * trials)
     each = drawer.start + _START + 2 * drawer.call
-    return max(2, int(seconds / each)), max(2, int(seconds / max(2 * drawer.call, 1e-6)))
+    return int(seconds / each), int(seconds / max(2 * drawer.call, 1e-6))
 
 
 def _firsts(processes: Labels) -> NDArray[np.bool_]:

@@ -84,10 +84,10 @@ def _looked_at_closely(
         return kept
     if not isinstance(drawer.mechanism, Isolated):
         return Kept((*kept.checks, _ONE_PROCESS), kept.notes)
-    if not alone.is_scarce(happened):
-        return kept
     checks, drawn = alone.checks(drawer, counted, happened, against)
-    return Kept((*kept.checks, *checks), (*kept.notes, _alone_note(drawn)))
+    scarce = alone.is_scarce(happened) and isinstance(drawer.mechanism, Isolated)
+    files = _no_noise_in_files(drawer) if scarce else []
+    return Kept((*kept.checks, *files, *checks), (*kept.notes, _alone_note(drawn)))
 
 
 def of_bets(
@@ -150,11 +150,30 @@ def _no_files(drawer: Drawer) -> list[SelfCheck]:
     ]
 
 
+def _no_noise_in_files(drawer: Drawer) -> list[SelfCheck]:
+    """Return the check that outputs which hardly vary come from no file, if there are such."""
+    found = drawer.mechanism.crew.read_files
+    named = ", ".join(shorten(path) for path in found[:3])
+    return [
+        SelfCheck(
+            name="what hardly varies is read from no file",
+            statement=f"outputs hardly vary, and their noise may stand in a file ({named}): draw "
+            "it in every call, and give what else the mechanism needs as its arguments"
+            if found
+            else "no file holds noise",
+            passed=not found,
+            statistic=float(len(found)),
+            threshold=0.0,
+            evidence=f"files that the mechanism read: {named or 'none'}",
+        )
+    ]
+
+
 def _alone_note(drawn: Certifying) -> str:
     count = len(drawn.outputs[0].scores)
     return (
-        f"The event hardly varies: it was counted again on {count} outputs a side that were drawn "
-        f"one a call, in {_processes(drawn)} fresh processes."
+        f"What refutes was counted again on {count} outputs a side that were drawn one a call, in "
+        f"{_processes(drawn)} fresh processes."
     )
 
 

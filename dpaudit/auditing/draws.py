@@ -259,13 +259,18 @@ class Drawer:
             yield from self.executor.map(task, units, stage, crew)
 
 
+def first_of(number: int) -> int:
+    """Return which side the pair of units with a number begins with."""
+    return number.bit_count() % 2
+
+
 def _in_turn(on_p: Sequence[Unit], on_q: Sequence[Unit], processes: int) -> list[list[Unit]]:
     """Return the units of both sides in turn, in hands for so many processes.
 
     Which side is first follows Thue and Morse, so that no drift falls on one of them.
     """
     pairs = [
-        (q, p) if number.bit_count() % 2 else (p, q)
+        (q, p) if first_of(number) else (p, q)
         for number, (p, q) in enumerate(zip(on_p, on_q, strict=True))
     ]
     hands = np.array_split(np.arange(len(pairs)), processes)

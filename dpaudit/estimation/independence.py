@@ -40,7 +40,7 @@ from dpaudit.estimation.self_check import SelfCheck
 FALSE_ALARM = 3e-4
 # Of the rarer outputs: in a group, in a trend, and pairs of them that meet by chance.
 _IN_GROUP, _IN_TREND, _PAIRS = 10, 100, 200
-_DISTINCT = 8  # ties are counted where so many outputs a value are equal at most
+_ALIKE = 8  # ties are counted where so many outputs are equal at most
 _MOST = 2**17  # trials of a side that are looked at
 _REPEATED = 1e-9  # probability of units that repeat one another by chance
 
@@ -266,7 +266,7 @@ def crowding(z: Array, groups: Labels) -> float:
 
 
 def ties(z: Array, groups: Labels) -> float:
-    """Return the p-value of pairs of equal outputs that stand in one group, 1 if most are equal.
+    """Return the p-value of pairs of equal outputs that stand in one group, of rare values.
 
     Their number has the mean and variance of a random order (Mantel 1967); the p-value is the
     larger of the normal law's, for pairs that share outputs, and of the binomial one's, for rare
@@ -279,8 +279,11 @@ def ties(z: Array, groups: Labels) -> float:
     (True, 1.0)
     """
     _, which, counts = np.unique(z, return_inverse=True, return_counts=True)
+    few = counts[which.ravel()] <= _ALIKE
+    if not few.all():  # what is common says little of its place, and has other tests
+        return ties(z[few], groups[few])
     pairs, sizes = _pairs(counts), np.bincount(groups)
-    if not pairs or len(counts) * _DISTINCT < len(z) or len(z) < 4:
+    if not pairs or len(z) < 4:
         return 1.0
     cells = which.ravel() * len(sizes) + groups
     found = _pairs(np.unique(cells, return_counts=True)[1])

@@ -35,6 +35,7 @@ _REQUEST, _MOST = 0.02, 64
 # Requests that a worker has at a time, so that it need not wait for the next.
 _AHEAD = 2
 # Bytes of results that are kept for a consumer that is slower than the workers.
+_MODULES = (".py", ".pyc", ".so")
 _HELD = 64 * 2**20
 
 
@@ -211,6 +212,11 @@ class Crew:
         """Files that the workers' code has written and read: a state that outlives processes."""
         wrote, read = self._files
         return sorted(wrote & read)
+
+    @property
+    def read_files(self) -> list[str]:
+        """Files that the workers' code has read, but for its modules."""
+        return sorted(path for path in self._files[1] if not path.endswith(_MODULES))
 
     def call(self, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
         """Return what a function returns in a worker: numbers, arrays, text, or made of these."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import pickletools
+import random
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, TextIO
 
@@ -94,13 +97,44 @@ def pickled(task: Any) -> bytes:
     """
     import cloudpickle
 
-    try:
+    with _travels():
         blob: bytes = cloudpickle.dumps(task)
+    return blob
+
+
+@contextmanager
+def _travels() -> Iterator[None]:
+    try:
+        yield
     except (KeyboardInterrupt, DpauditError):
         raise
     except BaseException as error:  # pickling runs other people's code
         raise CannotTravel(what_happened(error)) from error
-    return blob
+
+
+def with_generators_of_its_own(task: Any) -> bytes:
+    """Return an object for other processes, in each of which its generators have other numbers.
+
+    A copy of a generator would repeat in every process what it draws. Raises what `pickled` does.
+    """
+    import cloudpickle
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, given: Any) -> Any:
+            if isinstance(given, np.random.Generator):
+                return _another_generator, (type(given.bit_generator),)
+            if type(given) in (np.random.RandomState, random.Random):
+                return type(given), ()
+            return super().reducer_override(given)
+
+    file = io.BytesIO()
+    with _travels():
+        Pickler(file).dump(task)
+    return file.getvalue()
+
+
+def _another_generator(kind: type[np.random.BitGenerator]) -> np.random.Generator:
+    return np.random.Generator(kind())
 
 
 def libraries_of(blob: bytes) -> list[str]:

@@ -267,8 +267,7 @@ def _loaded(message: dict[str, Any]) -> Task:
     path = message.get("path", [])
     sys.path[:] = [*path, *(one for one in sys.path if one not in path)]
     if "reference" not in message:
-        task: Task = pickle.loads(message["value"])
-        return task
+        return pickle.loads(message["value"])  # type: ignore[no-any-return]
     module, _, name = message["reference"].partition(":")
     found: Any = importlib.import_module(module)
     for part in name.split("."):

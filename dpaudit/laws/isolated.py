@@ -25,7 +25,12 @@ from dpaudit.errors import InvalidArgument, MechanismError, Shown, what_happened
 from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded
 from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.pool import Crew, Limits
-from dpaudit.execution.tasks import by_value, libraries_here, pickled
+from dpaudit.execution.tasks import (
+    by_value,
+    libraries_here,
+    pickled,
+    with_generators_of_its_own,
+)
 from dpaudit.laws.mechanism import (
     DIGITS,
     Mechanism,
@@ -256,13 +261,13 @@ def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
     """Return the proxy of a mechanism; modules that a worker cannot import go along."""
     owner = changed.owner_of(mechanism)
     try:
-        proxy = _proxy(crew, (_unpickled, (pickled(mechanism),)))
+        proxy = _proxy(crew, (_unpickled, (with_generators_of_its_own(mechanism),)))
     except CannotTravel:
         module = sys.modules.get(getattr(owner, "__module__", None) or "")
         if module is None:
             raise
         by_value([module])
-        return _proxy(crew, (_unpickled, (pickled(mechanism),)))
+        return _proxy(crew, (_unpickled, (with_generators_of_its_own(mechanism),)))
     _require_as_imported(owner, crew)
     return proxy
 

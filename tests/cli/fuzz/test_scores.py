@@ -63,5 +63,5 @@ def test_strange_scores_are_judged_or_refused(count):
 @pytest.mark.parametrize("strange", [10**400, 1j])
 def test_scores_that_are_no_doubles_are_refused(strange):
     scores = [*np.zeros(99), strange]
-    with pytest.raises(DpauditError, match=r"on_neighbour: got .*, expected an array of numbers"):
+    with pytest.raises(DpauditError, match=r"on_neighbour: got .*, expected .*numbers"):
         dpaudit.audit_scores(np.zeros(100), np.array(scores), epsilon=1.0)
