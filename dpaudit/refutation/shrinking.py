@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import math
+import tempfile
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from hypothesis import HealthCheck, Phase, Verbosity, given, settings, target
+from hypothesis import HealthCheck, Phase, Verbosity, configuration, given, settings, target
 from hypothesis import seed as seeded
 from hypothesis.strategies import SearchStrategy
 
@@ -81,9 +83,25 @@ def minimal(
             smallest[:] = [instance]
             raise _Refuted
 
-    with contextlib.suppress(_Refuted):
+    with contextlib.suppress(_Refuted), _nothing_kept():
         attempt()
     return smallest[0] if smallest else None
+
+
+@contextlib.contextmanager
+def _nothing_kept() -> Iterator[None]:
+    """Let Hypothesis keep its files elsewhere than in the folder one stands in, and not for long.
+
+    It writes down the constants of all modules that are no installed package's, which may be a
+    user's, and what is in them.
+    """
+    before = getattr(configuration, "__hypothesis_home_directory", None)
+    with tempfile.TemporaryDirectory() as home:
+        configuration.set_hypothesis_home_dir(home)
+        try:
+            yield
+        finally:
+            configuration.set_hypothesis_home_dir(before)
 
 
 class _Refuted(Exception):

@@ -162,6 +162,9 @@ def _settings(document: Document, reader: Reader) -> Settings:
     if not isinstance(given, dict) or not given.keys() <= known:
         expected = f"an object with some of: {', '.join(sorted(known))}"
         raise document.refused("instance.settings", given, expected)
+    for name in ("parameters", "data_options"):
+        if not isinstance(given.get(name, {}), dict):
+            raise document.refused(f"instance.settings.{name}", given[name], "an object")
     settings = Settings.read(given | {"data_path": reader.data_path})
     _refuse_options(document, settings)
     _refuse_work(document, settings)
@@ -185,6 +188,7 @@ def _refuse_work(document: Document, settings: Settings) -> None:
         ("trials", settings.trials, _MOST_TRIALS),
         ("pairs", settings.candidate_pairs, _MOST_PAIRS),
         *((f"parameters.{name}", value, _MOST) for name, value in settings.parameters.items()),
+        *((f"data_options.{name}", value, _MOST) for name, value in settings.data_options.items()),
     ]
     for name, value, most in limits:
         if type(value) is int and value > most:

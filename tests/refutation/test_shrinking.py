@@ -1,7 +1,7 @@
 """Small instances: the smallest is found, the same from one seed, and nothing is invented."""
 
 import pytest
-from hypothesis import strategies
+from hypothesis import configuration, strategies
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.refutation import Condition, Inequality, minimal
@@ -53,3 +53,24 @@ def test_one_seed_gives_one_instance():
 def test_the_budget_is_at_least_one():
     with pytest.raises(InvalidArgument, match="budget: got 0"):
         minimal(NUMBERS, sums(1.0), budget=0)
+
+
+def test_nothing_is_written_where_one_stands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    seen = []
+
+    def noted(value):
+        seen.append(configuration.storage_directory("constants").path)
+        return value
+
+    before = configuration.storage_directory().path
+    minimal(strategies.integers(0, 9).map(noted), TOO_LARGE, budget=5)
+    assert seen
+    assert not any(path.is_relative_to(before) or path.exists() for path in seen)
+    assert configuration.storage_directory().path == before
+    assert list(tmp_path.iterdir()) == []
+
+
+TOO_LARGE = Inequality(
+    name="small", source="s", sides=lambda x: (float(x), 5.0), conditions=lambda x: ()
+)

@@ -1,0 +1,532 @@
+"""What docs/trust.md and SECURITY.md say is trusted, row by row, as the interpreter reports it.
+
+Commands run in one process that writes down every audit event of Python: what is opened, imported,
+executed, unpickled, started and connected to.
+"""
+
+import io
+import json
+import os
+import pickle
+import re
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpaudit import verify
+from dpaudit.errors import DataError
+
+ROOT = Path(__file__).parents[1]
+DRIVER = """
+import json, os, sys
+events, heard = [], False
+STARTED = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork")
+LISTENED = ("open", "import", "exec", "pickle.find_class", *STARTED)
+
+def hook(event, given):
+    if heard and (event in LISTENED or event.startswith(("socket.", "urllib.", "http."))):
+        if event == "exec":
+            given = (getattr(given[0], "co_filename", "?"),)
+        if event == "open" and isinstance(given[0], str):
+            writes = given[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+            given = (os.path.abspath(given[0]), "w" if writes else "r")
+        events.append([event, str(given[0]), str(given[1]) if len(given) > 1 else ""])
+
+sys.addaudithook(hook)
+sys.path += [os.path.abspath("../site"), os.getcwd()]  # what a file names could be imported
+from dpaudit.cli.main import main
+from dpaudit.report.document import read_index, read_report
+from dpaudit.formats import read_json
+READERS = {"@report": read_report, "@index": read_index}
+READERS["@selftest"] = lambda path: read_json(path, "selftest")
+
+def run(words):
+    if words[0] in READERS:
+        return READERS[words[0]](words[1])
+    main(words)
+
+ran = {}
+for name, words in json.load(open(sys.argv[1])).items():
+    before, heard, status = set(sys.modules), True, 0
+    try:
+        run(words)
+    except SystemExit as ended:
+        status = ended.code
+    except Exception as error:
+        status = repr(error)
+    heard = False
+    ran[name] = {"status": status, "events": list(events), "new": sorted({*sys.modules} - before)}
+    events.clear()
+json.dump(ran, open(sys.argv[2], "w"))
+"""
+DECOY = (
+    "open('touched', 'w').write(__name__)\nclass Sum: pass\nPAIR = CLAIM = fit = recompute = 1\n"
+)
+SUM = """
+import numpy as np
+class Sum:
+    def sample(self, dataset, trials, rng):
+        return np.sum(dataset) + rng.laplace(scale=0.2, size=trials)
+"""
+AUDIT = """
+[audit]
+mechanism = "own_sum:Sum"
+dataset = "one.{kind}"
+neighbour = "other.csv"
+epsilon = 1.0
+delta = 0.0
+trials = 100
+"""
+THEIRS = """
+from dpaudit.extension.figure import Figure
+FIGURE = Figure(name="theirs", title="t", source="s", statements={}, run="theirs:drawn")
+def drawn(request):
+    from dpaudit.datasets import csv
+    from dpaudit.drawing import Curve, Panel
+    from dpaudit.reproduction.result import Reproduction
+    y = csv(request.data_path, "ill").features[:, 0].tolist()
+    panel = Panel(title="t", x_label="x", y_label="y", curves=(Curve(label="c", x=y, y=y),))
+    return Reproduction(
+        figure="theirs", title="t", source="s", panels=(panel,), judgements=(), parameters={}
+    )
+"""
+INSTALLED = {
+    "theirs.py": THEIRS,
+    "theirs-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n",
+    "theirs-1.0.dist-info/entry_points.txt": "[dpaudit.figures]\ntheirs = theirs:FIGURE\n",
+}
+RELEASES = "[[release]]\nkind = 'gaussian'\nnoise_scale = 5.0\n"
+TABLE = "a,ill\n0.5,1\n0.7,-1\n0.1,1\n0.2,-1\n"
+QUICK = ("--trials", "100", "--workers", "1")
+CSV = ("--data", "csv", "--data-path", "own.csv", "--data-option", "label_column=ill")
+ON_CSV = (*CSV, "--set", "nodes=2", "--set", "graph=complete")
+CLAIM = ("--epsilon", "1", "--delta", "0")
+CERTIFICATES = ROOT / "reports" / "huang2020-theorem4" / "certificate.json"
+
+
+class Malice:
+    def __reduce__(self):
+        return (os.mkdir, ("unpickled",))
+
+
+def saved(array):
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=True)
+    return file.getvalue()
+
+
+def naming_modules_and_paths(place):
+    """Return a certificate whose every word is a module, a reference, a path or a pickle."""
+    genuine = json.loads(CERTIFICATES.read_text())[1]
+    decoy, file = "decoy_claims.theorem:recompute", str(place / "secret.csv")
+    words = [decoy, "decoy_claims.theorem", file, f"file://{file}", "!!python/object:decoy.Sum"]
+    texts = [
+        genuine | {field: word}
+        for field in ("claim", "source", "relation", "kind")
+        for word in words
+    ]
+    texts += [
+        genuine | {"parameters": genuine["parameters"] | {"loss": word, "path": word}}
+        for word in words
+    ]
+    code = pickle.dumps(Malice(), protocol=0).decode()
+    return [*texts, genuine | {"instance": {"one": code, "other": {"py/reduce": code}}}]
+
+
+def of_counts(place):
+    """Return certificates of counts that name files of the writer's choice."""
+    genuine = json.loads(CERTIFICATES.read_text())[1] | {"kind": "statistical"}
+    genuine |= {"claim": "huang2020-theorem6", "assumptions": []}
+    file = str(place / "secret.csv")
+    label = {"label_column": "ill"}
+    settings = [
+        {"data": "csv", "data_path": file, "data_options": label, "trials": 100},
+        {"data": "csv", "data_options": {**label, "path": file}, "trials": 100},
+        {"data": file, "trials": 100},
+        {"parameters": {"loss": file, "data": file}, "trials": 100},
+        {"attack": "decoy:fit", "trials": 100},
+    ]
+    return [genuine | {"instance": {"settings": one}} for one in settings]
+
+
+def written(place):
+    """Write the files of all commands; those that nobody names would leave a trace if they ran."""
+    files = {
+        "own_sum.py": SUM,
+        "rel.toml": RELEASES,
+        "own.csv": TABLE,
+        "secret.csv": TABLE,
+        "one.csv": "0.5\n1\n",
+        "other.csv": "0\n1\n",
+        "lines": "dataset,1\nneighbour,2\n",
+        "csv.toml": AUDIT.format(kind="csv"),
+        "npy.toml": AUDIT.format(kind="npy"),
+        "c.json": CERTIFICATES.read_text(),
+        "names.json": json.dumps(naming_modules_and_paths(place)),
+        "counts.json": json.dumps(of_counts(place)),
+        "report.json": (ROOT / "reports/huang2020-theorem4/report.json").read_text(),
+        "index.json": (ROOT / "reports/index.json").read_text(),
+        "selftest.json": (ROOT / "reports/selftest/selftest.json").read_text(),
+        "names-report.json": '{"schema": 1, "schema_version": "1.3", "py/object": "decoy"}',
+    }  # fmt: skip
+    files |= dict.fromkeys(("decoy.py", "secrets.py", "graphlib.py", "colorsys.py"), DECOY)
+    for name, text in files.items():
+        (place / name).write_text(text)
+    (place / "decoy_claims").mkdir()
+    for name in ("__init__", "theorem"):
+        (place / "decoy_claims" / f"{name}.py").write_text(DECOY)
+    (place / "one.npy").write_bytes(saved(np.array([Malice()], dtype=object)))
+
+
+COMMANDS = {
+    "version": ["version"],
+    "schema": ["schema"],
+    "list": ["list"],
+    "show": ["show", "huang2020-lemma5"],
+    "account": ["account", "rel.toml", "--json"],
+    "calibrate": ["calibrate", "rel.toml"],
+    "verify": ["verify", "c.json"],
+    "verify names": ["verify", "names.json"],
+    "verify counts": ["verify", "counts.json"],
+    "report": ["@report", "report.json"],
+    "index": ["@index", "index.json"],
+    "selftest.json": ["@selftest", "selftest.json"],
+    "report names": ["@report", "names-report.json"],
+    "watch": ["audit", "--watch", "lines", *CLAIM],
+    "claim": ["audit", "huang2020-lemma5", *QUICK, *ON_CSV, "--out", "out"],
+    "own": ["audit", "csv.toml", *QUICK],
+    "pickled": ["audit", "npy.toml", *QUICK],
+    "in process": ["audit", "csv.toml", *QUICK, "--in-process"],
+    "reproduce": ["reproduce", "theirs", "--data", "own.csv", "--out", "figures"],
+    "attack": ["attack", "message-support", "--set", "records=60", "--set", "messages=200"],
+}
+FOLDERS = {"HOME": "home", "TMPDIR": "tmp"}
+CACHE = {"MPLCONFIGDIR": str(Path.home() / ".cache" / "matplotlib"), "COLUMNS": "100"}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did: its status, and events as (kind, what, how)."""
+
+    place: Path
+    status: object
+    events: tuple[tuple[str, str, str], ...]
+    new: frozenset[str]
+
+    def of(self, *kinds):
+        return {what for kind, what, _ in self.events if kind.startswith(kinds)}
+
+    @property
+    def opened(self):
+        """Files beside the code of packages and what the system and libraries have."""
+        paths = {Path(what) for what in self.of("open") if what.startswith("/")}
+        return {self._named(path) for path in paths if not _is_usual(path, self.place)}
+
+    @property
+    def wrote(self):
+        found = {Path(what) for kind, what, how in self.events if (kind, how) == ("open", "w")}
+        return {
+            self._named(path)
+            for path in found
+            if path.is_absolute() and not _is_usual(path, self.place)
+        }
+
+    @property
+    def foreign_code(self):
+        """Files whose code ran and that are no installed package's."""
+        return {
+            Path(what).name for what in self.of("exec") if what.startswith(f"{self.place}/work/")
+        }
+
+    def _named(self, path):
+        here = path.is_relative_to(self.place / "work")
+        return str(path.relative_to(self.place / "work")) if here else str(path)
+
+
+def _is_usual(path, place):
+    code = [sys.prefix, sys.base_prefix, sysconfig.get_path("purelib"), *map(str, _packages())]
+    system = ["/proc", "/sys", "/dev", "/etc", "/usr/share", "/usr/lib", "/lib"]
+    own = [
+        place / "site",
+        place / "home",
+        place / "tmp",
+        place / "driver.py",
+        Path.home() / ".cache",
+    ]
+    kept = [ROOT / name for name in ("dpaudit", "algorithms", "attacks", "dpaudit.egg-info")]
+    usual = [*map(Path, (*code, *system)), *own, *kept]
+    return any(path.is_relative_to(one) for one in usual)
+
+
+def _packages():
+    return {Path(one).resolve() for one in sys.path if one.endswith("site-packages")}
+
+
+def run_all(place, commands):
+    work = place / "work"
+    for folder in (work, place / "home", place / "tmp", place / "site/theirs-1.0.dist-info"):
+        folder.mkdir(parents=True)
+    for name, text in INSTALLED.items():
+        (place / "site" / name).write_text(text)
+    written(work)
+    (place / "driver.py").write_text(DRIVER)
+    (place / "commands.json").write_text(json.dumps(commands))
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("DPAUDIT")}
+    subprocess.run(
+        [sys.executable, "../driver.py", "../commands.json", "../ran.json"],
+        cwd=work,
+        env=kept | {name: str(place / folder) for name, folder in FOLDERS.items()} | CACHE,
+        capture_output=True,
+        check=True,
+    )
+    ran = json.loads((place / "ran.json").read_text())
+    return {
+        name: Ran(place, one["status"], tuple(map(tuple, one["events"])), frozenset(one["new"]))
+        for name, one in ran.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    return run_all(tmp_path_factory.mktemp("trust"), COMMANDS)
+
+
+# Every row is tested
+
+ROWS = [
+    cells[0].strip()
+    for page in ("docs/trust.md", "SECURITY.md")
+    for line in (ROOT / page).read_text(encoding="utf-8").splitlines()
+    if line.startswith("| ") and len(cells := line.strip("|").split("|")) > 1
+    and cells[0].strip() not in ("what", "command", "data", "", "---")
+]  # fmt: skip
+TESTED = {}
+
+
+def row(*beginnings):
+    """Note that a test is of the rows that begin so."""
+
+    def noted(test):
+        TESTED.update(dict.fromkeys(beginnings, test))
+        return test
+
+    return noted
+
+
+def test_every_row_has_a_test():
+    assert len(ROWS) > 25
+    assert [one for one in ROWS if one not in TESTED] == []
+    assert [one for one in TESTED if one not in ROWS] == []
+
+
+# Code and data
+
+
+def nothing_started(done):
+    """Return what a command started, connected to, or unpickled: nothing, if all is well."""
+    fonts = {"fc-list"}  # what matplotlib asks the system for, once for its cache
+    return done.of(*("subprocess", "os.", "socket.", "urllib.", "http.", "pickle.")) - fonts
+
+
+@row("a specification of audits (`audit.toml`)", "a module that a specification names")
+@row("specifications (`audit.toml`) and the modules they name")
+def test_a_specification_is_code(ran):
+    assert ran["in process"].status == 1
+    assert "own_sum.py" in ran["in process"].foreign_code
+    assert ran["own"].status == 1  # and its module ran elsewhere
+    assert ran["own"].foreign_code == set()
+    started = [how for kind, _, how in ran["own"].events if kind == "subprocess.Popen"]
+    assert ["worker.py" in how for how in started] == [True]
+
+
+@row("other files in the folder of a specification")
+def test_a_file_beside_a_specification_takes_no_place(ran):
+    assert {name for done in ran.values() for name in done.foreign_code} == {"own_sum.py"}
+    assert not (ran["own"].place / "work" / "touched").exists()
+
+
+@row("an installed package with entry points of dpaudit")
+@row("installed packages with entry points of dpaudit")
+def test_cards_of_installed_packages_are_imported(ran):
+    """What lists them all comes first of those that import them."""
+    assert "theirs" in ran["list"].new
+    assert "dpaudit.algorithms.multistep.claims.lemma5" in ran["list"].new
+    assert "dpaudit.attacks.cards" in ran["list"].new
+    assert not any(name.startswith("dpaudit.a") for name in ran["version"].new | ran["schema"].new)
+
+
+@row("a certificate")
+@row("certificates, reports, tables of records, streams of outputs, files of releases")
+def test_a_certificate_is_data(ran):
+    assert [ran[name].status for name in ("verify", "verify names", "verify counts")] == [0, 2, 2]
+    for name in ("verify", "verify names", "verify counts"):
+        assert nothing_started(ran[name]) == set()
+        assert ran[name].foreign_code == set()
+        assert not any("decoy" in what for what in ran[name].of("import"))
+        assert not any("secret" in what for what in ran[name].of("open"))
+
+
+@row("a report (`report.json`, `index.json`, `selftest.json`)")
+def test_a_report_is_data(ran):
+    assert [ran[name].status for name in ("report", "index", "selftest.json")] == [0, 0, 0]
+    assert "not a valid report" in ran["report names"].status
+    for name in ("report", "index", "selftest.json", "report names"):
+        assert nothing_started(ran[name]) == set()
+        assert len(ran[name].opened) == 1
+        assert not any("decoy" in what for what in ran[name].of("import", "exec"))
+
+
+@row("a table of records (CSV, LIBSVM, UCI Adult, `.npy`)")
+def test_a_table_is_data(ran):
+    assert ran["claim"].status == 0
+    assert nothing_started(ran["claim"]) == set()
+    assert ran["pickled"].status == 2
+    assert "one.npy" in ran["pickled"].opened
+    assert ran["pickled"].of("pickle.") == set()
+    assert not (ran["pickled"].place / "work" / "unpickled").exists()
+
+
+@row("a stream of outputs (`--watch`)")
+def test_a_stream_is_data(ran):
+    assert nothing_started(ran["watch"]) == set()
+    assert ran["watch"].foreign_code == set()
+
+
+@row("a file of releases (`account`, `calibrate`)")
+def test_a_file_of_releases_is_data(ran):
+    for name in ("account", "calibrate"):
+        assert ran[name].status == 0
+        assert nothing_started(ran[name]) == set()
+        assert ran[name].foreign_code == set()
+
+
+@pytest.mark.parametrize(
+    ("settings", "refused"),
+    [
+        (
+            {"data": "csv", "data_options": {"path": "secret.csv"}},
+            r"data_options\.path: got 'secret",
+        ),
+        ({"data": "libsvm", "data_options": {"n_features": 10**9}}, r"n_features: got 1000000000"),
+        ({"data_options": ["path"]}, "data_options: got .*, expected an object"),
+        ({"parameters": 3}, "parameters: got 3, expected an object"),
+        ({"show_records": True}, "expected an object with some of: "),
+    ],
+)
+def test_a_certificate_of_counts_chooses_neither_place_nor_size(settings, refused, tmp_path):
+    genuine = json.loads(CERTIFICATES.read_text())[1] | {"kind": "statistical"}
+    genuine |= {"claim": "huang2020-theorem6", "instance": {"settings": settings}}
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(genuine))
+    with pytest.raises(DataError, match=refused):
+        verify(path)
+
+
+# Commands
+
+
+@row("`version`, `schema`", "`list`, `show`", "`account`, `calibrate`")
+@pytest.mark.parametrize(
+    ("name", "opened"),
+    [
+        *(("version", set()), ("schema", set()), ("list", set()), ("show", set())),
+        *(("account", {"rel.toml"}), ("calibrate", {"rel.toml"})),
+    ],
+)
+def test_commands_that_only_look(ran, name, opened):
+    assert ran[name].status == 0
+    assert ran[name].opened == opened
+    assert ran[name].wrote == set()
+    assert nothing_started(ran[name]) == set()
+
+
+@row("`verify`", "`verify`, of counts")
+@pytest.mark.parametrize("name", ["verify", "verify names", "verify counts"])
+def test_verify_opens_what_it_was_given(ran, name):
+    assert ran[name].opened == {COMMANDS[name][1]}
+    assert ran[name].wrote == set()
+
+
+@row("`audit CLAIM`")
+def test_the_audit_of_a_claim(ran):
+    files = {"report.json", "report.md", "report.html"}
+    assert {one for one in ran["claim"].opened if not one.startswith("out")} == {"own.csv"}
+    assert {one.split("/")[0] for one in ran["claim"].wrote} == {"out"}
+    assert {one.name for one in (ran["claim"].place / "work" / "out").iterdir()} == files
+
+
+@row("`audit FILE.toml`", "`audit FILE.toml --in-process`")
+@pytest.mark.parametrize("name", ["own", "in process"])
+def test_the_audit_of_a_specification(ran, name):
+    named = {"csv.toml", "one.csv", "other.csv"}
+    beside = {one for one in ran[name].opened if not re.search(r"own_sum|__pycache__", one)}
+    assert beside - {"."} == named
+    assert ran[name].of("socket.connect", "socket.getaddrinfo", "urllib", "http") == set()
+    if name == "in process":
+        assert nothing_started(ran[name]) == set()
+
+
+@row("`audit --watch FILE`")
+def test_the_audit_of_a_stream(ran):
+    assert ran["watch"].opened == {"lines"}
+    assert ran["watch"].wrote == set()
+
+
+@row("`attack`")
+def test_an_attack(ran):
+    assert ran["attack"].status == 0
+    assert ran["attack"].opened == set()
+    assert nothing_started(ran["attack"]) == set()
+
+
+@row("`reproduce`")
+def test_a_figure(ran):
+    assert ran["reproduce"].status == 0
+    opened = {one for one in ran["reproduce"].opened if not one.startswith("figures")}
+    assert opened == {"own.csv"}
+    assert {one.split("/")[0] for one in ran["reproduce"].wrote} == {"figures"}
+    assert nothing_started(ran["reproduce"]) == set()
+
+
+@pytest.mark.slow
+@row("`selftest`")
+def test_the_self_test(tmp_path):
+    done = run_all(tmp_path, {"selftest": ["selftest", "--workers", "1"]})["selftest"]
+    assert done.status == 0
+    assert done.wrote == set()
+    assert done.opened == set()
+    assert done.of("socket.connect", "socket.getaddrinfo", "urllib", "http", "pickle") == set()
+
+
+@row("`audit --all`")
+def test_all_published_audits_read_no_file_of_a_users():
+    from dpaudit.cli.publish import published_settings, refuse_other_settings
+    from dpaudit.errors import InvalidArgument
+    from dpaudit.extension.registry import CLAIMS
+
+    every = [one for card in CLAIMS.all().values() for one in published_settings(card, {})]
+    assert all(settings.data_is_public for _, settings in every)
+    for name in ("data", "data_path", "data_options", "show_records"):
+        with pytest.raises(InvalidArgument, match="nothing with --all"):
+            refuse_other_settings({name: "own.csv"})
+
+
+# Records and text, which tests of their own go through
+
+
+@row("`worst-case`, and instances that a search finds")
+@row("`breast-cancer`, which comes with scikit-learn")
+@row("`adult`, `a9a`, `csv`, `libsvm`, and whatever has a `--data-path`")
+@row("the datasets of a specification, of `dpaudit.audit`, of a test")
+@row("your records and a mechanism's outputs", "what data says")
+def test_records_and_text_have_tests_of_their_own():
+    """In tests/cli/test_records.py, tests/cli/test_hostile_text.py and the pages they are about."""
+    page = (ROOT / "tests" / "cli" / "test_records.py").read_text(encoding="utf-8")
+    for name in ("test_data_is_public_if_it_comes_with_a_library", "test_the_certificate_of_an_"):
+        assert name in page
+    assert "planted_everywhere" in (ROOT / "tests/cli/test_hostile_text.py").read_text("utf-8")
