@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import os
 import re
 import sysconfig
 import traceback
@@ -117,6 +118,7 @@ _OF_TYPES = re.compile(
     r"|(assignment destination|output array) is read-only"
     r"|cannot reshape array of size \d+ into shape [\d,()]+"
 )
+_OF_SYSTEM = re.compile(r"\[Errno (\d{1,4})\]")
 _HIDDEN = "(--show-records shows its words)"
 
 
@@ -159,12 +161,16 @@ def shown_words(kind: type[BaseException], words: str) -> str:
     "name 'nupmy' is not defined"
     >>> print(shown_words(KeyError, "'Alice'"))
     (--show-records shows its words)
+    >>> print(shown_words(FileNotFoundError, "[Errno 2] No such file or directory: 'Alice.csv'"))
+    [Errno 2] No such file or directory (--show-records shows its words)
     """
-    system = issubclass(kind, OSError) and words.startswith("[Errno ")
-    harmless = issubclass(kind, _OF_CODE) or system or not words
+    harmless = issubclass(kind, _OF_CODE) or not words
     if are_shown() or harmless or _OF_TYPES.fullmatch(words):
         return shorten(words)
-    return _HIDDEN
+    number = _OF_SYSTEM.match(words) if issubclass(kind, OSError) else None
+    if number is None:
+        return _HIDDEN
+    return f"{number[0]} {os.strerror(int(number[1]))} {_HIDDEN}"  # a file may be named after one
 
 
 def calls_of(error: BaseException) -> str:

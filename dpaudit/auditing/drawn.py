@@ -122,7 +122,7 @@ def _runs(name: str, given: Any) -> Array:
         runs = as_doubles(given)
     except Inexact as error:
         expected = f"{error.instead}: a run must not change when it becomes doubles"
-        raise InvalidArgument(name, Shown(error.found), expected) from None
+        raise InvalidArgument(name, Shown(error.seen_in(given)), expected) from None
     except (TypeError, ValueError):
         raise InvalidArgument(name, Record(given), "an array of numbers, one run a row") from None
     if runs.ndim == 0 or len(runs) < _LEAST or not runs[0].size:

@@ -171,14 +171,14 @@ def checked_sample(
     try:
         with redirect_stdout(sys.stderr):  # standard output is for results
             # A copy: the mechanism may fill the same array again.
-            transcripts = as_doubles(mechanism.sample(dataset, trials, rng))
+            transcripts = as_doubles(returned := mechanism.sample(dataset, trials, rng))
     except (DpauditError, KeyboardInterrupt):
         raise
     except Inexact as error:
         raise MechanismError(
-            f"mechanism {name}: sample(dataset, {trials}, rng) returned {error.found}, expected "
-            f"{error.instead}, one transcript a trial: an outcome must not change when it becomes "
-            "doubles"
+            f"mechanism {name}: sample(dataset, {trials}, rng) returned {error.seen_in(returned)}, "
+            f"expected {error.instead}, one transcript a trial: an outcome must not change when it "
+            "becomes doubles"
         ) from None
     except BaseException as error:  # the mechanism is other people's code
         raised = "" if isinstance(error, SystemExit) else "raised "

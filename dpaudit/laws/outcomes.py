@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaudit.errors import shorten
+from dpaudit.records import Record, are_shown
+
 _EXACT = 2.0**53  # integers up to it are doubles, one by one
 _KINDS = {
     "c": ("complex numbers", "their real and imaginary parts as two numbers"),
@@ -40,6 +43,10 @@ class Inexact(ValueError):
     def __init__(self, found: str, instead: str) -> None:
         super().__init__(found, instead)
         self.found, self.instead = found, instead
+
+    def seen_in(self, returned: Any) -> str:
+        """Return the kind of the values, and the values where records are shown."""
+        return f"{self.found} ({shorten(Record(returned))})" if are_shown() else self.found
 
 
 def as_doubles(returned: Any) -> NDArray[np.float64]:

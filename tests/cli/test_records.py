@@ -64,6 +64,10 @@ class Words(Sum):
     def sample(self, dataset, trials, rng):
         return [TEXT] * trials
 
+class Opens(Sum):
+    def sample(self, dataset, trials, rng):
+        return np.load(f"{{TEXT}}.npy")
+
 class Warns(Sum):
     def sample(self, dataset, trials, rng):
         warnings.warn(f"odd record {{dataset[0]}}")
@@ -191,6 +195,7 @@ OWN = {
     ),
     "a-mechanism-that-leaves": own(mechanism="Leaves"),
     "a-mechanism-that-asserts": own(mechanism="Asserts"),
+    "a-mechanism-that-opens-a-file-of-a-record": own(mechanism="Opens"),
     "a-mechanism-that-warns": own(mechanism="Warns"),
     "outputs-of-text": own(mechanism="Words"),
     "a-module-that-fails": Case(

@@ -91,7 +91,8 @@ def test_unseen_outcomes_score_nothing_and_last_bits_do_not_matter():
     score = fit(None, None, p, q, default_rng(0))
     assert score(np.array([[7.0, 7.0]]))[0] == 0
     values = score(np.array([[0.3, 1.0], [0.1 + 0.2, 1.0], [-0.0, 1.0], [0.0, 1.0]]))
-    assert values[0] == values[1] > 0 > values[2] == values[3]
+    assert values[0] == values[1] > 0 > values[3]
+    assert values[2] == 0  # -0 was not seen, and is not 0
 
 
 @pytest.mark.parametrize(
