@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import pickletools
-import random
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +24,10 @@ _LIBRARIES = {
     *("dpaudit", "numpy", "pandas", "scipy", "sklearn", "statsmodels", "joblib"),
     *("pytest", "_pytest", "hypothesis", "pydantic", "rich"),
 }
+
+
+# Types of generators of whole programs, of which a mechanism may hold one too.
+_GENERATORS = {("numpy.random.mtrand", "RandomState"), ("random", "Random")}
 
 
 class OnUnit:
@@ -123,7 +126,7 @@ def with_generators_of_its_own(task: Any) -> bytes:
         def reducer_override(self, given: Any) -> Any:
             if isinstance(given, np.random.Generator):
                 return _another_generator, (type(given.bit_generator),)
-            if type(given) in (np.random.RandomState, random.Random):
+            if (type(given).__module__, type(given).__qualname__) in _GENERATORS:
                 return type(given), ()
             return super().reducer_override(given)
 
