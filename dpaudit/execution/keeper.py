@@ -82,6 +82,11 @@ class Keeper:
         return self.ended.pop(pid, None)
 
     @property
+    def is_ours(self) -> bool:
+        """Whether it runs, and keeps the workers of this process and not of its parent."""
+        return self.owner == os.getpid() and self.process.poll() is None
+
+    @property
     def status(self) -> int | None:
         """How the keeper itself ended, None if it runs, or is another process's."""
         if self.owner == os.getpid():

@@ -7,7 +7,6 @@ the plan's order. `dpaudit.execution.worker` is the other side.
 from __future__ import annotations
 
 import itertools
-import os
 import selectors
 import socket
 import sys
@@ -35,7 +34,8 @@ _REQUEST, _MOST = 0.02, 64
 # Requests that a worker has at a time, so that it need not wait for the next.
 _AHEAD = 2
 # Bytes of results that are kept for a consumer that is slower than the workers.
-_MODULES = (".py", ".pyc", ".so")
+_MODULES, _INSTALLED = (".py", ".pyc", ".so"), (".egg-info", ".dist-info")
+_SYSTEM = ("/etc/", "/usr/", "/lib/", "/opt/", "/bin/")
 _HELD = 64 * 2**20
 
 
@@ -215,8 +215,8 @@ class Crew:
 
     @property
     def read_files(self) -> list[str]:
-        """Files that the workers' code has read, but for its modules."""
-        return sorted(path for path in self._files[1] if not path.endswith(_MODULES))
+        """Files that the workers' code has read, but for modules and what a system has."""
+        return sorted(path for path in self._files[1] if not _is_of_code(path))
 
     def call(self, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
         """Return what a function returns in a worker: numbers, arrays, text, or made of these."""
@@ -280,8 +280,8 @@ class Crew:
                 self._dismiss_busy()
 
     def _hands(self) -> Iterator[_Worker]:
-        """Yield the workers there are, but for those of a parent process, then new ones."""
-        for worker in [one for one in self._workers if one.keeper.owner != os.getpid()]:
+        """Yield the workers there are, but for a parent process's and a dead keeper's, then new."""
+        for worker in [one for one in self._workers if not one.keeper.is_ours]:
             worker.channel.close()
             self._workers.remove(worker)
         yield from list(self._workers)
@@ -396,6 +396,13 @@ class _Busy:
             self.pairs.remove(pair)
             self.selector.unregister(pair[1].channel)
         return [worker for _, worker in idle]
+
+
+def _is_of_code(path: str) -> bool:
+    """Return whether a file is a module, of an installation, of the system, or hidden."""
+    parts = path.split("/")
+    hidden = any(part.startswith(".") or part.endswith(_INSTALLED) for part in parts)
+    return hidden or path.endswith(_MODULES) or path.startswith(_SYSTEM)
 
 
 def _size(found: Any) -> int:

@@ -184,7 +184,7 @@ class Files:
 
     def _note(self, name: Any, flags: int) -> None:
         path = os.path.abspath(os.fsdecode(name))
-        if path.startswith(_LIBRARIES) or "__pycache__" in path:
+        if path.startswith(_LIBRARIES) or "__pycache__" in path or os.path.isdir(path):
             return
         if flags & (os.O_EXCL | os.O_TRUNC):
             self._made.add(path)

@@ -205,7 +205,7 @@ def test_no_option_of_the_file_is_opened(counted, written, tmp_path, opened, dat
     ("options", "named"),
     [
         ({"path": "x"}, "data_option: got {'path': 'x'}, expected options by name without path"),
-        (["path"], "data_option: got ['path'], expected options by name"),
+        (["path"], "instance.settings.data_options: got ['path'], expected an object"),
         ({"source": "x"}, "instance.settings.data_options.source: got 'x', expected a word or num"),
         ({"split": ["test"]}, "instance.settings.data_options.split: got ['test'], expected a wor"),
     ],
