@@ -30,7 +30,7 @@ LEAKS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", LEAKS)
 @pytest.mark.parametrize("trials", [100, 1000])
 def test_a_full_leak_is_certified_up_to_what_so_many_outputs_can_show(name, trials):
@@ -39,6 +39,7 @@ def test_a_full_leak_is_certified_up_to_what_so_many_outputs_can_show(name, tria
     assert result.measured.lower >= math.log(2 * trials / 3.2)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["constants", "intervals far apart", "normal", "vectors"])
 @pytest.mark.parametrize("trials", [1000, pytest.param(5000, marks=pytest.mark.slow)])
 def test_a_leak_that_a_pilot_sees_leaves_nearly_all_outputs_to_certify(name, trials):
@@ -49,7 +50,8 @@ def test_a_leak_that_a_pilot_sees_leaves_nearly_all_outputs_to_certify(name, tri
     assert result.measured.lower >= math.log(every / 3.2)
 
 
-@pytest.mark.parametrize("seeds", [2, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [2, 5])
 def test_no_pilot_stands_for_what_only_looks_apart(seeds):
     """Laplace noise: a pilot of a few outputs is often told apart, and its threshold is poor."""
     for seed in range(seeds):

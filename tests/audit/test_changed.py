@@ -41,6 +41,7 @@ def placed(mechanism):
     return found
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", MECHANISMS)
 @pytest.mark.parametrize(
     ("name", "value"),

@@ -61,7 +61,7 @@ def shapes():
     }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("shape", shapes())
 def test_whatever_shape_it_has_it_runs_elsewhere_with_the_same_numbers(shape):
     apart, here = (audited(shapes()[shape], isolation=one) for one in (Isolation(), IN_PROCESS))
@@ -187,6 +187,7 @@ def test_every_method_of_a_proxy_returns_what_the_mechanism_does():
     placed.crew.close()
 
 
+@pytest.mark.slow
 def test_units_of_a_slow_mechanism_are_small_and_the_rerun_states_them(monkeypatch):
     quick = audited(noisy_sum, trials=1000)
     assert quick.unit == 32

@@ -102,6 +102,7 @@ def test_the_right_noise_is_not_refuted_and_the_cap_is_kept():
     assert "never over" in result.reason
 
 
+@pytest.mark.slow
 def test_one_error_probability_covers_all_looks():
     result = stopped(Laplace(0.5), confidence=0.99)
     assert sum(entry.alpha for entry in result.budget) == pytest.approx(0.01)
@@ -269,6 +270,7 @@ class Recording:
         return outputs
 
 
+@pytest.mark.slow
 def test_the_winner_is_certified_on_fresh_transcripts():
     mechanism = Recording()
     audited(candidates(0.5, 1.0, mechanism=mechanism), trials=1000)

@@ -113,7 +113,7 @@ def test_outputs_at_delta_0_are_audited_through_events():
     def sample(dataset, trials, rng):
         return GaussianSteps(Sum()).sample(dataset, trials, rng)
 
-    result = assert_not_refuted(sample, PAIR, 40.0, 0.0, trials=1000)
+    result = assert_not_refuted(sample, PAIR, 40.0, 0.0, trials=300)
     assert "event" in result.measured.estimator
 
 
