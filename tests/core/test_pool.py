@@ -303,9 +303,10 @@ def test_a_keeper_that_is_killed_takes_its_workers_along_and_is_replaced():
         keeper, pid = crew.call(os.getppid), crew.call(os.getpid)
         os.kill(keeper, signal.SIGKILL)
         assert gone([keeper, pid])
+        assert crew.call(os.getpid) not in (pid, os.getpid())
         why = r"ended with the process that keeps it, which was ended by signal 9 \(SIGKILL\)"
         with pytest.raises(WorkerEnded, match=why):
-            crew.call(os.getpid)
+            crew.call(lambda: (os.kill(os.getppid(), signal.SIGKILL), time.sleep(60)))
         assert crew.call(os.getpid) not in (pid, os.getpid())
 
 
