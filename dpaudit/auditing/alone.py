@@ -25,7 +25,7 @@ from dpaudit.estimation.event import Event, rounded
 from dpaudit.estimation.independence import FALSE_ALARM, Labels
 from dpaudit.estimation.independence import checks as compared
 from dpaudit.estimation.joint import exponent, joint_lower_bound
-from dpaudit.estimation.likelihood import likelihood_bound
+from dpaudit.estimation.likelihood import distance
 from dpaudit.estimation.self_check import SelfCheck
 
 # An event of which either side has fewer exceptions is counted once more.
@@ -143,9 +143,8 @@ class _Seen:
         against = self.against
         favoured, other = (n / count for n, count in zip(self.hits, self.trials, strict=True))
         errors = math.sqrt(2 * exponent(against.alpha)) + _MARGIN
-        nats = np.array([errors**2 / 2])
-        bound = likelihood_bound(favoured, other, trials, trials, against.delta, nats)
-        return float(bound[0]) > against.epsilon
+        far = distance(favoured, other, trials, trials, against.epsilon, against.delta)
+        return float(far) > errors**2 / 2
 
     def check(self, name: str, happened: tuple[Array, Array]) -> SelfCheck:
         """Return whether other outputs agree."""

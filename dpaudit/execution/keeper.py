@@ -24,7 +24,8 @@ from dpaudit.execution.threads import ONE_THREAD
 _SCRIPT = Path(worker.__file__)
 _HOME = str(_SCRIPT.parents[2])
 # What every task needs; a worker has it from the start.
-_PRELOADED = ("dpaudit.laws.drawn", "cloudpickle")
+# numpy loads its masked arrays when somebody first asks for them.
+_PRELOADED = ("dpaudit.laws.drawn", "cloudpickle", "numpy.ma")
 _PATIENCE = 10.0  # seconds for a process to start, or to be known as ended
 
 

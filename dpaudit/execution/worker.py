@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import importlib
 import json
 import mmap
@@ -113,8 +114,7 @@ def receive(channel: socket.socket) -> dict[str, Any] | None:
 
     Raises `ConnectionError` if it ends within a message, or what comes is none.
     """
-    head = _bytes(channel, HEAD.size)
-    if head is None:
+    if (head := _bytes(channel, HEAD.size)) is None:
         return None
     magic, length, size = HEAD.unpack(head)
     if magic != MAGIC:
@@ -130,8 +130,7 @@ def receive(channel: socket.socket) -> dict[str, Any] | None:
 
 
 def _exactly(channel: socket.socket, size: int) -> bytearray:
-    found = _bytes(channel, size)
-    if found is None:
+    if (found := _bytes(channel, size)) is None:
         raise ConnectionError("the channel ended within a message")
     return found
 
@@ -386,6 +385,7 @@ class Keeper:
                 with contextlib.suppress(Exception):  # then the worker says what is wrong
                     importlib.import_module(name)
             sys.path[:] = before
+            gc.freeze()  # else a collection in a worker copies the pages of all that is shared
         elif order["pid"] in self.workers:
             _kill_group(order["pid"])
 
