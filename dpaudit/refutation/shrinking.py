@@ -6,25 +6,15 @@ import contextlib
 import math
 import tempfile
 from collections.abc import Iterator
-from typing import Any, TypeVar
-
-from hypothesis import HealthCheck, Phase, Verbosity, configuration, given, settings, target
-from hypothesis import seed as seeded
-from hypothesis.strategies import SearchStrategy
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import dpaudit._validate as check
 from dpaudit.refutation.inequality import Inequality
 
-InstanceT = TypeVar("InstanceT")
+if TYPE_CHECKING:  # loaded where something is shrunk: an audit by drawing does without it
+    from hypothesis.strategies import SearchStrategy
 
-_OPTIONS: dict[str, Any] = {
-    "phases": (Phase.generate, Phase.target, Phase.shrink),
-    "database": None,
-    "deadline": None,
-    "verbosity": Verbosity.quiet,
-    "report_multiple_bugs": False,
-    "suppress_health_check": list(HealthCheck),
-}
+InstanceT = TypeVar("InstanceT")
 
 
 def minimal(
@@ -69,16 +59,18 @@ def minimal(
     >>> minimal(strategies.lists(strategies.integers(0, 9)), sums)
     [2, 9]
     """
+    import hypothesis
+
     check.integer("budget", budget, least=1)
     smallest: list[InstanceT] = []
 
-    @seeded(seed)
-    @settings(max_examples=budget, **_OPTIONS)
-    @given(instances)
+    @hypothesis.seed(seed)
+    @hypothesis.settings(max_examples=budget, **_options())
+    @hypothesis.given(instances)
     def attempt(instance: InstanceT) -> None:
         ratio = claim.ratio(instance)
         if math.isfinite(ratio) and not claim.broken(instance):
-            target(ratio)
+            hypothesis.target(ratio)
         if claim.refuted_by(instance):
             smallest[:] = [instance]
             raise _Refuted
@@ -88,6 +80,19 @@ def minimal(
     return smallest[0] if smallest else None
 
 
+def _options() -> dict[str, Any]:
+    from hypothesis import HealthCheck, Phase, Verbosity
+
+    return {
+        "phases": (Phase.generate, Phase.target, Phase.shrink),
+        "database": None,
+        "deadline": None,
+        "verbosity": Verbosity.quiet,
+        "report_multiple_bugs": False,
+        "suppress_health_check": list(HealthCheck),
+    }
+
+
 @contextlib.contextmanager
 def _nothing_kept() -> Iterator[None]:
     """Let Hypothesis keep its files elsewhere than in the folder one stands in, and not for long.
@@ -95,6 +100,8 @@ def _nothing_kept() -> Iterator[None]:
     It writes down the constants of all modules that are no installed package's, which may be a
     user's, and what is in them.
     """
+    from hypothesis import configuration
+
     before = getattr(configuration, "__hypothesis_home_directory", None)
     with tempfile.TemporaryDirectory() as home:
         configuration.set_hypothesis_home_dir(home)
