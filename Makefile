@@ -15,6 +15,9 @@ RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
 LISTS := pyproject.toml setup.py constraints.txt
 
+# Tests start hundreds of programs: none of them should compile the package again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help audit test quick mutants lint types bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
