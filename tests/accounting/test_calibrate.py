@@ -48,7 +48,7 @@ NUMERICAL = ("subsampled", "objective")  # the slowest
 TARGETS = ((0.5, 1e-6), (3.0, 1e-5))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("epsilon", "delta", "kind"),
     [
@@ -69,7 +69,7 @@ def test_the_target_is_met_and_a_little_less_noise_misses_it(kind, epsilon, delt
     assert proved_guarantee(less).epsilon(delta) > epsilon
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [pytest.param(k, marks=pytest.mark.slow) if k in NUMERICAL else k for k in KINDS]
 )

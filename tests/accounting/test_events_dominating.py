@@ -152,7 +152,7 @@ def test_count_is_a_loop_is_a_nest(event):
     assert numerical_epsilon(Sequence((event, Sequence((event, event)))), 0.01, CELLS) == expected
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("event", KINDS, ids=repr)
 def test_ordered_in_count_delta_and_epsilon(event):
     counts = [numerical_epsilon(repeated(event, n), 0.01, CELLS) for n in (0, 1, 2, 5, 9)]
@@ -222,7 +222,7 @@ def test_far_tail_in_ten_thousand_dimensions(shift):
         assert bracket.width < 0.05 * bracket.upper
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("ratio", "noise"), [(1e-6, 1.0), (1e-6, 10.0), (1e-3, 0.3), (1e-3, 10.0)])
 def test_rarely_sampled_releases(ratio, noise):
     for delta in (1e-5, 1e-9):

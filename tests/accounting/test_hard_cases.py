@@ -143,7 +143,7 @@ KINDS = (
 FEW = ((0, 1), (0, 2), (1, 3), (2, 5), (3, 4))  # every kind, with another
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pair",
     [

@@ -116,6 +116,7 @@ def test_gaussian_and_randomised_response_in_fifty_digits(mu, epsilon0, count, e
     assert bracket.width <= 1e-9 * float(exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "event",
     [

@@ -248,6 +248,7 @@ def test_gaussian_and_randomised_response_together(mu, count):
             assert_inverts(event, delta, profile, width=1e-5)
 
 
+@pytest.mark.slow
 def test_law_rounded_downwards_is_caught(monkeypatch):
     def downwards(masses, cells, within, first, size, spacing, order, offset):
         tilted = masses * grid.np.exp(-order * within)

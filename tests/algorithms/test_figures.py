@@ -129,7 +129,7 @@ DRAWN = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("card", "quickly"), DRAWN)
 def test_every_statement_is_judged_and_every_curve_is_whole(card, quickly, drawn_quickly):
     drawn = drawn_quickly(card) if quickly else card.load()(Request(runs=2))
@@ -168,6 +168,7 @@ def test_one_run_shows_no_spread_and_so_decides_nothing(drawn_quickly):
     assert not any("nan" in judgement.evidence for judgement in drawn.judgements)
 
 
+@pytest.mark.slow
 def test_one_run_is_put_in_words(drawn_quickly):
     drawn = drawn_quickly(zhang2018.FIGURE_2, runs=1)
     assert not any("nan" in judgement.evidence for judgement in drawn.judgements)
@@ -181,6 +182,7 @@ def test_one_run_of_each_algorithm_has_neither_lead_nor_range():
         assert "one run" in found.evidence
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("card", [zhang2018.FIGURE_3, zhang2018.FIGURE_4], ids=lambda c: c.name)
 def test_where_theorem_41_does_not_apply_every_statement_says_so(card, drawn_quickly):
     """And each is judged at a C where it does, too."""

@@ -156,7 +156,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("records", "graph"), PLACES, indirect=["records"], scope="module")
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 def test_consensus_admm(variant, graph, spread, of_nodes):
@@ -275,6 +275,7 @@ def test_fdml_with_all_samples_in_a_step(decay, records):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", FEWEST, indirect=True, scope="module")
 def test_fdml_with_batches_of_one_size_and_a_falling_step(records):
     data, blocks = records

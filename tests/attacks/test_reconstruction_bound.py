@@ -48,6 +48,7 @@ def test_a_gaussian_at_tiny_priors_keeps_its_digits():
     assert reconstruction_success(GaussianDP(2.0), kappa) == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guarantee", GUARANTEES, ids=repr)
 def test_it_grows_and_bends_down(guarantee):
     values = [reconstruction_success(guarantee, k) for k in np.linspace(0, 1, 41)]

@@ -132,6 +132,7 @@ def test_reconstruction_stays_within_what_is_proved(more):
         assert row["by chance"] < row["at most"]
 
 
+@pytest.mark.slow
 def test_little_noise_reconstructs_and_much_noise_does_not():
     much, little = rows(reconstruction, epsilons=[], noise_rates=[1e-3, 1e4], inversions=0)
     assert much["lower"] <= 1 / 3 <= much["upper"]

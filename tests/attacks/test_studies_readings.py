@@ -150,6 +150,7 @@ def test_without_noise_one_iteration_is_enough_or_two_without_the_penalties():
         assert row["largest error"] <= EXACT_TO < 0.1 < row["error of known mean"]
 
 
+@pytest.mark.slow
 def test_two_roots_leave_one_iteration_undecided():
     rows = found(stationarity, algorithm="M-ADMM", loss_weight=1e6, runs=6).rows
     assert rows[0]["undecided"] > 0
@@ -167,6 +168,7 @@ def test_a_record_that_takes_no_part_is_not_recovered_without_noise():
         assert row["label"] < 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get(DATA_VARIABLE), reason="Adult's files are not at hand")
 def test_a_person_of_adult_is_recovered_with_the_label():
     rows = found(stationarity, algorithm="M-ADMM", data="adult", runs=5).rows

@@ -33,6 +33,7 @@ def audit(folder, *options):
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [(), ("--in-process",)], ids=["apart", "in-process"])
 def test_no_file_beside_a_specification_takes_the_place_of_a_library(tmp_path, options):
     for name in LIBRARIES:

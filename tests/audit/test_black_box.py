@@ -30,7 +30,7 @@ LEAKS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", LEAKS)
 @pytest.mark.parametrize("trials", [100, 1000])
 def test_a_full_leak_is_certified_up_to_what_so_many_outputs_can_show(name, trials):
@@ -39,7 +39,7 @@ def test_a_full_leak_is_certified_up_to_what_so_many_outputs_can_show(name, tria
     assert result.measured.lower >= math.log(2 * trials / 3.2)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["constants", "intervals far apart", "normal", "vectors"])
 @pytest.mark.parametrize("trials", [1000, pytest.param(5000, marks=pytest.mark.slow)])
 def test_a_leak_that_a_pilot_sees_leaves_nearly_all_outputs_to_certify(name, trials):
@@ -68,6 +68,7 @@ def test_a_pilot_certifies_nothing():
     assert result.counts["fitting attacks, per dataset"] == 20
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seeds", [range(6), pytest.param(range(40), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("chance", [0.5, 0.75, 0.99])
 def test_coins_are_never_taken_for_a_generator_of_their_own(chance, seeds):
@@ -102,6 +103,7 @@ def test_a_leak_in_a_pattern_of_few_values_is_found_unasked():
     assert "histogram" in " ".join(result.notes)
 
 
+@pytest.mark.slow
 def test_rare_huge_outputs_do_not_hide_the_others():
     class Heavy(Laplace):
         def sample(self, dataset, trials, rng):

@@ -70,6 +70,7 @@ class LaplaceWithLaw(Laplace):
         return np.where(centred < 0, tail, 1 - tail)[:, None]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))]
 )
@@ -80,6 +81,7 @@ def test_a_correct_laplace_mechanism_with_its_law_is_not_accused(seed):
     assert 0.8 < result.measured.lower <= 1.0
 
 
+@pytest.mark.slow
 def test_a_laplace_mechanism_with_half_the_noise_is_refuted():
     assert audited(LaplaceWithLaw(0.5), 1.0, trials=2000).verdict == "refuted"
     assert audited(Laplace(0.5), 1.0, trials=2000).verdict == "refuted"

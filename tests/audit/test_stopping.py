@@ -228,6 +228,7 @@ def test_a_model_that_over_claims_is_shown_and_decides_nothing():
     assert result.measured.lower < 1
 
 
+@pytest.mark.slow
 def test_an_assumption_cannot_refute():
     result = audited(case(Laplace(0.5)), trials=2000)
     assert result.verdict == "refuted"
@@ -247,6 +248,7 @@ def candidates(*moved, mechanism=None, epsilon=1.0):
     return replace(cases[0], candidates=cases)
 
 
+@pytest.mark.slow
 def test_the_worst_of_several_pairs_is_audited():
     result = audited(candidates(0.1, 1.0, 0.4), trials=6000)
     assert result.pair_search.chosen == 2
@@ -278,6 +280,7 @@ def test_the_winner_is_certified_on_fresh_transcripts():
     assert len(np.unique(seen)) == len(seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seeds", "most"), [(2, 1), pytest.param(6, 3, marks=pytest.mark.slow)])
 def test_choosing_among_identical_pairs_accuses_no_true_claim(seeds, most):
     """Certifying on the ranking's transcripts would: the best of eight looks too good."""

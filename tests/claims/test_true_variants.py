@@ -205,7 +205,7 @@ def test_a_true_variant_is_not_refuted(name, asked, seed):
     assert found == "not refuted", reason
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "asked", "seed"), cases("false"))
 def test_the_false_bound_beside_it_is_refuted(name, asked, seed):
     found, reason = verdict(name, asked, seed, FAMILIES[name].trials)

@@ -59,6 +59,7 @@ def test_json_has_refusals_and_no_times(dpaudit):
     assert "seconds" not in ran.out
 
 
+@pytest.mark.slow
 def test_a_sequence_from_a_file_is_drawn_and_written(dpaudit, sequence, tmp_path):
     out = tmp_path / "account"
     ran = dpaudit("account", str(sequence), "--out", str(out))
@@ -92,7 +93,7 @@ def test_calibration_says_how_to_check_it(dpaudit):
     assert "dpaudit account gaussian --delta 1e-05 --set sensitivity=2.0 --set" in ran.out
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "count"), [("gaussian", 1), ("laplace", 10)])
 def test_groups_cost_more_than_one(dpaudit, kind, count):
     words = ["account", kind, "--set", f"count={count}", "--set", "noise_scale=20"]

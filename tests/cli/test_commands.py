@@ -232,6 +232,7 @@ def test_several_claims_share_one_error_probability(dpaudit):
     assert [r.measured.confidence for r in report.results] == pytest.approx([1, 0.975, 0.975])
 
 
+@pytest.mark.slow
 def test_a_file_with_several_audits_is_repeated_by_its_command(dpaudit, tmp_path):
     """Each entry keeps what is its own: its claim, its confidence, its share."""
     import shlex
@@ -279,6 +280,7 @@ def test_one_of_several_audits_that_fails_is_named_and_the_others_run(dpaudit, t
     assert ran.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_an_audit_that_stops_is_repeated_by_its_command(dpaudit, tmp_path):
     import shlex
 

@@ -93,7 +93,7 @@ def specification(tmp_path, monkeypatch):
 # Distinguishers
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings("always")
 @pytest.mark.parametrize("fit", ["nowhere", "raises", "leaves", "nothing", "late", "unknown"])
 def test_a_broken_distinguisher_that_nobody_asked_for_is_left_out(

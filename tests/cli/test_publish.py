@@ -196,6 +196,7 @@ LOGISTIC = (
 )  # no certificate of its own: its shifts depend on the iterate
 
 
+@pytest.mark.slow
 def test_a_refutation_by_drawing_is_drawn_again(dpaudit, tmp_path):
     """The event bound has no certificate of its own: seed and counts are."""
     ran = dpaudit("audit", "huang2020-theorem6", *BROKEN, *LOGISTIC, "--out", str(tmp_path))

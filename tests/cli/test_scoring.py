@@ -27,6 +27,7 @@ def test_it_is_the_audit_that_tries_no_other_attack(dpaudit, tmp_path):
     assert (tmp_path / "likelihood-ratio.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_the_claims_own_parameters_are_passed_on(dpaudit):
     own = ("--set", 'parameters={"iterations": 2, "inner_steps": 1}')
     ran = dpaudit("attack", "likelihood-ratio", *ASKED, *own, "--json")

@@ -123,6 +123,7 @@ def test_a_factor_in_words_is_one_too(counted, written, factor):
     assert "factor 0.01 makes it stricter" in verify(found).reservations
 
 
+@pytest.mark.slow
 def test_its_own_seed_reproduces_its_counts_and_no_others(counted, written):
     (found,) = read(written(counted))
     assert verify(found, reproduce=True).failures == ()

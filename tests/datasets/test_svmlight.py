@@ -190,6 +190,7 @@ class TestA9a:
             a9a(tmp_path)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("split", "file", "records", "positives"),
     [("train", "a9a", 32_561, 7_841), ("test", "a9a.t", 16_281, 3_846)],

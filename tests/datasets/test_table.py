@@ -85,6 +85,7 @@ def test_what_is_no_path_is_refused():
         csv(3, "label")
 
 
+@pytest.mark.slow
 @given(position=st.integers(0, len(GOOD) - 1), byte=st.sampled_from("\0\n\t ,\"'19-e"))
 def test_damage_is_refused_or_harmless_but_never_surprises(tmp_path_factory, position, byte):
     path = tmp_path_factory.getbasetemp() / "damaged.csv"

@@ -37,7 +37,7 @@ def true_epsilon(p, q, delta):
     return max(0.0, math.log(max(ratios)))
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.0, 0.05])
 @pytest.mark.parametrize(
     ("n", "m", "alpha"),

@@ -165,7 +165,7 @@ def bounds_of(canaries):
     return np.array([lower_bound(v, canaries, canaries, delta=0.0, alpha=0.05) for v in every])
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize("canaries", [5, 30, 200])
 def test_randomised_response_is_accused_with_probability_alpha_at_most(epsilon, canaries):
@@ -203,6 +203,7 @@ def test_a_mechanism_that_attains_delta_is_hardly_ever_accused(rng):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [80, pytest.param(200, marks=pytest.mark.slow)])
 def test_choosing_among_plans_is_paid_for(rng, runs):
     wrong, epsilon = 0, 0.5

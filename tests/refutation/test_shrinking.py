@@ -33,7 +33,7 @@ def test_the_conditions_are_kept():
     assert max(found) <= 10
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(5))
 def test_nothing_is_found_where_nothing_breaks_the_claim(seed):
     assert minimal(NUMBERS, sums(300.0), seed=seed) is None

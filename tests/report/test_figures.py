@@ -32,7 +32,7 @@ def words(svg: str) -> str:
     return " | ".join("".join(text.itertext()).strip() for text in root.iter(f"{SVG}text"))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 def test_every_kind_draws_and_draws_the_same(make):
     result = make()
@@ -142,7 +142,7 @@ def test_degenerate_trade_offs_draw(rates):
     assert words(trade_off(samples.result(trade_off=curves)))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("lower", "upper"), [(0, 0), (-1, 2), (float("inf"), float("inf")), (float("-inf"), None)]
 )

@@ -47,7 +47,7 @@ def full():
     return whole_report([one, other, exact], samples.report().environment)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("render", [render_html, render_markdown])
 def test_every_part_is_shown(full, render):
     page = " ".join(render(full).split())

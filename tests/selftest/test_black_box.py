@@ -23,7 +23,7 @@ def found_of(name, seed=0):
     return audit(KNOWN_ANSWERS[name], COUNTING, SMALL, (0.05, 1e-8), seed)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["laplace", "randomised-response"])
 def test_a_correct_mechanism_is_not_accused_and_nearly_exhausted(name):
     answer, found = KNOWN_ANSWERS[name], found_of(name)

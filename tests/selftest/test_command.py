@@ -159,6 +159,7 @@ def test_bad_numbers_are_one_line(option, name, capsys):
     assert capsys.readouterr().err.startswith(f"error: {name}: ")
 
 
+@pytest.mark.slow
 def test_a_correct_answer_that_is_missed_is_shown_as_a_miss(measured: SelfTest):
     one = next(one for one in measured.measured if one.name == "laplace")
     changed = replace(one, found=replace(one.found, lower=1.01, nearly_certain=0.9))

@@ -100,7 +100,7 @@ def test_every_relation_is_covered():
         assert isinstance(drawn, Pair)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_a_pair_shrinks_to_one_small_record(relation):
     pair = minimal(pairs(relation))
@@ -131,6 +131,7 @@ def test_no_kind_of_pair_is_left_out(relation, condition):
     find(pairs(relation, Records(rows=(2, 5), nodes=(1, 2))), condition, settings=ANY)
 
 
+@pytest.mark.slow
 def test_unit_rows_under_replace_column_differ_in_signs():
     pair = minimal(pairs("replace-column", Records(unit=True, rows=3, columns=2)))
     np.testing.assert_array_equal(np.abs(pair.dataset.features), np.abs(pair.neighbour.features))

@@ -47,6 +47,7 @@ def test_proved_is_what_the_accountant_proves_of_the_worst_node():
 SIZES = [SHORT, pytest.param(SMALL, marks=pytest.mark.slow)]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_tables")
 @pytest.mark.parametrize("size", SIZES, ids=["short", "long"])
 def test_opposite_records_are_measured_at_their_exact_epsilon(audited, size):

@@ -100,10 +100,12 @@ def test_equation_19_holds_for_a_shared_penalty(shared):
     assert max(equation_19(*case) for case in shared) < 1e-9
 
 
+@pytest.mark.slow
 def test_equation_19_fails_for_penalties_that_differ(varying):
     assert max(equation_19(*case) for case in varying) > 1e-3
 
 
+@pytest.mark.slow
 def test_the_rate_23_holds_once_repaired_and_fails_as_printed(shared):
     assert max(contraction(*case, printed=False) for case in shared) < 1
     assert max(contraction(*case, printed=True) for case in shared) > 1.001

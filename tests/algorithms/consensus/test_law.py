@@ -19,7 +19,7 @@ from .law import MECHANISMS, everywhere, likelihood_z, make, residual_p_values, 
 from .loop import rng
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @sizes
 @pytest.mark.parametrize(
     ("variant", "loss"),
@@ -41,7 +41,7 @@ def test_the_likelihood_ratio_is_normalised(variant, loss, trials, pair):
     assert losses[0].mean() > 0.05
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @sizes
 @everywhere
 def test_residuals_are_uniform_and_independent_on_the_dataset_alone(variant, trials, pair):

@@ -53,7 +53,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("variant", "shape"), PLACES)
 def test_consensus_reaches_the_centralised_optimum(variant, shape, real):
     algorithm = make(

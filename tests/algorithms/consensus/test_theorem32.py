@@ -53,7 +53,7 @@ def document(audit):
     return json.loads(certificates_text((audit.certificate,)))
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "nodes"), SIZES)
 def test_the_printed_rate_is_refuted_for_a_shared_penalty(verified, seed, nodes):
     audit = audited(seed=seed, nodes=nodes)
@@ -64,6 +64,7 @@ def test_the_printed_rate_is_refuted_for_a_shared_penalty(verified, seed, nodes)
     assert verified(document(audit)).failures == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_it_is_refuted_for_penalties_of_their_own(verified, seed):
     audit = audited(seed=seed, penalties="own")
@@ -71,6 +72,7 @@ def test_it_is_refuted_for_penalties_of_their_own(verified, seed):
     assert verified(document(audit)).failures == ()
 
 
+@pytest.mark.slow
 def test_two_nodes_with_one_penalty_are_the_smallest_instance():
     notes = " ".join(audited().result.notes)
     assert "Smallest instance that breaks the claim: edges 0-1; theta 0.5; penalties [1., 1.]" in (
@@ -113,6 +115,7 @@ def test_twice_the_bound_is_not_refuted(seed):
     assert audited(8_000, seed, factor=2.0).result.verdict == "not refuted"
 
 
+@pytest.mark.slow
 def test_half_the_repaired_bound_is_refuted(verified):
     audit = audited(rate="proved", factor=0.5)
     assert audit.result.verdict == "refuted"
@@ -309,6 +312,7 @@ def test_a_step_beside_the_optimum_contracts(verified, genuine):
     assert verdict.ratio == pytest.approx(0.9992966569, rel=1e-9)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("nodes", [3, 4])
 def test_equal_eigenvalues_and_a_penalty_of_theta_can_be_decided(verified, nodes):
     """A complete graph has one Laplacian eigenvalue n - 1 times; sigma- is 0 at theta."""

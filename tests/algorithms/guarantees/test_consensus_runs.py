@@ -77,7 +77,7 @@ FAST = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("setting", FAST)
 def test_real_runs_are_below_the_bound_and_some_are_close(setting):
     check(setting, seed=3)
@@ -130,7 +130,7 @@ def test_one_iteration_too_few_is_refuted(opposite):
 # Primal perturbation and recycling
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("loss", [LOGISTIC, LINEAR], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("variant", ["primal_perturbation", "recycled"])
 def test_other_variants_are_below_their_bounds(variant, loss):

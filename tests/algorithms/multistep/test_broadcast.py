@@ -88,6 +88,7 @@ def test_the_audit_finds_the_exact_epsilon_with_a_law_that_passes_its_checks(eps
     assert measured.pair_ceiling == pytest.approx(exact, rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("factor", "verdict"), [(0.85, "refuted")])
 def test_less_than_what_the_averages_leak_is_refuted(factor, verdict):
     asked = Settings(trials=500, parameters=SMALL | {"factor": factor})

@@ -221,6 +221,7 @@ def test_a_shift_that_is_too_large_passes_its_own_bound(factor, epsilon):
         broken_audit(with_law(rescaled(factor)), epsilon=epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("factor", "epsilon", "full"),
     [
@@ -252,6 +253,7 @@ class Overstated(GaussianSteps):
         return 1.25 * low, 1.25 * high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "size"),
     [

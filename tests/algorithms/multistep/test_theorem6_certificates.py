@@ -45,6 +45,7 @@ def genuine():
     return json.loads(certificates_text((audited().certificate,)))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", [SMALL, pytest.param({}, marks=pytest.mark.slow)], ids=str)
 @pytest.mark.parametrize("variant", CLAIMS.get(THEOREM_6).published)
 def test_published_variants_are_refuted_by_their_exact_law(variant, size, checked):

@@ -85,6 +85,7 @@ def test_the_seed_decides(card):
     assert first.panels != drawn.panels
 
 
+@pytest.mark.slow
 def test_every_parameter_tried_is_reported_best_first():
     drawn, _ = of_one_run(cards.FIGURE_1.name)
     for kind in ("ADMM", "FDML"):
@@ -230,6 +231,7 @@ def test_ten_times_as_slow_is_not_slightly(admm, fdml, held, number):
     assert (found.held, found.number) == (held, number)
 
 
+@pytest.mark.slow
 def test_the_adverb_is_judged_apart():
     slower, slightly, _ = convergence.figure1(Request(runs=1)).judgements
     assert "slightly" not in slower.statement

@@ -102,6 +102,7 @@ def test_batched_and_loop_agree(solver, classes, epsilon, loop):
     np.testing.assert_allclose(last.served.dual, lam, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_they_agree_on_a_many_to_many_join(loop):
     data = many_to_many()
     algorithm = TablesADMM(iterations=3, solver=SOLVERS["private"], label_epsilon=2.0)
@@ -184,6 +185,7 @@ def test_the_dual_variable_is_the_gradient_of_the_loss():
 # Convergence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_centralised_optimum_is_reached(classes):
     data, beta = cancer(classes), 0.01

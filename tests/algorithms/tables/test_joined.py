@@ -39,6 +39,7 @@ def stars(draw):
 # The join
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(stars())
 def test_a_star_join_equals_a_loop_and_pandas(star):

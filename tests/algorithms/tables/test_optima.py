@@ -169,6 +169,7 @@ def tables_admm(loss, **options):
 # The optimum
 
 
+@pytest.mark.sampled(2)
 def test_the_joins_repeat_tuples(joined):
     data = joined[0]
     assert max(data.rows / np.array(data.tuples)) > 10
@@ -184,7 +185,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("joined", "reduced"), PLACES, indirect=["joined"], scope="module")
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
 def test_the_centralised_optimum_is_reached(solver, reduced, joined):
@@ -198,7 +199,7 @@ def test_the_centralised_optimum_is_reached(solver, reduced, joined):
     assert objective == pytest.approx(optimum.value(optimum.model), abs=CLOSE)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [adult_people, adult_relationships, a9a_people])
 def test_a_penalty_below_the_stated_one_cycles_on_real_tables_too(make):
     """Four tables and a curvature of up to 1/4 or 1/2: the condition asks for more than 1 or 2."""

@@ -98,6 +98,7 @@ def log_density(algorithm, data, transcripts):
     return total
 
 
+@pytest.mark.slow
 def test_expectations_under_the_neighbour_and_residuals():
     pair, mechanism = tuple_pair(), algorithm_of().model_steps()
     assert isinstance(mechanism, Tiltable)

@@ -124,6 +124,7 @@ def alone():
     return audit_claim(CLAIM, Settings(trials=800, parameters={"view": "model"}))
 
 
+@pytest.mark.slow
 def test_one_clients_models_are_as_private_as_claimed_and_the_accounting_is_tight(alone):
     assert alone.verdict == "not refuted"
     assert all(check.passed for check in alone.self_checks)
@@ -140,6 +141,7 @@ def test_the_proved_number_is_the_profile_of_two_steps_of_sensitivity_2(alone):
     assert float(delta) == pytest.approx(1e-5, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_less_than_the_proved_number_is_refuted():
     settings = Settings(trials=500, parameters={"view": "model", "factor": 0.45})
     audited = run_claim(CLAIM, settings, Executor())
@@ -158,7 +160,7 @@ TRUE = [
 ]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", TRUE, ids=str)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_true_variants_are_not_refuted(parameters, seed):
@@ -211,6 +213,7 @@ def test_a_full_batch_is_the_gaussian_law():
     np.testing.assert_allclose(full.privacy_loss(transcripts, pair), gaussian, rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("points", "ratio"),
     [(24, 0.1), *(pytest.param(256, r, marks=pytest.mark.slow) for r in (0.5, 0.1))],
@@ -256,6 +259,7 @@ def test_the_law_on_batches_is_refused_where_it_is_not_known():
 # Across clients
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("joined", "least"), [(10, 4.0), pytest.param(40, 24.0, marks=pytest.mark.slow)]
 )

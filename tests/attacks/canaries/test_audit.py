@@ -67,7 +67,7 @@ def audit(algorithm, data, canaries, rng, mechanism=None, **options):
 # Real data
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "least"), [(1.0, 0.0), (4.0, 0.9), (10.0, 2.4)])
 def test_adult_with_a_thousand_canaries(epsilon, least, adult, rng):
     canaries = orthogonal_canaries(adult, 1000, rng)
@@ -88,7 +88,7 @@ def test_the_bundled_records_do_as_well(data, rng):
 # Negative controls
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 def test_a_run_that_reveals_nothing_certifies_nothing(data):
     algorithm, found = calibrated(10.0, DELTA, 10), []
     for seed in range(60):

@@ -103,6 +103,7 @@ def test_broadcasts_tell_nearly_as_many_coins_as_inner_models(data):
     assert right[1] > right[0] - 0.05
 
 
+@pytest.mark.slow
 def test_a_run_without_the_canaries_certifies_nothing(data):
     class Silent:
         def sample(self, dataset, trials, rng):

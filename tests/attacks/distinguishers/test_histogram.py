@@ -117,6 +117,7 @@ def test_every_shape_has_a_score_that_pickles(draw, kind):
     np.testing.assert_array_equal(fit(None, None, p, q, default_rng(9))(fresh), score(fresh))
 
 
+@pytest.mark.slow
 def test_differences_are_added_where_they_tell_and_entries_where_they_do():
     """Sums of independent numbers are told by their differences, independent numbers as such."""
     rng = default_rng(2)
@@ -148,6 +149,7 @@ def test_a_number_is_judged_by_the_pattern_beside_it():
     assert score(np.array([[7.0, 0.0]]))[0] == 0  # a pattern that was never seen
 
 
+@pytest.mark.slow
 def test_more_patterns_than_can_be_counted_are_added_up_too():
     answer = KNOWN_ANSWERS["rappor-one-time"]
     found = certified(answer, fit, 20_000, 0)
@@ -155,6 +157,7 @@ def test_more_patterns_than_can_be_counted_are_added_up_too():
     assert 0.8 * ideal < found <= answer.event
 
 
+@pytest.mark.slow
 def test_numeric_sparse_vectors_are_found_out():
     answer = KNOWN_ANSWERS["svt-3"]
     assert answer.claimed < certified(answer, fit, 60_000, 0, alpha=0.05) <= answer.event

@@ -82,6 +82,7 @@ def test_no_correct_mechanism_is_accused(name):
         assert certified(answer, fit, 400, seed, alpha=1e-6) <= answer.true
 
 
+@pytest.mark.slow
 def test_equal_laws_certify_nothing():
     rng = default_rng(0)
     for shape in ((300, 4), (300,)):

@@ -69,7 +69,7 @@ def test_the_study_stays_within_what_is_proved(algorithm):
         assert row["TPR lower"] <= row["TPR at most"] <= 1
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "least"), [("multi-step", 0.2), ("fdml", 0.8), ("tables", 0.4)]
 )

@@ -48,6 +48,7 @@ def installed(monkeypatch):
 # Section 6.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=["small", "larger"])
 def test_private_penalties_do_not_hide_the_record(audited, size):
     result = audited(SECTION_6_2, **asked(**size)).result
@@ -74,6 +75,7 @@ def test_the_default_audits(audited, seed):
     assert audited(APPENDIX_E, seed=seed).result.verdict == "not refuted"
 
 
+@pytest.mark.slow
 def test_an_allowance_of_all_runs_is_not_refuted(audited):
     most = most_by_chance(7, 0.9, 4, 1e-9)
     result = audited(SECTION_6_2, **asked(iterations=5, factor=7 / most)).result
@@ -97,6 +99,7 @@ def test_no_false_alarm_where_nothing_is_revealed(audited, blind, audits, runs):
 # Appendix E
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=["small", "larger"])
 def test_averaging_finds_the_direction(audited, size):
     result = audited(APPENDIX_E, **asked(**size)).result
@@ -104,6 +107,7 @@ def test_averaging_finds_the_direction(audited, size):
     assert 0 < result.measured.lower < 20 < result.claimed.value
 
 
+@pytest.mark.slow
 def test_a_smaller_angle_than_is_reached_is_refuted(audited):
     short = {"iterations": 5, "runs": 5}
     result = audited(APPENDIX_E, **asked(**short)).result
@@ -113,6 +117,7 @@ def test_a_smaller_angle_than_is_reached_is_refuted(audited):
         assert again.verdict == verdict
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("blind", BLIND)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
 def test_an_average_of_nothing_is_caught(audited, blind, seed):
@@ -123,7 +128,7 @@ def test_an_average_of_nothing_is_caught(audited, blind, seed):
 # Both
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 def test_one_seed_gives_one_result(audited, card):
     short = asked(iterations=3, runs=3)
@@ -176,6 +181,7 @@ def test_the_certificate_is_drawn_again(document, tmp_path):
     assert verdict.ratio > 1
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("tamper", "failure"),
     [

@@ -110,6 +110,7 @@ def close(request):
     return measured(setting, ESTIMATORS, runs, 0)
 
 
+@pytest.mark.slow
 def test_the_attack_finds_the_record_with_and_without_the_penalties(close):
     medians = {name: float(np.median(cosines(each))) for name, each in close.items()}
     print({name: round(median, 3) for name, median in medians.items()})
@@ -140,7 +141,7 @@ def test_the_scale_is_found_where_the_penalties_are_known(size):
     assert errors[KNOWN] < 0.3 < errors[AVERAGED]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("blind", [{"participates": False}, {"noise_rate": 1e-3}])
 def test_what_reveals_nothing_leaves_the_attack_at_chance(blind):
     for name, each in measured(replace(SMALL, **blind), BLIND, RUNS, 1).items():

@@ -61,14 +61,14 @@ def verdict(reference, seed=0, **given):
     return "withheld" if isinstance(found, str) else found.verdict
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(4)
 @SEEDS
 @pytest.mark.parametrize("name", SLIPS)
 def test_no_private_mechanism_is_accused_for_a_slip(name, seed):
     assert verdict(f"slips:{name}", seed) != "refuted"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @SEEDS
 @pytest.mark.parametrize(
     "name", [pytest.param(one, marks=[pytest.mark.slow] * one.startswith("Rare")) for one in FLIPS]
@@ -80,7 +80,7 @@ def test_no_flip_that_is_kept_is_a_refutation(name, until_refuted, seed):
     assert verdict(f"slips:{name}", seed, confidence=sure, **given) != "refuted"
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 @SEEDS
 @pytest.mark.parametrize("name", BROKEN)
 def test_no_broken_mechanism_that_keeps_the_contract_is_let_off(name, seed):
@@ -91,7 +91,7 @@ def test_there_are_thirty_of_either():
     assert (len(set(SLIPS)), len(set(BROKEN))) >= (30, 30)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -110,7 +110,7 @@ def test_a_withheld_verdict_says_what_to_write_instead(name, words):
     assert words in found.reason
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize(
     "name",
@@ -123,22 +123,26 @@ def test_bets_accuse_nobody_for_a_slip(name, seed):
     assert verdict(f"slips:{name}", seed, until_refuted=True, confidence=0.9999) != "refuted"
 
 
+@pytest.mark.slow
 def test_bets_still_refute():
     found = audited("broken:HalfTheNoise", until_refuted=True)
     assert found.verdict == "refuted"
     assert all(check.passed for check in found.contract)
 
 
+@pytest.mark.slow
 def test_certifying_outputs_come_from_eight_processes_with_instances_of_their_own():
     found = audited("broken:HalfTheNoise")
     assert any("drawn in 8 fresh processes, a call of each in turn" in note for note in found.notes)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["NoNoise", "SeededByTheData", "HalfTheNoise"])
 def test_bets_let_nothing_off(name):
     assert verdict(f"broken:{name}", until_refuted=True) == "refuted"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -160,15 +164,18 @@ def test_noise_that_a_process_keeps_is_no_function_of_the_data():
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["OncePerCall", "OncePerInstance", "OppositePairs", "FlipPerCall"])
 def test_without_a_process_of_its_own_the_calls_are_checked(name):
     assert verdict(f"slips:{name}", isolation=Isolation(in_process=True)) == "withheld"
 
 
+@pytest.mark.slow
 def test_the_package_itself_is_not_checked():
     assert dpaudit.auditing.audit_claim("huang2020-theorem6", Settings(trials=200)).contract == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "repeatable"),
     [("slips:GlobalGenerator", False), ("broken:HalfTheNoise", True), ("broken:NoNoise", True)],
@@ -193,12 +200,14 @@ def test_files_that_are_only_read_or_made_in_a_call_are_no_state(monkeypatch, tm
     assert found.contract[0].passed
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("trials", [100, 500])
 def test_short_audits_have_calls_to_compare(trials):
     assert verdict("slips:OncePerCall", trials=trials, confidence=0.95) == "withheld"
     assert verdict("broken:NoNoise", trials=trials, confidence=0.95) == "refuted"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "words"),
     [("slips:OncePerCall", "checks failed."), ("broken:HalfTheNoise", "checks passed.")],

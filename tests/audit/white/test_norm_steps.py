@@ -32,6 +32,7 @@ def failed(found):
 # Closeness and coverage
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("steps", "rate", "known", "trials", "close"),
     [

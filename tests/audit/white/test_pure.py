@@ -65,6 +65,7 @@ def test_one_far_output_of_gaussian_noise_refutes_any_epsilon():
     assert 5 < many.lower < 1e6
 
 
+@pytest.mark.slow
 def test_the_same_seed_finds_the_same_output():
     first, second = (found(norm_steps(3, 0.4), unit_pair(4), 5.0, 500) for _ in range(2))
     assert first == second

@@ -112,6 +112,7 @@ def test_every_seed_refutes_the_published_lemma(seed):
     assert found.result.measured.lower > found.result.claimed.value
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("loss", ["logistic", "smoothed-hinge", "sigmoid"])
 def test_other_losses_refute_it_too_and_are_verified(loss):
     found = audited(600, loss=loss)

@@ -75,6 +75,7 @@ def test_a_larger_bound_brings_as_much_more_noise(audited, bound):
     assert result.measured.lower > 5 * bound
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("DPAUDIT_DATA" not in os.environ, reason="a9a is a file")
 def test_a9a_refutes_it_too(audited):
     parameters = {"records": 500, "iterations": 3}

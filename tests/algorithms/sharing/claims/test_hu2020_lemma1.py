@@ -216,6 +216,7 @@ def test_half_the_claim_is_refuted_and_a_claim_above_the_proved_bound_is_not(fea
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *LATER_SEEDS])
 def test_half_of_the_proved_bound_is_refuted(seed):
     setting = Setting(features=16, samples=32)
@@ -230,6 +231,7 @@ def test_the_report_names_a_smallest_instance():
     assert "rows of signs" in note
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_smallest_instance_breaks_the_claim(seed):
     claim_on_small = small_claim(1.0)
