@@ -74,7 +74,7 @@ def test_every_upper_end_is_above_every_lower_end(kind, count):
             assert max(lowers) <= answer.estimate <= min(uppers)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "counts"),
     [

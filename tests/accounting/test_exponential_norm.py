@@ -53,7 +53,7 @@ def whole(pair):
     return pair.atoms(np.array([-np.inf, np.inf]))
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("dimension", "shift"), CASES)
 def test_density_is_the_definition_s(dimension, shift):
     pair = ExponentialNormPair(shift, dimension)

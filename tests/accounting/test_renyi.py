@@ -113,7 +113,7 @@ def test_closed_forms_keep_their_digits(scale, order):
     assert found == pytest.approx(float(response), rel=1e-13)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1.001, pytest.param(2.0, marks=pytest.mark.slow), 2.5, 33.3])
 @pytest.mark.parametrize(("ratio", "noise"), [(1e-6, 1.0), (0.01, 0.3), (0.3, 4.0), (0.99, 1.0)])
 def test_the_subsampled_curve_by_quadrature(ratio, noise, order):

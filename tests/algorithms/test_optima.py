@@ -156,7 +156,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("records", "graph"), PLACES, indirect=["records"], scope="module")
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 def test_consensus_admm(variant, graph, spread, of_nodes):

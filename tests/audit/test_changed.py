@@ -70,6 +70,7 @@ def test_what_is_set_later_differs_anyway_or_is_not_used_may_change(monkeypatch,
     assert placed(changing.Sum()).start > 0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("scale", "verdict"), [(0.2, "refuted"), (1.0, "not refuted")])
 def test_a_function_that_is_made_here_takes_the_change_along(scale, verdict):
     def noisier(dataset, trials, rng):

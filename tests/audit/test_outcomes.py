@@ -179,7 +179,7 @@ class Tells:
         return np.where(rng.random(trials) < often, self.other, 0.0)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("other", [-0.0, 5e-324], ids=repr)
 def test_a_leak_through_zeros_alone_is_found(other):
     def found(mechanism):

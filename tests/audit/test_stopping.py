@@ -109,7 +109,7 @@ def test_one_error_probability_covers_all_looks():
     assert result.wealth.log10_goal == pytest.approx(2)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 5])
 def test_workers_change_no_number(seed):
     assert stopped(Laplace(0.6), 2, seed=seed) == stopped(Laplace(0.6), 1, seed=seed)

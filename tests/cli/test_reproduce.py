@@ -57,6 +57,7 @@ def test_an_unknown_figure(dpaudit, tmp_path):
     assert "figure: got 'huang2020-figure9'" in ran.err
 
 
+@pytest.mark.slow
 def test_what_was_tried_is_in_the_files_and_on_the_terminal(dpaudit, tmp_path):
     ran = dpaudit("reproduce", "huang2020-figure1", "--runs", "2", "--out", str(tmp_path))
     (judged,) = json.loads((tmp_path / "huang2020-figure1.json").read_text())["judgements"]

@@ -12,6 +12,7 @@ CLAIM = "huang2020-theorem6"
 ASKED = ("--set", f"claim={CLAIM}", "--set", "trials=300", "--set", "epsilon=8")
 
 
+@pytest.mark.slow
 def test_it_is_the_audit_that_tries_no_other_attack(dpaudit, tmp_path):
     ran = dpaudit("attack", "likelihood-ratio", *ASKED, "--seed", "5", "--out", str(tmp_path))
     assert ran.status == 0

@@ -115,6 +115,7 @@ def replace_verdict(result):
     return result.model_copy(update={"verdict": "refuted"})
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("factor", ["0.01", 0.01])
 def test_a_factor_in_words_is_one_too(counted, written, factor):
     counted = copy.deepcopy(counted)

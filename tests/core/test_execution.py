@@ -99,7 +99,7 @@ def test_two_workers_are_two_processes(units):
     assert set(Executor(workers=1).map(process, units[:2], "processes")) == {os.getpid()}
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @both_ways
 def test_a_slow_consumer_is_waited_for(tmp_path, workers):
     """Results that nobody has taken yet stay few, or memory would not be bounded."""

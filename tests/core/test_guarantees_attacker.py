@@ -110,6 +110,7 @@ def test_success_rises_with_epsilon_between_guessing_and_certainty(prior, one, o
     assert max(prior, 1 - prior) <= low <= high + 1e-15 <= 1 + 1e-15
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(priors, st.sampled_from(GUARANTEES))
 def test_success_is_the_same_for_both_neighbours(prior, guarantee):

@@ -113,7 +113,7 @@ def test_a_group_of_which_the_sum_says_nothing_still_has_a_bound():
 # Exact mechanisms
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "mu"),
     [
@@ -245,6 +245,7 @@ def check_the_larger_is_no_better(one, first, second, epsilon):
     assert small.epsilon(1e-3) <= large.epsilon(1e-3) + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.sampled_from(KINDS[:5]), st.integers(2, 4), st.floats(0, 8))
 def test_what_is_derived_from_tangents_is_never_worse_than_the_theorem(one, size, epsilon):

@@ -81,6 +81,7 @@ def test_a_true_mean_is_rarely_fallen_short_of(law, bound):
     assert sum(w >= -math.log(ALPHA) for w in wealths) <= ALLOWED
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("law", [lognormal, rare, exponential], ids=lambda law: law.__name__)
 def test_wealth_is_an_e_value(law):
     """Its mean is 1 at the true mean, exactly; few observations keep the average readable."""

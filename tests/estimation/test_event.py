@@ -132,7 +132,7 @@ def best_single_event(mu, trials, delta, alpha):
     return likelihood_bound(*rates, trials, trials, delta, exponent(alpha)).max()
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mu", "times"),
     [

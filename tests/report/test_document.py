@@ -58,7 +58,7 @@ def test_paths(tmp_path, small):
     assert sorted(folder.iterdir()) == sorted([paths.json, paths.markdown, paths.html])
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 def test_a_report_read_back_gives_the_same_sequence_of_bytes(tmp_path, usual):
     first = write_report(usual, tmp_path / "a")
     second = write_report(read_report(first.json), tmp_path / "b")

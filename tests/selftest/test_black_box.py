@@ -90,6 +90,7 @@ class Refusing:
         return fit
 
 
+@pytest.mark.slow
 def test_an_attack_that_refuses_is_left_out():
     answer, refusing = KNOWN_ANSWERS["laplace"], Learner(Refusing())
     assert audit(answer, [refusing, *COUNTING], SMALL, (0.05, 1e-8), 0).attack != "refusing"

@@ -167,6 +167,7 @@ def test_a_correct_answer_that_is_missed_is_shown_as_a_miss(measured: SelfTest):
     assert row[-1] == "correct, refuted; a miss, of which 5% may occur"
 
 
+@pytest.mark.slow
 def test_many_misses_are_too_many(measured: SelfTest):
     one = next(one for one in measured.measured if one.name == "laplace")
     changed = replace(one, found=replace(one.found, lower=1.01, nearly_certain=0.9))

@@ -84,7 +84,7 @@ def test_a_bound_one_per_cent_too_small_is_refuted(relation):
     assert "ratio: 1.0" in refused(query, times(0.99, bound), drawn)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("norm", "bound"),
     [("l1", 2 * math.sqrt(2)), ("l2", 2.0), ("linf", 2.0), (np.linalg.norm, 2.0)],

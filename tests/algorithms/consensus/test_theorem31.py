@@ -116,7 +116,7 @@ def test_the_recursion_is_that_of_the_algorithm_and_the_tail_bounds_what_follows
         assert mean == pytest.approx(before.mean[i], abs=1e-9)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 def test_penalties_of_figure_1a_are_refuted(verified):
     audit = audited(trials=100, **FIGURE_1A | {"iterations": 1800, "loss": "linear"})
     assert audit.result.verdict == "refuted"

@@ -261,6 +261,7 @@ def test_at_delta_zero_the_opposite_record_is_searched_too(pair):
     assert any(check.name == "largest loss" for check in found.self_checks)
 
 
+@pytest.mark.slow
 def test_a_loss_that_bounds_do_not_confirm_refutes_nothing(pair, monkeypatch):
     monkeypatch.setattr(PenaltyPerturbation, "loss_bounds", lambda *args: (0.7, 0.7), raising=True)
     found = audited(make().penalty_perturbation(), pair, delta=0.0, trials=300, claimed=0.5)

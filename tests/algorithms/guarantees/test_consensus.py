@@ -197,6 +197,7 @@ def test_dvp_is_pp_with_the_dual_step_as_penalty():
     assert [part.count for part in releases(dvp[0])] == [4]
 
 
+@pytest.mark.slow
 def test_the_worst_node_has_few_records_and_neighbours():
     run = ConsensusADMM(graph=star(4), iterations=3, noise_rate=Constant(2.0))
     events = node_events(run.penalty_perturbation(), node_sizes=(9, 9, 4, 9), dimension=5)

@@ -77,7 +77,7 @@ FAST = [
 ]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", FAST)
 def test_real_runs_are_below_the_bound_and_some_are_close(setting):
     check(setting, seed=3)

@@ -169,6 +169,7 @@ def excess(losses, joined):
     return max(lower_bound(payoffs(losses, e)) - law.delta(e) for e in (0.0, 0.5, 1.0, 2.0))
 
 
+@pytest.mark.slow
 def test_all_models_are_below_the_event(losses):
     assert excess(losses, (40,)) <= 0
 

@@ -46,7 +46,7 @@ def centralised(data, weight):
     return smallest(total, data.dimension), total
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
 def test_consensus_reaches_the_centralised_optimum(graph, real_data, make_algorithm):
     weight = 0.1

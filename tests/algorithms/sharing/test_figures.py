@@ -95,12 +95,14 @@ def test_every_parameter_tried_is_reported_best_first():
         assert any(curve.label == tried[0]["run"] for curve in drawn.panels[0].curves)
 
 
+@pytest.mark.slow
 def test_the_centralised_model_is_the_minimum():
     drawn, _ = of_one_run(cards.FIGURE_1.name)
     *others, central, _ = drawn.panels[0].curves
     assert all(min(curve.y) >= central.y[0] - 1e-9 for curve in others)
 
 
+@pytest.mark.slow
 def test_progress_reports_all_it_announced():
     for card in CARDS:
         _, counter = of_one_run(card.name)
@@ -270,6 +272,7 @@ def test_more_is_tried_where_a_statement_does_not_hold(monkeypatch):
         assert all((weight in settings) is not held for weight in weights)
 
 
+@pytest.mark.slow
 def test_the_ends_are_judged_alike_at_the_setting_drawn_and_at_others():
     drawn = convergence.figure2(Request(runs=1))
     labels = [curve.label for curve in drawn.panels[0].curves]

@@ -262,7 +262,7 @@ def test_it_reaches_the_optimum_with_lasso_and_ball_together():
     assert (x == 0).any()  # and so does the lasso
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [SQUARED, SMOOTHED_HINGE, SIGMOID], ids=lambda loss: loss.name)
 def test_other_losses_reach_a_stationary_point(loss):
     data, blocks = breast_cancer(), (12, 18)

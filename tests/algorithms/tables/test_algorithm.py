@@ -85,7 +85,7 @@ def cancer(classes=2):
 # Against the loop, and the reduction
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS.keys())
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("epsilon", [None, 1.5])
@@ -228,6 +228,7 @@ def test_equal_tables_settle_above_the_stated_penalty_only(tables, share, settle
         assert moved > 1e-2
 
 
+@pytest.mark.slow
 def test_sgd_approaches_the_exact_solve():
     data = small()
     exact = TablesADMM(iterations=3, regulariser_weight=0.1).model().sample(data, 1, rng())

@@ -185,7 +185,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("joined", "reduced"), PLACES, indirect=["joined"], scope="module")
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
 def test_the_centralised_optimum_is_reached(solver, reduced, joined):

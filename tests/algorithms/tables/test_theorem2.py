@@ -132,6 +132,7 @@ def test_one_clients_models_are_as_private_as_claimed_and_the_accounting_is_tigh
     assert alone.measured.upper == pytest.approx(alone.proved.epsilon, rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_proved_number_is_the_profile_of_two_steps_of_sensitivity_2(alone):
     sigma = theorem_of().noise_multiplier
     with mpmath.mp.workdps(50):

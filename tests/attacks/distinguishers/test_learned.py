@@ -45,6 +45,7 @@ def gained(name, trials, seeds=(0,)):
     return learned, linear
 
 
+@pytest.mark.slow
 def test_noise_of_the_wrong_radius_is_found_out_by_the_distance_to_its_centre():
     learned, linear = gained("norm-noise-wrong-radius", 2000)
     assert learned > 1.3 * linear

@@ -187,6 +187,7 @@ def census():
     return join(halves, adult.labels[:2000])
 
 
+@pytest.mark.slow
 def test_adult_is_recovered(census):
     report = attack_known_models(private(40), census, 0, default_rng(0))
     assert report.rank == 40

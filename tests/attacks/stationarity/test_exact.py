@@ -142,6 +142,7 @@ def people():
     return split_evenly(adult(path), NODES, default_rng(0))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("weight", "iterations"), [(1.0, 1), (1750.0, 2)])
 def test_a_person_of_adult_is_recovered_with_the_label(people, weight, iterations):
     algorithm = algorithm_of(iterations, weight)

@@ -120,6 +120,7 @@ def test_the_attack_finds_the_record_with_and_without_the_penalties(close):
     assert medians[INTEGRATED] >= 0.7
 
 
+@pytest.mark.slow
 def test_guesses_that_see_nothing_are_at_chance(close):
     for name in (MEAN, UNIFORM):
         found = int(np.sum(cosines(close[name]) > 0.6))
@@ -185,6 +186,7 @@ def test_two_missing_records_are_found_jointly(method, seed):
 # The runs, the table and the picture
 
 
+@pytest.mark.slow
 def test_a_run_does_not_depend_on_how_many_there_are_or_who_attacks():
     few = measured(SMALL, (KNOWN,), 2, 5)[KNOWN]
     many = measured(SMALL, (AVERAGED, KNOWN), 4, 5)[KNOWN]

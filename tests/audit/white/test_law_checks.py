@@ -43,6 +43,7 @@ def test_a_vector_s_norm_is_tested_beside_its_many_angles(factor):
     assert "noise residuals on the dataset" in failed(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("steps", "trials", "least", "exact"),
     [

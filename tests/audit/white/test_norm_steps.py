@@ -125,6 +125,7 @@ def test_their_weights_stay_within_the_bounds():
 # Broken mechanisms
 
 
+@pytest.mark.slow
 def test_halved_noise_is_refuted():
     """The claim is computed from the nominal rate; code and law have twice that."""
     claimed = exact(10, 0.67, 20, 1e-6)
