@@ -7,12 +7,12 @@ imported on use, so that a list costs nothing.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Generic, TypeVar
 
-from dpaudit._references import load_reference
+from dpaudit._references import installed, load_reference
 from dpaudit.errors import InvalidArgument, Shown, UnknownName
 from dpaudit.extension.attack import Attack
 from dpaudit.extension.claim import Claim
@@ -79,8 +79,8 @@ class Registry(Generic[T]):
         """Yield every installed name; nothing is loaded."""
         return iter(sorted(self._entries()))
 
-    def _entries(self) -> dict[str, EntryPoint]:
-        return {entry.name: entry for entry in entry_points(group=self.group)}
+    def _entries(self) -> Mapping[str, EntryPoint]:
+        return installed(self.group)
 
     def _card(self, entry: EntryPoint) -> T:
         package = "" if entry.dist is None else f" ({entry.dist.name})"

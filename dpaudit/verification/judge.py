@@ -22,12 +22,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dpaudit._references import load_reference
+from dpaudit._references import installed, load_reference
 from dpaudit.errors import DataError, InvalidArgument, UnknownName, shorten, what_happened
 from dpaudit.reals import (
     DIGITS,
@@ -246,7 +245,7 @@ def _verifier(claim: str) -> Verifier:
 
 
 def _homes() -> dict[str, str]:
-    return {entry.name: entry.module for entry in entry_points(group=CLAIMS)}
+    return {name: entry.module for name, entry in installed(CLAIMS).items()}
 
 
 def verifier_of(home: str) -> str:
