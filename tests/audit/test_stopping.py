@@ -248,7 +248,6 @@ def candidates(*moved, mechanism=None, epsilon=1.0):
     return replace(cases[0], candidates=cases)
 
 
-@pytest.mark.slow
 def test_the_worst_of_several_pairs_is_audited():
     result = audited(candidates(0.1, 1.0, 0.4), trials=6000)
     assert result.pair_search.chosen == 2
@@ -272,7 +271,6 @@ class Recording:
         return outputs
 
 
-@pytest.mark.slow
 def test_the_winner_is_certified_on_fresh_transcripts():
     mechanism = Recording()
     audited(candidates(0.5, 1.0, mechanism=mechanism), trials=1000)

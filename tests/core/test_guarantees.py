@@ -72,7 +72,6 @@ def test_the_trade_off_is_a_trade_off_curve(guarantee, curves):
     assert curve[-1] == 0
 
 
-@pytest.mark.slow
 @every_guarantee
 def test_the_trade_off_is_symmetric(guarantee, curves):
     for rate, missed in zip(RATES, curves[guarantee], strict=True):

@@ -158,7 +158,6 @@ def test_the_estimate_is_that_of_transcripts_without_a_tilt(pair):
 # Broken laws
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "factor", [pytest.param(-1, marks=pytest.mark.slow), 0], ids=["wrong sign", "none"]
 )

@@ -75,7 +75,6 @@ def test_the_default_audits(audited, seed):
     assert audited(APPENDIX_E, seed=seed).result.verdict == "not refuted"
 
 
-@pytest.mark.slow
 def test_an_allowance_of_all_runs_is_not_refuted(audited):
     most = most_by_chance(7, 0.9, 4, 1e-9)
     result = audited(SECTION_6_2, **asked(iterations=5, factor=7 / most)).result

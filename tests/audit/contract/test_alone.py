@@ -38,7 +38,6 @@ def test_the_favoured_side_is_that_of_the_event(above):
         assert replace(one, against=against).refutes(one.hits, one.trials) is refuted
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "other"),
     [
