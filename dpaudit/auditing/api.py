@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from numpy.random import Generator
-
 import dpaudit.records as records
 from dpaudit.auditing.run import audit_case
 from dpaudit.execution import Executor
@@ -21,12 +19,13 @@ from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.isolated import Isolation, Placed, isolated
 from dpaudit.laws.mechanism import Mechanism, name_of
+from dpaudit.laws.observed import AS_IT_IS, Reading
 from dpaudit.neighbours import Pair, Relation
 from dpaudit.neighbours import relation as relation_called
 from dpaudit.report.schema import Result
 
 _IN_PROCESS = "Not isolated: the mechanism ran in the process of the audit, as {}."
-Sample = Callable[[Any, int, Generator], Any]
+Sample = Callable[..., Any]
 
 
 def audit(
@@ -43,6 +42,9 @@ def audit(
     executor: Executor | None = None,
     isolation: Isolation | None = None,
     unit: int | None = None,
+    form: str | None = None,
+    read: Any = None,
+    observe: str | Sequence[str] = (),
     show_records: bool = False,
 ) -> Result:
     """Audit the claim that a mechanism is (epsilon, delta)-DP on a pair of neighbouring datasets.
@@ -54,8 +56,9 @@ def audit(
     Parameters
     ----------
     mechanism
-        An object with ``sample(dataset, trials, rng)``, or a function of those three, that returns
-        one transcript a trial, shape ``(trials, ...)``.
+        What people have: ``f(data)``, ``f(data, rng)``, ``f(data, trials, rng)`` that returns one
+        output a trial, a bound method, an object with ``sample(data, trials, rng)``, an estimator
+        with ``fit``, or a class that is made anew for every output. Outputs may be anything.
     dataset, neighbour
         A `dpaudit.Dataset` or an array of records each.
     epsilon, delta
@@ -75,6 +78,13 @@ def audit(
     unit
         Trials per call, the unit of seed and of work; by default chosen by size and pace, and
         stated in the result where the pace decided.
+    form
+        How the mechanism is called, such as ``"f(data, rng)"``; by default its signature says.
+    read
+        What is looked at: a function of what was returned, the name of an attribute, or several;
+        of an estimator, of the fitted copy.
+    observe
+        What counts besides outputs: some of ``exceptions``, ``warnings`` and ``time``.
     show_records
         Whether messages and the result may hold values of records and outputs; by default they
         hold shapes, positions and salted hashes.
@@ -131,6 +141,7 @@ def audit(
             source="the caller of dpaudit.audit",
             data="given by the caller",
             isolation=isolation,
+            reading=Reading(form, read, observe),
         )
         return audit_case(case, settings, statement=statement, executor=executor, rerun=rerun)
 
@@ -148,6 +159,7 @@ def own_case(
     parameters: Mapping[str, Any] | None = None,
     candidates: Sequence[Pair[Any]] = (),
     isolation: Isolation | None = None,
+    reading: Reading = AS_IT_IS,
 ) -> tuple[PrivacyCase, Statement]:
     """Return the case of a mechanism of one's own, and its claim in words.
 
@@ -161,11 +173,11 @@ def own_case(
         For the report.
     candidates
         Pairs of which the worst is audited; empty audits ``pair``.
-    isolation
-        Where a mechanism runs that has no place yet.
+    isolation, reading
+        Where a mechanism runs that has no place yet, and how it is called.
     """
     if not isinstance(mechanism, Placed):
-        mechanism = isolated(mechanism, isolation or Isolation())
+        mechanism = isolated(mechanism, isolation or Isolation(), reading)
     case = PrivacyCase(
         mechanism=mechanism.mechanism,
         pair=pair,

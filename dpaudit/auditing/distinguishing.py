@@ -16,9 +16,12 @@ from numpy.random import Generator
 import dpaudit.extension.registry as registry
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.outcomes import layout_of
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, shorten, what_happened
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
+from dpaudit.laws.features import Features, OfFeatures, distance, one_part_scores
+from dpaudit.laws.layout import Layout
 from dpaudit.laws.mechanism import HasLaw
 from dpaudit.neighbours import Side
 from dpaudit.records import Record
@@ -46,7 +49,8 @@ def for_mechanism(
         return [_named(name, has_law)]
     known, few = registry.DISTINGUISHERS.all().values(), _few_values(drawer, purpose)
     asked = [one for one in known if one.default or (few and one.for_few_values)]
-    return _usable(asked, has_law, "an installed one that works on this mechanism")
+    found = _usable(asked, has_law, "an installed one that works on this mechanism")
+    return found if layout_of(case.mechanism) is None else [*found, ONE_PART]
 
 
 def for_outputs(name: str | None) -> list[Distinguisher]:
@@ -83,6 +87,20 @@ def learned(
     MechanismError
         None learned.
     """
+    layout = layout_of(mechanism)
+    if layout is not None:
+        return _learned_of_parts(distinguishers, mechanism, pair, (on_p, on_q), rng, layout)
+    return _learned(distinguishers, mechanism, pair, on_p, on_q, rng)
+
+
+def _learned(
+    distinguishers: Sequence[Distinguisher],
+    mechanism: Any,
+    pair: Any,
+    on_p: Array,
+    on_q: Array,
+    rng: Generator,
+) -> list[tuple[Distinguisher, Score]]:
     found: list[tuple[Distinguisher, Score]] = []
     failed: list[MechanismError] = []
     for one in distinguishers:
@@ -97,13 +115,43 @@ def learned(
     return found
 
 
+def _learned_of_parts(
+    distinguishers: Sequence[Distinguisher],
+    mechanism: Any,
+    pair: Any,
+    sides: tuple[Array, Array],
+    rng: Generator,
+    layout: Layout,
+) -> list[tuple[Distinguisher, Score]]:
+    """Return what was learned from the features of outputs, and the scores of single parts."""
+    features = Features.of(layout, *sides)
+    on_p, on_q = map(features, sides)
+    asked = [one for one in distinguishers if one is not ONE_PART]
+    scores = _learned(asked, mechanism, pair, on_p, on_q, rng)
+    if len(asked) < len(distinguishers):
+        alone = one_part_scores(layout, on_p, on_q)
+        alone.sort(key=lambda score: distance(score, on_p, on_q), reverse=True)
+        scores += [(ONE_PART, score) for score in alone[:_PARTS]]
+    return [(one, OfFeatures(features, score)) for one, score in scores]
+
+
+_PARTS = 8  # single parts that are tried, those that look best
+ONE_PART = Distinguisher(
+    name="one part",
+    statement="the one part of the output that tells the datasets apart best",
+    threat_model="sees one part of the output, such as a number or whether a key is there",
+    needs_law=False,
+    fit="dpaudit.laws.features:OnePart",
+)
+
+
 def fitted(distinguishers: Sequence[Distinguisher], *given: Any) -> list[Score]:
     """Return a score for each, in the same order: one that failed to learn tells nothing.
 
     For bets, which go on with the same scores: a constant one wins and loses nothing. The arguments
     are those of `learned`.
     """
-    scores = {one.name: score for one, score in learned(distinguishers, *given)}
+    scores = {one.name: score for one, score in reversed(learned(distinguishers, *given))}
     return [scores.get(one.name, tells_nothing) for one in distinguishers]
 
 

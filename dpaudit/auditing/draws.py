@@ -19,7 +19,7 @@ from dpaudit.estimation.exact_loss import TiltedLosses
 from dpaudit.estimation.independence import Outputs
 from dpaudit.execution import Executor, Unit, planned_units, stream, unit_size
 from dpaudit.laws.isolated import Isolated, named
-from dpaudit.laws.mechanism import FromFunction, HasLaw, Mechanism, checked_sample, name_of
+from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, checked_sample, name_of
 from dpaudit.neighbours import Pair, Side
 
 _ROUNDING = 1e-9
@@ -294,7 +294,7 @@ def _sorted_out(hands: Sequence[Sequence[Unit]], results: Sequence[Any]) -> Cert
 
 def is_ours(mechanism: object) -> bool:
     """Return whether a mechanism is this package's: it is quick, and keeps no state."""
-    if isinstance(mechanism, Isolated | FromFunction):
+    if isinstance(mechanism, Isolated | Wraps):
         return False
     parts = (mechanism, getattr(mechanism, "process", mechanism))
     return all(type(part).__module__.startswith("dpaudit.") for part in parts)

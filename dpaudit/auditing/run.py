@@ -14,6 +14,7 @@ from numpy.random import default_rng
 import dpaudit.auditing.betting as sequential_audit
 import dpaudit.auditing.event as black_box
 import dpaudit.auditing.exact as white_box
+import dpaudit.auditing.outcomes as outcomes
 import dpaudit.auditing.repeating as repeating
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.extension.registry as registry
@@ -297,6 +298,7 @@ def _run_privacy(
     rerun: str,
     trials: int,
 ) -> Audited:
+    case = outcomes.laid_out(case, settings.seed, trials)
     chosen = worst_pair.choose(case, executor, settings, trials)
     case = chosen.case
     drawer = Drawer.probing(

@@ -7,7 +7,7 @@ worker it becomes the mechanism itself, of which every worker has one.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -31,13 +31,21 @@ from dpaudit.execution.tasks import (
     pickled,
     with_generators_of_its_own,
 )
+from dpaudit.laws.layout import Column, Layout, Parted, Plain
 from dpaudit.laws.mechanism import (
     DIGITS,
     Mechanism,
     TiltedSample,
-    as_mechanism,
     checked_sample,
     name_of,
+)
+from dpaudit.laws.observed import (
+    AS_IT_IS,
+    Observed,
+    Reading,
+    as_mechanism,
+    mechanism_called,
+    with_layout,
 )
 from dpaudit.neighbours import Pair
 
@@ -100,9 +108,15 @@ class Isolated:
     ----------
     start
         Seconds that a worker took to import and make it.
+    called_as
+        How it is called, if it is other people's code that states no law.
+    layout
+        What stands where in its transcripts, once that is known.
     """
 
     start = 0.0
+    called_as: str | None = None
+    layout: Layout | None = None
 
     def __init__(self, crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> None:
         self.crew, self.made, self.key = crew, made, f"{id(crew)}.{next(_keys)}"
@@ -115,6 +129,19 @@ class Isolated:
         found, state = self._call(_sampled, dataset, trials, rng)
         rng.bit_generator.state = state
         return np.asarray(found)
+
+    def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
+        """Return a layout of so many observations on each dataset."""
+        shape, columns, usual = self._call(_laid_out, datasets, trials, rngs)
+        if shape is not None:
+            return Plain(tuple(shape))
+        return Parted(tuple(Column(*one) for one in columns), usual)
+
+    def having(self, layout: Layout) -> Isolated:
+        """Return the proxy, in the same workers, of the mechanism with a layout."""
+        proxy = type(self)(self.crew, (_with_layout, (*self.made, layout)))
+        proxy.start, proxy.layout, proxy.called_as = self.start, layout, self.called_as
+        return proxy
 
     def way(self) -> float:
         """Return the seconds that a call takes which does nothing."""
@@ -165,7 +192,7 @@ class _Neighbours(_Law):
         return found
 
 
-def isolated(given: Any, isolation: Isolation) -> Placed:
+def isolated(given: Any, isolation: Isolation, reading: Reading = AS_IT_IS) -> Placed:
     """Return a mechanism, or a function that is one, where it is to run.
 
     What cannot be sent to another process stays in this one, and the remark says why.
@@ -177,9 +204,9 @@ def isolated(given: Any, isolation: Isolation) -> Placed:
     MechanismError
         Its process ended while it was unpickled.
     """
-    mechanism = as_mechanism(given)
+    mechanism = as_mechanism(given, reading)
     if isolation.in_process:
-        return Placed(mechanism, _ASKED, lambda: isolated(given, Isolation()).mechanism)
+        return Placed(mechanism, _ASKED, lambda: isolated(given, Isolation(), reading).mechanism)
     if not hasattr(sys.modules["os"], "fork"):
         return Placed(mechanism, "this system has no fork")
     crew = Crew(isolation.limits)
@@ -193,7 +220,7 @@ def isolated(given: Any, isolation: Isolation) -> Placed:
         return Placed(mechanism, f"it cannot be sent to another process ({error})")
 
 
-def referred(reference: str, isolation: Isolation) -> Placed:
+def referred(reference: str, isolation: Isolation, reading: Reading = AS_IT_IS) -> Placed:
     """Return the mechanism that ``"module:object"`` names, or what that makes, where it is to run.
 
     Raises
@@ -202,10 +229,13 @@ def referred(reference: str, isolation: Isolation) -> Placed:
         It cannot be imported, or is no mechanism.
     """
     if isolation.in_process:
-        mechanism = mechanism_called(reference)
-        return Placed(mechanism, _ASKED, lambda: referred(reference, Isolation()).mechanism)
+        mechanism = mechanism_called(reference, reading)
+        return Placed(
+            mechanism, _ASKED, lambda: referred(reference, Isolation(), reading).mechanism
+        )
     with ended_at_import("mechanism", reference):
-        return Placed(_proxy(Crew(isolation.limits), (mechanism_called, (reference,))), None)
+        made = (mechanism_called, (reference, reading))
+        return Placed(_proxy(Crew(isolation.limits), made), None)
 
 
 def made(what: str, reference: str, isolation: Isolation) -> Any:
@@ -246,17 +276,6 @@ def ended_at_import(what: str, reference: str) -> Iterator[None]:
         raise InvalidArgument(what, reference, expected) from error
 
 
-def mechanism_called(reference: str) -> Mechanism[Any]:
-    """Return the mechanism that ``"module:object"`` names, or that it returns when called."""
-    found = load_reference("mechanism", reference)
-    if isinstance(found, type) or not isinstance(found, Mechanism):
-        found = called("mechanism", reference, found)
-    if not isinstance(found, Mechanism):
-        expected = "an object with a method sample(dataset, trials, rng)"
-        raise InvalidArgument("mechanism", reference, expected)
-    return found
-
-
 def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
     """Return the proxy of a mechanism; modules that a worker cannot import go along."""
     owner = changed.owner_of(mechanism)
@@ -291,13 +310,14 @@ def _require_as_imported(owner: FunctionType | type, crew: Crew) -> None:
 
 def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
     """Return the proxy that has the methods of what is made in a worker."""
-    name, has, unbounded, libraries = crew.call(_described, Isolated(crew, made))
+    name, has, unbounded, libraries, called_as = crew.call(_described, Isolated(crew, made))
     # Fresh processes, and the workers from now on, import the user's own code alone.
     the_keeper().preload(libraries)
     crew.close()
     bases = [kind for kind, needs in _KINDS if set(needs) <= set(has)] or [Isolated]
     kind: type[Isolated] = type(name, tuple(bases), {"loss_is_unbounded": unbounded})
     proxy = kind(crew, made)
+    proxy.called_as = called_as
     crew.call(_nothing)
     proxy.start = proxy.way()
     return proxy
@@ -351,10 +371,23 @@ def _made(what: str, reference: str) -> bytes:
         raise InvalidArgument(what, reference, expected) from error
 
 
-def _described(mechanism: Any) -> tuple[str, list[str], bool, list[str]]:
+def _described(mechanism: Any) -> tuple[str, list[str], bool, list[str], str | None]:
     has = [name for name in _METHODS if hasattr(mechanism, name)]
     unbounded = bool(getattr(mechanism, "loss_is_unbounded", False))
-    return name_of(mechanism), has, unbounded, libraries_here()
+    called_as = str(mechanism.calls.form) if isinstance(mechanism, Observed) else None
+    return name_of(mechanism), has, unbounded, libraries_here(), called_as
+
+
+def _laid_out(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:
+    """Return a layout as plain data: what a worker answers is never unpickled."""
+    found = mechanism.laid_out(*arguments)
+    if isinstance(found, Plain):
+        return found.shape, [], {}
+    return None, [(one.path, one.discrete) for one in found.columns], found.usual
+
+
+def _with_layout(make: Callable[..., Any], arguments: tuple[Any, ...], layout: Layout) -> Any:
+    return with_layout(make(*arguments), layout)
 
 
 def _neighbours(mechanism: Any, pair: Any) -> bytes:

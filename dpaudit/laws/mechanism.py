@@ -7,7 +7,6 @@ the dataset and the random generator are arguments of each call.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import partial
@@ -18,10 +17,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, what_happened
+from dpaudit.errors import DpauditError, MechanismError, what_happened
 from dpaudit.laws.outcomes import Inexact, as_doubles
 from dpaudit.neighbours import Pair
-from dpaudit.records import stray
 
 DIGITS = 50
 DatasetT = TypeVar("DatasetT")
@@ -167,7 +165,7 @@ def checked_sample(
         The mechanism raised, or returned the wrong number of transcripts, a non-number, or numbers
         that doubles do not hold exactly (`dpaudit.laws.outcomes`).
     """
-    name = name_of(mechanism)
+    name, call = name_of(mechanism), call_of(mechanism, trials)
     try:
         with redirect_stdout(sys.stderr):  # standard output is for results
             # A copy: the mechanism may fill the same array again.
@@ -176,19 +174,19 @@ def checked_sample(
         raise
     except Inexact as error:
         raise MechanismError(
-            f"mechanism {name}: sample(dataset, {trials}, rng) returned {error.seen_in(returned)}, "
+            f"mechanism {name}: {call} returned {error.seen_in(returned)}, "
             f"expected {error.instead}, one transcript a trial: an outcome must not change when it "
             "becomes doubles"
         ) from None
     except BaseException as error:  # the mechanism is other people's code
         raised = "" if isinstance(error, SystemExit) else "raised "
         raise MechanismError(
-            f"mechanism {name}: sample(dataset, {trials}, rng) {raised}{what_happened(error)}, "
+            f"mechanism {name}: {call} {raised}{what_happened(error)}, "
             "expected an array of transcripts"
         ) from error
     if transcripts.ndim == 0 or transcripts.shape[0] != trials or not transcripts.size:
         raise MechanismError(
-            f"mechanism {name}: sample(dataset, {trials}, rng) returned shape "
+            f"mechanism {name}: {call} returned shape "
             f"{transcripts.shape}, expected ({trials}, ...): one transcript a trial"
         )
     if not np.isfinite(transcripts).all():
@@ -200,32 +198,16 @@ def checked_sample(
     return transcripts
 
 
-@dataclass(frozen=True)
-class FromFunction:
-    """A function ``f(dataset, trials, rng)`` as a mechanism."""
-
-    function: Callable[..., Any]
-
-    def sample(self, dataset: Any, trials: int, rng: Generator) -> Any:
-        """Return what the function does."""
-        return self.function(dataset, trials, rng)
+def call_of(mechanism: object, trials: int) -> str:
+    """Return how a mechanism is called, for messages."""
+    called = getattr(mechanism, "called", None)
+    return f"sample(dataset, {trials}, rng)" if called is None else str(called(trials))
 
 
-def as_mechanism(given: Any) -> Mechanism[Any]:
-    """Return an object with ``sample`` as it is, and a function as a mechanism.
+class Wraps:
+    """A mechanism made of other people's code, which ``function`` is."""
 
-    Raises
-    ------
-    InvalidArgument
-        It is neither.
-    """
-    if not isinstance(given, type):
-        if isinstance(given, Mechanism):
-            return given
-        if callable(given):
-            return FromFunction(given)
-    expected = "an object with a method sample(dataset, trials, rng), or such a function"
-    raise InvalidArgument("mechanism", stray(given), expected)
+    function: Any
 
 
 def name_of(mechanism: object) -> str:
@@ -233,12 +215,14 @@ def name_of(mechanism: object) -> str:
 
     Examples
     --------
+    >>> from dpaudit.laws.observed import as_mechanism
     >>> def noisy(dataset, trials, rng): ...
     >>> name_of(as_mechanism(noisy)), name_of(as_mechanism(partial(noisy, scale=1)))
     ('noisy', 'noisy')
     """
-    found = mechanism.function if isinstance(mechanism, FromFunction) else type(mechanism)
+    found = mechanism.function if isinstance(mechanism, Wraps) else type(mechanism)
     while isinstance(found, partial):
         found = found.func
-    name = getattr(found, "__qualname__", type(found).__name__)
-    return str(name).rpartition("<locals>.")[2]
+    if not hasattr(found, "__qualname__"):
+        found = type(found)
+    return str(found.__qualname__).rpartition("<locals>.")[2]

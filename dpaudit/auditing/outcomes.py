@@ -1,0 +1,86 @@
+"""Outputs of any kind in an audit: what stands where, and what was looked at, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from numpy.random import default_rng
+
+from dpaudit.execution import stream
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.laws.isolated import Isolated, named
+from dpaudit.laws.layout import Layout, Parted
+from dpaudit.laws.mechanism import Mechanism, name_of
+from dpaudit.laws.observed import Observed, with_layout
+from dpaudit.neighbours import Side
+
+# Observations of each dataset that a layout is made of, and how many trials are worth one.
+_OBSERVED, _LEAST, _WORTH = 64, 4, 50
+
+
+def laid_out(case: PrivacyCase, seed: int, trials: int) -> PrivacyCase:
+    """Return the case with a layout of what its mechanism returns, if that is other people's code.
+
+    The observations that it is made of certify nothing.
+    """
+    if not is_observed(case.mechanism):
+        return case
+    cases = case.candidates or (case,)
+    datasets = [one.pair.on(side) for one in cases for side in Side]
+    rngs = [default_rng(stream(seed, "layout", str(n))) for n in range(len(datasets))]
+    count = max(_LEAST, min(_OBSERVED, trials // _WORTH))
+    with named(name_of(case.mechanism)):
+        layout = case.mechanism.laid_out(datasets, count, rngs)
+    return _having(case, having(case.mechanism, layout), layout)
+
+
+def _having(case: PrivacyCase, mechanism: Mechanism[Any], layout: Layout) -> PrivacyCase:
+    return replace(
+        case,
+        mechanism=mechanism,
+        elsewhere=_elsewhere(case.elsewhere, layout),
+        candidates=tuple(_having(one, mechanism, layout) for one in case.candidates),
+        notes=(*case.notes, *_said(mechanism, layout)),
+    )
+
+
+def _elsewhere(
+    make: Callable[[], Mechanism[Any]] | None, layout: Layout
+) -> Callable[[], Mechanism[Any]] | None:
+    return None if make is None else lambda: having(make(), layout)
+
+
+def is_observed(mechanism: object) -> bool:
+    """Return whether a mechanism is other people's code that states no law."""
+    if isinstance(mechanism, Isolated):
+        return mechanism.called_as is not None
+    return isinstance(mechanism, Observed)
+
+
+def having(mechanism: Any, layout: Layout) -> Mechanism[Any]:
+    """Return a mechanism whose transcripts have a layout."""
+    if isinstance(mechanism, Isolated):
+        return mechanism.having(layout)
+    return with_layout(mechanism, layout)
+
+
+def layout_of(mechanism: object) -> Layout | None:
+    """Return what stands where in the transcripts of a mechanism, if they have discrete parts."""
+    layout = getattr(mechanism, "layout", None)
+    return layout if isinstance(layout, Parted) else None
+
+
+def _said(mechanism: Any, layout: Layout) -> tuple[str, ...]:
+    form = mechanism.called_as if isinstance(mechanism, Isolated) else str(mechanism.calls.form)
+    called = f"The mechanism was called as {form}."
+    if not isinstance(layout, Parted):
+        return (called,)
+    discrete = sum(column.discrete for column in layout.columns) - 1
+    numbers = len(layout.columns) - 1 - discrete
+    return (
+        called,
+        f"Outputs were read in parts: {numbers} that are numbers, {discrete} that are discrete, "
+        f"{len(layout.usual)} that did not vary at first, and whatever else turned up.",
+    )

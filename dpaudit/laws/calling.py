@@ -1,0 +1,274 @@
+"""How other people's code is called: which of its arguments are data, trials and randomness.
+
+People have functions of the data alone, of the data and a generator, vectorised ones that take how
+many outputs to draw, objects with ``sample``, estimators with ``fit``, and classes that make any of
+these. The signature is read, what was read is said in one line, and ``form`` overrules it.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import random
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.records import stray
+
+Role = Literal["data", "trials", "rng"]
+_TRIALS = ("trials", "n_trials", "num_trials", "size", "n_samples", "num_samples", "repeats")
+_RNG = ("rng", "generator", "gen", "prng", "random_generator", "random_state", "seed")
+_ROLES: tuple[Role, ...] = ("data", "trials", "rng")
+_WRITTEN = re.compile(r"(?P<method>\w+)\((?P<roles>[\w,]*)\)")
+_EITHER, _NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument: what it is, what the parameter is called, and whether it is given by name."""
+
+    role: Role
+    name: str
+    by_name: bool = False
+
+    def of(self, given: Any) -> Any:
+        """Return randomness as the parameter asks for it: a seed, or a generator of old."""
+        if self.role != "rng":
+            return given
+        if self.name == "seed":
+            return int(given.integers(2**32))
+        if self.name == "random_state":
+            return np.random.RandomState(np.random.MT19937(int(given.integers(2**63))))
+        return given
+
+
+@dataclass(frozen=True)
+class Form:
+    """How something is called.
+
+    Parameters
+    ----------
+    method
+        The name of the method that is called; empty for the object itself.
+    arguments
+        In their order.
+    made
+        Whether a class is made anew for every call.
+
+    Examples
+    --------
+    >>> str(form_of(lambda records, rng: 0))
+    'f(data, rng)'
+    """
+
+    method: str
+    arguments: tuple[Argument, ...]
+    made: bool = False
+
+    @property
+    def many(self) -> bool:
+        """Whether one call returns as many outputs as it is told."""
+        return any(one.role == "trials" for one in self.arguments)
+
+    def __str__(self) -> str:
+        shown = [f"{one.name}={one.role}" if one.by_name else one.role for one in self.arguments]
+        return f"{self.method or 'f'}({', '.join(shown)})"
+
+
+def form_of(given: Any, written: str | None = None) -> Form:
+    """Return how something is called, from its signature or as it is written.
+
+    Parameters
+    ----------
+    given
+        A function, a bound method, an object with ``sample`` or ``fit``, or a class.
+    written
+        For example ``"f(data, rng)"``: the words data, trials and rng in their order, after the
+        name of the method, which is ``f`` for the object itself.
+
+    Raises
+    ------
+    InvalidArgument
+        It cannot be called, or its arguments cannot be told apart.
+
+    Examples
+    --------
+    >>> str(form_of(lambda x, trials, rng: 0)), str(form_of(lambda x, *, seed=None: 0))
+    ('f(data, trials, rng)', 'f(data, seed=rng)')
+    >>> str(form_of(sorted, "f(data)"))
+    'f(data)'
+    """
+    if written is not None:
+        return _as_written(given, written)
+    for method, arguments in _METHODS.items():
+        if callable(getattr(given, method, None)):
+            return Form(method, arguments, made=isinstance(given, type))
+    if isinstance(given, type):
+        if not any("__call__" in vars(kind) for kind in given.__mro__):
+            raise InvalidArgument("mechanism", stray(given), _EXPECTED)
+        return replace(_read(given.__call__, bound=False), made=True)
+    if not callable(given):
+        raise InvalidArgument("mechanism", stray(given), _EXPECTED)
+    return _read(given)
+
+
+_METHODS = {
+    "sample": tuple(Argument(role, role) for role in _ROLES),
+    "fit": (Argument("data", "data"),),
+}
+_EXPECTED = "a function of the data, or an object or class with a method sample, fit or __call__"
+
+
+def _as_written(given: Any, written: str) -> Form:
+    found = _WRITTEN.fullmatch(written.replace(" ", ""))
+    roles = found["roles"].split(",") if found else []
+    if found is None or not set(roles) <= set(_ROLES) or "data" not in roles:
+        expected = "such as f(data), f(data, rng) or f(data, trials, rng), in the order it takes"
+        raise InvalidArgument("form", written, expected)
+    method = "" if found["method"] == "f" else found["method"]
+    arguments = tuple(Argument(role, role) for role in _ROLES for one in roles if one == role)
+    ordered = tuple(sorted(arguments, key=lambda one: roles.index(one.role)))
+    return Form(method, ordered, made=isinstance(given, type))
+
+
+def _read(function: Callable[..., Any], *, bound: bool = True) -> Form:
+    """Return how a function is called: required arguments by place, randomness also by name.
+
+    An optional argument for the number of outputs is left alone: it might mean something else.
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters.values())[0 if bound else 1 :]
+    except (TypeError, ValueError):  # of a builtin, nobody knows
+        return Form("", _METHODS["fit"])
+    places = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, _EITHER)]
+    required = [one.name for one in places if one.default is one.empty]
+    roles = _roles_of(required, function)
+    found = [Argument(role, name) for role, name in zip(roles, required, strict=True)]
+    for one in parameters:
+        role, needed = _role(one.name), one.default is one.empty
+        by_name = one.kind in (_EITHER, _NAMED) and one.name not in required and role not in roles
+        if by_name and (role == "rng" or (role == "trials" and needed)):
+            found.append(Argument(role, one.name, by_name=True))
+    return Form("", tuple(found))
+
+
+def _role(name: str) -> Role:
+    return "trials" if name in _TRIALS else "rng" if name in _RNG else "data"
+
+
+def _roles_of(names: list[str], function: Callable[..., Any]) -> tuple[Role, ...]:
+    """Return the roles of required arguments: by name, where one alone has no known name.
+
+    Else one is the data, two are data and rng, and three are data, trials and rng.
+    """
+    roles = tuple(map(_role, names))
+    if roles.count("data") == 1 and len(set(roles)) == len(roles):
+        return roles
+    usual: dict[int, tuple[Role, ...]] = {1: ("data",), 2: ("data", "rng"), 3: _ROLES}
+    found = usual.get(len(names), ())
+    if not found or any(role not in ("data", one) for role, one in zip(roles, found, strict=True)):
+        called = getattr(function, "__qualname__", type(function).__name__)
+        expected = (
+            "one whose arguments are the data, and at most trials and rng beside it: fix the "
+            "others with functools.partial, or say which is which with form='f(data, rng)'"
+        )
+        raise InvalidArgument("mechanism", Shown(f"{called}({', '.join(names)})"), expected)
+    return found
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Other people's code, and how it is called: what draws observations.
+
+    Parameters
+    ----------
+    function
+        A function, an object or a class.
+    form
+        How it is called.
+    read
+        What is looked at: a function of what was returned (of an estimator, of the fitted copy), or
+        the name of an attribute, or several.
+    """
+
+    function: Any
+    form: Form
+    read: Any = None
+
+    def observations(self, dataset: Any, trials: int, rng: Generator) -> Any:
+        """Return ``trials`` observations: an array, or a list of whatever they are.
+
+        The global generators of numpy and of the standard library are set from ``rng`` for code
+        that draws from them.
+        """
+        with _global_generators(rng):
+            if not self.form.many:
+                return [self._one(dataset, rng) for _ in range(trials)]
+            many = self._call(dataset, trials, rng)
+        return many if self.read is None else [looked_at(self.read, one) for one in many]
+
+    def _one(self, dataset: Any, rng: Generator) -> Any:
+        if self.form.method == "fit":
+            found = self._fitted(dataset, rng)
+        else:
+            found = self._call(dataset, 1, rng)
+        return found if self.read is None else looked_at(self.read, found)
+
+    def _call(self, dataset: Any, trials: int, rng: Generator) -> Any:
+        values: dict[Role, Any] = {"data": dataset, "trials": trials, "rng": rng}
+        target = self.function() if self.form.made else self.function
+        method = getattr(target, self.form.method) if self.form.method else target
+        given = [(one, one.of(values[one.role])) for one in self.form.arguments]
+        placed = [value for one, value in given if not one.by_name]
+        return method(*placed, **{one.name: value for one, value in given if one.by_name})
+
+    def _fitted(self, dataset: Any, rng: Generator) -> Any:
+        """Return a fresh copy of an estimator, fitted with randomness of its own."""
+        model = self.function() if self.form.made else _unfitted(self.function)
+        parameters = getattr(model, "get_params", dict)()
+        if "random_state" in parameters and parameters["random_state"] is None:
+            model.set_params(random_state=int(rng.integers(2**32)))
+        fitted = model.fit(*dataset) if isinstance(dataset, tuple) else model.fit(dataset)
+        return model if fitted is None else fitted
+
+
+def looked_at(read: Any, found: Any) -> Any:
+    """Return what is looked at: ``read(found)``, an attribute, or several by name."""
+    if isinstance(read, str):
+        return getattr(found, read)
+    if isinstance(read, list | tuple):
+        return {name: looked_at(name, found) for name in read}
+    return read(found)
+
+
+def _unfitted(model: Any) -> Any:
+    if hasattr(model, "get_params") and "sklearn" in sys.modules:
+        from sklearn.base import clone
+
+        return clone(model)
+    return copy.deepcopy(model)
+
+
+@contextmanager
+def _global_generators(rng: Generator) -> Iterator[None]:
+    """Give the global generators numbers that follow from ``rng``, and then their own again.
+
+    Nothing is taken from ``rng`` itself: they are seeded by a copy.
+    """
+    seeds = copy.deepcopy(rng).integers(2**32, size=8, dtype=np.uint32)
+    numpy_state, state = np.random.get_state(), random.getstate()  # noqa: NPY002
+    np.random.seed(seeds[:4])  # noqa: NPY002
+    random.seed(seeds[4:].tobytes())
+    try:
+        yield
+    finally:
+        np.random.set_state(numpy_state)  # noqa: NPY002
+        random.setstate(state)

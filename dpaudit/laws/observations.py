@@ -1,0 +1,332 @@
+"""What is observed of one run, in parts: whatever a mechanism returns, by path.
+
+An observation is a tree of containers: numbers, text and other values at its leaves, under paths
+such as ``groups['b']``, ``coef_[3]`` or ``len``. A number is a double. Everything else is discrete,
+and so is what the tree itself tells: types, keys, lengths, what is missing. A discrete value is
+kept as a token, a hash that stays below 2^48 and so is a double too.
+
+Formal guarantee: parts are a fixed function of an observation. An event of parts is therefore an
+event of observations, and what counts of it certify holds for the mechanism, whatever the function
+merges.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import math
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Set
+from decimal import Decimal
+from fractions import Fraction
+from hashlib import blake2b
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_DEEP = 12  # containers in one another; below, the text of what there is
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_KEY = re.compile(r"\['([A-Za-z_]\w*)'\]")
+_EXACT = 2**53
+_SIMPLE = "biuf"  # kinds of arrays whose entries are numbers
+
+
+class Token(NamedTuple):
+    """A discrete value: its kind and its text."""
+
+    kind: str
+    text: str
+
+    @property
+    def code(self) -> float:
+        """A number for it: from 1 on and below 2^48, the same in every process."""
+        digest = blake2b(f"{self.kind}:{self.text}".encode("utf-8", "surrogatepass"), digest_size=6)
+        return float(1 + int.from_bytes(digest.digest(), "big") % (2**48 - 1))
+
+
+Part = float | Token
+ABSENT = Token("absent", "")
+
+
+def parts(observation: Any) -> dict[str, tuple[Part, ...]]:
+    """Return the parts of an observation by path: a number, a token, or a number with a token.
+
+    The token of a number says what the double does not: that it is no number, or what was rounded.
+
+    Examples
+    --------
+    >>> parts({"a": 1.5, "b": {3: None}})["b[3]"]
+    (Token(kind='NoneType', text='None'),)
+    >>> parts([2, float("nan")])
+    {'len': (2.0,), 'output[0]': (2.0,), 'output[1]': (Token(kind='number', text='nan'),)}
+    """
+    return {_short(path): found for path, found in _parts(observation, "", 0)}
+
+
+def _short(path: str) -> str:
+    """Return the path as people write it: ``groups['b']`` of a dict, ``output[3]`` of a list."""
+    if (key := _KEY.match(path)) is not None:
+        return key[1] + path[key.end() :]
+    return f"output{path}" if path.startswith("[") else path.removeprefix(".")
+
+
+def _parts(value: Any, path: str, depth: int) -> Iterator[tuple[str, tuple[Part, ...]]]:
+    if (leaf := _leaf(value)) is not None:
+        yield path or "output", leaf
+        return
+    if depth == _DEEP:
+        yield path or "output", (_text_of(value),)
+        return
+    for matches, opened in _CONTAINERS:
+        if matches(value):
+            for name, part, inside in opened(value):
+                if isinstance(part, Token):
+                    yield _joined(path, name), (part,)
+                elif inside:
+                    yield from _parts(part, path + name, depth + 1)
+                else:
+                    yield _joined(path, name), (float(part),)
+            return
+    yield path or "output", (_text_of(value),)
+
+
+def _joined(path: str, name: str) -> str:
+    """Return the path of what is told about a container, not of what is in it."""
+    return f"{path}.{name}" if path else name
+
+
+# Leaves
+
+
+def _leaf(value: Any) -> tuple[Part, ...] | None:
+    """Return the number or token of a value that is no container."""
+    kind = type(value)
+    if kind is float or isinstance(value, np.floating):
+        return _of_float(value)
+    if isinstance(value, bool | np.bool_):
+        return (Token("bool", str(bool(value))),)
+    if kind is int or isinstance(value, np.integer):
+        return _of_exact(value)
+    if value is None or value is Ellipsis or value is NotImplemented:
+        return (Token(kind.__name__, str(value)),)
+    if isinstance(value, str):
+        return float(len(value)), Token("str", value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return float(len(value)), Token("bytes", bytes(value).hex())
+    return _of_date(value) or _of_other_number(value)
+
+
+def _of_float(value: Any) -> tuple[Part, ...]:
+    number = float(value)
+    if not math.isfinite(number) or (number == 0 and math.copysign(1.0, number) < 0):
+        return (Token("number", str(number)),) if number else (number, Token("number", "-0.0"))
+    return (number,) if number == value else (number, Token("number", str(value)))
+
+
+def _of_exact(value: Any) -> tuple[Part, ...]:
+    if -_EXACT <= value <= _EXACT:
+        return (float(value),)
+    return _near(value), Token("number", str(value))
+
+
+def _near(value: Any) -> float:
+    try:
+        return max(-sys.float_info.max, min(float(value), sys.float_info.max))
+    except OverflowError:
+        return math.copysign(sys.float_info.max, value)
+
+
+def _of_other_number(value: Any) -> tuple[Part, ...] | None:
+    if not isinstance(value, Real | Decimal | Fraction):
+        return None
+    if isinstance(value, Decimal) and not value.is_finite():
+        return (Token("number", str(value)),)
+    return _near(value), Token(type(value).__name__, str(value))
+
+
+def _of_date(value: Any) -> tuple[Part, ...] | None:
+    if isinstance(value, datetime.datetime):
+        if value != value:  # pandas.NaT
+            return (Token("date", "NaT"),)
+        days = value.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)
+        return days.total_seconds(), Token("date", value.isoformat())
+    if isinstance(value, datetime.date):
+        return float(value.toordinal()), Token("date", value.isoformat())
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds(), Token("duration", str(value))
+    if isinstance(value, datetime.time):
+        return (Token("time", value.isoformat()),)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        if np.isnat(value):
+            return (Token("date", "NaT"),)
+        return float(value.astype(np.int64)), Token("date", f"{value} {value.dtype}")
+    return None
+
+
+def _text_of(value: Any) -> Token:
+    """Return the text of something of no known kind, without the address it happens to have."""
+    try:
+        text = repr(value)
+    except Exception as error:  # somebody else's __repr__
+        text = f"no repr: {type(error).__name__}"
+    return Token(type(value).__qualname__, _ADDRESS.sub("", text))
+
+
+# Containers: what is told about them, and what is in them
+
+_Opened = Iterator[tuple[str, Any, bool]]
+
+
+def _of_mapping(value: Mapping[Any, Any]) -> _Opened:
+    """Yield the set of keys, and what is at each; their order tells nothing."""
+    named = sorted(((repr(key), key) for key in value), key=lambda one: one[0])
+    yield "keys", Token("keys", ", ".join(name for name, _ in named)), False
+    for name, key in named:
+        yield f"[{name}]", value[key], True
+
+
+def _of_set(value: Set[Any]) -> _Opened:
+    yield "keys", Token("set", ", ".join(sorted(map(repr, value)))), False
+    yield "len", len(value), False
+
+
+def _of_sequence(value: Any) -> _Opened:
+    yield "len", len(value), False
+    for number, one in enumerate(value):
+        yield f"[{number}]", one, True
+
+
+def _of_named(value: Any) -> _Opened:
+    for name in value._fields:
+        yield f".{name}", getattr(value, name), True
+
+
+def _of_dataclass(value: Any) -> _Opened:
+    for field in dataclasses.fields(value):
+        yield f".{field.name}", getattr(value, field.name), True
+
+
+def _of_array(value: Any) -> _Opened:
+    """Yield shape and kind of an array, and its entries, masked ones as missing."""
+    array = np.asanyarray(value)
+    yield "shape", Token("shape", str(array.shape)), False
+    yield "dtype", Token("dtype", str(array.dtype)), False
+    if array.dtype.names:
+        for name in array.dtype.names:
+            yield f"['{name}']", array[name], True
+        return
+    if array.ndim and array.dtype.kind == "O":
+        yield "len", len(array), False
+    entries = array.tolist() if array.dtype.kind in _SIMPLE and array.itemsize <= 8 else None
+    flat = array.reshape(-1) if entries is None else np.ravel(np.asarray(entries, dtype=object))
+    if entries is None and array.dtype.kind == "c":
+        flat = flat.tolist()
+    for index, one in zip(np.ndindex(array.shape), flat, strict=True):
+        if one is np.ma.masked:
+            one = None
+        where = ", ".join(map(str, index))
+        yield (f"[{where}]" if where else ""), one, True
+
+
+def _of_complex(value: Any) -> _Opened:
+    yield ".real", value.real, True
+    yield ".imag", value.imag, True
+
+
+def _of_frame(value: Any) -> _Opened:
+    """Yield the labels of a table and its columns."""
+    yield "columns", Token("columns", ", ".join(map(repr, value.columns))), False
+    yield "len", len(value), False
+    yield "index", Token("index", ", ".join(map(repr, value.index[:1000]))), False
+    for number, name in enumerate(value.columns):
+        column = value.iloc[:, number]
+        yield f"[{name!r}]", _Column(column), True
+
+
+@dataclasses.dataclass(frozen=True)
+class _Column:
+    """The entries of a pandas column, apart from its index."""
+
+    series: Any
+
+
+def _of_column(value: _Column) -> _Opened:
+    dtype = value.series.dtype
+    yield "dtype", Token("dtype", str(dtype)), False
+    if (categories := getattr(dtype, "categories", None)) is not None:
+        yield "categories", Token("categories", ", ".join(map(repr, categories))), False
+    for number, one in enumerate(value.series.tolist()):
+        yield f"[{number}]", one, True
+
+
+def _of_series(value: Any) -> _Opened:
+    """Yield the entries of a pandas series by their labels, and the labels."""
+    yield "index", Token("index", ", ".join(map(repr, value.index))), False
+    yield "dtype", Token("dtype", str(value.dtype)), False
+    labels = list(value.index)
+    named = len(set(map(repr, labels))) == len(labels)
+    for number, (label, one) in enumerate(zip(labels, value.tolist(), strict=True)):
+        yield f"[{label!r}]" if named else f"[{number}]", one, True
+
+
+def _of_index(value: Any) -> _Opened:
+    yield from _of_sequence(list(value))
+
+
+def _of_sparse(value: Any) -> _Opened:
+    coordinates = value.tocoo()
+    yield "shape", Token("shape", str(value.shape)), False
+    yield "nnz", int(value.nnz), False
+    stored = zip(*(axis.tolist() for axis in coordinates.coords), strict=True)
+    for index, one in zip(stored, coordinates.data.tolist(), strict=True):
+        yield f"[{', '.join(map(str, index))}]", one, True
+
+
+def _of_exception(value: BaseException) -> _Opened:
+    yield "raised", Token("raised", type(value).__qualname__), False
+    yield ".message", str(value), True
+
+
+def _of_object(value: Any) -> _Opened:
+    """Yield the type and the public attributes of an object; of a fitted model what it learned."""
+    yield "type", Token("type", type(value).__qualname__), False
+    names = [name for name in vars(value) if not name.startswith("_")]
+    learned = [name for name in names if name.endswith("_")] if hasattr(value, "fit") else []
+    for name in sorted(learned or names):
+        one = getattr(value, name)
+        if not callable(one):
+            yield f".{name}", one, True
+
+
+def _is_pandas(value: Any, kind: str) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, getattr(pandas, kind))
+
+
+def _is_array_like(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or (
+        hasattr(value, "__array__") and not isinstance(value, type)
+    )
+
+
+_CONTAINERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], _Opened]], ...] = (
+    (lambda value: isinstance(value, _Column), _of_column),
+    (lambda value: isinstance(value, complex | np.complexfloating), _of_complex),
+    (lambda value: isinstance(value, Mapping), _of_mapping),
+    (lambda value: isinstance(value, Set), _of_set),
+    (lambda value: isinstance(value, tuple) and hasattr(value, "_fields"), _of_named),
+    (lambda value: isinstance(value, list | tuple | range), _of_sequence),
+    (lambda value: _is_pandas(value, "DataFrame"), _of_frame),
+    (lambda value: _is_pandas(value, "Series"), _of_series),
+    (lambda value: _is_pandas(value, "Index"), _of_index),
+    (lambda value: hasattr(value, "tocoo"), _of_sparse),
+    (_is_array_like, _of_array),
+    (lambda value: isinstance(value, BaseException), _of_exception),
+    (
+        lambda value: dataclasses.is_dataclass(value) and not isinstance(value, type),
+        _of_dataclass,
+    ),
+    (lambda value: hasattr(value, "__dict__") and not callable(value), _of_object),
+)

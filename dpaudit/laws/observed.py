@@ -1,0 +1,199 @@
+"""Other people's code as a mechanism, whatever it takes and returns.
+
+`Calls` draws observations, and a layout makes rows of doubles of them. Code that states its law
+(`dpaudit.HasLaw`) already returns arrays, and stays as it is.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any, Literal
+
+from numpy.random import Generator
+
+from dpaudit._references import called, load_reference
+from dpaudit._typing import Array
+from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.laws.calling import Calls, form_of
+from dpaudit.laws.layout import Layout, OtherOutputs, layout_of
+from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, name_of
+from dpaudit.laws.outcomes import as_doubles
+
+Observable = Literal["exceptions", "warnings", "time"]
+_OBSERVABLE: tuple[Observable, ...] = ("exceptions", "warnings", "time")
+
+
+@dataclass(frozen=True)
+class Observed(Wraps):
+    """A mechanism made of other people's code.
+
+    Parameters
+    ----------
+    calls
+        The code, and how it is called.
+    layout
+        What stands where in a transcript; None until it was made of observations.
+    watched
+        What else is observed: exceptions, warnings, the time a call took.
+    """
+
+    calls: Calls
+    layout: Layout | None = None
+    watched: tuple[Observable, ...] = ()
+
+    @property
+    def function(self) -> Any:  # type: ignore[override]
+        """The code itself."""
+        return self.calls.function
+
+    def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
+        """Return transcripts, shape ``(trials, ...)``."""
+        found = self.observations(dataset, trials, rng)
+        if self.layout is None:
+            return as_doubles(found)
+        try:
+            return self.layout.rows(found, trials)
+        except OtherOutputs as error:
+            raise MechanismError(
+                f"mechanism {name_of(self)}: {self.called(trials)} {error}"
+            ) from None
+
+    def called(self, trials: int) -> str:
+        """Return how it is called, for messages: with the number of outputs that it is to draw."""
+        form = self.calls.form
+        if form.method == "sample":
+            return f"sample(dataset, {trials}, rng)"
+        return str(form).replace("trials", str(trials))
+
+    def observations(self, dataset: Any, trials: int, rng: Generator) -> Any:
+        """Return ``trials`` observations as they are; one call each if more than outputs count."""
+        if not self.watched:
+            return self.calls.observations(dataset, trials, rng)
+        return [self._watched_call(dataset, rng) for _ in range(trials)]
+
+    def _watched_call(self, dataset: Any, rng: Generator) -> dict[str, Any]:
+        seen: dict[str, Any] = {}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            began = perf_counter()
+            try:
+                seen["output"] = self.calls.observations(dataset, 1, rng)[0]
+            except Exception as error:
+                if "exceptions" not in self.watched:
+                    raise
+                seen["output"] = error
+            seconds = perf_counter() - began
+        if "warnings" in self.watched:
+            seen["warnings"] = sorted({f"{one.category.__name__}: {one.message}" for one in caught})
+        if "time" in self.watched:
+            seen["seconds"] = seconds
+        return seen
+
+    def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
+        """Return a layout of so many observations on each dataset."""
+        drawn = zip(datasets, rngs, strict=True)
+        return layout_of([self.observations(one, trials, rng) for one, rng in drawn])
+
+
+def with_layout(mechanism: Observed, layout: Layout) -> Observed:
+    """Return the mechanism whose transcripts have a layout."""
+    return replace(mechanism, layout=layout)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How other people's code is called, and what is looked at.
+
+    Parameters
+    ----------
+    form
+        How it is called, such as ``"f(data, rng)"``; by default as its signature says.
+    read
+        A function of what it returned, the name of an attribute, or several; of an estimator, of
+        the fitted copy.
+    observe
+        What counts besides outputs: some of ``exceptions``, ``warnings`` and ``time``.
+
+    Examples
+    --------
+    >>> Reading(observe=("errors",))
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: observe: got ['errors'], expected some of exceptions, \
+warnings, time
+    """
+
+    form: str | None = None
+    read: Any = None
+    observe: tuple[Observable, ...] = ()
+
+    def __post_init__(self) -> None:
+        given = (self.observe,) if isinstance(self.observe, str) else tuple(self.observe)
+        if not set(given) <= set(_OBSERVABLE):
+            raise InvalidArgument("observe", list(given), f"some of {', '.join(_OBSERVABLE)}")
+        object.__setattr__(self, "observe", tuple(one for one in _OBSERVABLE if one in given))
+
+
+AS_IT_IS = Reading()
+
+
+def as_mechanism(given: Any, reading: Reading = AS_IT_IS) -> Mechanism[Any]:
+    """Return an object that states its law as it is, and other people's code as a mechanism.
+
+    Parameters
+    ----------
+    given
+        A function, an object with ``sample`` or ``fit``, or a class.
+    reading
+        How it is called, and what is looked at.
+
+    Raises
+    ------
+    InvalidArgument
+        It is nothing of the kind.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mechanism = as_mechanism(lambda data, rng: sum(data) + rng.normal())
+    >>> mechanism.sample([1.0, 2.0], 3, np.random.default_rng(0)).shape
+    (3,)
+    """
+    if _is_more(given) and reading == AS_IT_IS:
+        found: Mechanism[Any] = given
+        return found
+    return Observed(Calls(given, form_of(given, reading.form), reading.read), None, reading.observe)
+
+
+def _is_more(given: Any) -> bool:
+    """Return whether an object is more than something to draw from, or this package's own."""
+    if isinstance(given, type) or not isinstance(given, Mechanism):
+        return False
+    ours = type(given).__module__.startswith("dpaudit.")
+    return ours or isinstance(given, HasLaw) or hasattr(given, "neighbours")
+
+
+def mechanism_called(reference: str, reading: Reading = AS_IT_IS) -> Mechanism[Any]:
+    """Return the mechanism that ``"module:object"`` names, or that it returns when called.
+
+    What takes no arguments makes it: a class with ``sample``, or a function.
+    """
+    found = load_reference("mechanism", reference)
+    makes = hasattr(found, "sample") if isinstance(found, type) else _takes_nothing(found)
+    return as_mechanism(called("mechanism", reference, found) if makes else found, reading)
+
+
+def _takes_nothing(found: Any) -> bool:
+    if hasattr(found, "sample") or hasattr(found, "fit") or not callable(found):
+        return False
+    try:
+        parameters = inspect.signature(found).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return all(one.default is not one.empty or one.kind in _ANY for one in parameters)
+
+
+_ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
