@@ -16,6 +16,7 @@ import dpaudit.auditing.event as black_box
 import dpaudit.auditing.exact as white_box
 import dpaudit.auditing.outcomes as outcomes
 import dpaudit.auditing.repeating as repeating
+import dpaudit.auditing.witness as witness
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.extension.registry as registry
 import dpaudit.records as records
@@ -324,6 +325,8 @@ def _run_privacy(
     if drawer.chosen_by_pace:
         rerun = with_unit(rerun, drawer.unit)
     result = privacy_result(claim, case, evidence, settings, rerun, chosen.search)
+    if result.verdict == "refuted" and not evidence.interrupted:
+        result = witness.added(result, case, drawer, 1 - settings.confidence)
     certificate = None
     if result.verdict == "refuted" and case.certify is not None:
         certificate = case.certify(result.measured.lower)

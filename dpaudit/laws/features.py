@@ -76,19 +76,22 @@ class OfFeatures:
 
 @dataclass(frozen=True)
 class OnePart:
-    """The feature of one column as a score; or how far it is from a centre."""
+    """The feature of one column as a score, or how far it is from a centre, with a sign."""
 
     column: int
+    sign: float = 1.0
     centre: float | None = None
 
     def __call__(self, features: Array) -> Array:
         """Return the scores, shape ``(R,)``."""
         found: Array = features.reshape(len(features), -1)[:, self.column]
-        return found if self.centre is None else np.abs(found - self.centre)
+        return self.sign * (found if self.centre is None else np.abs(found - self.centre))
 
 
 def one_part_scores(layout: Layout, on_p: Array, on_q: Array) -> list[OnePart]:
     """Return the scores of single parts: each feature, and of numbers how far out they are.
+
+    Numbers may be larger or smaller on the dataset: both are scores.
 
     Parameters
     ----------
@@ -102,9 +105,11 @@ def one_part_scores(layout: Layout, on_p: Array, on_q: Array) -> list[OnePart]:
         values = np.concatenate([on_p[:, n], on_q[:, n]])
         if values.min() == values.max():
             continue
-        found.append(OnePart(n))
-        if not column.discrete:
-            found.append(OnePart(n, float(np.median(values))))
+        if column.discrete:
+            found.append(OnePart(n))
+            continue
+        centre = float(np.median(values))
+        found += [OnePart(n, sign, out) for out in (None, centre) for sign in (1.0, -1.0)]
     return found
 
 

@@ -137,6 +137,17 @@ class Isolated:
             return Plain(tuple(shape))
         return Parted(tuple(Column(*one) for one in columns), usual)
 
+    def texts(
+        self,
+        datasets: Sequence[Any],
+        trials: int,
+        rngs: Sequence[Generator],
+        codes: Sequence[float],
+    ) -> dict[float, tuple[str, str]]:
+        """Return kind and text of codes, as far as they turn up in so many observations."""
+        found = self._call(_texts, datasets, trials, rngs, list(codes))
+        return {code: (kind, text) for code, kind, text in found}
+
     def having(self, layout: Layout) -> Isolated:
         """Return the proxy, in the same workers, of the mechanism with a layout."""
         proxy = type(self)(self.crew, (_with_layout, (*self.made, layout)))
@@ -383,7 +394,11 @@ def _laid_out(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:
     found = mechanism.laid_out(*arguments)
     if isinstance(found, Plain):
         return found.shape, [], {}
-    return None, [(one.path, one.discrete) for one in found.columns], found.usual
+    return None, [(one.path, one.discrete, one.everywhere) for one in found.columns], found.usual
+
+
+def _texts(mechanism: Any, *arguments: Any) -> list[tuple[float, str, str]]:
+    return [(code, *named) for code, named in mechanism.texts(*arguments).items()]
 
 
 def _with_layout(make: Callable[..., Any], arguments: tuple[Any, ...], layout: Layout) -> Any:

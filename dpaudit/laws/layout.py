@@ -30,10 +30,15 @@ class OtherOutputs(ValueError):
 
 @dataclass(frozen=True)
 class Column:
-    """A column: the path of a part, and whether it holds codes of what is discrete there."""
+    """A column: the path of a part, and whether it holds codes of what is discrete there.
+
+    ``everywhere`` says that every observation had the part when the layout was made: its path
+    then is no secret of one of them.
+    """
 
     path: str
     discrete: bool
+    everywhere: bool = True
 
 
 @dataclass(frozen=True)
@@ -164,7 +169,9 @@ def _parted(observed: Sequence[dict[str, tuple[Part, ...]]]) -> Parted:
     }
     varies = [path for path in tokens if path not in usual]
     varies += [path for path in numbers if path not in tokens and numbers[path] < len(observed)]
-    columns = [*(Column(path, True) for path in varies), *(Column(path, False) for path in numbers)]
+    found = [*((path, True) for path in varies), *((path, False) for path in numbers)]
+    present = Counter(path for one in observed for path in one)
+    columns = [Column(*one, everywhere=present[one[0]] == len(observed)) for one in found]
     return Parted((*columns[:_MOST], Column("the rest", True)), usual)
 
 

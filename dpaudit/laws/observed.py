@@ -21,6 +21,7 @@ from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.laws.calling import Calls, form_of
 from dpaudit.laws.layout import Layout, OtherOutputs, layout_of
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, name_of
+from dpaudit.laws.observations import Token, parts
 from dpaudit.laws.outcomes import as_doubles
 
 Observable = Literal["exceptions", "warnings", "time"]
@@ -97,6 +98,22 @@ class Observed(Wraps):
         """Return a layout of so many observations on each dataset."""
         drawn = zip(datasets, rngs, strict=True)
         return layout_of([self.observations(one, trials, rng) for one, rng in drawn])
+
+    def texts(
+        self,
+        datasets: Sequence[Any],
+        trials: int,
+        rngs: Sequence[Generator],
+        codes: Sequence[float],
+    ) -> dict[float, tuple[str, str]]:
+        """Return kind and text of codes, as far as they turn up in so many observations."""
+        found = dict[float, tuple[str, str]]()
+        for one, rng in zip(datasets, rngs, strict=True):
+            for observation in self.observations(one, trials, rng):
+                for part in (part for both in parts(observation).values() for part in both):
+                    if isinstance(part, Token) and part.code in codes:
+                        found[part.code] = (part.kind, part.text)
+        return found
 
 
 def with_layout(mechanism: Observed, layout: Layout) -> Observed:

@@ -106,6 +106,27 @@ class WealthPath(Document):
     refuted_after: int | None
 
 
+class Witness(Document):
+    """What leaked: an event of few parts of the output, and how often it was seen on fresh runs.
+
+    ``lower`` is what these runs certify by themselves, with ``confidence``; the verdict rests on
+    what was measured and not on them. ``ceiling`` is the most that the audit's runs could have
+    certified, where the event was never seen on one of the two.
+    """
+
+    event: str
+    parts: list[str] = Field(description="Paths of the parts of the output it is about.")
+    on_dataset: int
+    on_neighbour: int
+    runs: int = Field(description="Of each dataset, drawn for this alone.")
+    lower: float
+    confidence: Probability
+    refutes: bool = Field(description="Whether that is above the claim.")
+    ceiling: float | None = None
+    success: Probability = Field(description="How often a guess with even odds is right.")
+    sentence: str
+
+
 class PairSearch(Document):
     """Which of several pairs was audited, and what the ranking of them cost.
 
@@ -208,6 +229,7 @@ class Result(Document):
     model_based: list[ModelBased] = []
     wealth: WealthPath | None = None
     pair_search: PairSearch | None = None
+    witness: Witness | None = Field(default=None, description="Of a refutation from outputs alone.")
     notes: list[str] = []
     counts: dict[str, int] = Field(default={}, description="Transcripts drawn, by purpose.")
     unit: int | None = Field(

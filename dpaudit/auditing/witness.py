@@ -1,0 +1,289 @@
+"""What leaked: the event that shows a refutation, in words, on as few parts of the output as do.
+
+A refutation by an event of all outputs is certified already, and says little to whoever has to mend
+the mechanism. So single parts are tried, and then a few together, on transcripts drawn for this
+alone: the event is chosen on some and counted on others, and each try spends a share of one error
+probability. What is found here never changes the verdict.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR
+
+import numpy as np
+from numpy.random import default_rng
+
+import dpaudit.auditing.contract as contract
+import dpaudit.auditing.outcomes as outcomes
+from dpaudit._typing import Array
+from dpaudit.auditing.draws import Drawer
+from dpaudit.estimation.event import Event, choose_event
+from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.execution import stream
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.laws.features import Features, OnePart, distance, one_part_scores
+from dpaudit.laws.layout import Column, Layout
+from dpaudit.laws.observations import ABSENT
+from dpaudit.neighbours import Side
+from dpaudit.records import Record, are_shown
+from dpaudit.report.formatting import number
+from dpaudit.report.schema import Result, Witness
+
+# Transcripts of each dataset that choose an event, and that count it; bytes of them at most.
+_SHARE, _MOST, _LEAST, _BYTES = 5, 3000, 100, 64 * 2**20
+_TRIED = 16  # single parts of which the most promising is counted
+_TOGETHER = (2, 3, 5, 10)  # parts, where one alone refutes nothing
+_ATTEMPTS = 1 + len(_TOGETHER)
+_ODD = 1e290  # where the numbers stand for what is no finite number
+_KEY = re.compile(r"\[[^\]]*\]|^(?!output)\w+")
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A score of features, the columns it looks at, and the event of it that promises most."""
+
+    score: Callable[[Array], Array]
+    columns: tuple[int, ...]
+    event: Event
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """An event with its counts on fresh runs, what they certify, and whether that refutes."""
+
+    tried: _Tried
+    hits: tuple[int, int]
+    lower: float
+    refutes: bool
+
+
+def of(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Witness | None:
+    """Return what leaked: an event of the fewest parts that refutes, else the clearest one.
+
+    Parameters
+    ----------
+    case, drawer
+        What was refuted, and what draws its transcripts.
+    trials
+        Certifying transcripts of each dataset that the audit had.
+    alpha
+        The error probability of this witness alone.
+    """
+    layout = getattr(drawer.mechanism, "layout", None)
+    if layout is None or not outcomes.is_observed(drawer.mechanism):
+        return None
+    runs = max(_LEAST, min(trials // _SHARE, _MOST, _BYTES // (8 * len(layout.columns))))
+    on = [drawer.transcripts(side, runs, "witness: choosing") for side in Side]
+    features = Features.of(layout, *on)
+    fresh = [features(drawer.transcripts(side, runs, "witness: counting")) for side in Side]
+    found = list(_counted_events(layout, [features(one) for one in on], fresh, case, alpha))
+    if not found:
+        return None
+    best = found[-1] if found[-1].refutes else max(found, key=lambda one: one.lower)
+    said = _said(best, _Words(layout, features, drawer), runs)
+    return _witness(best, said, layout, case, (runs, trials), alpha)
+
+
+def _counted_events(
+    layout: Layout, on: list[Array], fresh: list[Array], case: PrivacyCase, alpha: float
+) -> Iterator[_Counted]:
+    """Yield events of ever more parts with their counts, up to the first that refutes."""
+    claimed = case.claimed.epsilon(case.at_delta)
+    for tried in _attempts(layout, on[0], on[1], case.at_delta):
+        on_p, on_q = (tried.event.hits(tried.score(side)) for side in fresh)
+        favoured, other = (on_p, on_q) if tried.event.above else (on_q, on_p)
+        runs, share = len(fresh[0]), alpha / _ATTEMPTS
+        lower = joint_lower_bound(favoured, other, runs, runs, delta=case.at_delta, alpha=share)
+        yield _Counted(tried, (on_p, on_q), lower, lower > claimed)
+        if lower > claimed:
+            return
+
+
+def _attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterator[_Tried]:
+    """Yield the best event of one part, and then of ever more parts together."""
+    alone: list[OnePart] = one_part_scores(layout, on_p, on_q)
+    alone.sort(key=lambda score: _first_said(layout.columns[score.column].path))
+    alone.sort(key=lambda score: distance(score, on_p, on_q), reverse=True)
+    if not alone:
+        return
+    tried = [
+        _Tried(one, (one.column,), choose_event(one(on_p), one(on_q), delta))
+        for one in alone[:_TRIED]
+    ]
+    yield max(tried, key=lambda one: one.event.promised)
+    columns = list(dict.fromkeys(one.column for one in alone))
+    for count in _TOGETHER:
+        if len(columns) >= count:
+            score = _Together.of(columns[:count], on_p, on_q)
+            event = choose_event(score(on_p), score(on_q), delta)
+            yield _Tried(score, tuple(columns[:count]), event)
+
+
+def _first_said(path: str) -> int:
+    """Return the place of a path among others that tell as much: what says most is first."""
+    last = path.rpartition(".")[2]
+    return {"raised": 0, "keys": 2, "columns": 2, "index": 2, "the rest": 3}.get(last, 1)
+
+
+@dataclass(frozen=True)
+class _Together:
+    """A weighted sum of a few features: Fisher's linear discriminant."""
+
+    columns: list[int]
+    weights: Array
+
+    @classmethod
+    def of(cls, columns: list[int], on_p: Array, on_q: Array) -> _Together:
+        p, q = on_p[:, columns], on_q[:, columns]
+        within = np.atleast_2d(np.cov(p, rowvar=False) + np.cov(q, rowvar=False))
+        ridge = 1e-9 * np.trace(within) / len(columns) + 1e-300
+        weights = np.linalg.lstsq(
+            within + ridge * np.eye(len(columns)), p.mean(axis=0) - q.mean(axis=0), rcond=None
+        )[0]
+        return cls(columns, weights)
+
+    def __call__(self, features: Array) -> Array:
+        found: Array = features[:, self.columns] @ self.weights
+        return found
+
+
+def _said(best: _Counted, words: _Words, runs: int) -> tuple[str, tuple[int, int]]:
+    """Return the event and its counts, or those of its complement where that is said plainly."""
+    event, flipped = words.of(best.tried)
+    on_p, on_q = best.hits
+    return event, (runs - on_p, runs - on_q) if flipped else (on_p, on_q)
+
+
+def _witness(
+    best: _Counted,
+    said: tuple[str, tuple[int, int]],
+    layout: Layout,
+    case: PrivacyCase,
+    sizes: tuple[int, int],
+    alpha: float,
+) -> Witness:
+    (event, (on_p, on_q)), (runs, trials) = said, sizes
+    most = joint_lower_bound(trials, 0, trials, trials, delta=case.at_delta, alpha=alpha)
+    never = min(on_p, on_q) == 0 and best.refutes
+    success = 0.5 + abs(on_p - on_q) / (2 * runs)
+    begins = "What leaked" if best.refutes else "Where it shows best"
+    sentences = [
+        f"{begins}: {event} in {on_p} of {runs} runs on the dataset and in {on_q} of {runs} on its "
+        "neighbour."
+    ]
+    if never:
+        where = "neighbour" if on_q == 0 else "dataset"
+        sentences.append(
+            f"It was never seen on the {where}: all that {trials} runs can certify is "
+            f"{number(most, rounding=ROUND_FLOOR)}; the truth may be infinite."
+        )
+    sentences.append(f"Who guesses by it, with even odds, is right in {_percent(success)}.")
+    return Witness(
+        event=event,
+        parts=[_path(layout.columns[n]) for n in best.tried.columns],
+        on_dataset=on_p,
+        on_neighbour=on_q,
+        runs=runs,
+        lower=best.lower,
+        confidence=1 - alpha,
+        refutes=best.refutes,
+        ceiling=most if never else None,
+        success=success,
+        sentence=" ".join(sentences),
+    )
+
+
+def _percent(share: float) -> str:
+    return "every case" if share == 1 else f"{math.floor(1000 * share) / 10:g}% of the cases"
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Says an event in words, and whether it says the complement."""
+
+    layout: Layout
+    features: Features
+    drawer: Drawer
+
+    def of(self, tried: _Tried) -> tuple[str, bool]:
+        above, threshold = tried.event.above, tried.event.threshold
+        if not isinstance(tried.score, OnePart):
+            paths = ", ".join(_path(self.layout.columns[n]) for n in tried.columns)
+            sign = ">" if above else "<"
+            return f"a weighted sum of {paths} {sign} {number(threshold)}", False
+        path = _path(self.layout.columns[tried.score.column])
+        if tried.score.column in self.features.ratios:
+            return self._values(tried, path)
+        above, threshold = above == (tried.score.sign > 0), threshold * tried.score.sign
+        if tried.score.centre is not None:
+            how = "farther" if above else "less far"
+            return f"{path} {how} than {number(threshold)} from {number(tried.score.centre)}", False
+        if abs(threshold) > _ODD:
+            return f"{path} is odd", (threshold > 0) != above
+        return f"{path} {'>' if above else '<'} {number(threshold)}", False
+
+    def _values(self, tried: _Tried, path: str) -> tuple[str, bool]:
+        """Return which discrete values the event holds; or does not, if it holds unseen ones."""
+        ratios = self.features.ratios[tried.columns[0]]
+        inside = tried.event.happened(ratios.ratios) > 0
+        flipped = bool(inside.sum() > (~inside).sum())
+        if not flipped and inside.sum() == (~inside).sum():
+            flipped = _plainness(ratios.codes[~inside]) < _plainness(ratios.codes[inside])
+        codes = ratios.codes[~inside if flipped else inside]
+        if set(ratios.codes.tolist()) <= {0.0, ABSENT.code}:
+            return f"{path} is {'absent' if ABSENT.code in codes else 'there'}", flipped
+        shown = " or ".join(self._texts(codes[:3].tolist()))
+        more = f" or one of {len(codes) - 3} others" if len(codes) > 3 else ""
+        return f"{path} is {shown}{more}", flipped
+
+    def _texts(self, codes: list[float]) -> list[str]:
+        pair, seed = self.drawer.pair, self.drawer.seed
+        rngs = [default_rng(stream(seed, "witness: texts", side.value)) for side in Side]
+        found = self.drawer.mechanism.texts([pair.on(side) for side in Side], 256, rngs, codes)
+        return [_value(code, found.get(code)) for code in codes]
+
+
+def _value(code: float, known: tuple[str, str] | None) -> str:
+    if code == ABSENT.code:
+        return "absent"
+    if code == 0.0:
+        return "a number"
+    kind, text = known or ("value", f"{code:.0f}")
+    if kind in ("raised", "type", "shape", "dtype", "NoneType", "bool"):
+        return text
+    if kind == "number" and text in ("nan", "inf", "-inf"):
+        return {"nan": "NaN", "inf": "infinite", "-inf": "minus infinity"}[text]
+    return f"{text!r}" if are_shown() else f"{Record(text)}"
+
+
+def _plainness(codes: Array) -> int:
+    """Return how plainly codes are said: something there before what is usual or absent."""
+    return int(np.isin(codes, (0.0, ABSENT.code)).any())
+
+
+def _path(column: Column) -> str:
+    """Return the path of a part; a key that some outputs lack may be somebody's record."""
+    if column.everywhere or are_shown():
+        return f"`{column.path}`"
+    return f"`{_KEY.sub(_hidden, column.path)}`"
+
+
+def _hidden(found: re.Match[str]) -> str:
+    key = found[0].strip("[]'")
+    digest = f"{Record(key)}".rpartition("#")[2]
+    return f"[#{digest}]" if found[0].startswith("[") else f"#{digest}"
+
+
+def added(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Result:
+    """Return a refutation with what leaked, where a few transcripts show it."""
+    with contract.apart(case, drawer) as other:
+        found = of(case, other, result.trials, alpha)
+    if found is None:
+        return result
+    return result.model_copy(
+        update={"witness": found, "reason": f"{result.reason} {found.sentence}"}
+    )
