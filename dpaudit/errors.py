@@ -73,15 +73,26 @@ class InvalidArgument(DpauditError, ValueError):
         return type(self), (self.name, Shown(shorten(self.value)), self.expected)
 
 
+def one_of(known: Iterable[str], given: str) -> str:
+    """Return what could have been given, and what was meant if something looks like it.
+
+    Examples
+    --------
+    >>> one_of(["seed", "trials"], "trails")
+    "one of: seed, trials; did you mean 'trials'?"
+    """
+    listed = list(known)
+    close = difflib.get_close_matches(given, listed, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"one of: {', '.join(listed) or 'none is installed'}{hint}"
+
+
 class UnknownName(DpauditError, LookupError):
     """A name nobody registered: a claim, an attack, a dataset."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
-        close = difflib.get_close_matches(name, self.known, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        listed = ", ".join(self.known) or "none is installed"
-        super().__init__(f"{kind}: got {name!r}, expected one of: {listed}{hint}")
+        super().__init__(f"{kind}: got {name!r}, expected {one_of(self.known, name)}")
 
     def __reduce__(self) -> tuple[type[UnknownName], tuple[str, str, list[str]]]:
         return type(self), (self.kind, self.name, self.known)

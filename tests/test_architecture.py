@@ -313,8 +313,12 @@ ALLOWED = (
 # What runs in a worker hands every failure on as a message, and is a copy of a process whose
 # generator it must not have.
 EXEMPT = {
-    broad_excepts: {"dpaudit.execution.worker"},
-    global_randomness: {"dpaudit.execution.worker"},
+    broad_excepts: {
+        "dpaudit.execution.worker",
+        "dpaudit.laws.observations",
+        "dpaudit.laws.observed",
+    },
+    global_randomness: {"dpaudit.execution.worker", "dpaudit.laws.calling"},
 }
 
 

@@ -102,6 +102,12 @@ _FLAGS = {
     "show_records": "--show-records",
     "data_options": "--data-option",
     "parameters": "--set",
+    "dataset": "--dataset",
+    "neighbour": "--neighbour",
+    "relation": "--relation",
+    "form": "--form",
+    "read": "--read",
+    "observe": "--observe",
 }
 
 
@@ -113,6 +119,8 @@ def _option(flag: str, value: Any) -> list[str]:
             return [flag]
         case Mapping():
             return [word for key, one in value.items() for word in (flag, f"{key}={_toml(one)}")]
+        case list() | tuple():
+            return [word for one in value for word in (flag, str(one))]
         case _:
             return [flag, str(value)]
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
@@ -23,6 +24,7 @@ from dpaudit.execution import importable
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolation, made, referred
+from dpaudit.laws.observed import Reading
 from dpaudit.neighbours import Pair, Relation, relation
 from dpaudit.records import Record, are_shown, stray
 from dpaudit.toml import read_tables
@@ -71,6 +73,11 @@ class MechanismAudit(_Common):
     name: str | None = None
     statement: str | None = None
     source: str | None = None
+    form: str | None = Field(None, description='how it is called, such as "f(data, rng)"')
+    read: str | list[str] | None = Field(None, description="names of attributes to look at")
+    observe: list[Literal["exceptions", "warnings", "time"]] = Field(
+        [], description="what counts besides outputs"
+    )
     relation: str = "replace-record"
     dataset: Any = Field(None, description="records inline, or the name of a .npy or .csv file")
     neighbour: Any = None
@@ -101,6 +108,23 @@ def read_specification(path: Path) -> list[Specification]:
         A key is unknown or a value is not of its kind.
     """
     return [_parsed(table, path) for table in read_tables(path, "audit")]
+
+
+COMMAND_LINE = "the command line"
+
+
+def of_command_line(target: str, own: Mapping[str, Any], epsilon: float | None) -> MechanismAudit:
+    """Return the audit of ``module:object`` with the options of a command line.
+
+    Raises
+    ------
+    InvalidArgument
+        An option is wrong.
+    """
+    if epsilon is None:
+        raise InvalidArgument("epsilon", None, f"the epsilon that {target} claims: no default")
+    table = {"mechanism": target, "source": COMMAND_LINE, "delta": 0.0, **own}
+    return parsed_parameters(MechanismAudit, table, records=_RECORDS)
 
 
 def _parsed(table: Any, path: Path) -> Specification:
@@ -141,7 +165,8 @@ def prepared_mechanism(
     with importable(folder):
         loaded = sys.modules if isolation.in_process else {}
         require_reachable(specification.references, folder, loaded)
-        mechanism = referred(specification.mechanism, isolation)
+        reading = Reading(specification.form, specification.read, tuple(specification.observe))
+        mechanism = referred(specification.mechanism, isolation, reading)
         pairs = _pairs(specification, path, isolation)
         case, statement = own_case(
             mechanism,

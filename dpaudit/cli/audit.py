@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -106,12 +106,37 @@ def audit(
         float | None,
         number_option("--memory", "MiB that a process of a mechanism may have (any)."),
     ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(help="Of a target module:function: a file of records, .csv, .json or .npy."),
+    ] = None,
+    neighbour: Annotated[
+        str | None, typer.Option(help="Of a target module:function: the neighbour's file.")
+    ] = None,
+    relation: Annotated[
+        str | None, typer.Option(help="Of a target module:function: what makes them neighbours.")
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(help='Of a target module:function: how it is called, such as "f(data, rng)".'),
+    ] = None,
+    read: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a target module:function: an attribute of what it returns."),
+    ] = None,
+    observe: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a target module:function: exceptions, warnings or time count too."),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
 ) -> int:
     """Audit claims, or mechanisms of your own, and say which claims are refuted.
+
+    A target is the name of a claim, a file of audits (.toml), or module:function, a mechanism of
+    your own, with --dataset, --neighbour and --epsilon.
 
     Exit status: 0 if no claim is refuted, 1 if one is, 2 if a verdict is missing.
     """
@@ -148,8 +173,17 @@ def audit(
         from dpaudit.cli import publish
 
         return publish.run(overrides, workers, output)
+    own = {
+        "dataset": dataset,
+        "neighbour": neighbour,
+        "relation": relation,
+        "form": form,
+        "read": read,
+        "observe": observe,
+    }
     isolation = isolation_of(in_process, timeout, memory)
-    return run(targets or [], overrides, workers, output, isolation)
+    given_of_own = {name: value for name, value in own.items() if value}
+    return run(targets or [], overrides, workers, output, isolation, given_of_own)
 
 
 def isolation_of(in_process: bool, timeout: float | None, memory: float | None) -> Isolation:
@@ -169,6 +203,7 @@ def run(
     workers: int | None,
     output: Output,
     isolation: Isolation,
+    own: Mapping[str, Any] | None = None,
 ) -> int:
     """Run every audit and return the exit status.
 
@@ -186,10 +221,13 @@ def run(
     from dpaudit.auditing.rerun import repeated_command
     from dpaudit.report.document import prepare_directory
 
-    workers = processes(workers)
-    repeated = repeated_command(targets, overrides)
+    workers, own = processes(workers), own or {}
+    repeated = repeated_command(targets, {**overrides, **own})
+    if own and not any(map(_is_own, targets)):
+        expected = "nothing: it is of a target module:function, and there is none"
+        raise InvalidArgument(f"--{next(iter(own))}", next(iter(own.values())), expected)
     asked = [
-        audit for target in targets for audit in _asked(target, overrides, repeated, isolation)
+        audit for target in targets for audit in _asked(target, overrides, repeated, isolation, own)
     ]
     batch = Batch(names=[one.name for one in asked], workers=workers, output=output)
     ready = _sharing(asked, _prepared(asked, batch))
@@ -211,17 +249,30 @@ class Asked:
 
 
 def _asked(
-    target: str, overrides: dict[str, Any], repeated: str, isolation: Isolation
+    target: str,
+    overrides: dict[str, Any],
+    repeated: str,
+    isolation: Isolation,
+    own: Mapping[str, Any],
 ) -> list[Asked]:
     """Return the audits of a target; what is in them is not looked at yet."""
     import dpaudit.auditing.specification as specification
     from dpaudit.extension.settings import Settings
 
-    if not target.endswith(".toml"):
+    if _is_own(target):
+        path = Path.cwd() / specification.COMMAND_LINE
+        specified = [specification.of_command_line(target, own, overrides.get("epsilon"))]
+    elif target.endswith(".toml"):
+        path = Path(target)
+        specified = specification.read_specification(path)
+    else:
         return [_claim(target, Settings(**overrides))]
-    path = Path(target)
-    specified = specification.read_specification(path)
     return [_specified(one, path, overrides, repeated, isolation) for one in specified]
+
+
+def _is_own(target: str) -> bool:
+    """Return whether a target is a mechanism of one's own, ``module:object``."""
+    return ":" in target and not target.endswith(".toml")
 
 
 def _claim(name: str, settings: Settings, own_confidence: bool = False) -> Asked:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import InvalidArgument, one_of
 from dpaudit.records import Record
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -45,8 +45,7 @@ def parsed_parameters(
         if first["type"] == "missing":
             raise InvalidArgument(name, None, "a value: it has no default") from None
         if first["type"] == "extra_forbidden":
-            expected = "one of: " + ", ".join(model.model_fields)
-            raise InvalidArgument("parameter", name, expected) from None
+            raise InvalidArgument("parameter", name, one_of(model.model_fields, name)) from None
         value = first["input"]
         if records and (first["loc"][0] in records or isinstance(value, list | dict)):
             value = Record(value)

@@ -13,7 +13,7 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -108,6 +108,8 @@ def form_of(given: Any, written: str | None = None) -> Form:
     """
     if written is not None:
         return _as_written(given, written)
+    if isinstance(given, type):
+        _require_made(given)
     for method, arguments in _METHODS.items():
         if callable(getattr(given, method, None)):
             return Form(method, arguments, made=isinstance(given, type))
@@ -120,11 +122,23 @@ def form_of(given: Any, written: str | None = None) -> Form:
     return _read(given)
 
 
+def _require_made(given: type) -> None:
+    """Refuse a class that nobody can make without arguments."""
+    try:
+        inspect.signature(given).bind()
+    except (TypeError, ValueError):
+        expected = f"{_EXPECTED} that takes no arguments (this one needs some: give an instance)"
+        raise InvalidArgument("mechanism", stray(given), expected) from None
+
+
 _METHODS = {
     "sample": tuple(Argument(role, role) for role in _ROLES),
     "fit": (Argument("data", "data"),),
 }
-_EXPECTED = "a function of the data, or an object or class with a method sample, fit or __call__"
+_EXPECTED = (
+    "an object with a method sample(dataset, trials, rng) or fit, a function of the data, or a "
+    "class of one"
+)
 
 
 def _as_written(given: Any, written: str) -> Form:
@@ -206,10 +220,11 @@ class Calls:
     def observations(self, dataset: Any, trials: int, rng: Generator) -> Any:
         """Return ``trials`` observations: an array, or a list of whatever they are.
 
-        The global generators of numpy and of the standard library are set from ``rng`` for code
-        that draws from them.
+        Code that is given no ``rng`` may draw from the global generators of numpy and of the
+        standard library: these are then set from it.
         """
-        with _global_generators(rng):
+        given = any(one.role == "rng" for one in self.form.arguments)
+        with nullcontext() if given else _global_generators(rng):
             if not self.form.many:
                 return [self._one(dataset, rng) for _ in range(trials)]
             many = self._call(dataset, trials, rng)

@@ -9,7 +9,7 @@ of. Where all observations are arrays of finite numbers of one shape, they are r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +66,7 @@ class Plain:
             found = np.empty(0)
         if found.shape == (trials, *self.shape):
             return _finite(found)
-        return np.stack([self._row(one) for one in _counted(observations, trials)])
+        return np.stack([self._row(one) for one in observations])
 
     def _row(self, observation: Any) -> Array:
         try:
@@ -104,7 +104,7 @@ class Parted:
         """Return ``trials`` observations as rows, one column a part."""
         place = {(one.path, one.discrete): n for n, one in enumerate(self.columns[:-1])}
         found = np.zeros((trials, len(self.columns)))
-        for row, one in zip(found, _counted(observations, trials), strict=True):
+        for row, one in zip(found, observations, strict=True):
             self._fill(row, parts(one), place)
         return found
 
@@ -179,16 +179,23 @@ def _is_usual(codes: Counter[float], observed: Sequence[Any]) -> bool:
     return len(codes) == 1 and codes.total() == len(observed)
 
 
-def _counted(observations: Any, trials: int) -> Iterable[Any]:
-    """Return observations one by one, of a table its rows, if there are as many as asked for."""
+def counted(observations: Any, trials: int) -> Any:
+    """Return observations, of a table its rows, if they are as many as were asked for.
+
+    Raises
+    ------
+    OtherOutputs
+        They are not.
+    """
     if hasattr(observations, "to_dict") and hasattr(observations, "columns"):
         observations = observations.to_dict("records")
-    try:
-        count = len(observations)
-    except TypeError:
-        count = None
-    if count != trials:
-        found = "no sequence" if count is None else f"{count} outputs"
-        raise OtherOutputs(f"returned {found}, expected {trials}: one output a trial")
-    listed: Iterable[Any] = observations
-    return listed
+    shape = getattr(observations, "shape", None)
+    if shape is None and not hasattr(observations, "__len__"):
+        raise OtherOutputs(f"returned no sequence, expected {trials} outputs: one output a trial")
+    if shape is not None and (not shape or shape[0] != trials or 0 in shape):
+        expected = f"expected ({trials}, ...): one transcript a trial"
+        raise OtherOutputs(f"returned shape {tuple(shape)}, {expected}")
+    if len(observations) != trials:
+        expected = f"expected {trials}: one output a trial"
+        raise OtherOutputs(f"returned {len(observations)} outputs, {expected}")
+    return observations

@@ -7,7 +7,8 @@ the dataset and the random generator are arguments of each call.
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -166,24 +167,16 @@ def checked_sample(
         that doubles do not hold exactly (`dpaudit.laws.outcomes`).
     """
     name, call = name_of(mechanism), call_of(mechanism, trials)
-    try:
-        with redirect_stdout(sys.stderr):  # standard output is for results
-            # A copy: the mechanism may fill the same array again.
-            transcripts = as_doubles(returned := mechanism.sample(dataset, trials, rng))
-    except (DpauditError, KeyboardInterrupt):
-        raise
-    except Inexact as error:
-        raise MechanismError(
-            f"mechanism {name}: {call} returned {error.seen_in(returned)}, "
-            f"expected {error.instead}, one transcript a trial: an outcome must not change when it "
-            "becomes doubles"
-        ) from None
-    except BaseException as error:  # the mechanism is other people's code
-        raised = "" if isinstance(error, SystemExit) else "raised "
-        raise MechanismError(
-            f"mechanism {name}: {call} {raised}{what_happened(error)}, "
-            "expected an array of transcripts"
-        ) from error
+    with calling(mechanism, trials):
+        returned = mechanism.sample(dataset, trials, rng)
+        try:
+            transcripts = as_doubles(returned)  # A copy: the mechanism may fill the array again.
+        except Inexact as error:
+            raise MechanismError(
+                f"mechanism {name}: {call} returned {error.seen_in(returned)}, expected "
+                f"{error.instead}, one transcript a trial: an outcome must not change when it "
+                "becomes doubles"
+            ) from None
     if transcripts.ndim == 0 or transcripts.shape[0] != trials or not transcripts.size:
         raise MechanismError(
             f"mechanism {name}: {call} returned shape "
@@ -196,6 +189,22 @@ def checked_sample(
             "expected finite numbers"
         )
     return transcripts
+
+
+@contextmanager
+def calling(mechanism: object, trials: int) -> Iterator[None]:
+    """Name the mechanism and the call whatever its code raises; standard output is for results."""
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except (DpauditError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # the mechanism is other people's code
+        raised = "" if isinstance(error, SystemExit) else "raised "
+        raise MechanismError(
+            f"mechanism {name_of(mechanism)}: {call_of(mechanism, trials)} "
+            f"{raised}{what_happened(error)}, expected an array of transcripts"
+        ) from error
 
 
 def call_of(mechanism: object, trials: int) -> str:

@@ -19,10 +19,9 @@ from dpaudit._references import called, load_reference
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.laws.calling import Calls, form_of
-from dpaudit.laws.layout import Layout, OtherOutputs, layout_of
-from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, name_of
+from dpaudit.laws.layout import Layout, OtherOutputs, counted, layout_of
+from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, calling, name_of
 from dpaudit.laws.observations import Token, parts
-from dpaudit.laws.outcomes import as_doubles
 
 Observable = Literal["exceptions", "warnings", "time"]
 _OBSERVABLE: tuple[Observable, ...] = ("exceptions", "warnings", "time")
@@ -55,13 +54,8 @@ class Observed(Wraps):
         """Return transcripts, shape ``(trials, ...)``."""
         found = self.observations(dataset, trials, rng)
         if self.layout is None:
-            return as_doubles(found)
-        try:
-            return self.layout.rows(found, trials)
-        except OtherOutputs as error:
-            raise MechanismError(
-                f"mechanism {name_of(self)}: {self.called(trials)} {error}"
-            ) from None
+            return found  # type: ignore[no-any-return]
+        return self.layout.rows(self._as_many(found, trials), trials)
 
     def called(self, trials: int) -> str:
         """Return how it is called, for messages: with the number of outputs that it is to draw."""
@@ -96,8 +90,23 @@ class Observed(Wraps):
 
     def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
         """Return a layout of so many observations on each dataset."""
-        drawn = zip(datasets, rngs, strict=True)
-        return layout_of([self.observations(one, trials, rng) for one, rng in drawn])
+        return layout_of(
+            [self._checked(one, trials, rng) for one, rng in zip(datasets, rngs, strict=True)]
+        )
+
+    def _checked(self, dataset: Any, trials: int, rng: Generator) -> Any:
+        """Return so many observations, or refuse what is something else."""
+        with calling(self, trials):
+            found = self.observations(dataset, trials, rng)
+        return self._as_many(found, trials)
+
+    def _as_many(self, found: Any, trials: int) -> Any:
+        try:
+            return counted(found, trials)
+        except OtherOutputs as error:
+            raise MechanismError(
+                f"mechanism {name_of(self)}: {self.called(trials)} {error}"
+            ) from None
 
     def texts(
         self,
@@ -109,7 +118,7 @@ class Observed(Wraps):
         """Return kind and text of codes, as far as they turn up in so many observations."""
         found = dict[float, tuple[str, str]]()
         for one, rng in zip(datasets, rngs, strict=True):
-            for observation in self.observations(one, trials, rng):
+            for observation in self._checked(one, trials, rng):
                 for part in (part for both in parts(observation).values() for part in both):
                     if isinstance(part, Token) and part.code in codes:
                         found[part.code] = (part.kind, part.text)
@@ -199,8 +208,20 @@ def mechanism_called(reference: str, reading: Reading = AS_IT_IS) -> Mechanism[A
     What takes no arguments makes it: a class with ``sample``, or a function.
     """
     found = load_reference("mechanism", reference)
-    makes = hasattr(found, "sample") if isinstance(found, type) else _takes_nothing(found)
-    return as_mechanism(called("mechanism", reference, found) if makes else found, reading)
+    makes = not _is_called(found) if isinstance(found, type) else _takes_nothing(found)
+    made = called("mechanism", reference, found) if makes else found
+    try:
+        return as_mechanism(made, reading)
+    except InvalidArgument as error:
+        if error.name != "mechanism":
+            raise
+        raise InvalidArgument("mechanism", reference, error.expected) from None
+
+
+def _is_called(found: type) -> bool:
+    """Return whether instances of a class are made for every output: not where they sample."""
+    own_call = any("__call__" in vars(kind) for kind in found.__mro__)
+    return not hasattr(found, "sample") and (hasattr(found, "fit") or own_call)
 
 
 def _takes_nothing(found: Any) -> bool:

@@ -9,10 +9,11 @@ JSON files have it (`dpaudit.formats`).
 from __future__ import annotations
 
 import math
+import os
 import platform
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
@@ -20,6 +21,9 @@ from pydantic_core import core_schema
 
 from dpaudit.execution import available_cores
 from dpaudit.formats import SCHEMAS
+
+if TYPE_CHECKING:
+    from dpaudit.report.document import ReportPaths
 
 SCHEMA_VERSION = "1.3"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "networkx", "pydantic")
@@ -246,6 +250,39 @@ class Result(Document):
         if self.verdict == "refuted" and self.measured.label != "certificate":
             raise ValueError("only a certificate refutes a claim")
         return self
+
+    @property
+    def lower(self) -> float:
+        """The certified lower end, in the unit of the claim."""
+        return self.measured.lower
+
+    @property
+    def upper(self) -> float | None:
+        """The certified upper end, if anything rigorous bounds it."""
+        return self.measured.upper
+
+    def save(self, directory: str | os.PathLike[str]) -> ReportPaths:
+        """Write ``report.json``, ``report.md`` and ``report.html`` into a directory.
+
+        Raises
+        ------
+        DataError
+            The directory or a file in it cannot be written.
+        """
+        from dpaudit.report.shown import saved
+
+        return saved(self, directory)
+
+    def show(self) -> None:
+        """Print the claim, the three numbers and the reason of the verdict."""
+        from dpaudit.report.shown import as_text
+
+        print(as_text(self))
+
+    def _repr_html_(self) -> str:
+        from dpaudit.report.shown import as_html
+
+        return as_html(self)
 
     @property
     def alpha(self) -> float:

@@ -13,7 +13,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.execution import importable
 from dpaudit.laws.changed import changes, looks, owner_of
 from dpaudit.laws.isolated import Isolation, isolated
-from dpaudit.laws.mechanism import as_mechanism
+from dpaudit.laws.observed import as_mechanism
 
 HERE = Path(__file__).parent
 PAIR = (np.array([0.0]), np.array([1.0]))

@@ -19,7 +19,8 @@ from dpaudit.errors import DataError, InvalidArgument, MechanismError
 from dpaudit.estimation.event import choose_event, event_bound
 from dpaudit.estimation.sequential.game import Target
 from dpaudit.laws.isolated import Isolation
-from dpaudit.laws.mechanism import FromFunction, checked_sample
+from dpaudit.laws.mechanism import checked_sample
+from dpaudit.laws.observed import as_mechanism
 from dpaudit.laws.outcomes import Inexact, as_doubles
 
 IN_PROCESS = Isolation(in_process=True)
@@ -109,7 +110,7 @@ def test_a_mechanism_is_named_with_what_it_returned_and_should():
         return np.full(trials, LARGE)
 
     with pytest.raises(MechanismError) as raised:
-        checked_sample(FromFunction(counting), None, 3, default_rng(0))
+        checked_sample(as_mechanism(counting), None, 3, default_rng(0))
     message = str(raised.value)
     assert message.startswith("mechanism ")
     assert "sample(dataset, 3, rng) returned integers that are no doubles" in message

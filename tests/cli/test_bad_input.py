@@ -133,10 +133,8 @@ PAIRS = "[audit]\nmechanism = 'refused_mechanisms:Good'\npairs = {}\n"
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (specification("WrongShape"), ["WrongShape", "(3, 3)", "(2, ...)"]),
-        (specification("NotANumber"), ["NotANumber", "NaN"]),
+        (specification("WrongShape"), ["WrongShape", "(5, 3)", "(4, ...)"]),
         (specification("Failing"), ["Failing", "RuntimeError", "two"]),
-        (specification("ChangingShape"), ["ChangingShape", "the same shape"]),
         (specification("missing"), ["refused_mechanisms:missing", "imported"]),
         (specification("failing"), ["refused_mechanisms:failing", "no such luck"]),
         (specification("NUMBER"), ["refused_mechanisms:NUMBER", "sample(dataset, trials, rng)"]),
@@ -173,9 +171,9 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_audit(dpaudit, tm
 
 def test_a_failure_half_way_shows_and_writes_what_was_finished(audit_toml, dpaudit, tmp_path):
     good = specification().replace("[audit]", "[[audit]]")
-    bad = specification("NotANumber").replace("[audit]", "[[audit]]")
+    bad = specification("WrongShape").replace("[audit]", "[[audit]]")
     ran = audit_toml(good + bad, "--out", str(tmp_path / "report"))
     assert ran.status == 2
     assert "refused_mechanisms:Good" in ran.out
-    assert "NotANumber" in ran.err
+    assert "WrongShape" in ran.err
     assert (tmp_path / "report" / "report.json").exists()

@@ -267,7 +267,7 @@ def test_one_of_several_audits_that_fails_is_named_and_the_others_run(dpaudit, t
         "        return np.sum(dataset) + rng.laplace(scale=1.0, size=trials)\n"
         "class Bad:\n"
         "    def sample(self, dataset, trials, rng):\n"
-        "        return ['a'] * trials\n"
+        "        return [0.0] * (trials + 1)\n"
     )
     entry = "[[audit]]\nmechanism = 'failing_sums:{0}'\nname = '{1}'\ndataset = [0]\n"
     entries = [("Good", "first"), ("Bad", "second"), ("Good", "third"), ("Good", "fourth")]

@@ -197,7 +197,6 @@ OWN = {
     "a-mechanism-that-asserts": own(mechanism="Asserts"),
     "a-mechanism-that-opens-a-file-of-a-record": own(mechanism="Opens"),
     "a-mechanism-that-warns": own(mechanism="Warns"),
-    "outputs-of-text": own(mechanism="Words"),
     "a-module-that-fails": Case(
         ("audit", "audit.toml", "--in-process", "--traceback"),
         {

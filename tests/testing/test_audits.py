@@ -165,7 +165,7 @@ def test_a_bad_argument_is_named(arguments, words):
     [
         (lambda dataset, trials, rng: np.zeros(3), r"returned shape \(3,\)"),
         (lambda dataset, trials, rng: 1 // 0, "raised ZeroDivisionError"),
-        (lambda dataset: 0.0, "raised TypeError"),
+        (lambda dataset, rng: rng.no_such_law(), "raised AttributeError"),
     ],
 )
 def test_a_mechanism_that_breaks_its_contract_is_refused(mechanism, words):

@@ -1,0 +1,55 @@
+"""A single result where somebody looks at it: in a terminal, in a notebook, in a folder."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from html import escape
+from time import monotonic
+
+from dpaudit.execution import available_cores
+from dpaudit.report.document import ReportPaths, write_report
+from dpaudit.report.figures import three_numbers
+from dpaudit.report.formatting import NONE, Numbers, label, numbers
+from dpaudit.report.schema import BudgetEntry, Environment, Report, Result
+from dpaudit.text import printable
+
+_WIDTH = 96
+_BEGAN = monotonic()
+
+
+def saved(result: Result, directory: str | os.PathLike[str]) -> ReportPaths:
+    """Write a result as a report of its own: ``report.json``, ``report.md``, ``report.html``."""
+    report = Report(
+        confidence=result.measured.confidence,
+        budget=[BudgetEntry(purpose=label(result), alpha=result.alpha)] if result.alpha else [],
+        results=[result],
+        environment=Environment.of_this_machine(available_cores(), monotonic() - _BEGAN),
+    )
+    return write_report(report, directory)
+
+
+def as_text(result: Result) -> str:
+    """Return a result as a few lines."""
+    shown = numbers(result)
+    lines = [
+        f"{label(result)}: {result.verdict}",
+        f"  claimed   {_stated(shown, shown.claimed, shown.claimed_delta)}",
+        f"  proved    {_stated(shown, shown.proved, shown.proved_delta)}",
+        f"  measured  {shown.measured} {shown.surety}",
+        *textwrap.wrap(result.reason, _WIDTH, initial_indent="  ", subsequent_indent="  "),
+    ]
+    return printable("\n".join(lines))
+
+
+def as_html(result: Result) -> str:
+    """Return a result as a piece of HTML, with the picture of its three numbers."""
+    text = escape(printable(result.reason))
+    title = escape(printable(f"{label(result)}: {result.verdict}"))
+    return f"<div><strong>{title}</strong><p>{text}</p>{three_numbers(result)}</div>"
+
+
+def _stated(shown: Numbers, value: str, delta: str | None) -> str:
+    if value == NONE:
+        return value
+    return f"{shown.sign} {value}" + ("" if delta is None else f" at delta = {delta}")
