@@ -31,9 +31,10 @@ def laid_out(case: PrivacyCase, seed: int, trials: int) -> PrivacyCase:
     datasets = [one.pair.on(side) for one in cases for side in Side]
     rngs = [default_rng(stream(seed, "layout", str(n))) for n in range(len(datasets))]
     count = max(_LEAST, min(_OBSERVED, trials // _WORTH))
-    with named(name_of(case.mechanism)):
-        layout = case.mechanism.laid_out(datasets, count, rngs)
-    return _having(case, having(case.mechanism, layout), layout)
+    mechanism: Any = case.mechanism
+    with named(name_of(mechanism)):
+        layout = mechanism.laid_out(datasets, count, rngs)
+    return _having(case, having(mechanism, layout), layout)
 
 
 def _having(case: PrivacyCase, mechanism: Mechanism[Any], layout: Layout) -> PrivacyCase:

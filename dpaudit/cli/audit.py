@@ -259,11 +259,13 @@ def _asked(
     import dpaudit.auditing.specification as specification
     from dpaudit.extension.settings import Settings
 
+    path = Path(target)
     if _is_own(target):
         path = Path.cwd() / specification.COMMAND_LINE
-        specified = [specification.of_command_line(target, own, overrides.get("epsilon"))]
+        specified: list[Specification] = [
+            specification.of_command_line(target, own, overrides.get("epsilon"))
+        ]
     elif target.endswith(".toml"):
-        path = Path(target)
         specified = specification.read_specification(path)
     else:
         return [_claim(target, Settings(**overrides))]

@@ -248,7 +248,7 @@ class Calls:
     def _fitted(self, dataset: Any, rng: Generator) -> Any:
         """Return a fresh copy of an estimator, fitted with randomness of its own."""
         model = self.function() if self.form.made else _unfitted(self.function)
-        parameters = getattr(model, "get_params", dict)()
+        parameters: dict[str, Any] = getattr(model, "get_params", dict)()
         if "random_state" in parameters and parameters["random_state"] is None:
             model.set_params(random_state=int(rng.integers(2**32)))
         fitted = model.fit(*dataset) if isinstance(dataset, tuple) else model.fit(dataset)

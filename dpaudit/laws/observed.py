@@ -54,7 +54,7 @@ class Observed(Wraps):
         """Return transcripts, shape ``(trials, ...)``."""
         found = self.observations(dataset, trials, rng)
         if self.layout is None:
-            return found  # type: ignore[no-any-return]
+            return found
         return self.layout.rows(self._as_many(found, trials), trials)
 
     def called(self, trials: int) -> str:
@@ -154,13 +154,19 @@ warnings, time
 
     form: str | None = None
     read: Any = None
-    observe: tuple[Observable, ...] = ()
+    observe: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        given = (self.observe,) if isinstance(self.observe, str) else tuple(self.observe)
+        asked: Any = self.observe
+        given = (asked,) if isinstance(asked, str) else tuple(asked)
         if not set(given) <= set(_OBSERVABLE):
             raise InvalidArgument("observe", list(given), f"some of {', '.join(_OBSERVABLE)}")
         object.__setattr__(self, "observe", tuple(one for one in _OBSERVABLE if one in given))
+
+    @property
+    def watched(self) -> tuple[Observable, ...]:
+        """What counts besides outputs, in order."""
+        return tuple(one for one in _OBSERVABLE if one in self.observe)
 
 
 AS_IT_IS = Reading()
@@ -191,7 +197,7 @@ def as_mechanism(given: Any, reading: Reading = AS_IT_IS) -> Mechanism[Any]:
     if _is_more(given) and reading == AS_IT_IS:
         found: Mechanism[Any] = given
         return found
-    return Observed(Calls(given, form_of(given, reading.form), reading.read), None, reading.observe)
+    return Observed(Calls(given, form_of(given, reading.form), reading.read), None, reading.watched)
 
 
 def _is_more(given: Any) -> bool:

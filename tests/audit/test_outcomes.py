@@ -113,7 +113,7 @@ def test_a_mechanism_is_named_with_what_it_returned_and_should():
         checked_sample(as_mechanism(counting), None, 3, default_rng(0))
     message = str(raised.value)
     assert message.startswith("mechanism ")
-    assert "sample(dataset, 3, rng) returned integers that are no doubles" in message
+    assert "f(data, 3, rng) returned integers that are no doubles" in message
     assert "expected two numbers for each" in message
     assert str(LARGE) not in message
 
