@@ -16,7 +16,6 @@ from typing import Any, Literal
 from numpy.random import Generator
 
 from dpaudit._references import called, load_reference
-from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.laws.calling import Calls, form_of
 from dpaudit.laws.layout import Layout, OtherOutputs, counted, layout_of
@@ -46,12 +45,12 @@ class Observed(Wraps):
     watched: tuple[Observable, ...] = ()
 
     @property
-    def function(self) -> Any:  # type: ignore[override]
+    def function(self) -> Any:
         """The code itself."""
         return self.calls.function
 
-    def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
-        """Return transcripts, shape ``(trials, ...)``."""
+    def sample(self, dataset: Any, trials: int, rng: Generator) -> Any:
+        """Return transcripts, shape ``(trials, ...)``; without a layout, observations."""
         found = self.observations(dataset, trials, rng)
         if self.layout is None:
             return found
@@ -191,8 +190,8 @@ def as_mechanism(given: Any, reading: Reading = AS_IT_IS) -> Mechanism[Any]:
     --------
     >>> import numpy as np
     >>> mechanism = as_mechanism(lambda data, rng: sum(data) + rng.normal())
-    >>> mechanism.sample([1.0, 2.0], 3, np.random.default_rng(0)).shape
-    (3,)
+    >>> len(mechanism.sample([1.0, 2.0], 3, np.random.default_rng(0)))
+    3
     """
     if _is_more(given) and reading == AS_IT_IS:
         found: Mechanism[Any] = given
