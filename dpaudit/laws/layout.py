@@ -111,7 +111,7 @@ class Parted:
     def _fill(
         self, row: Array, found: dict[str, tuple[Part, ...]], place: dict[tuple[str, bool], int]
     ) -> None:
-        rest = []
+        rest = list[tuple[str, str]]()
         for path, values in found.items():
             for value in values:
                 discrete = isinstance(value, Token)
@@ -119,14 +119,18 @@ class Parted:
                 if (column := place.get((path, discrete))) is not None:
                     row[column] = number
                 elif not discrete or self.usual.get(path) != number:
-                    rest.append((path, number if discrete else "a number"))
+                    rest.append((path, f"{'code' if discrete else 'number'} {number!r}"))
         for path, discrete in place:
             if discrete and path not in found:
                 row[place[path, discrete]] = ABSENT.code
             elif not discrete and path not in found and (path, True) not in place:
                 rest.append((path, "absent"))
-        rest += [(path, "not there") for path in self.usual if path not in found]
+        rest += [(path, "as usual no more") for path in self.usual if not _has_code(found, path)]
         row[-1] = Token("rest", str(sorted(rest))).code if rest else 0.0
+
+
+def _has_code(found: dict[str, tuple[Part, ...]], path: str) -> bool:
+    return any(isinstance(one, Token) for one in found.get(path, ()))
 
 
 Layout = Plain | Parted

@@ -128,14 +128,14 @@ def _of_float(value: Any) -> tuple[Part, ...]:
 def _of_exact(value: Any) -> tuple[Part, ...]:
     if -_EXACT <= value <= _EXACT:
         return (float(value),)
-    return _near(value), Token("number", str(value))
+    return _near(value), Token("number", hex(value))
 
 
 def _near(value: Any) -> float:
     try:
         return max(-sys.float_info.max, min(float(value), sys.float_info.max))
     except OverflowError:
-        return math.copysign(sys.float_info.max, value)
+        return sys.float_info.max if value > 0 else -sys.float_info.max
 
 
 def _of_other_number(value: Any) -> tuple[Part, ...] | None:
