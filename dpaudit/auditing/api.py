@@ -21,7 +21,7 @@ from dpaudit.laws.isolated import Isolation, Placed, isolated
 from dpaudit.laws.mechanism import Mechanism, name_of
 from dpaudit.laws.observed import AS_IT_IS, Reading
 from dpaudit.neighbours import Pair, Relation
-from dpaudit.neighbours import relation as relation_called
+from dpaudit.neighbours.found import READ, found_pair
 from dpaudit.report.schema import Result
 
 _IN_PROCESS = "Not isolated: the mechanism ran in the process of the audit, as {}."
@@ -35,7 +35,7 @@ def audit(
     *,
     epsilon: float,
     delta: float = 0.0,
-    relation: str | Relation = "replace-record",
+    relation: str | Relation | Callable[[Any, Any], Any] | None = None,
     trials: int = 10_000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -60,11 +60,12 @@ def audit(
         output a trial, a bound method, an object with ``sample(data, trials, rng)``, an estimator
         with ``fit``, or a class that is made anew for every output. Outputs may be anything.
     dataset, neighbour
-        A `dpaudit.Dataset` or an array of records each.
+        Anything: a `dpaudit.Dataset`, arrays, tables of pandas, lists, dicts, (X, y), graphs, ...
     epsilon, delta
         The claimed guarantee.
     relation
-        What makes the two neighbours, or its name in `dpaudit.neighbours.RELATIONS`; it is checked.
+        What makes the two neighbours (`dpaudit.neighbours.found.chosen_relation`); it is checked.
+        By default the finest that they obey, which the result names.
     trials
         Certifying transcripts on each side; at least 100.
     confidence
@@ -127,23 +128,31 @@ def audit(
         unit=unit,
         show_records=show_records,
     )
-    chosen = relation if isinstance(relation, Relation) else relation_called(relation)
+    pair, words = found_pair(dataset, neighbour, relation)
     rerun = (
         f"dpaudit.audit(mechanism, dataset, neighbour, epsilon={epsilon!r}, delta={delta!r}, "
-        f"relation={chosen.name!r}, trials={trials}, confidence={confidence!r}, seed={seed})"
+        f"relation={_named(relation)}, trials={trials}, confidence={confidence!r}, seed={seed})"
     )
     with records.run(show_records):
         case, statement = own_case(
             mechanism,
-            Pair(dataset, neighbour, chosen),
+            pair,
             epsilon=epsilon,
             delta=delta,
             source="the caller of dpaudit.audit",
             data="given by the caller",
             isolation=isolation,
             reading=Reading(form, read, observe),
+            notes=() if words is None else (words,),
         )
         return audit_case(case, settings, statement=statement, executor=executor, rerun=rerun)
+
+
+def _named(relation: Any) -> str:
+    """Return a relation as the call that repeats an audit names it."""
+    if relation is None or isinstance(relation, str):
+        return repr(relation)
+    return str(getattr(relation, "__name__", getattr(relation, "name", "relation")))
 
 
 def own_case(
@@ -160,6 +169,7 @@ def own_case(
     candidates: Sequence[Pair[Any]] = (),
     isolation: Isolation | None = None,
     reading: Reading = AS_IT_IS,
+    notes: Sequence[str] = (),
 ) -> tuple[PrivacyCase, Statement]:
     """Return the case of a mechanism of one's own, and its claim in words.
 
@@ -175,6 +185,8 @@ def own_case(
         Pairs of which the worst is audited; empty audits ``pair``.
     isolation, reading
         Where a mechanism runs that has no place yet, and how it is called.
+    notes
+        More for the report, such as how the relation was found.
     """
     if not isinstance(mechanism, Placed):
         mechanism = isolated(mechanism, isolation or Isolation(), reading)
@@ -187,7 +199,8 @@ def own_case(
         data=data,
         default_trials=10_000,
         parameters=parameters or {},
-        notes=() if mechanism.remark is None else (_IN_PROCESS.format(mechanism.remark),),
+        notes=(*notes, *_remarks(mechanism)),
+        relation_was_read=any(note.startswith(READ) for note in notes),
         elsewhere=mechanism.elsewhere,
     )
     words = Statement(
@@ -200,3 +213,7 @@ def own_case(
         assumptions={},
     )
     return replace(case, candidates=tuple(replace(case, pair=one) for one in candidates)), words
+
+
+def _remarks(mechanism: Placed) -> tuple[str, ...]:
+    return () if mechanism.remark is None else (_IN_PROCESS.format(mechanism.remark),)

@@ -32,6 +32,7 @@ from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolated
 from dpaudit.laws.mechanism import HasLossBounds, HasLossInDigits, Tiltable
+from dpaudit.neighbours.found import depends_on_reading
 from dpaudit.records import are_shown
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import Result
@@ -325,6 +326,11 @@ def _run_privacy(
     if drawer.chosen_by_pace:
         rerun = with_unit(rerun, drawer.unit)
     result = privacy_result(claim, case, evidence, settings, rerun, chosen.search)
+    if result.verdict == "refuted" and case.relation_was_read:
+        claimed = case.claimed.epsilon(case.at_delta)
+        other = depends_on_reading(case.pair.relation, claimed, result.measured.lower)
+        if other is not None:
+            result = result.model_copy(update={"reason": f"{result.reason} {other}"})
     if result.verdict == "refuted" and not evidence.interrupted:
         result = witness.added(result, case, drawer, 1 - settings.confidence)
     certificate = None

@@ -25,7 +25,8 @@ from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolation, made, referred
 from dpaudit.laws.observed import Reading
-from dpaudit.neighbours import Pair, Relation, relation
+from dpaudit.neighbours import Pair
+from dpaudit.neighbours.found import found_pair
 from dpaudit.records import Record, are_shown, stray
 from dpaudit.toml import read_tables
 
@@ -78,7 +79,7 @@ class MechanismAudit(_Common):
     observe: list[Literal["exceptions", "warnings", "time"]] = Field(
         [], description="what counts besides outputs"
     )
-    relation: str = "replace-record"
+    relation: str | None = Field(None, description="by default the finest that the two obey")
     dataset: Any = Field(None, description="records inline, or the name of a .npy or .csv file")
     neighbour: Any = None
     pair: str | None = Field(None, description="module:object instead: (dataset, neighbour)")
@@ -167,7 +168,7 @@ def prepared_mechanism(
         require_reachable(specification.references, folder, loaded)
         reading = Reading(specification.form, specification.read, tuple(specification.observe))
         mechanism = referred(specification.mechanism, isolation, reading)
-        pairs = _pairs(specification, path, isolation)
+        pairs, words = _pairs(specification, path, isolation)
         case, statement = own_case(
             mechanism,
             pairs[0],
@@ -179,6 +180,7 @@ def prepared_mechanism(
             source=specification.source or f"specification {path.name}",
             data=_origin(specification),
             parameters={"mechanism": specification.mechanism},
+            notes=() if words is None else (words,),
         )
     return Prepared(statement, case, settings, repeated, folder)
 
@@ -188,45 +190,52 @@ def _origin(specification: MechanismAudit) -> str:
     return named or "given in the specification"
 
 
-def _pairs(specification: MechanismAudit, path: Path, isolation: Isolation) -> list[Pair[Any]]:
-    """Return the one pair, or all candidates."""
+def _pairs(
+    specification: MechanismAudit, path: Path, isolation: Isolation
+) -> tuple[list[Pair[Any]], str | None]:
+    """Return the one pair, or all candidates, and what was read of their relation."""
     given = specification.pairs
     if given is None:
-        return [_pair(specification, path, isolation)]
+        pair, words = _pair(specification, path, isolation)
+        return [pair], words
     for name in ("dataset", "neighbour", "pair"):
         if getattr(specification, name) is not None:
             raise InvalidArgument(name, Shown("both"), f"either {name} or pairs")
-    chosen = relation(specification.relation)
     if isinstance(given, str):
         found = made("pairs", given, isolation)
         if not isinstance(found, list | tuple) or not found:
             raise InvalidArgument("pairs", stray(found), "a list of pairs, or what returns it")
-        return [_as_pair("pairs", one, chosen) for one in found]
-    if not given:
+        both = [_as_pair("pairs", one, specification.relation) for one in found]
+    elif not given:
         raise InvalidArgument("pairs", given, "at least one pair")
-    return [
-        Pair(_records("dataset", p.dataset, path), _records("neighbour", p.neighbour, path), chosen)
-        for p in given
-    ]
+    else:
+        records = [
+            (_records("dataset", p.dataset, path), _records("neighbour", p.neighbour, path))
+            for p in given
+        ]
+        both = [found_pair(*one, specification.relation) for one in records]
+    return [pair for pair, _ in both], both[0][1]
 
 
-def _pair(specification: MechanismAudit, path: Path, isolation: Isolation) -> Pair[Any]:
-    chosen = relation(specification.relation)
+def _pair(
+    specification: MechanismAudit, path: Path, isolation: Isolation
+) -> tuple[Pair[Any], str | None]:
     dataset, neighbour = specification.dataset, specification.neighbour
     if specification.pair is not None:
         if dataset is not None or neighbour is not None:
             raise InvalidArgument("pair", specification.pair, "a pair, or dataset and neighbour")
         found = made("pair", specification.pair, isolation)
-        return _as_pair("pair", found, chosen)
-    return Pair(_records("dataset", dataset, path), _records("neighbour", neighbour, path), chosen)
+        return _as_pair("pair", found, specification.relation)
+    records = _records("dataset", dataset, path), _records("neighbour", neighbour, path)
+    return found_pair(*records, specification.relation)
 
 
-def _as_pair(name: str, found: Any, chosen: Relation) -> Pair[Any]:
+def _as_pair(name: str, found: Any, relation: str | None) -> tuple[Pair[Any], str | None]:
     if isinstance(found, Pair):
-        return found
+        return found, None
     if not isinstance(found, tuple) or len(found) != 2:
         raise InvalidArgument(name, stray(found), "(dataset, neighbour) or what returns it")
-    return Pair(found[0], found[1], chosen)
+    return found_pair(found[0], found[1], relation)
 
 
 def _records(name: str, given: Any, path: Path) -> np.ndarray[Any, Any]:

@@ -64,6 +64,8 @@ class PrivacyCase:
     elsewhere
         Of a mechanism of this process: makes it anew in processes of its own, where an audit that
         would refute draws again. By default it is sent there as it is.
+    relation_was_read
+        Whether nobody named the relation of the pair, so that a verdict may depend on it.
     """
 
     mechanism: Mechanism[Any]
@@ -81,6 +83,7 @@ class PrivacyCase:
     certify: Callable[[float], Certificate | None] | None = None
     candidates: tuple[PrivacyCase, ...] = ()
     elsewhere: Callable[[], Mechanism[Any]] | None = None
+    relation_was_read: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

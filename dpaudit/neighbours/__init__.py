@@ -7,6 +7,7 @@ under the relation, so that a violation found later cannot be blamed on the pair
 from dpaudit.neighbours.tables import (
     ADD_REMOVE_RECORD,
     RELATIONS,
+    REPLACE_CELL,
     REPLACE_COLUMN,
     REPLACE_LABEL,
     REPLACE_RECORD,
@@ -23,6 +24,7 @@ from dpaudit.neighbours.tables import (
 __all__ = [
     "ADD_REMOVE_RECORD",
     "RELATIONS",
+    "REPLACE_CELL",
     "REPLACE_COLUMN",
     "REPLACE_LABEL",
     "REPLACE_RECORD",

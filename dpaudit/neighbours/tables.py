@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown, UnknownName, shorten
+from dpaudit.neighbours.cells import RULES, cells
 from dpaudit.records import Record, are_shown
 
 DatasetT = TypeVar("DatasetT")
@@ -49,7 +50,14 @@ class Relation:
         InvalidArgument
             The two are not neighbours under this relation.
         """
-        return self.difference(Table.of("dataset", dataset), Table.of("neighbour", neighbour))
+        rule = RULES.get(self.name)
+        if rule is None or _are_tables(dataset, neighbour):
+            return self.difference(Table.of("dataset", dataset), Table.of("neighbour", neighbour))
+        found = cells(dataset, neighbour)
+        if found is not None:
+            return rule(found)
+        Table.of("dataset", dataset), Table.of("neighbour", neighbour)  # say which is none
+        raise InvalidArgument("pair", Shown("records of two kinds"), "records of the same kind")
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +162,18 @@ class Pair(Generic[DatasetT]):
         return Pair(self.neighbour, self.dataset, self.relation)
 
 
+def _are_tables(dataset: object, neighbour: object) -> bool:
+    """Return whether both are what tables are made of: datasets, or arrays of finite numbers."""
+    for one in (dataset, neighbour):
+        if isinstance(one, tuple) and len(one) == 2 and all(np.ndim(part) > 0 for part in one):
+            return False  # features with labels
+        try:
+            Table.of("dataset", one)
+        except InvalidArgument:
+            return False
+    return True
+
+
 def _protected(dataset: Any) -> Any:
     """Return an array as a copy that a mechanism cannot change between trials."""
     if not isinstance(dataset, np.ndarray) or not dataset.flags.writeable:
@@ -173,9 +193,10 @@ def relation(name: str) -> Relation:
     """
     if not isinstance(name, str):
         raise InvalidArgument("relation", name, "a relation or its name: " + ", ".join(RELATIONS))
-    if name not in RELATIONS:
-        raise UnknownName("relation", name, RELATIONS)
-    return RELATIONS[name]
+    known = {**RELATIONS, REPLACE_CELL.name: REPLACE_CELL}
+    if name not in known:
+        raise UnknownName("relation", name, known)
+    return known[name]
 
 
 def _only(kind: str, differs: NDArray[np.bool_]) -> int:
@@ -223,6 +244,18 @@ def _replaced_record(dataset: Table, neighbour: Table) -> int:
     _plain(dataset, neighbour)
     _same_shape(dataset, neighbour)
     return _only("records", _rows_differ(dataset, neighbour))
+
+
+def _replaced_cell(dataset: Table, neighbour: Table) -> int:
+    _plain(dataset, neighbour)
+    _same_shape(dataset, neighbour)
+    if dataset.features.shape[1] < 2:
+        raise InvalidArgument("pair", Shown("records of one entry"), "records of several entries")
+    if not np.array_equal(dataset.labels, neighbour.labels):
+        raise InvalidArgument("pair", Shown("differing labels"), "labels that are the same")
+    differs = dataset.features != neighbour.features
+    _only("entries", differs.reshape(-1))
+    return int(np.argmax(differs.any(axis=1)))
 
 
 def _replaced_label(dataset: Table, neighbour: Table) -> int:
@@ -295,6 +328,7 @@ ADD_REMOVE_RECORD = Relation(
     "add-remove-record", "one dataset holds one record more than the other", _added_record
 )
 REPLACE_LABEL = Relation("replace-label", "the label of one record is replaced", _replaced_label)
+REPLACE_CELL = Relation("replace-cell", "one entry of one record is replaced", _replaced_cell)
 REPLACE_COLUMN = Relation(
     "replace-column", "one feature column is replaced, the labels are public", _replaced_column
 )
@@ -305,7 +339,13 @@ REPLACE_TUPLE = Relation(
 )
 RELATIONS: dict[str, Relation] = {
     r.name: r
-    for r in (REPLACE_RECORD, ADD_REMOVE_RECORD, REPLACE_LABEL, REPLACE_COLUMN, REPLACE_TUPLE)
+    for r in (
+        REPLACE_RECORD,
+        ADD_REMOVE_RECORD,
+        REPLACE_LABEL,
+        REPLACE_COLUMN,
+        REPLACE_TUPLE,
+    )
 }
 
 
@@ -328,6 +368,8 @@ def compare(pair: Pair[Any]) -> str:
 
 def _both(pair: Pair[Any]) -> str:
     """Return what stands at the index on either side; nothing where there is no such record."""
+    if not _are_tables(pair.dataset, pair.neighbour):
+        return "records of another kind"
     sides = (Table.of(side.value, pair.on(side)) for side in Side)
     parts = (_at(side, pair.index, pair.relation is REPLACE_COLUMN) for side in sides)
     return " and ".join(shorten(Record(part), width=1000) for part in parts)

@@ -141,7 +141,6 @@ PAIRS = "[audit]\nmechanism = 'refused_mechanisms:Good'\npairs = {}\n"
         (specification("no_colon", module=""), ["mechanism: got 'no_colon'", "module:object"]),
         (specification(neighbour="[1.0, 2.0]"), ["pair: got 2 differing records", "exactly one"]),
         (specification(neighbour="[0.0, 1.0]"), ["pair: got 0 differing records"]),
-        (specification(neighbour="[nan, 1.0]"), ["neighbour", "finite"]),
         (specification(neighbour="'away.npy'"), ["away.npy", "cannot be read"]),
         (specification(relation="'cousins'"), ["relation: got 'cousins'", "replace-record"]),
         (specification(delta="1.5"), ["delta: got 1.5"]),

@@ -1,0 +1,324 @@
+"""Datasets of any kind as records of cells, coded so that equal values have equal codes.
+
+Arrays of any kind, tables of pandas, lists of numbers, texts, tuples or dicts, dicts of columns,
+features with labels, and sparse matrices are records; NaN equals NaN, and a missing key is a value.
+Only equality counts here: a relation says which cells of which records differ.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import sys
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.errors import InvalidArgument, Shown
+
+Codes = NDArray[np.int64]
+_NUMERIC = "biuf"
+_DENSE = 10**7  # entries up to which a sparse matrix is compared as a dense one
+_MISSING = ("missing",)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Two datasets as records of cells.
+
+    Parameters
+    ----------
+    dataset, neighbour
+        Codes, shapes ``(n, d)`` and ``(m, d)``.
+    columns
+        What the cells of a record are called.
+    labels
+        Which column holds the labels, if one does.
+    """
+
+    dataset: Codes
+    neighbour: Codes
+    columns: tuple[str, ...]
+    labels: int | None = None
+
+
+def cells(dataset: Any, neighbour: Any) -> Cells | None:
+    """Return two datasets as records, or None where they are something else, or of two kinds.
+
+    Examples
+    --------
+    >>> found = cells(["a", "b"], ["a", "c"])
+    >>> found.dataset.shape, int((found.dataset != found.neighbour).sum())
+    ((2, 1), 1)
+    """
+    one, other = _columns(dataset), _columns(neighbour)
+    if one is None or other is None or one.keys() != other.keys():
+        return None
+    coded = [_coded(one[name], other[name]) for name in one]
+    lengths = [{len(column) for column in side} for side in zip(*coded, strict=True)]
+    if not coded or any(len(length) != 1 for length in lengths):
+        return None
+    p, q = (np.stack(side, axis=1) for side in zip(*coded, strict=True))
+    names = tuple(one)
+    return Cells(p, q, names, names.index(_LABELS) if _LABELS in names else None)
+
+
+_LABELS = "labels"
+_Column = Sequence[Any] | NDArray[Any]
+
+
+def _columns(dataset: Any) -> dict[str, _Column] | None:
+    """Return the columns of a dataset by name."""
+    if _is_pandas(dataset, "DataFrame"):
+        return {str(name): dataset.iloc[:, n] for n, name in enumerate(dataset.columns)}
+    if _is_pandas(dataset, "Series"):
+        return {"values": dataset}
+    if isinstance(dataset, tuple) and len(dataset) == 2 and all(map(_has_rows, dataset)):
+        return _with_labels(*dataset)
+    if hasattr(dataset, "tocoo") and hasattr(dataset, "toarray"):
+        small = math.prod(dataset.shape) <= _DENSE
+        return _of_array(dataset.toarray()) if small else None
+    if hasattr(dataset, "__array__") and not isinstance(dataset, type):
+        return _of_array(np.asarray(dataset))
+    if isinstance(dataset, Mapping):
+        return _of_mapping(dataset)
+    if isinstance(dataset, list | tuple):
+        return _of_records(dataset)
+    return None
+
+
+def _has_rows(part: Any) -> bool:
+    return getattr(part, "ndim", 0) > 0 and hasattr(part, "__len__")
+
+
+def _with_labels(features: Any, labels: Any) -> dict[str, _Column] | None:
+    found = _columns(features)
+    if found is None or len(labels) != len(features) or np.ndim(labels) != 1:
+        return None
+    return {f"feature {name}": column for name, column in found.items()} | {_LABELS: labels}
+
+
+def _of_array(array: NDArray[Any]) -> dict[str, _Column] | None:
+    if array.ndim == 0:
+        return None
+    if array.dtype.names:
+        return {name: array[name].reshape(len(array)) for name in array.dtype.names}
+    flat = array.reshape(len(array), math.prod(array.shape[1:]))
+    return {str(n): flat[:, n] for n in range(flat.shape[1])}
+
+
+def _of_mapping(dataset: Mapping[Any, Any]) -> dict[str, _Column] | None:
+    """Return the columns of a dict of columns; a dict of anything else is no table."""
+    listed = all(isinstance(one, list | tuple) or _has_rows(one) for one in dataset.values())
+    if not dataset or not listed or len({len(one) for one in dataset.values()}) != 1:
+        return None
+    return {repr(name): column for name, column in dataset.items()}
+
+
+def _of_records(dataset: Sequence[Any]) -> dict[str, _Column]:
+    if dataset and all(isinstance(one, Mapping) for one in dataset):
+        names = sorted({repr(name) for one in dataset for name in one})
+        rows = [{repr(name): value for name, value in one.items()} for one in dataset]
+        return {name: [row.get(name, _MISSING) for row in rows] for name in names}
+    if dataset and all(isinstance(one, tuple | list) for one in dataset):
+        sizes = {len(one) for one in dataset}
+        if len(sizes) == 1 and sizes != {0}:
+            return {str(n): [one[n] for one in dataset] for n in range(sizes.pop())}
+    return {"records": list(dataset)}
+
+
+def _coded(one: _Column, other: _Column) -> tuple[Codes, Codes]:
+    """Return the codes of a column on both sides."""
+    p, q = np.asarray(one), np.asarray(other)
+    if all(side.dtype.kind in _NUMERIC and side.ndim == 1 for side in (p, q)):
+        both = np.concatenate([p, q])
+        _, codes = np.unique(both, return_inverse=True, equal_nan=True)
+        return np.split(codes.astype(np.int64), [len(p)])[0], codes[len(p) :].astype(np.int64)
+    known: dict[Hashable, int] = {}
+    coded = [
+        [known.setdefault(value_key(v), len(known)) for v in _each(side)] for side in (one, other)
+    ]
+    return np.array(coded[0], dtype=np.int64), np.array(coded[1], dtype=np.int64)
+
+
+def _each(column: _Column) -> Iterable[Any]:
+    return column.tolist() if hasattr(column, "tolist") else column
+
+
+def value_key(value: Any) -> Hashable:
+    """Return something hashable that equal values share, and others do not.
+
+    Examples
+    --------
+    >>> value_key(float("nan")) == value_key(float("nan")), value_key(1) == value_key(1.0)
+    (True, True)
+    >>> value_key("1") == value_key(1), value_key([1, {"a": 2}]) == value_key([1, {"a": 2}])
+    (False, True)
+    """
+    if isinstance(value, str | bytes | bool | None):
+        return (type(value).__name__, value)
+    if isinstance(value, numbers.Number):
+        return ("nan",) if value != value else ("number", value)
+    if isinstance(value, Mapping):
+        return ("dict", frozenset((value_key(k), value_key(v)) for k, v in value.items()))
+    if isinstance(value, set | frozenset):
+        return ("set", frozenset(map(value_key, value)))
+    if isinstance(value, list | tuple):
+        return ("list", tuple(map(value_key, value)))
+    if hasattr(value, "tolist") and hasattr(value, "shape"):
+        return ("array", value.shape, value_key(value.tolist()))
+    try:
+        hash(value)
+        return (type(value).__name__, value) if bool(value == value) else (type(value).__name__,)
+    except Exception:  # what cannot be hashed or compared is told by its text
+        return (type(value).__name__, repr(value))
+
+
+def _is_pandas(value: Any, kind: str) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, getattr(pandas, kind))
+
+
+# Which cells differ
+
+
+def replaced_record(found: Cells) -> int:
+    """Return the record that differs, in its place or whatever the order is."""
+    return _only_record(found, f"{_differing(found)} differing records")
+
+
+def replaced_cell(found: Cells) -> int:
+    """Return the record of which one cell differs."""
+    differs = _differs(found)
+    if len(found.columns) < 2:
+        raise InvalidArgument("pair", Shown("records of one entry"), "records of several entries")
+    if differs is None or differs.sum() != 1:
+        count = "another number of" if differs is None else int(differs.sum())
+        raise InvalidArgument("pair", Shown(f"{count} differing cells"), "exactly one")
+    return int(np.argmax(differs.any(axis=1)))
+
+
+def replaced_label(found: Cells) -> int:
+    """Return the record of which the label alone differs."""
+    if found.labels is None:
+        raise InvalidArgument("pair", Shown("records without labels"), "features with labels")
+    where = replaced_cell(found)
+    differs = found.dataset[where] != found.neighbour[where]
+    if not differs[found.labels]:
+        raise InvalidArgument("pair", Shown("differing features"), "features that are the same")
+    return where
+
+
+def replaced_column(found: Cells) -> int:
+    """Return the column that differs."""
+    differs = _differs(found)
+    count = 0 if differs is None else int(differs.any(axis=0).sum())
+    if differs is None or count != 1:
+        raise InvalidArgument("pair", Shown(f"{count} differing columns"), "exactly one")
+    return int(np.argmax(differs.any(axis=0)))
+
+
+def added_record(found: Cells) -> int:
+    """Return the record that one dataset has and the other lacks."""
+    sizes = len(found.dataset), len(found.neighbour)
+    only_p, only_q = _surplus(found)
+    if abs(sizes[0] - sizes[1]) != 1 or min(only_p.total(), only_q.total()) != 0:
+        given = Shown(
+            f"{sizes[0]} and {sizes[1]} records, {only_p.total() + only_q.total()} of them "
+            "on one side only"
+        )
+        raise InvalidArgument("pair", given, "one dataset to be the other and one record more")
+    longer = found.dataset if sizes[0] > sizes[1] else found.neighbour
+    extra = next(iter(only_p or only_q))
+    return max(n for n, row in enumerate(map(tuple, longer.tolist())) if row == extra)
+
+
+def user_records(found: Cells, by: str, *, added: bool) -> int:
+    """Return the first record of the user whose records alone differ.
+
+    Parameters
+    ----------
+    found
+        Both datasets.
+    by
+        The column that says whose a record is.
+    added
+        Whether one dataset has none of that user's records, or both have some.
+    """
+    named = [n for n, name in enumerate(found.columns) if by in (name, name.strip("'"))]
+    if not named:
+        raise InvalidArgument("relation", by, f"one of the columns: {', '.join(found.columns)}")
+    sides = found.dataset, found.neighbour
+    surplus = _surplus(found)
+    users = {row[named[0]] for rows in surplus for row in rows}
+    if len(users) != 1:
+        raise InvalidArgument("pair", Shown(f"differing records of {len(users)} users"), "of one")
+    (user,) = users
+    has = [bool((side[:, named[0]] == user).any()) for side in sides]
+    if added == all(has):
+        expected = "one dataset without any of that user's records" if added else "some on both"
+        raise InvalidArgument("pair", Shown("other records of one user"), expected)
+    where = sides[0] if has[0] else sides[1]
+    return int(np.argmax(where[:, named[0]] == user))
+
+
+def differing_edge(dataset: Any, neighbour: Any) -> int:
+    """Return 0 where two graphs have the same nodes and differ in one edge."""
+    graphs = [(_edges(one), set(one.nodes)) for one in (dataset, neighbour)]
+    count = len(graphs[0][0] ^ graphs[1][0])
+    if graphs[0][1] != graphs[1][1] or count != 1:
+        given = "other nodes" if graphs[0][1] != graphs[1][1] else f"{count} differing edges"
+        raise InvalidArgument("pair", Shown(given), "graphs of the same nodes and one edge more")
+    return 0
+
+
+def are_graphs(*given: Any) -> bool:
+    """Return whether all are graphs, as networkx has them."""
+    return all(hasattr(one, "edges") and hasattr(one, "nodes") for one in given)
+
+
+def _edges(graph: Any) -> set[Hashable]:
+    directed = bool(getattr(graph, "is_directed", lambda: True)())
+    pairs = [tuple(edge[:2]) for edge in graph.edges]
+    return {pair if directed else frozenset(pair) for pair in pairs}
+
+
+RULES: dict[str, Callable[[Cells], int]] = {
+    "replace-label": replaced_label,
+    "replace-cell": replaced_cell,
+    "replace-record": replaced_record,
+    "add-remove-record": added_record,
+    "replace-column": replaced_column,
+}
+
+
+def _differs(found: Cells) -> NDArray[np.bool_] | None:
+    same = found.dataset.shape == found.neighbour.shape
+    return found.dataset != found.neighbour if same else None
+
+
+def _differing(found: Cells) -> int:
+    differs = _differs(found)
+    if differs is None:
+        return abs(len(found.dataset) - len(found.neighbour))
+    return int(differs.any(axis=1).sum())
+
+
+def _only_record(found: Cells, given: str) -> int:
+    differs = _differs(found)
+    if differs is not None and differs.any(axis=1).sum() == 1:
+        return int(np.argmax(differs.any(axis=1)))
+    only_p, only_q = _surplus(found)
+    if differs is None or (only_p.total(), only_q.total()) != (1, 1):
+        raise InvalidArgument("pair", Shown(given), "exactly one")
+    return [tuple(row) for row in found.dataset.tolist()].index(next(iter(only_p)))
+
+
+def _surplus(found: Cells) -> tuple[Counter[tuple[int, ...]], Counter[tuple[int, ...]]]:
+    """Return the records that one side has more often than the other."""
+    p, q = (Counter(map(tuple, side.tolist())) for side in (found.dataset, found.neighbour))
+    return p - q, q - p

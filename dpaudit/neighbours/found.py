@@ -1,0 +1,213 @@
+"""The relation that two datasets obey, where the caller names none, and what a caller declares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpaudit.errors import InvalidArgument, Shown, what_happened
+from dpaudit.neighbours.cells import are_graphs, cells, differing_edge, user_records
+from dpaudit.neighbours.tables import Pair, Relation, relation
+
+READ = "No relation was named"
+_PREFIX, _USER = "declared:", "-user:"
+_FINEST = ("replace-label", "replace-cell", "replace-record", "add-remove-record")
+_COARSE = ("replace-column", "replace-tuple")
+
+
+@dataclass(frozen=True)
+class Declared(Relation):
+    """A relation that a caller declares, and that nobody checks or only the caller's function.
+
+    Parameters
+    ----------
+    holds
+        Returns whether two datasets are neighbours, or raises; None checks nothing.
+    """
+
+    holds: Callable[[Any, Any], Any] | None = field(default=None, repr=False)
+
+    def check(self, dataset: object, neighbour: object) -> int:
+        """Return 0 where the function holds, or there is none."""
+        if self.holds is None:
+            return 0
+        try:
+            held = self.holds(dataset, neighbour)
+        except InvalidArgument:
+            raise
+        except Exception as error:
+            expected = f"neighbours, as {self.name} says ({what_happened(error)})"
+            raise InvalidArgument("pair", Shown("datasets that it refuses"), expected) from error
+        if held is not None and not held:
+            raise InvalidArgument(
+                "pair", Shown("no neighbours"), f"neighbours, as {self.name} says"
+            )
+        return 0
+
+
+def chosen_relation(given: Relation | str | Callable[[Any, Any], Any] | None) -> Relation | None:
+    """Return the relation that a caller names, declares or checks; None if none is named.
+
+    Raises
+    ------
+    InvalidArgument, UnknownName
+        It is none of these.
+
+    Examples
+    --------
+    >>> chosen_relation("declared: one visit of one patient").statement
+    'one visit of one patient, as the caller declares'
+    """
+    if given is None or isinstance(given, Relation):
+        return given
+    if isinstance(given, str) and given.startswith(_PREFIX):
+        words = given.removeprefix(_PREFIX).strip()
+        if not words:
+            raise InvalidArgument("relation", given, "what the two differ in, after declared:")
+        return Declared("declared", f"{words}, as the caller declares", _never)
+    if isinstance(given, str) and _USER in given:
+        return _of_users(given)
+    if callable(given):
+        name = getattr(given, "__name__", type(given).__name__)
+        return Declared(name, f"neighbours as the caller's {name} checks", _never, given)
+    return ADD_REMOVE_EDGE if given == ADD_REMOVE_EDGE.name else relation(given)
+
+
+def _of_users(given: str) -> Declared:
+    """Return the relation of all records of one user, such as ``"add-remove-user: patient"``."""
+    kind, _, by = (part.strip() for part in given.partition(":"))
+    kinds = {"add-remove-user": "are added", "replace-user": "are replaced"}
+    if kind not in kinds or not by:
+        raise InvalidArgument("relation", given, "add-remove-user: COLUMN or replace-user: COLUMN")
+
+    def holds(dataset: Any, neighbour: Any) -> None:
+        found = cells(dataset, neighbour)
+        if found is None:
+            raise InvalidArgument("pair", Shown("no records"), "records with a column of users")
+        user_records(found, by, added=kind == "add-remove-user")
+
+    return Declared(kind, f"the records of one user ({by}) {kinds[kind]}", _never, holds)
+
+
+def _never(*_: Any) -> int:
+    raise AssertionError("a declared relation compares no tables")
+
+
+ADD_REMOVE_EDGE = Declared(
+    "add-remove-edge", "one graph has one edge more than the other", _never, differing_edge
+)
+
+
+def found_pair(dataset: Any, neighbour: Any, given: Any = None) -> tuple[Pair[Any], str | None]:
+    """Return a pair under the relation that is given, or else the finest that it obeys, in words.
+
+    Parameters
+    ----------
+    dataset, neighbour
+        Anything.
+    given
+        A relation, its name, ``"declared: ..."``, a function that checks, or None.
+
+    Returns
+    -------
+    pair
+        The two.
+    words
+        A sentence on the relation that was read, None where the caller named one.
+
+    Raises
+    ------
+    InvalidArgument
+        They are records, and obey no relation, or not the one that is given.
+
+    Examples
+    --------
+    >>> pair, words = found_pair(["a", "b"], ["a"])
+    >>> pair.relation.name, pair.index
+    ('add-remove-record', 1)
+    """
+    if (named := chosen_relation(given)) is not None:
+        return Pair(dataset, neighbour, named), _declared_words(named)
+    if are_graphs(dataset, neighbour):
+        pair = Pair(dataset, neighbour, ADD_REMOVE_EDGE)
+        return pair, _words(pair.relation)
+    refusals = list[InvalidArgument]()
+    for name in (*_FINEST, *_COARSE):
+        if name == "replace-column" and _width(dataset, neighbour) < 2:
+            continue  # the one column there is: all that there is
+        try:
+            pair = Pair(dataset, neighbour, relation(name))
+        except InvalidArgument as error:
+            refusals.append(error)
+            continue
+        return pair, _words(pair.relation)
+    if not _readable(dataset, neighbour):
+        return Pair(dataset, neighbour, _UNREAD), _declared_words(_UNREAD)
+    which = refusals[_FINEST.index("replace-record")]
+    if _sizes_differ(dataset, neighbour):
+        which = refusals[_FINEST.index("add-remove-record")]
+    expected = (
+        f"{which.expected}; if they are neighbours all the same, say so with "
+        "relation='declared: ...' or a function that checks"
+    )
+    raise InvalidArgument("pair", which.value, expected)
+
+
+def _width(dataset: Any, neighbour: Any) -> float:
+    """Return the number of columns of records, infinite of what is told by its own rules."""
+    found = cells(dataset, neighbour)
+    return math.inf if found is None else len(found.columns)
+
+
+def _sizes_differ(dataset: Any, neighbour: Any) -> bool:
+    found = cells(dataset, neighbour)
+    return found is not None and len(found.dataset) != len(found.neighbour)
+
+
+def _readable(dataset: Any, neighbour: Any) -> bool:
+    """Return whether relations can be read on both: then one of them has to hold."""
+    if cells(dataset, dataset) is None or cells(neighbour, neighbour) is None:
+        tabular = all(
+            hasattr(one, "features") or hasattr(one, "as_table") for one in (dataset, neighbour)
+        )
+        return tabular
+    return True
+
+
+_UNREAD = Declared(
+    "declared",
+    "the two are neighbours as the caller declares: no relation can be read on them",
+    _never,
+)
+
+
+def _declared_words(found: Relation) -> str | None:
+    return f"Neighbours: {found.statement}." if isinstance(found, Declared) else None
+
+
+def _words(found: Relation) -> str:
+    return f"{READ}: the finest that the two obey is {found.name} ({found.statement})."
+
+
+def depends_on_reading(found: Relation, claimed: float, lower: float) -> str | None:
+    """Return what another relation would change, where a refutation rests on the one that was read.
+
+    To replace a record is to remove one and to add one: under add/remove a claim allows the same
+    pair twice its epsilon.
+
+    Examples
+    --------
+    >>> depends_on_reading(relation("replace-record"), 1.0, 2.5)
+    >>> depends_on_reading(relation("replace-record"), 1.0, 1.5)  # doctest: +ELLIPSIS
+    'If the claim is about adding or removing a record, these two are two steps apart, ...'
+    """
+    if not found.name.startswith("replace-") or not claimed < lower <= 2 * claimed:
+        return None
+    if math.isinf(claimed):
+        return None
+    return (
+        "If the claim is about adding or removing a record, these two are two steps apart, it "
+        f"allows them {2 * claimed:.4g}, and this does not refute it: name the relation."
+    )
