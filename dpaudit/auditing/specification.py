@@ -7,6 +7,7 @@ file last: none there takes the place of a library.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Mapping
@@ -238,11 +239,13 @@ def _as_pair(name: str, found: Any, relation: str | None) -> tuple[Pair[Any], st
     return found_pair(found[0], found[1], relation)
 
 
-def _records(name: str, given: Any, path: Path) -> np.ndarray[Any, Any]:
+def _records(name: str, given: Any, path: Path) -> Any:
     if given is None:
         raise InvalidArgument(name, None, "records, a .npy or .csv file, or a pair")
     if isinstance(given, str):
         return _records_from(path.resolve().parent / given)
+    if isinstance(given, list) and _of_one_kind(given):
+        return given
     try:
         return np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -251,8 +254,17 @@ def _records(name: str, given: Any, path: Path) -> np.ndarray[Any, Any]:
         ) from None
 
 
-def _records_from(file: Path) -> np.ndarray[Any, Any]:
+def _of_one_kind(given: list[Any]) -> bool:
+    """Return whether records are texts, or tables, all of them."""
+    return bool(given) and any(all(isinstance(one, kind) for one in given) for kind in (str, dict))
+
+
+def _records_from(file: Path) -> Any:
     try:
+        if file.suffix == ".json":
+            return json.loads(file.read_text(encoding="utf-8"))
+        if file.suffix == ".csv" and _has_names(file):
+            return _table_of_names(file)
         if file.suffix == ".npy":
             return np.asarray(np.load(file, allow_pickle=False), dtype=np.float64)
         return np.loadtxt(file, delimiter=",", ndmin=1)
@@ -261,6 +273,22 @@ def _records_from(file: Path) -> np.ndarray[Any, Any]:
         raise DataError(f"{file}: {reason}") from None
     except (ValueError, TypeError, EOFError) as error:
         raise DataError(f"{file}: holds no table of numbers{_where(error)}") from None
+
+
+def _has_names(file: Path) -> bool:
+    """Return whether the first line of a table names its columns: no entry of it is a number."""
+    with file.open(encoding="utf-8") as lines:
+        entries = next(lines, "").strip().split(",")
+    return all(re.match(r'\s*"?[A-Za-z_]', entry) for entry in entries) and entries != [""]
+
+
+def _table_of_names(file: Path) -> Any:
+    try:
+        import pandas
+    except ImportError:
+        reason = "has names of columns: pip install pandas, and it is read as a table"
+        raise DataError(f"{file}: {reason}") from None
+    return pandas.read_csv(file)
 
 
 def _where(error: Exception) -> str:

@@ -275,7 +275,7 @@ def _path(column: Column) -> str:
 def _hidden(found: re.Match[str]) -> str:
     key = found[0].strip("[]'")
     digest = f"{Record(key)}".rpartition("#")[2]
-    return f"[#{digest}]" if found[0].startswith("[") else f"#{digest}"
+    return f"[#{digest}]" if found[0].startswith("[") else f"output[#{digest}]"
 
 
 def added(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Result:

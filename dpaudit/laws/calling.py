@@ -238,7 +238,7 @@ class Calls:
         return found if self.read is None else looked_at(self.read, found)
 
     def _call(self, dataset: Any, trials: int, rng: Generator) -> Any:
-        values: dict[Role, Any] = {"data": dataset, "trials": trials, "rng": rng}
+        values: dict[Role, Any] = {"data": _fresh(dataset), "trials": trials, "rng": rng}
         target = self.function() if self.form.made else self.function
         method = getattr(target, self.form.method) if self.form.method else target
         given = [(one, one.of(values[one.role])) for one in self.form.arguments]
@@ -251,17 +251,29 @@ class Calls:
         parameters: dict[str, Any] = getattr(model, "get_params", dict)()
         if "random_state" in parameters and parameters["random_state"] is None:
             model.set_params(random_state=int(rng.integers(2**32)))
-        fitted = model.fit(*dataset) if isinstance(dataset, tuple) else model.fit(dataset)
+        data = _fresh(dataset)
+        fitted = model.fit(*data) if isinstance(data, tuple) else model.fit(data)
         return model if fitted is None else fitted
 
 
 def looked_at(read: Any, found: Any) -> Any:
-    """Return what is looked at: ``read(found)``, an attribute, or several by name."""
-    if isinstance(read, str):
-        return getattr(found, read)
-    if isinstance(read, list | tuple):
-        return {name: looked_at(name, found) for name in read}
+    """Return what is looked at: ``read(found)``, or attributes by their names."""
+    if isinstance(read, str | list | tuple):
+        names = [read] if isinstance(read, str) else read
+        return {name: getattr(found, name) for name in names}
     return read(found)
+
+
+def _fresh(dataset: Any) -> Any:
+    """Return data of which a call may change the outermost container, and tables, for itself."""
+    if isinstance(dataset, list | dict | set):
+        return copy.copy(dataset)
+    if type(dataset) is tuple:
+        return tuple(map(_fresh, dataset))
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(dataset, pandas.DataFrame | pandas.Series):
+        return dataset.copy()
+    return dataset
 
 
 def _unfitted(model: Any) -> Any:

@@ -24,6 +24,7 @@ Codes = NDArray[np.int64]
 _NUMERIC = "biuf"
 _DENSE = 10**7  # entries up to which a sparse matrix is compared as a dense one
 _MISSING = ("missing",)
+_Column = Sequence[Any] | NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,11 @@ def cells(dataset: Any, neighbour: Any) -> Cells | None:
     ((2, 1), 1)
     """
     one, other = _columns(dataset), _columns(neighbour)
-    if one is None or other is None or one.keys() != other.keys():
+    if one is None or other is None:
+        return None
+    if all(map(_are_dicts, (dataset, neighbour))):
+        one, other = _filled(one, other, len(dataset)), _filled(other, one, len(neighbour))
+    if one.keys() != other.keys():
         return None
     coded = [_coded(one[name], other[name]) for name in one]
     lengths = [{len(column) for column in side} for side in zip(*coded, strict=True)]
@@ -67,8 +72,18 @@ def cells(dataset: Any, neighbour: Any) -> Cells | None:
     return Cells(p, q, names, names.index(_LABELS) if _LABELS in names else None)
 
 
+def _are_dicts(dataset: Any) -> bool:
+    """Return whether records are dicts, or there are none that could be something else."""
+    return isinstance(dataset, list | tuple) and all(isinstance(one, Mapping) for one in dataset)
+
+
+def _filled(one: dict[str, _Column], other: dict[str, _Column], count: int) -> dict[str, _Column]:
+    """Return columns with those of the other side, which are missing here; none for no records."""
+    names = sorted(name for name in {*one, *other} if name != "records")
+    return {name: one.get(name, [_MISSING] * count) for name in names}
+
+
 _LABELS = "labels"
-_Column = Sequence[Any] | NDArray[Any]
 
 
 def _columns(dataset: Any) -> dict[str, _Column] | None:
@@ -266,14 +281,14 @@ def user_records(found: Cells, by: str, *, added: bool) -> int:
     return int(np.argmax(where[:, named[0]] == user))
 
 
-def differing_edge(dataset: Any, neighbour: Any) -> int:
-    """Return 0 where two graphs have the same nodes and differ in one edge."""
+def differ_in_one_edge(dataset: Any, neighbour: Any) -> bool:
+    """Return that two graphs have the same nodes and differ in one edge, or refuse them."""
     graphs = [(_edges(one), set(one.nodes)) for one in (dataset, neighbour)]
     count = len(graphs[0][0] ^ graphs[1][0])
     if graphs[0][1] != graphs[1][1] or count != 1:
         given = "other nodes" if graphs[0][1] != graphs[1][1] else f"{count} differing edges"
         raise InvalidArgument("pair", Shown(given), "graphs of the same nodes and one edge more")
-    return 0
+    return True
 
 
 def are_graphs(*given: Any) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpaudit.errors import InvalidArgument, Shown, what_happened
-from dpaudit.neighbours.cells import are_graphs, cells, differing_edge, user_records
+from dpaudit.neighbours.cells import are_graphs, cells, differ_in_one_edge, user_records
 from dpaudit.neighbours.tables import Pair, Relation, relation
 
 READ = "No relation was named"
@@ -96,7 +96,7 @@ def _never(*_: Any) -> int:
 
 
 ADD_REMOVE_EDGE = Declared(
-    "add-remove-edge", "one graph has one edge more than the other", _never, differing_edge
+    "add-remove-edge", "one graph has one edge more than the other", _never, differ_in_one_edge
 )
 
 

@@ -56,7 +56,9 @@ class Relation:
         found = cells(dataset, neighbour)
         if found is not None:
             return rule(found)
-        Table.of("dataset", dataset), Table.of("neighbour", neighbour)  # say which is none
+        for name, one in (("dataset", dataset), ("neighbour", neighbour)):
+            if cells(one, one) is None:
+                Table.of(name, one)  # says that it is none
         raise InvalidArgument("pair", Shown("records of two kinds"), "records of the same kind")
 
 

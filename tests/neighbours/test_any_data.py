@@ -1,0 +1,143 @@
+"""Relations of data of any kind: the finest is found, and what obeys none is refused."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpaudit.errors import InvalidArgument, UnknownName
+from dpaudit.neighbours import Pair
+from dpaudit.neighbours.found import depends_on_reading, found_pair
+
+FRAME = pd.DataFrame({"g": ["a", "a", "b"], "x": [1.0, 2.0, np.nan]})
+X, Y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
+PATH = nx.path_graph(4)
+VISITS = [{"who": who, "what": what} for who, what in zip("aabbb", "uvwxy", strict=True)]
+
+
+def changed(array, place, value):
+    copy = np.array(array)
+    copy[place] = value
+    return copy
+
+
+def with_edge(graph, *edge):
+    copy = graph.copy()
+    copy.add_edge(*edge)
+    return copy
+
+
+FOUND = {
+    "a number of several": (np.array([1.0, 2.0]), np.array([1.0, 3.0]), "replace-record"),
+    "an entry of a row": (X, changed(X, (1, 0), 9.0), "replace-cell"),
+    "a row": (X, changed(X, 1, 9.0), "replace-record"),
+    "a row less": (X, X[:2], "add-remove-record"),
+    "a column": (X, changed(X, (slice(None), 1), 9.0), "replace-column"),
+    "a NaN": (np.array([1.0, np.nan]), np.array([2.0, np.nan]), "replace-record"),
+    "text": (["a", "b"], ["a", "c"], "replace-record"),
+    "text in another order": (["a", "b", "c"], ["c", "d", "a"], "replace-record"),
+    "a text less in another order": (["a", "b", "c"], ["c", "a"], "add-remove-record"),
+    "nothing left": (["a"], [], "add-remove-record"),
+    "dicts": (VISITS, VISITS[1:], "add-remove-record"),
+    "a key of a dict": ([{"a": 1, "b": 2}], [{"a": 1}], "replace-cell"),
+    "tuples": ([(1, "x"), (2, "y")], [(1, "x"), (2, "z")], "replace-cell"),
+    "arrays of text": (np.array(["a", "b"]), np.array(["a", "long"]), "replace-record"),
+    "a table": (FRAME, FRAME.assign(x=[1.0, 5.0, np.nan]), "replace-cell"),
+    "a row of a table": (FRAME, FRAME.iloc[:2], "add-remove-record"),
+    "another index": (FRAME, FRAME.iloc[1:].reset_index(drop=True), "add-remove-record"),
+    "a category": (FRAME.astype({"g": "category"}), FRAME.iloc[1:], "add-remove-record"),
+    "a series": (FRAME["g"], FRAME["g"].iloc[:2], "add-remove-record"),
+    "a dict of columns": ({"a": [1, 2], "b": [3, 4]}, {"a": [1], "b": [3]}, "add-remove-record"),
+    "a label": ((X, Y), (X, changed(Y, 1, 7)), "replace-label"),
+    "a labelled row": ((X, Y), (X[1:], Y[1:]), "add-remove-record"),
+    "a feature": ((X, Y), (changed(X, (1, 0), 9.0), Y), "replace-cell"),
+    "a row and its label": ((X, Y), (changed(X, 1, 9), changed(Y, 1, 7)), "replace-record"),
+    "sparse rows": (scipy.sparse.eye_array(3), scipy.sparse.eye_array(4, 3), "add-remove-record"),
+    "an edge": (PATH, with_edge(PATH, 0, 3), "add-remove-edge"),
+    "images": (np.zeros((3, 4, 4)), changed(np.zeros((3, 4, 4)), 1, 1.0), "replace-record"),
+    "something else": (object(), object(), "declared"),
+}
+
+
+@pytest.mark.parametrize(("dataset", "neighbour", "name"), FOUND.values(), ids=FOUND)
+def test_the_finest_relation_is_found(dataset, neighbour, name):
+    pair, words = found_pair(dataset, neighbour)
+    assert pair.relation.name == name
+    assert name in words or "as the caller declares" in words
+    again, _ = found_pair(neighbour, dataset)
+    assert again.relation.name == name
+
+
+@pytest.mark.parametrize(
+    ("dataset", "neighbour", "words"),
+    [
+        (["a", "b"], ["c", "d"], "2 differing records"),
+        (["a", "b"], ["b", "a"], "2 differing records"),
+        (["a", "b", "c"], ["a"], "3 and 1 records, 2 of them on one side only"),
+        (FRAME, FRAME, "0 differing records"),
+        (FRAME, FRAME.rename(columns={"x": "y"}), "records of two kinds"),
+        (FRAME, ["a"], "records of two kinds"),
+        ((X, Y), (X + 1, Y), "3 differing records"),
+        (PATH, with_edge(with_edge(PATH, 0, 3), 0, 2), "2 differing edges"),
+        (PATH, nx.path_graph(5), "other nodes"),
+    ],
+)
+def test_what_obeys_none_is_refused_with_its_difference(dataset, neighbour, words):
+    with pytest.raises(InvalidArgument, match=words):
+        found_pair(dataset, neighbour)
+
+
+@pytest.mark.parametrize(
+    ("relation", "holds"),
+    [
+        ("add-remove-user: who", [(VISITS, VISITS[2:]), (VISITS, VISITS[:2])]),
+        ("replace-user: who", [(VISITS, [*VISITS[:3], {"who": "b", "what": "z"}])]),
+    ],
+)
+def test_all_records_of_one_user(relation, holds):
+    for dataset, neighbour in holds:
+        assert found_pair(dataset, neighbour, relation)[0].relation.name == relation[:-5]
+    for wrong in (VISITS, VISITS[1:4], VISITS[3:]):
+        with pytest.raises(InvalidArgument):
+            found_pair(VISITS, wrong, "add-remove-user: who")
+    with pytest.raises(InvalidArgument, match="one of the columns"):
+        found_pair(VISITS, VISITS[2:], "add-remove-user: whose")
+
+
+def test_what_is_declared_is_not_checked_and_what_checks_is_asked():
+    pair, words = found_pair(["a", "b"], ["c", "d"], "declared: one household")
+    assert isinstance(pair, Pair)
+    assert "one household, as the caller declares" in words
+    assert found_pair([1, 2], [5, 6], lambda one, other: len(one) == len(other))[0].index == 0
+    with pytest.raises(InvalidArgument, match="no neighbours"):
+        found_pair([1, 2], [5], lambda one, other: len(one) == len(other))
+    with pytest.raises(InvalidArgument, match="ZeroDivisionError"):
+        found_pair([1], [5], lambda one, other: 1 // 0)
+    with pytest.raises(UnknownName, match="replace-record"):
+        found_pair([1], [5], "cousins")
+
+
+def test_a_refutation_between_the_claim_and_twice_depends_on_the_reading():
+    replaced, _ = found_pair(["a"], ["b"])
+    removed, _ = found_pair(["a"], [])
+    assert "it allows them 2" in depends_on_reading(replaced.relation, 1.0, 1.5)
+    assert depends_on_reading(replaced.relation, 1.0, 2.5) is None
+    assert depends_on_reading(removed.relation, 1.0, 1.5) is None
+
+
+records = st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab")), min_size=2, max_size=5)
+
+
+@given(records, st.integers(0, 4), st.tuples(st.integers(4, 6), st.sampled_from("cd")))
+def test_one_edit_is_a_pair_and_two_are_none(dataset, place, new):
+    place %= len(dataset)
+    edited = [*dataset[:place], new, *dataset[place + 1 :]]
+    assert found_pair(dataset, edited)[0].relation.name in ("replace-record", "replace-cell")
+    assert found_pair(dataset, [*dataset, new])[0].relation.name == "add-remove-record"
+    with pytest.raises(InvalidArgument):
+        found_pair(dataset, [*edited, new])
+    with pytest.raises(InvalidArgument):
+        found_pair(dataset, [*dataset, new, new])
