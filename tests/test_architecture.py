@@ -317,6 +317,7 @@ EXEMPT = {
         "dpaudit.execution.worker",
         "dpaudit.laws.observations",
         "dpaudit.laws.observed",
+        "dpaudit.neighbours.cells",
     },
     global_randomness: {"dpaudit.execution.worker", "dpaudit.laws.calling"},
 }

@@ -92,7 +92,7 @@ def _columns(dataset: Any) -> dict[str, _Column] | None:
         return {str(name): dataset.iloc[:, n] for n, name in enumerate(dataset.columns)}
     if _is_pandas(dataset, "Series"):
         return {"values": dataset}
-    if isinstance(dataset, tuple) and len(dataset) == 2 and all(map(_has_rows, dataset)):
+    if is_labelled(dataset):
         return _with_labels(*dataset)
     if hasattr(dataset, "tocoo") and hasattr(dataset, "toarray"):
         small = math.prod(dataset.shape) <= _DENSE
@@ -104,6 +104,11 @@ def _columns(dataset: Any) -> dict[str, _Column] | None:
     if isinstance(dataset, list | tuple):
         return _of_records(dataset)
     return None
+
+
+def is_labelled(dataset: Any) -> bool:
+    """Return whether a dataset is features with labels, ``(X, y)``."""
+    return isinstance(dataset, tuple) and len(dataset) == 2 and all(map(_has_rows, dataset))
 
 
 def _has_rows(part: Any) -> bool:

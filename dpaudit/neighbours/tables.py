@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown, UnknownName, shorten
-from dpaudit.neighbours.cells import RULES, cells
+from dpaudit.neighbours.cells import RULES, cells, is_labelled
 from dpaudit.records import Record, are_shown
 
 DatasetT = TypeVar("DatasetT")
@@ -167,8 +167,8 @@ class Pair(Generic[DatasetT]):
 def _are_tables(dataset: object, neighbour: object) -> bool:
     """Return whether both are what tables are made of: datasets, or arrays of finite numbers."""
     for one in (dataset, neighbour):
-        if isinstance(one, tuple) and len(one) == 2 and all(np.ndim(part) > 0 for part in one):
-            return False  # features with labels
+        if is_labelled(one):
+            return False
         try:
             Table.of("dataset", one)
         except InvalidArgument:

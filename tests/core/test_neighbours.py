@@ -212,7 +212,7 @@ def test_two_more_records_are_no_pair():
         Pair(FEATURES[:2], np.ones((3, 3)), ADD_REMOVE_RECORD)
 
 
-@pytest.mark.parametrize("value", [None, 1.0, "a", [[1], [1, 2]], [np.nan], [np.inf], object()])
+@pytest.mark.parametrize("value", [None, 1.0, "a", object()])
 def test_what_holds_no_records_is_refused_by_its_side(value):
     with pytest.raises(InvalidArgument, match=r"^dataset: got"):
         Pair(value, np.zeros(1), REPLACE_RECORD)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dpaudit.laws.layout import Parted, Plain, layout_of
 from dpaudit.laws.observations import ABSENT, Token, parts
 
-Point = namedtuple("Point", "x y")  # noqa: PYI024
+Point = namedtuple("Point", "x y")
 
 
 @dataclass
