@@ -10,9 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from numpy.random import default_rng
+
+import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.records as records
 from dpaudit.auditing.run import audit_case
-from dpaudit.execution import Executor
+from dpaudit.errors import InvalidArgument
+from dpaudit.execution import Executor, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
@@ -21,22 +25,27 @@ from dpaudit.laws.isolated import Isolation, Placed, isolated
 from dpaudit.laws.mechanism import Mechanism, name_of
 from dpaudit.laws.observed import AS_IT_IS, Reading
 from dpaudit.neighbours import Pair, Relation
+from dpaudit.neighbours.candidates import Bounds, Candidate
+from dpaudit.neighbours.candidates import candidates as candidates_of
 from dpaudit.neighbours.found import READ, found_pair
 from dpaudit.report.schema import Result
 
+_MADE = "Neighbours were made from the one dataset by edits that leaks tend to depend on."
 _IN_PROCESS = "Not isolated: the mechanism ran in the process of the audit, as {}."
 Sample = Callable[..., Any]
+DEFAULT_TRIALS = 10_000
 
 
 def audit(
     mechanism: Mechanism[Any] | Sample,
     dataset: Any,
-    neighbour: Any,
+    neighbour: Any = None,
     *,
     epsilon: float,
     delta: float = 0.0,
     relation: str | Relation | Callable[[Any, Any], Any] | None = None,
-    trials: int = 10_000,
+    bounds: Bounds | None = None,
+    trials: int = DEFAULT_TRIALS,
     confidence: float = 0.95,
     seed: int = 0,
     executor: Executor | None = None,
@@ -61,11 +70,17 @@ def audit(
         with ``fit``, or a class that is made anew for every output. Outputs may be anything.
     dataset, neighbour
         Anything: a `dpaudit.Dataset`, arrays, tables of pandas, lists, dicts, (X, y), graphs, ...
+        Without a neighbour, some are made from the dataset by edits that leaks tend to depend on
+        (`dpaudit.neighbours.candidates`); they are ranked, and the worst is certified on fresh
+        outputs.
     epsilon, delta
         The claimed guarantee.
     relation
         What makes the two neighbours (`dpaudit.neighbours.found.chosen_relation`); it is checked.
-        By default the finest that they obey, which the result names.
+        By default the finest that they obey, which the result names. It has to be named where
+        neighbours are made.
+    bounds
+        Of numbers in records that are made: ``(low, high)``, or that by column.
     trials
         Certifying transcripts on each side; at least 100.
     confidence
@@ -128,15 +143,20 @@ def audit(
         unit=unit,
         show_records=show_records,
     )
-    pair, words = found_pair(dataset, neighbour, relation)
     rerun = (
         f"dpaudit.audit(mechanism, dataset, neighbour, epsilon={epsilon!r}, delta={delta!r}, "
         f"relation={_named(relation)}, trials={trials}, confidence={confidence!r}, seed={seed})"
     )
     with records.run(show_records):
+        made = list[Candidate]()
+        if neighbour is None:
+            made = made_from(dataset, relation, bounds, settings.seed, trials)
+        found = found_pair(dataset, neighbour, relation) if not made else (made[0].pair, _MADE)
+        pair, words = found
         case, statement = own_case(
             mechanism,
             pair,
+            candidates=made,
             epsilon=epsilon,
             delta=delta,
             source="the caller of dpaudit.audit",
@@ -166,7 +186,7 @@ def own_case(
     source: str = "the caller",
     data: str = "given by the caller",
     parameters: Mapping[str, Any] | None = None,
-    candidates: Sequence[Pair[Any]] = (),
+    candidates: Sequence[Pair[Any] | Candidate] = (),
     isolation: Isolation | None = None,
     reading: Reading = AS_IT_IS,
     notes: Sequence[str] = (),
@@ -197,7 +217,7 @@ def own_case(
         at_delta=delta,
         view="what sample() returns",
         data=data,
-        default_trials=10_000,
+        default_trials=DEFAULT_TRIALS,
         parameters=parameters or {},
         notes=(*notes, *_remarks(mechanism)),
         relation_was_read=any(note.startswith(READ) for note in notes),
@@ -212,7 +232,31 @@ def own_case(
         relation=pair.relation.name,
         assumptions={},
     )
-    return replace(case, candidates=tuple(replace(case, pair=one) for one in candidates)), words
+    return replace(case, candidates=tuple(_candidate(case, one) for one in candidates)), words
+
+
+def _candidate(case: PrivacyCase, one: Pair[Any] | Candidate) -> PrivacyCase:
+    if isinstance(one, Pair):
+        return replace(case, pair=one)
+    return replace(case, pair=one.pair, notes=(f"The neighbour: {one.edit}.", *case.notes))
+
+
+def made_from(
+    dataset: Any, relation: Any, bounds: Bounds | None, seed: int, trials: int
+) -> list[Candidate]:
+    """Return neighbours made from one dataset, as many as so many trials can rank.
+
+    Raises
+    ------
+    InvalidArgument
+        No relation is named, or no neighbours can be made.
+    """
+    if relation is None:
+        expected = "add-remove-record or replace-record, to make neighbours of the one dataset"
+        raise InvalidArgument("relation", None, expected)
+    most = max(1, worst_pair.at_most(trials))
+    rng = default_rng(stream(seed, "neighbours"))
+    return candidates_of(dataset, relation, bounds=bounds, most=most, rng=rng)
 
 
 def _remarks(mechanism: Placed) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from dpaudit.auditing.api import own_case
+from dpaudit.auditing.api import DEFAULT_TRIALS, made_from, own_case
 from dpaudit.auditing.beside import require_reachable
 from dpaudit.auditing.run import Prepared
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
@@ -27,6 +27,7 @@ from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolation, made, referred
 from dpaudit.laws.observed import Reading
 from dpaudit.neighbours import Pair
+from dpaudit.neighbours.candidates import Candidate
 from dpaudit.neighbours.found import found_pair
 from dpaudit.records import Record, are_shown, stray
 from dpaudit.toml import read_tables
@@ -83,6 +84,9 @@ class MechanismAudit(_Common):
     relation: str | None = Field(None, description="by default the finest that the two obey")
     dataset: Any = Field(None, description="records inline, or the name of a .npy or .csv file")
     neighbour: Any = None
+    bounds: tuple[float, float] | dict[str, tuple[float, float]] | None = Field(
+        None, description="of numbers in neighbours that are made: low and high, or that by column"
+    )
     pair: str | None = Field(None, description="module:object instead: (dataset, neighbour)")
     pairs: list[CandidatePair] | str | None = Field(
         None, description="candidates of which the worst is audited, or module:object of a list"
@@ -169,11 +173,11 @@ def prepared_mechanism(
         require_reachable(specification.references, folder, loaded)
         reading = Reading(specification.form, specification.read, tuple(specification.observe))
         mechanism = referred(specification.mechanism, isolation, reading)
-        pairs, words = _pairs(specification, path, isolation)
+        pairs, words = _pairs(specification, settings, path, isolation)
         case, statement = own_case(
             mechanism,
-            pairs[0],
-            candidates=() if specification.pairs is None else pairs,
+            pairs[0].pair if isinstance(pairs[0], Candidate) else pairs[0],
+            candidates=() if _is_one_pair(specification) else pairs,
             epsilon=settings.epsilon,
             delta=settings.delta,
             name=specification.name or specification.mechanism,
@@ -191,11 +195,21 @@ def _origin(specification: MechanismAudit) -> str:
     return named or "given in the specification"
 
 
+def _is_one_pair(specification: MechanismAudit) -> bool:
+    given = (specification.pair, specification.neighbour)
+    return specification.pairs is None and any(one is not None for one in given)
+
+
 def _pairs(
-    specification: MechanismAudit, path: Path, isolation: Isolation
-) -> tuple[list[Pair[Any]], str | None]:
+    specification: MechanismAudit, settings: Settings, path: Path, isolation: Isolation
+) -> tuple[list[Pair[Any]] | list[Candidate], str | None]:
     """Return the one pair, or all candidates, and what was read of their relation."""
     given = specification.pairs
+    if given is None and not _is_one_pair(specification) and specification.relation is not None:
+        records = _records("dataset", specification.dataset, path)
+        trials = settings.trials or DEFAULT_TRIALS
+        bounds, relation = specification.bounds, specification.relation
+        return made_from(records, relation, bounds, settings.seed, trials), None
     if given is None:
         pair, words = _pair(specification, path, isolation)
         return [pair], words
@@ -214,7 +228,7 @@ def _pairs(
             (_records("dataset", p.dataset, path), _records("neighbour", p.neighbour, path))
             for p in given
         ]
-        both = [found_pair(*one, specification.relation) for one in records]
+        both = [found_pair(p, q, specification.relation) for p, q in records]
     return [pair for pair, _ in both], both[0][1]
 
 

@@ -40,6 +40,11 @@ class Chosen:
     search: PairSearch | None
 
 
+def at_most(trials: int) -> int:
+    """Return how many pairs so many trials can rank."""
+    return int(_SHARE * trials) // _LEAST
+
+
 def choose(case: PrivacyCase, executor: Executor, settings: Settings, trials: int) -> Chosen:
     """Return the candidate that promises the largest epsilon; the case itself if it has none.
 
