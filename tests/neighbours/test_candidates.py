@@ -99,7 +99,7 @@ PLANTED = {
     "tie": (by_tie, ["a", "a", "b", "b", "c"], "replace-record"),
     "sort order": (by_sort_order, AGES, "add-remove-record"),
 }
-QUICK = {"empty group", "NaN"}
+QUICK = {"empty group"}
 
 
 @pytest.mark.parametrize(
@@ -109,5 +109,5 @@ def test_the_worst_neighbour_of_a_planted_leak_is_found(name):
     mechanism, data, relation = PLANTED[name]
     result = dpaudit.audit(mechanism, data, relation=relation, epsilon=1.0, trials=3000)
     assert result.verdict == "refuted", result.reason
-    assert result.pair_search.candidates > 4
+    assert result.pair_search.candidates > 2
     assert any(note.startswith("The neighbour: ") for note in result.notes)
