@@ -16,11 +16,11 @@ from numpy.random import Generator
 import dpaudit.extension.registry as registry
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.outcomes import layout_of
+from dpaudit.auditing.outcomes import is_observed, layout_of
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, shorten, what_happened
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
-from dpaudit.laws.features import Features, OfFeatures, distance, one_part_scores
+from dpaudit.laws.features import Features, OfFeatures, farthest, one_part_scores, repeated_values
 from dpaudit.laws.layout import Layout
 from dpaudit.laws.mechanism import HasLaw
 from dpaudit.neighbours import Side
@@ -90,7 +90,10 @@ def learned(
     layout = layout_of(mechanism)
     if layout is not None:
         return _learned_of_parts(distinguishers, mechanism, pair, (on_p, on_q), rng, layout)
-    return _learned(distinguishers, mechanism, pair, on_p, on_q, rng)
+    found = _learned(distinguishers, mechanism, pair, on_p, on_q, rng)
+    if not is_observed(mechanism):
+        return found
+    return [*found, *((ONE_PART, score) for score in repeated_values(on_p, on_q)[:_PARTS])]
 
 
 def _learned(
@@ -130,8 +133,7 @@ def _learned_of_parts(
     scores = _learned(asked, mechanism, pair, on_p, on_q, rng)
     if len(asked) < len(distinguishers):
         alone = one_part_scores(layout, on_p, on_q)
-        alone.sort(key=lambda score: distance(score, on_p, on_q), reverse=True)
-        scores += [(ONE_PART, score) for score in alone[:_PARTS]]
+        scores += [(ONE_PART, score) for score in farthest(alone, on_p, on_q, layout, _PARTS)]
     return [(one, OfFeatures(features, score)) for one, score in scores]
 
 

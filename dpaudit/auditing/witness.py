@@ -25,7 +25,7 @@ from dpaudit.estimation.event import Event, choose_event
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.laws.features import Features, OnePart, distance, one_part_scores
+from dpaudit.laws.features import Features, OnePart, farthest, one_part_scores
 from dpaudit.laws.layout import Column, Layout
 from dpaudit.laws.observations import ABSENT
 from dpaudit.neighbours import Side
@@ -81,6 +81,7 @@ def of(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Witness 
     features = Features.of(layout, *on)
     fresh = [features(drawer.transcripts(side, runs, "witness: counting")) for side in Side]
     found = list(_counted_events(layout, [features(one) for one in on], fresh, case, alpha))
+    found = [one for one in found if one.lower > 0]
     if not found:
         return None
     best = found[-1] if found[-1].refutes else max(found, key=lambda one: one.lower)
@@ -107,13 +108,10 @@ def _attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterato
     """Yield the best event of one part, and then of ever more parts together."""
     alone: list[OnePart] = one_part_scores(layout, on_p, on_q)
     alone.sort(key=lambda score: _first_said(layout.columns[score.column].path))
-    alone.sort(key=lambda score: distance(score, on_p, on_q), reverse=True)
+    alone = farthest(alone, on_p, on_q, layout, _TRIED)
     if not alone:
         return
-    tried = [
-        _Tried(one, (one.column,), choose_event(one(on_p), one(on_q), delta))
-        for one in alone[:_TRIED]
-    ]
+    tried = [_Tried(one, (one.column,), choose_event(one(on_p), one(on_q), delta)) for one in alone]
     yield max(tried, key=lambda one: one.event.promised)
     columns = list(dict.fromkeys(one.column for one in alone))
     for count in _TOGETHER:
@@ -282,8 +280,19 @@ def added(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Re
     """Return a refutation with what leaked, where a few transcripts show it."""
     with contract.apart(case, drawer) as other:
         found = of(case, other, result.trials, alpha)
-    if found is None:
-        return result
-    return result.model_copy(
-        update={"witness": found, "reason": f"{result.reason} {found.sentence}"}
+    said = _of_all_parts(result) if found is None else found.sentence
+    reason = f"{result.reason} {said}".rstrip()
+    return result.model_copy(update={"witness": found, "reason": reason})
+
+
+def _of_all_parts(result: Result) -> str:
+    """Return the certified event itself with its counts, where fewer runs show no plainer one."""
+    names = ("favoured hits", "other hits", "favoured trials")
+    counts = [result.counts.get(f"event, {name}") for name in names]
+    if None in counts:
+        return ""
+    favoured, other, runs = counts
+    return (
+        f"The event that was counted is one of all parts of the output: seen in {favoured} of "
+        f"{runs} runs on one of the two and in {other} of {runs} on the other."
     )
