@@ -106,6 +106,7 @@ QUICK = ("--trials", "100", "--workers", "1")
 CSV = ("--data", "csv", "--data-path", "own.csv", "--data-option", "label_column=ill")
 ON_CSV = (*CSV, "--set", "nodes=2", "--set", "graph=complete")
 CLAIM = ("--epsilon", "1", "--delta", "0")
+ON_FILES = ("--dataset", "one.csv", "--neighbour", "other.csv")
 CERTIFICATES = ROOT / "reports" / "huang2020-theorem4" / "certificate.json"
 
 
@@ -200,6 +201,7 @@ COMMANDS = {
     "watch": ["audit", "--watch", "lines", *CLAIM],
     "claim": ["audit", "huang2020-lemma5", *QUICK, *ON_CSV, "--out", "out"],
     "own": ["audit", "csv.toml", *QUICK],
+    "function": ["audit", "own_sum:Sum", *QUICK, *CLAIM, *ON_FILES],
     "pickled": ["audit", "npy.toml", *QUICK],
     "in process": ["audit", "csv.toml", *QUICK, "--in-process"],
     "reproduce": ["reproduce", "theirs", "--data", "own.csv", "--out", "figures"],
@@ -469,6 +471,15 @@ def test_the_audit_of_a_specification(ran, name):
     assert ran[name].of("socket.connect", "socket.getaddrinfo", "urllib", "http") == set()
     if name == "in process":
         assert ran[name].of("os.exec", "os.system", "os.fork") == set()
+
+
+@row("`audit MODULE:OBJECT`")
+def test_the_audit_of_a_function(ran):
+    assert ran["function"].status == 1
+    opened = {one for one in ran["function"].opened if not re.search(r"own_sum|__pycache__", one)}
+    assert opened - {"."} == {"one.csv", "other.csv"}
+    assert ran["function"].foreign_code == set()
+    assert ran["function"].wrote == set()
 
 
 @row("`audit --watch FILE`")
