@@ -90,11 +90,14 @@ _CELLS = 24
 _STRIDE = 4  # of the cells' edges, where the peak is looked for first
 _NUISANCE = 0.02  # share of the error probability that goes to the interval for q
 _ROUNDS = 40
-_MOST_CELLS = 400
+_MOST_CELLS, _AT_ONCE = 400, 16  # undecided, and parts that one is cut into
 _CAUTION = 1.001  # of the nats: the observed outcome is placed below where it is, never above
 _ROUNDING = 1e-6  # of the nats
 _LEFT_OUT = 1e-6  # of alpha: the tails of a count that are added whole instead of summed over
-_GROUPS = 1000  # of other hits that are counted alike, where there are very many
+# Groups of other hits that are counted alike, where there are more than so many.
+_ONE_BY_ONE, _GROUPS = 1000, 150
+_TRIED = 2000  # other hits beside which the fewest extreme hits are looked for
+_EVEN = 0.1  # share of the groups that are spread evenly, wherever the others are
 _FINER = 1.02  # of the nats: a hundredth of a standard error more
 
 
@@ -166,6 +169,13 @@ def _crossing(test: _Test) -> float:
     while test.log_peak(high) <= 0:
         high, step = high + step, 2 * step
     return float(brentq(test.log_peak, low, high, xtol=test.resolution / 4))
+
+
+def _cut(left: Array, right: Array, parts: Array) -> tuple[Array, Array]:
+    """Return cells cut into about so many parts each, two at least."""
+    count = np.clip(np.nan_to_num(1.2 * parts), 2, _AT_ONCE).astype(np.int64)
+    cells = [np.linspace(*one) for one in zip(left, right, count + 1, strict=True)]
+    return np.concatenate([c[:-1] for c in cells]), np.concatenate([c[1:] for c in cells])
 
 
 @dataclass(frozen=True)
@@ -243,13 +253,14 @@ class _Test:
             undecided = bounds > self.alpha
             if not undecided.any():
                 return True
-            left, right = left[undecided], right[undecided]
+            left, right, bounds = left[undecided], right[undecided], bounds[undecided]
             middle = (left + right) / 2
-            if (self.tail(boundary(middle, epsilon, self.delta), middle) > self.alpha).any():
+            there = self.tail(boundary(middle, epsilon, self.delta), middle)
+            if (there > self.alpha).any():
                 return False
             if len(left) > _MOST_CELLS or (middle <= left).any():
                 return False
-            left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
+            left, right = _cut(left, right, (bounds - there) / np.maximum(self.alpha - there, 0))
         return False
 
     def tail(self, p: Array, q: Array) -> Array:
@@ -259,7 +270,7 @@ class _Test:
     def _one_tail(self, p: float, q: float) -> float:
         m = self.other_trials
         first, last = _window(m, q, self.reach)
-        if last - first > 4 * _GROUPS:
+        if last - first > _ONE_BY_ONE:
             return self._grouped_tail(p, q, first, last)
         y = np.arange(first, last + 1)
         least = self.least[first - self.first : last + 1 - self.first]
@@ -272,20 +283,29 @@ class _Test:
         The fewest extreme hits grow with the other hits, so each group's first reaches most.
         """
         m = self.other_trials
-        starts, probabilities = _groups(first, last, m, q, _GROUPS)
+        starts = self._starts(p, q, first, last)
+        probabilities = np.diff(lower_tails(np.append(starts, last + 1.0) - 1, m, q))
         least = self.least[starts - self.first].astype(np.float64)
         reached = upper_tails(least, self.trials, p)
         return min(1.0, float(probabilities @ reached) + _beyond(first, last, m, q))
 
+    def _starts(self, p: float, q: float, first: int, last: int) -> Counts:
+        """Return where groups of other hits start: more where the tail comes from.
 
-@lru_cache(maxsize=128)
-def _groups(first: int, last: int, m: int, q: float, groups: int) -> tuple[Counts, Array]:
-    """Return where groups of other hits start, and how probable each is.
-
-    A search over epsilon asks for the same ones again and again: they do not depend on it.
-    """
-    starts = np.unique(np.linspace(first, last + 1, groups).astype(np.int64))
-    return starts[:-1], np.diff(lower_tails(starts.astype(np.float64) - 1, m, q))
+        What groups add to it is their width times how probable the other hits are there and how
+        fast the hits that are reached fall; by normal laws.
+        """
+        n, m = self.trials, self.other_trials
+        y = np.linspace(first, last, 4 * _GROUPS).astype(np.int64)
+        hits = (self.least[y - self.first] - n * p) / math.sqrt(n * p * (1 - p) + 1)
+        others = (y - m * q) / math.sqrt(m * q * (1 - q) + 1)
+        # The square root of the product, as it makes the least of the sum.
+        weight = np.exp(-(np.clip(hits, -9, 9) ** 2 + others**2) / 4)
+        share = np.cumsum(weight) / weight.sum()
+        even = np.arange(1, len(y) + 1) / len(y)
+        among = (1 - _EVEN) * share + _EVEN * even
+        starts = y[np.searchsorted(among, np.arange(_GROUPS) / _GROUPS)]
+        return np.concatenate([[first], starts[np.diff(starts, prepend=first) > 0]])
 
 
 def _beyond(first: int, last: int, n: int, p: float) -> float:
@@ -317,6 +337,12 @@ def _region(
     """
     hits, other_hits = counts
     epsilon, nats = level
+    every = -(-len(y) // _TRIED)
+    if every > 1:  # those after one that is tried count as it does, which enlarges the region
+        fewer = _region(counts, n, m, delta, level, y[::every])
+        found = np.repeat(fewer, every)[: len(y)]
+        found[: other_hits - y[0] + 1] = np.minimum(found[: other_hits - y[0] + 1], hits)
+        return np.asarray(found)
     low, high = np.full(len(y), -1), np.full(len(y), n + 1)
     while (high - low > 1).any():
         middle = np.maximum((low + high) // 2, 0)

@@ -121,10 +121,14 @@ def test_the_p_value_is_that_of_the_worst_allowed_coins():
 )
 def test_counting_other_hits_in_groups_loses_hardly_anything(hits, other_hits, delta, monkeypatch):
     n, alpha = 100_000, 0.05
-    monkeypatch.setattr(joint, "_GROUPS", n)
+    monkeypatch.setattr(joint, "_ONE_BY_ONE", n)
+    monkeypatch.setattr(joint, "_TRIED", n)
     whole = joint_lower_bound(hits, other_hits, n, n, delta=delta, alpha=alpha)
-    monkeypatch.setattr(joint, "_GROUPS", 400)
+    joint._lower_bound.cache_clear()
+    monkeypatch.setattr(joint, "_ONE_BY_ONE", 100)
+    monkeypatch.setattr(joint, "_TRIED", 500)
     grouped = joint_lower_bound(hits, other_hits, n, n, delta=delta, alpha=alpha)
+    joint._lower_bound.cache_clear()
     assert grouped <= whole + 1e-9
     assert grouped == pytest.approx(whole, abs=0.02 * (math.log(hits / other_hits) - whole))
 
@@ -135,10 +139,22 @@ def test_groups_never_make_a_tail_smaller(groups, monkeypatch):
     q = test.edges[5:-5:9]
     p = np.minimum(2.1 * q, 0.99)
     exact = test.tail(p, q)
+    monkeypatch.setattr(joint, "_ONE_BY_ONE", 0)
     monkeypatch.setattr(joint, "_GROUPS", groups)
     assert (test.tail(p, q) >= exact * (1 - 1e-9)).all()
     if groups == 50:
-        assert test.tail(p, q) == pytest.approx(exact, rel=0.5)
+        assert test.tail(p, q) == pytest.approx(exact, rel=0.1)
+
+
+@pytest.mark.parametrize("tried", [7, 40])
+def test_fewer_other_hits_that_are_tried_never_make_the_region_smaller(tried, monkeypatch):
+    every = _Test.of(700, 300, 1000, 1000, 0.0, 0.05).least
+    monkeypatch.setattr(joint, "_TRIED", tried)
+    test = _Test.of(700, 300, 1000, 1000, 0.0, 0.05)
+    assert (test.least <= every).all()
+    assert (np.diff(test.least) >= 0).all()
+    assert test.least[300 - test.first] <= 700
+    assert (test.least < every).any()
 
 
 @pytest.mark.sampled(3)
