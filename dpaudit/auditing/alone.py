@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from scipy.special import bdtr, bdtrc, betaincinv
 
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Certifying, Drawer, first_of
-from dpaudit.estimation.event import Event, rounded
+from dpaudit.estimation.counted import Counted, Event, Tally
 from dpaudit.estimation.independence import FALSE_ALARM, Labels
 from dpaudit.estimation.independence import checks as compared
 from dpaudit.estimation.joint import exponent, joint_lower_bound
@@ -47,42 +47,30 @@ class Against(NamedTuple):
     alpha: float
 
 
-@dataclass(frozen=True)
-class Counted:
-    """What is counted: in which event, of which number of an output, rounded to which step."""
-
-    score: Any
-    event: Event
-    step: float = 0.0
-
-    def happened(self, scores: Array) -> Array:
-        """Return 1 for each score in the event and 0 for the others."""
-        return self.event.happened(rounded(scores, self.step) if self.step else scores)
-
-    def of(self, drawn: Certifying) -> tuple[Array, Array]:
-        """Return 1 for each output in the event, of the dataset and of its neighbour."""
-        return self.happened(drawn.scores[0]), self.happened(drawn.scores[1])
-
-
-def is_scarce(happened: tuple[Array, Array]) -> bool:
+def is_scarce(tally: Tally) -> bool:
     """Return whether so few outputs of a side are exceptions that calls cannot be compared.
 
     Examples
     --------
-    >>> is_scarce((np.ones(1000), np.zeros(1000))), is_scarce((np.arange(400) % 2,) * 2)
+    >>> is_scarce(Tally((1000, 0), (1000, 1000))), is_scarce(Tally((200, 200), (400, 400)))
     (True, False)
     """
-    return any(min(side.sum(), len(side) - side.sum()) < _FEW for side in happened)
+    return any(min(hits, of - hits) < _FEW for hits, of in zip(*tally, strict=True))
 
 
-def refutes(counted: Counted, happened: tuple[Array, Array], against: Against) -> bool:
+def happened(counted: Counted, drawn: Certifying) -> tuple[Array, Array]:
+    """Return 1 for each output in the event, of the dataset and of its neighbour."""
+    return counted.happened(drawn.scores[0]), counted.happened(drawn.scores[1])
+
+
+def refutes(counted: Counted, tally: Tally, against: Against) -> bool:
     """Return whether counts refute the claim."""
-    seen = _Seen.of(happened, counted.event.above, against)
+    seen = _Seen.of(tally, counted.event, against)
     return seen.refutes(seen.hits, seen.trials)
 
 
 def checks(
-    drawer: Drawer, counted: Counted, happened: tuple[Array, Array], against: Against
+    drawer: Drawer, counted: Counted, tally: Tally, against: Against
 ) -> tuple[list[SelfCheck], Certifying]:
     """Return whether outputs that are drawn alone say of an event what others said.
 
@@ -95,15 +83,15 @@ def checks(
         Of a mechanism that has processes of its own.
     counted
         What is counted.
-    happened
-        What was seen of it: 1 for each output in the event, of dataset and neighbour.
+    tally
+        What was seen of it.
     against
         The claim.
     """
-    seen = _Seen.of(happened, counted.event.above, against)
-    processes, calls = _sizes(drawer, seen, len(happened[0]))
+    seen = _Seen.of(tally, counted.event, against)
+    processes, calls = _sizes(drawer, seen, tally.trials[0])
     drawn = drawer.alone(counted.score, processes, calls, "outputs drawn alone")
-    again = counted.of(drawn)
+    again = happened(counted, drawn)
     order = np.array([first_of(process * calls) for process in range(processes)])
     first = [
         side[_firsts(out.processes) & (order[out.processes] == which)]
@@ -122,14 +110,12 @@ class _Seen:
 
     hits: tuple[int, int]
     trials: tuple[int, int]
-    above: bool
+    event: Event
     against: Against
 
     @classmethod
-    def of(cls, happened: tuple[Array, Array], above: bool, against: Against) -> _Seen:
-        sides = happened if above else happened[::-1]
-        hits = int(sides[0].sum()), int(sides[1].sum())
-        return cls(hits, (len(sides[0]), len(sides[1])), above, against)
+    def of(cls, tally: Tally, event: Event, against: Against) -> _Seen:
+        return cls(*tally.favoured(event), event, against)
 
     def refutes(self, hits: tuple[int, int], trials: tuple[int, int]) -> bool:
         """Return whether counts of so many outputs of each side refute the claim."""
@@ -148,8 +134,7 @@ class _Seen:
 
     def check(self, name: str, happened: tuple[Array, Array]) -> SelfCheck:
         """Return whether other outputs agree."""
-        sides = happened if self.above else happened[::-1]
-        hits, trials = tuple(int(side.sum()) for side in sides), tuple(map(len, sides))
+        hits, trials = Tally.of(happened).favoured(self.event)
         needed = min(trials) > 0 and self.suffices(min(trials))
         lower, chance = self._lower(hits, trials), self._chance(hits, trials)
         what, threshold = (lower, self.against.epsilon) if needed else (chance, FALSE_ALARM / 8)

@@ -18,12 +18,12 @@ from numpy.random import default_rng
 
 import dpaudit.auditing.contract as contract
 from dpaudit._typing import Array
-from dpaudit.auditing.alone import Against, Counted
+from dpaudit.auditing.alone import Against
 from dpaudit.auditing.distinguishing import Score, fitted, for_mechanism
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence, WealthPath
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.estimation.event import Event, grain, rounded
+from dpaudit.estimation.counted import Counted, Event, grain, rounded
 from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.sequential.game import STAKES, Game, Target, boundaries
 from dpaudit.execution import Progress, Silent, stream

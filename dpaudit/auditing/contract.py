@@ -14,10 +14,10 @@ import numpy as np
 
 import dpaudit.auditing.alone as alone
 import dpaudit.estimation.independence as independence
-from dpaudit._typing import Array
-from dpaudit.auditing.alone import Against, Counted
+from dpaudit.auditing.alone import Against, happened
 from dpaudit.auditing.draws import Certifying, Drawer, is_ours
 from dpaudit.errors import shorten
+from dpaudit.estimation.counted import Counted, Tally
 from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.extension.case import PrivacyCase
@@ -53,39 +53,40 @@ def apart(case: PrivacyCase, drawer: Drawer) -> Iterator[Drawer]:
         yield other
 
 
-def of_event(drawer: Drawer, drawn: Certifying, counted: Counted, against: Against) -> Kept:
+def of_event(
+    drawer: Drawer, drawn: Certifying, tally: Tally, counted: Counted, against: Against
+) -> Kept:
     """Return the checks of the outputs that certify an event; none of this package's own.
 
     Parameters
     ----------
     drawer, drawn
-        Who drew the outputs, and what they are.
-    counted
-        The event.
+        Who drew the outputs, and those that are compared.
+    tally, counted
+        How often the event happened, and what it is.
     against
         The claim. What refutes it is looked at more closely.
     """
     if is_ours(drawer.mechanism):
         return Kept()
-    happened = counted.of(drawn)
     kept = Kept(
-        (*_no_files(drawer), *independence.checks(*drawn.outputs, happened)),
-        (_note("Certifying", drawn),),
+        (*_no_files(drawer), *independence.checks(*drawn.outputs, happened(counted, drawn))),
+        (_note("Certifying", drawn), *_compared(drawn, tally)),
     )
     trusted = all(check.passed for check in kept.checks)
-    return _looked_at_closely(drawer, kept, counted, happened, against) if trusted else kept
+    return _looked_at_closely(drawer, kept, counted, tally, against) if trusted else kept
 
 
 def _looked_at_closely(
-    drawer: Drawer, kept: Kept, counted: Counted, happened: tuple[Array, Array], against: Against
+    drawer: Drawer, kept: Kept, counted: Counted, tally: Tally, against: Against
 ) -> Kept:
     """Return further checks where the counts refute the claim."""
-    if not alone.refutes(counted, happened, against):
+    if not alone.refutes(counted, tally, against):
         return kept
     if not isinstance(drawer.mechanism, Isolated):
         return Kept((*kept.checks, _ONE_PROCESS), kept.notes)
-    checks, drawn = alone.checks(drawer, counted, happened, against)
-    scarce = alone.is_scarce(happened) and isinstance(drawer.mechanism, Isolated)
+    checks, drawn = alone.checks(drawer, counted, tally, against)
+    scarce = alone.is_scarce(tally) and isinstance(drawer.mechanism, Isolated)
     files = _no_noise_in_files(drawer) if scarce else []
     return Kept((*kept.checks, *files, *checks), (*kept.notes, _alone_note(drawn)))
 
@@ -112,8 +113,8 @@ def of_bets(
     pairs = len(on_p.scores)
     count = min(max(pairs, _LEAST), _MOST)
     fine = replace(drawer, unit=max(1, min(drawer.unit, count // _CALLS)))
-    drawn = fine.certifying(counted.score, count, "contract")
-    further = of_event(drawer, drawn, counted, against)
+    tally, drawn = fine.certifying(counted, count, "contract")
+    further = of_event(drawer, drawn, tally, counted, against)
     checks = (*independence.checks(on_p, on_q), *further.checks)
     return Kept(checks, (_note(f"{pairs} bet on and {count} further", drawn), *further.notes[1:]))
 
@@ -166,6 +167,17 @@ def _no_noise_in_files(drawer: Drawer) -> list[SelfCheck]:
             threshold=0.0,
             evidence=f"files that the mechanism read: {named or 'none'}",
         )
+    ]
+
+
+def _compared(drawn: Certifying, tally: Tally) -> list[str]:
+    """Return how many outputs were compared with one another, if not all were."""
+    count = len(drawn.outputs[0].scores)
+    if count == tally.trials[0]:
+        return []
+    return [
+        f"Of these {count} a side were compared with one another: of every call as many, from its "
+        "beginning and from its middle on."
     ]
 
 

@@ -15,8 +15,9 @@ from numpy.random import default_rng
 import dpaudit.laws.drawn as drawn
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.estimation.counted import Counted, Tally
 from dpaudit.estimation.exact_loss import TiltedLosses
-from dpaudit.estimation.independence import Outputs
+from dpaudit.estimation.independence import COMPARED, Outputs
 from dpaudit.execution import Executor, Unit, planned_units, stream, unit_size
 from dpaudit.laws.isolated import Isolated, named
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, checked_sample, name_of
@@ -37,7 +38,7 @@ _SHOWS = 0.05
 
 @dataclass(frozen=True)
 class Certifying:
-    """What certifies: a score of every transcript, of the dataset and of its neighbour.
+    """What certifies, or some of it: a score of each, of the dataset and of its neighbour.
 
     ``outputs`` has another number of each, and which call and process it came from. What is bet on
     has the transcripts themselves as ``scores``.
@@ -212,23 +213,29 @@ class Drawer:
         task = partial(drawn.score_unit, self.mechanism, dataset, tuple(scores))
         return np.concatenate(list(self._map(task, trials, purpose, side)), axis=1)
 
-    def certifying(self, score: Any, trials: int, purpose: str) -> Certifying:
-        """Return the score of fresh transcripts of both datasets, and what tells calls apart.
+    def certifying(self, counted: Counted, trials: int, purpose: str) -> tuple[Tally, Certifying]:
+        """Return how often an event happens on fresh transcripts of both datasets, and some scores.
 
-        The two sides are drawn in turn. A mechanism of other people's is drawn in fresh processes,
-        each with an instance of its own.
+        Of many transcripts some of every call are kept, to be compared. The two sides are drawn in
+        turn. A mechanism of other people's is drawn in fresh processes, each with an instance of
+        its own.
         """
         units = [self._planned(trials, purpose, side) for side in Side]
         hands = _in_turn(units[0], units[1], self._processes(len(units[0])))
-        return self._certifying(score, hands, purpose)
+        most = trials if trials <= COMPARED else COMPARED // len(units[0])
+        task = partial(drawn.counted_unit, self.mechanism, self.pair, counted, most)
+        found = list(self._dealt(task, hands, f"{purpose}, both datasets"))
+        hits = [0, 0]
+        for unit, (count, _) in zip((one for hand in hands for one in hand), found, strict=True):
+            hits[unit.which] += count
+        tally = Tally((hits[0], hits[1]), (trials, trials))
+        return tally, _sorted_out(hands, [kept for _, kept in found])
 
     def alone(self, score: Any, processes: int, calls: int, purpose: str) -> Certifying:
         """Return the score of transcripts that are drawn one a call, so many calls a process."""
         one = replace(self, unit=1)
         units = [one._planned(processes * calls, purpose, side) for side in Side]
-        return self._certifying(score, _in_turn(units[0], units[1], processes), purpose)
-
-    def _certifying(self, score: Any, hands: Sequence[Sequence[Unit]], purpose: str) -> Certifying:
+        hands = _in_turn(units[0], units[1], processes)
         task = partial(drawn.side_unit, self.mechanism, self.pair, score)
         return _sorted_out(hands, list(self._dealt(task, hands, f"{purpose}, both datasets")))
 
@@ -283,10 +290,10 @@ def _sorted_out(hands: Sequence[Sequence[Unit]], results: Sequence[Any]) -> Cert
     scores, outputs = [], []
     for which in range(len(Side)):
         mine = [i for i, (unit, _) in enumerate(labelled) if unit.which == which]
-        sizes = [labelled[i][0].trials for i in mine]
+        score, number = zip(*(results[i] for i in mine), strict=True)
+        sizes = [len(one) for one in score]
         processes = np.repeat([labelled[i][1] for i in mine], sizes)
         calls = np.repeat(np.arange(len(mine)), sizes)
-        score, number = zip(*(results[i] for i in mine), strict=True)
         scores.append(np.concatenate(score))
         outputs.append(Outputs(np.concatenate(number), calls, processes))
     return Certifying((scores[0], scores[1]), (outputs[0], outputs[1]))

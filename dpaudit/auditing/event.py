@@ -3,7 +3,7 @@
 Attacks learn and thresholds are set on transcripts that certify nothing. A pilot comes first, on a
 thirtieth of the trials. Where it tells the datasets apart without an error and by far, its event
 stands: nearly all outputs that are drawn then certify it. Else the attacks learn on half as many
-transcripts as certify, and thresholds are set on as many again.
+transcripts as certify, and thresholds are set on as many again; both within limits.
 """
 
 from __future__ import annotations
@@ -18,23 +18,15 @@ from numpy.random import default_rng
 import dpaudit.auditing.alone as alone
 import dpaudit.auditing.contract as contract
 from dpaudit._typing import Array
-from dpaudit.auditing.alone import Against, Counted
+from dpaudit.auditing.alone import Against
 from dpaudit.auditing.contract import Kept
 from dpaudit.auditing.distinguishing import Score, for_mechanism, learned
 from dpaudit.auditing.draws import Certifying, Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.event import (
-    Event,
-    EventBound,
-    choose_event,
-    error_rates,
-    event_bound,
-    grain,
-)
-from dpaudit.estimation.event import (
-    rounded as without_last_bits,
-)
+from dpaudit.estimation.counted import Counted, Event, Tally, grain
+from dpaudit.estimation.counted import rounded as without_last_bits
+from dpaudit.estimation.event import EventBound, bound_of_counts, choose_event, error_rates
 from dpaudit.estimation.model_based import EventCounts, model_based
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
@@ -43,6 +35,8 @@ from dpaudit.neighbours import Side
 
 # Transcripts an attack learns on are the only ones ever held together.
 _TRAINING_BYTES = 64 * 2**20
+# As many as tell what is to be learned, or where a threshold belongs: more only take time.
+_MOST_LEARNED, _MOST_SETTING = 2**17, 2**20
 # The pilot learns on so many times fewer transcripts than certify; it tells nothing from below 5.
 _PILOT, _LEAST, _MOST = 60, 5, 10_000
 # How far apart two sides are to be, in what scores spread within them.
@@ -107,7 +101,8 @@ def chosen_event(case: PrivacyCase, drawer: Drawer, trials: int, attack: str | N
     if size >= _LEAST and (leak := _leak(case, drawer, attacks, size)) is not None:
         return leak
     half = max(trials // 2, 100)
-    found, _ = _best(case, drawer, attacks, (min(half, most), half), "")
+    sizes = min(half, most, _MOST_LEARNED), min(half, _MOST_SETTING)
+    found, _ = _best(case, drawer, attacks, sizes, "")
     if size < _LEAST:
         return found
     return replace(found, counts=found.counts | {"pilot, per dataset": 2 * size})
@@ -163,7 +158,7 @@ def event(
     chosen = chosen_event(case, drawer, trials, attack)
     counted = Counted(chosen.score, chosen.best.event, chosen.best.step)
     against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, alpha)
-    certifying, kept = _drawn_and_checked(case, drawer, trials, counted, against)
+    tally, certifying, kept = _drawn_and_checked(case, drawer, trials, counted, against)
     on_p, on_q = map(chosen.best.rounded, certifying.scores)
     drawn = {"certifying, per dataset": trials} | chosen.counts
     evidence = certified(
@@ -174,6 +169,7 @@ def event(
         case.at_delta,
         alpha,
         drawn | {"outputs in all, of both datasets": 2 * sum(drawn.values())},
+        tally,
     )
     notes = (
         f"Attack: {chosen.attack.statement}.",
@@ -185,15 +181,15 @@ def event(
 
 def _drawn_and_checked(
     case: PrivacyCase, drawer: Drawer, trials: int, counted: Counted, against: Against
-) -> tuple[Certifying, Kept]:
+) -> tuple[Tally, Certifying, Kept]:
     """Return what certifies: drawn again in processes of its own if it refutes and had none."""
-    found = drawer.certifying(counted.score, trials, "certifying")
-    if not alone.refutes(counted, counted.of(found), against):
-        return found, contract.of_event(drawer, found, counted, against)
+    tally, found = drawer.certifying(counted, trials, "certifying")
+    if not alone.refutes(counted, tally, against):
+        return tally, found, contract.of_event(drawer, found, tally, counted, against)
     with contract.apart(case, drawer) as other:
         if other is not drawer:
-            found = other.certifying(counted.score, trials, "certifying")
-        return found, contract.of_event(other, found, counted, against)
+            tally, found = other.certifying(counted, trials, "certifying")
+        return tally, found, contract.of_event(other, found, tally, counted, against)
 
 
 def certified(
@@ -204,6 +200,7 @@ def certified(
     delta: float,
     alpha: float,
     drawn: dict[str, int],
+    tally: Tally | None = None,
 ) -> Evidence:
     """Return the event bound from scores that did not choose the event.
 
@@ -219,15 +216,18 @@ def certified(
         At which epsilon is bounded, and the error probability.
     drawn
         Transcripts by purpose.
+    tally
+        Of all transcripts, where the scores are of some of them.
     """
-    bound = event_bound(on_p, on_q, event, delta, alpha)
+    tally = tally or Tally.of((event.happened(on_p), event.happened(on_q)))
+    bound = bound_of_counts(tally, event, delta, alpha)
     return Evidence(
         lower=bound.lower,
         upper=None,
         upper_note="outputs alone bound epsilon from below only",
         estimate=bound.estimate if np.isfinite(bound.estimate) else None,
         estimator=f"event bound, {scorer}",
-        trials=min(len(on_p), len(on_q)),
+        trials=min(tally.trials),
         budget={"one exact test of the event's two counts": alpha},
         counts=drawn | {f"event, {name.replace('_', ' ')}": n for name, n in bound.counts.items()},
         roc=error_rates(on_p, on_q),

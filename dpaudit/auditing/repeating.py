@@ -14,11 +14,11 @@ import numpy as np
 
 import dpaudit.auditing.alone as alone
 from dpaudit._typing import Array
-from dpaudit.auditing.alone import Against, Counted
+from dpaudit.auditing.alone import Against
 from dpaudit.auditing.draws import Certifying, Drawer, not_its_rng
 from dpaudit.auditing.event import certified
 from dpaudit.auditing.evidence import Evidence
-from dpaudit.estimation.event import Event
+from dpaudit.estimation.counted import Counted, Event, Tally
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.drawn import projected
 
@@ -43,9 +43,9 @@ def event(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evide
         raise not_its_rng(drawer.mechanism)
     against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, alpha)
     counted = _telling_apart(seen)
-    apart = float(len(np.unique(np.concatenate(seen.scores))) > 1)
-    happened = np.ones(trials), np.full(trials, 1 - apart)
-    checks, drawn = alone.checks(drawer, counted, happened, against)
+    apart = len(np.unique(np.concatenate(seen.scores))) > 1
+    tally = Tally((trials, 0 if apart else trials), (trials, trials))
+    checks, drawn = alone.checks(drawer, counted, tally, against)
     counts = {"certifying, per dataset": len(drawn.scores[0])}
     found = certified(
         *drawn.scores, counted.event, "the output itself", case.at_delta, alpha, counts

@@ -4,10 +4,6 @@ For every event S, ``P(S) <= e^epsilon Q(S) + delta``, and the same with P and Q
 event is counted (scores above a threshold, for P over Q, or below one, for Q over P) is decided on
 other transcripts; counts of it among fresh ones exclude epsilons (`dpaudit.estimation.joint`). As
 one event is tested once, it has the whole error probability.
-
-Scores are rounded far above the last bits of floats: those that are equal in real arithmetic would
-otherwise be told apart by their last bits, and a bound would be about the floats of a score and not
-about the mechanism.
 """
 
 from __future__ import annotations
@@ -20,39 +16,12 @@ from numpy.typing import NDArray
 
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.estimation.counted import Event, Tally
 from dpaudit.estimation.joint import exponent, joint_lower_bound
 from dpaudit.estimation.likelihood import distance, largest_likelihood_bound
 
 _SELECTION = 1e-4
 _CANDIDATES = 400
-
-
-@dataclass(frozen=True)
-class Event:
-    """An event: scores on one side of a threshold, chosen before anything certifies.
-
-    ``above`` counts scores of at least the threshold, and favours the dataset; else scores of at
-    most the threshold are counted, and favour its neighbour. ``promised`` is what the transcripts
-    that chose it suggest.
-    """
-
-    above: bool
-    threshold: float
-    promised: float
-
-    @property
-    def direction(self) -> str:
-        """The side that the event favours, in words."""
-        return "dataset over neighbour" if self.above else "neighbour over dataset"
-
-    def hits(self, scores: Array) -> int:
-        """Return how many scores are in the event."""
-        return int(self.happened(scores).sum())
-
-    def happened(self, scores: Array) -> Array:
-        """Return 1 for each score in the event and 0 for the others, shape as given."""
-        inside = scores >= self.threshold if self.above else scores <= self.threshold
-        return np.asarray(inside, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -152,23 +121,35 @@ def event_bound(
     """
     _require_scores("scores_p", scores_p)
     _require_scores("scores_q", scores_q)
-    favoured, other = (scores_p, scores_q) if event.above else (scores_q, scores_p)
+    tally = Tally.of((event.happened(scores_p), event.happened(scores_q)))
+    return bound_of_counts(tally, event, delta, alpha)
+
+
+def bound_of_counts(tally: Tally, event: Event, delta: float, alpha: float) -> EventBound:
+    """Return the bound certified by how often an event happened that was fixed beforehand.
+
+    Parameters
+    ----------
+    tally
+        Counts of independent transcripts on the dataset and on its neighbour.
+    event, delta, alpha
+        As `event_bound` takes them.
+
+    Examples
+    --------
+    >>> tally = Tally((900, 100), (1000, 1000))
+    >>> 1.5 < bound_of_counts(tally, Event(True, 0.0, 0.0), 0.0, 0.05).lower < 2.2
+    True
+    """
+    (hits, other), (trials, others) = tally.favoured(event)
+    lower = joint_lower_bound(hits, other, trials, others, delta=delta, alpha=alpha)
     counts = {
-        "favoured_hits": event.hits(favoured),
-        "favoured_trials": len(favoured),
-        "other_hits": event.hits(other),
-        "other_trials": len(other),
+        "favoured_hits": hits,
+        "favoured_trials": trials,
+        "other_hits": other,
+        "other_trials": others,
     }
-    lower = joint_lower_bound(
-        counts["favoured_hits"],
-        counts["other_hits"],
-        len(favoured),
-        len(other),
-        delta=delta,
-        alpha=alpha,
-    )
-    rates = counts["favoured_hits"] / len(favoured), counts["other_hits"] / len(other)
-    return EventBound(lower, _point(*rates, delta), counts)
+    return EventBound(lower, _point(hits / trials, other / others, delta), counts)
 
 
 def error_rates(scores_p: Array, scores_q: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -212,41 +193,3 @@ def _share_above(scores: Array, candidates: Array) -> Array:
     below = np.searchsorted(np.sort(scores), candidates, side="left")
     share: Array = 1 - below / len(scores)
     return share
-
-
-_RELATIVE = 1e-9
-_COMMON = 0.9
-
-
-def grain(scores: Array) -> float:
-    """Return the step that scores are rounded to: a billionth of their common size.
-
-    That is the 90% quantile of what they are in absolute value: a rare huge score must not make
-    all others equal. Where it is 0, the largest one counts.
-
-    Examples
-    --------
-    >>> round(grain(np.array([1.0, -3.0, 2.0, -1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 3.0])) * 1e9, 6)
-    3.0
-    >>> grain(np.append(np.ones(999), 1e300)) * 1e9
-    1.0
-    """
-    finite = np.abs(scores[np.isfinite(scores)])
-    if not len(finite):
-        return _RELATIVE * 1e-290
-    common = float(np.quantile(finite, _COMMON, method="higher"))
-    return _RELATIVE * max(1e-290, common or float(finite.max()))
-
-
-def rounded(scores: Array, step: float) -> Array:
-    """Return the nearest multiples of a step; scores too large to have any stay as they are.
-
-    Examples
-    --------
-    >>> one, other, huge = rounded(np.array([0.1 + 0.2, 0.3, 1e308]), 1e-9)
-    >>> bool(one == other), float(huge)
-    (True, 1e+308)
-    """
-    with np.errstate(over="ignore"):
-        multiples = np.round(scores / step)
-    return np.where(np.abs(multiples) < 2.0**53, multiples * step, scores)

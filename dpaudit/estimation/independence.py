@@ -41,7 +41,7 @@ FALSE_ALARM = 3e-4
 # Of the rarer outputs: in a group, in a trend, and pairs of them that meet by chance.
 _IN_GROUP, _IN_TREND, _PAIRS = 10, 100, 200
 _ALIKE = 8  # ties are counted where so many outputs are equal at most
-_MOST = 2**17  # trials of a side that are looked at
+COMPARED = 2**17  # trials of a side that are looked at
 _REPEATED = 1e-9  # probability of units that repeat one another by chance
 
 Labels = NDArray[np.int64]
@@ -64,7 +64,7 @@ class Outputs:
     units: Labels
     processes: Labels
 
-    def first(self, most: int = _MOST) -> Outputs:
+    def first(self, most: int = COMPARED) -> Outputs:
         """Return as many whole units of every process, at most so many trials."""
         if len(self.scores) <= most:
             return self
@@ -380,7 +380,7 @@ def repeats(side: Outputs) -> float:
 
 def _together(on_p: Outputs, on_q: Outputs) -> float:
     """Return the p-value of the correlation of the two sides, call by call and place by place."""
-    size = min(len(on_p.scores), len(on_q.scores), _MOST)
+    size = min(len(on_p.scores), len(on_q.scores), COMPARED)
     one, other = ranks(on_p.scores[:size]), ranks(on_q.scores[:size])
     return _correlation(one, other, variety(one) * variety(other))
 

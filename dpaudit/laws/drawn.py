@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
@@ -88,6 +89,38 @@ def side_unit(mechanism: Mechanism[Any], pair: Pair[Any], score: Any, unit: Unit
     """
     side = list(Side)[unit.which]
     return score_unit(mechanism, pair.on(side), (score, projected), unit)
+
+
+def counted_unit(
+    mechanism: Mechanism[Any], pair: Pair[Any], counted: Any, most: int, unit: Unit
+) -> tuple[int, Array]:
+    """Return how often an event happened in a unit of the unit's side, and what is compared of it.
+
+    That is the score and another number of at most so many transcripts, as `side_unit` returns
+    them.
+    """
+    dataset = pair.on(list(Side)[unit.which])
+    transcripts = checked_sample(mechanism, dataset, unit.trials, unit.generator())
+    score = _per_trial(mechanism, "score", counted.score(transcripts), unit.trials)
+    kept = compared(unit.trials, most)
+    number = _per_trial(mechanism, "score", projected(transcripts[kept]), len(kept))
+    return int(counted.happened(score).sum()), np.stack([score[kept], number])
+
+
+def compared(trials: int, most: int) -> NDArray[np.int64]:
+    """Return which trials of a call are compared: from the beginning, and from the middle on.
+
+    So next ones and those half a call apart are there.
+
+    Examples
+    --------
+    >>> compared(100, 4), compared(3, 4)
+    (array([ 0,  1, 50, 51]), array([0, 1, 2]))
+    """
+    if trials <= most:
+        return np.arange(trials)
+    first = most // 2
+    return np.concatenate([np.arange(first), trials // 2 + np.arange(most - first)])
 
 
 def side_transcript_unit(mechanism: Mechanism[Any], pair: Pair[Any], unit: Unit) -> Array:

@@ -20,7 +20,8 @@ from dpaudit.accounting.events import ExponentialNormRelease
 from dpaudit.accounting.grid.numerical import numerical_epsilon
 from dpaudit.estimation import one_run
 from dpaudit.estimation.betting import last_true
-from dpaudit.estimation.event import Event, choose_event, event_bound
+from dpaudit.estimation.counted import Event
+from dpaudit.estimation.event import choose_event, event_bound
 from dpaudit.estimation.exact_loss import Direction, TiltedLosses, best_tilt, lower_end, upper_end
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.sequential.game import Game

@@ -15,7 +15,7 @@ from dpaudit.attacks.reconstruction.bound import candidates_success
 from dpaudit.attacks.reconstruction.study import right_guesses, signed_directions
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.event import Event
+from dpaudit.estimation.counted import Event
 from dpaudit.execution import Silent
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.laws.steps import GaussianSteps, Step

@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import norm
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.event import Event, choose_event, error_rates, event_bound
+from dpaudit.estimation.counted import Event
+from dpaudit.estimation.event import choose_event, error_rates, event_bound
 from dpaudit.estimation.exact_loss import best_tilt, upper_end
 from dpaudit.estimation.joint import exponent
 from dpaudit.estimation.likelihood import likelihood_bound

@@ -18,6 +18,7 @@ from dpaudit.estimation.independence import (
     trend,
     variety,
 )
+from dpaudit.laws.drawn import compared
 
 LAWS = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -168,6 +169,27 @@ def test_every_dependence_is_seen_by_the_check_that_is_for_it(scores, name):
     assert any(one.startswith(name) for one in failing(scores))
 
 
+LONG = 4 * SIZE
+ONCE = np.random.default_rng(7).normal(size=(CALLS, LONG))
+
+
+@pytest.mark.parametrize(
+    ("calls", "name"),
+    [
+        (ONCE, None),
+        (np.repeat(ONCE[:, :1], LONG, axis=1), "outputs in one call and in others, dataset"),
+        (np.tile(ONCE[:, : LONG // 2], 2), "outputs half a call apart, dataset"),
+        (np.repeat(ONCE[:, ::2], 2, axis=1) + ONCE, "outputs and the next ones, dataset"),
+        (np.tile(ONCE[:8], (8, 1)), "outputs of whole calls, dataset"),
+        (ONCE + np.arange(CALLS)[:, None] % 8 / 8, "outputs in early and in late calls, dataset"),
+    ],
+    ids=["none", "call", "halves", "pairs", "again", "drift"],
+)
+def test_of_long_calls_a_part_shows_as_much(calls, name):
+    part = calls[:, compared(LONG, SIZE)].ravel()
+    assert name in (failing(part) or [None])
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_noise_that_the_sides_share_is_seen(sign):
     assert failing(NOISE, sign * NOISE + 1) == ["outputs of the two datasets"]
@@ -182,7 +204,7 @@ def test_calls_of_few_values_may_repeat_one_another():
 
 
 def test_long_audits_are_looked_at_in_part(monkeypatch):
-    monkeypatch.setattr(independence, "_MOST", 1024)
+    monkeypatch.setattr(independence, "COMPARED", 1024)
     part = outputs(NOISE).first(1024)
     assert len(part.scores) == 1024
     assert np.bincount(part.processes).tolist() == [128] * PROCESSES

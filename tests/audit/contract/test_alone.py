@@ -8,20 +8,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.auditing.alone import Against, Counted, _firsts, _Seen, _sizes, is_scarce, refutes
+from dpaudit.auditing.alone import Against, _firsts, _Seen, _sizes, happened, is_scarce, refutes
 from dpaudit.auditing.draws import Certifying
-from dpaudit.estimation.event import Event
+from dpaudit.estimation.counted import Counted, Event, Tally
 from dpaudit.estimation.joint import joint_lower_bound
 
 ALPHA = 1e-6
+ABOVE = Event(True, 0.0, 0.0)
 QUICK = SimpleNamespace(start=0.01, call=0.001, pace=1e-6)
 
 
 def seen(rate, other, trials=100_000, epsilon=1.0, delta=0.0, above=True):
     """Return what is known after so many outputs a side at these rates."""
-    sides = [np.arange(trials) < round(one * trials) for one in (rate, other)]
-    happened = tuple(side.astype(float) for side in (sides if above else sides[::-1]))
-    return _Seen.of(happened, above, Against(epsilon, delta, ALPHA))
+    hits = round(rate * trials), round(other * trials)
+    tally = Tally(hits if above else hits[::-1], (trials, trials))
+    return _Seen.of(tally, Event(above, 0.0, 0.0), Against(epsilon, delta, ALPHA))
 
 
 def happening(hits, trials):
@@ -85,18 +86,18 @@ def test_outputs_of_the_same_law_hardly_ever_disagree(rates):
     before, now = (rng.binomial(count, rates, (3000, 2)).tolist() for count in (2000, 256))
     against = Against(8.0, 0.0, ALPHA)
     found = [
-        _Seen((p, q), (2000, 2000), True, against)._chance((a, b), (256, 256))
+        _Seen((p, q), (2000, 2000), ABOVE, against)._chance((a, b), (256, 256))
         for (p, q), (a, b) in zip(before, now, strict=True)
     ]
     assert np.mean(np.array(found) < 0.05) < 0.05
 
 
 def test_what_is_scarce():
-    half = np.arange(1000) % 2.0
-    assert not is_scarce((half, half))
-    assert is_scarce((half, happening(99, 1000)))
-    assert is_scarce((happening(901, 1000), half))
-    assert not is_scarce((happening(900, 1000), happening(100, 1000)))
+    trials = (1000, 1000)
+    assert not is_scarce(Tally((500, 500), trials))
+    assert is_scarce(Tally((500, 99), trials))
+    assert is_scarce(Tally((901, 500), trials))
+    assert not is_scarce(Tally((900, 100), trials))
 
 
 def test_the_first_of_each_process():
@@ -124,6 +125,6 @@ def test_how_many_are_drawn(epsilon, trials, changes, sizes):
 def test_scores_are_rounded_as_the_event_was_chosen():
     counted = Counted(None, Event(True, 0.3, 0.0), 1e-9)
     drawn = Certifying((np.array([0.1 + 0.2, 0.3 - 1e-12]), np.array([0.1, 0.29])), None)
-    on_p, on_q = counted.of(drawn)
+    on_p, on_q = happened(counted, drawn)
     assert (on_p.tolist(), on_q.tolist()) == ([1.0, 1.0], [0.0, 0.0])
-    assert not refutes(counted, (on_p, on_q), Against(1.0, 0.0, ALPHA))
+    assert not refutes(counted, Tally.of((on_p, on_q)), Against(1.0, 0.0, ALPHA))

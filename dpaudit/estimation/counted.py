@@ -1,0 +1,119 @@
+"""Events of scores, and how often they happened: what a worker needs to count them, and no more.
+
+Scores are rounded far above the last bits of floats: those that are equal in real arithmetic would
+otherwise be told apart by their last bits, and a bound would be about the floats of a score and not
+about the mechanism.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpaudit._typing import Array
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event: scores on one side of a threshold, chosen before anything certifies.
+
+    ``above`` counts scores of at least the threshold, and favours the dataset; else scores of at
+    most the threshold are counted, and favour its neighbour. ``promised`` is what the transcripts
+    that chose it suggest.
+    """
+
+    above: bool
+    threshold: float
+    promised: float
+
+    @property
+    def direction(self) -> str:
+        """The side that the event favours, in words."""
+        return "dataset over neighbour" if self.above else "neighbour over dataset"
+
+    def hits(self, scores: Array) -> int:
+        """Return how many scores are in the event."""
+        return int(self.happened(scores).sum())
+
+    def happened(self, scores: Array) -> Array:
+        """Return 1 for each score in the event and 0 for the others, shape as given."""
+        inside = scores >= self.threshold if self.above else scores <= self.threshold
+        return np.asarray(inside, dtype=np.float64)
+
+
+class Tally(NamedTuple):
+    """How often an event happened, of how many, on the dataset and on its neighbour."""
+
+    hits: tuple[int, int]
+    trials: tuple[int, int]
+
+    @classmethod
+    def of(cls, happened: tuple[Array, Array]) -> Tally:
+        """Return the tally of a 1 for each output in the event, and a 0 for each other one.
+
+        Examples
+        --------
+        >>> Tally.of((np.ones(3), np.zeros(2)))
+        Tally(hits=(3, 0), trials=(3, 2))
+        """
+        one, other = happened
+        return cls((int(one.sum()), int(other.sum())), (len(one), len(other)))
+
+    def favoured(self, event: Event) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return hits and trials, each of the side that the event favours and of the other."""
+        if event.above:
+            return self.hits, self.trials
+        return self.hits[::-1], self.trials[::-1]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What is counted: in which event, of which number of an output, rounded to which step."""
+
+    score: Any
+    event: Event
+    step: float = 0.0
+
+    def happened(self, scores: Array) -> Array:
+        """Return 1 for each score in the event and 0 for the others."""
+        return self.event.happened(rounded(scores, self.step) if self.step else scores)
+
+
+_RELATIVE = 1e-9
+_COMMON = 0.9
+
+
+def grain(scores: Array) -> float:
+    """Return the step that scores are rounded to: a billionth of their common size.
+
+    That is the 90% quantile of what they are in absolute value: a rare huge score must not make
+    all others equal. Where it is 0, the largest one counts.
+
+    Examples
+    --------
+    >>> round(grain(np.array([1.0, -3.0, 2.0, -1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 3.0])) * 1e9, 6)
+    3.0
+    >>> grain(np.append(np.ones(999), 1e300)) * 1e9
+    1.0
+    """
+    finite = np.abs(scores[np.isfinite(scores)])
+    if not len(finite):
+        return _RELATIVE * 1e-290
+    common = float(np.quantile(finite, _COMMON, method="higher"))
+    return _RELATIVE * max(1e-290, common or float(finite.max()))
+
+
+def rounded(scores: Array, step: float) -> Array:
+    """Return the nearest multiples of a step; scores too large to have any stay as they are.
+
+    Examples
+    --------
+    >>> one, other, huge = rounded(np.array([0.1 + 0.2, 0.3, 1e308]), 1e-9)
+    >>> bool(one == other), float(huge)
+    (True, 1e+308)
+    """
+    with np.errstate(over="ignore"):
+        multiples = np.round(scores / step)
+    return np.where(np.abs(multiples) < 2.0**53, multiples * step, scores)
