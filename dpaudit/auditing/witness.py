@@ -21,7 +21,8 @@ import dpaudit.auditing.contract as contract
 import dpaudit.auditing.outcomes as outcomes
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
-from dpaudit.estimation.event import Event, choose_event
+from dpaudit.estimation.counted import Event
+from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase

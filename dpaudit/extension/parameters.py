@@ -35,7 +35,8 @@ def parsed_parameters(
     5
     >>> parsed_parameters(Nodes, {"node": 5})
     Traceback (most recent call last):
-    dpaudit.errors.InvalidArgument: parameter: got 'node', expected one of: nodes
+    dpaudit.errors.InvalidArgument: parameter: got 'node', expected one of: nodes; \
+did you mean 'nodes'?
     """
     try:
         return model.model_validate(dict(given))

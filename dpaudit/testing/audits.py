@@ -90,7 +90,7 @@ def assert_not_refuted(
     >>> assert_not_refuted(halved, pair, epsilon=1.0, delta=0.0)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     AssertionError: refuted at delta = 0
-      The certified lower bound 1.7... exceeds the claimed epsilon 1.
+      The certified lower bound 1.7... exceeds the claimed epsilon 1. What leaked: `output` ...
       confidence: 0.999999; event bound, linear-classifier attack
       pair: one record (features and label) is replaced (index 0)
       repeat: assert_not_refuted(mechanism, pair, epsilon=1.0, delta=0.0, trials=10000, \

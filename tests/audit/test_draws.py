@@ -9,7 +9,7 @@ import dpaudit.auditing.draws as draws
 from dpaudit.auditing.draws import Drawer
 from dpaudit.estimation.counted import Counted, Event
 from dpaudit.execution import Executor
-from dpaudit.laws.mechanism import as_mechanism
+from dpaudit.laws.observed import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 TRIALS = 3000
