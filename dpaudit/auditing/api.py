@@ -145,7 +145,8 @@ def audit(
     )
     rerun = (
         f"dpaudit.audit(mechanism, dataset, neighbour, epsilon={epsilon!r}, delta={delta!r}, "
-        f"relation={_named(relation)}, trials={trials}, confidence={confidence!r}, seed={seed})"
+        f"relation={_named(relation)}, trials={trials}, confidence={confidence!r}, seed={seed}"
+        f"{_given(form=form, read=read, observe=observe, bounds=bounds)})"
     )
     with records.run(show_records):
         made = list[Candidate]()
@@ -166,6 +167,13 @@ def audit(
             notes=() if words is None else (words,),
         )
         return audit_case(case, settings, statement=statement, executor=executor, rerun=rerun)
+
+
+def _given(**arguments: Any) -> str:
+    """Return arguments that were given, as a call names them."""
+    shown = {name: one for name, one in arguments.items() if one not in (None, ())}
+    names = {name: getattr(one, "__name__", None) or repr(one) for name, one in shown.items()}
+    return "".join(f", {name}={text}" for name, text in names.items())
 
 
 def _named(relation: Any) -> str:

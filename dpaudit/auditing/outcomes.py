@@ -30,7 +30,7 @@ def laid_out(case: PrivacyCase, seed: int, trials: int) -> PrivacyCase:
     cases = case.candidates or (case,)
     datasets = [one.pair.on(side) for one in cases for side in Side]
     rngs = [default_rng(stream(seed, "layout", str(n))) for n in range(len(datasets))]
-    count = max(_LEAST, min(_OBSERVED, trials // _WORTH))
+    count = max(_LEAST, min(_OBSERVED, trials // _WORTH) // len(cases))
     mechanism: Any = case.mechanism
     with named(name_of(mechanism)):
         layout = mechanism.laid_out(datasets, count, rngs)

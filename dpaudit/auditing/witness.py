@@ -39,6 +39,7 @@ _SHARE, _MOST, _LEAST, _BYTES = 5, 3000, 100, 64 * 2**20
 _TRIED = 16  # single parts of which the most promising is counted
 _TOGETHER = (2, 3, 5, 10)  # parts, where one alone refutes nothing
 _ATTEMPTS = 1 + len(_TOGETHER)
+_LARGE = 1e70  # up to where the variance of numbers is one
 _ODD = 1e290  # where the numbers stand for what is no finite number
 _KEY = re.compile(r"\[[^\]]*\]|^(?!output)\w+")
 
@@ -137,7 +138,7 @@ class _Together:
 
     @classmethod
     def of(cls, columns: list[int], on_p: Array, on_q: Array) -> _Together:
-        p, q = on_p[:, columns], on_q[:, columns]
+        p, q = (np.clip(side[:, columns], -_LARGE, _LARGE) for side in (on_p, on_q))
         within = np.atleast_2d(np.cov(p, rowvar=False) + np.cov(q, rowvar=False))
         ridge = 1e-9 * np.trace(within) / len(columns) + 1e-300
         weights = np.linalg.lstsq(
@@ -146,7 +147,7 @@ class _Together:
         return cls(columns, weights)
 
     def __call__(self, features: Array) -> Array:
-        found: Array = features[:, self.columns] @ self.weights
+        found: Array = np.clip(features[:, self.columns], -_LARGE, _LARGE) @ self.weights
         return found
 
 
@@ -251,7 +252,7 @@ def _value(code: float, known: tuple[str, str] | None) -> str:
         return "absent"
     if code == 0.0:
         return "a number"
-    kind, text = known or ("value", f"{code:.0f}")
+    kind, text = known or ("value", repr(code))
     if kind in ("raised", "type", "shape", "dtype", "NoneType", "bool"):
         return text
     if kind == "number" and text in ("nan", "inf", "-inf"):

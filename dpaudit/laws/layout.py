@@ -76,7 +76,7 @@ class Plain:
         if found.shape == self.shape:
             return _finite(found)
         code = Token("odd", str(sorted(parts(observation).items()))).code
-        return np.full(self.shape, _ODD * (1 + code / 2**48))
+        return np.full(self.shape, _ODD * (1 + code / 16))
 
 
 def _finite(found: Array) -> Array:

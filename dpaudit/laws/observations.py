@@ -3,7 +3,7 @@
 An observation is a tree of containers: numbers, text and other values at its leaves, under paths
 such as ``groups['b']``, ``coef_[3]`` or ``len``. A number is a double. Everything else is discrete,
 and so is what the tree itself tells: types, keys, lengths, what is missing. A discrete value is
-kept as a token, a hash that stays below 2^48 and so is a double too.
+kept as a token, a hash of 48 bits that is a double too.
 
 Formal guarantee: parts are a fixed function of an observation. An event of parts is therefore an
 event of observations, and what counts of it certify holds for the mechanism, whatever the function
@@ -41,9 +41,12 @@ class Token(NamedTuple):
 
     @property
     def code(self) -> float:
-        """A number for it: from 1 on and below 2^48, the same in every process."""
+        """A number for it, above 0 and at most 16, the same in every process.
+
+        It is as small as the numbers beside it, so that these still count where all are added up.
+        """
         digest = blake2b(f"{self.kind}:{self.text}".encode("utf-8", "surrogatepass"), digest_size=6)
-        return float(1 + int.from_bytes(digest.digest(), "big") % (2**48 - 1))
+        return (1 + int.from_bytes(digest.digest(), "big")) / 2**44
 
 
 Part = float | Token
