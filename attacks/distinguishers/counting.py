@@ -2,18 +2,22 @@
 
 Frequencies become log-ratios with half a count added to each. Neighbouring bins whose log-ratios do
 not differ by more than three standard errors are merged: where the true log-ratio is flat, noise
-would otherwise order what is equal, and an event would lose most of its mass.
+would otherwise order what is equal, and an event would lose most of its mass. A single value that
+repeats more often on one side than its neighbours are is counted by itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from dpaudit._typing import Array
+from dpaudit.estimation.repeated import Repeated, repeated
 
 Codes = NDArray[np.int64]
 
@@ -35,18 +39,25 @@ _KINDS_OF_ZERO = np.array([[0.0, -0.25], [0.5, -0.5]])
 class Steps:
     """Scores a number by the log-ratio of its bin; bins hold their lower edge.
 
-    ``leaning`` at ``points``, interpolated, orders the values of one bin.
+    ``leaning`` at ``points``, interpolated, orders the values of one bin. Single values that
+    repeat more or less often than their bin have log-ratios of their own.
     """
 
     edges: Array
     ratios: Array
     points: Array
     leaning: Array
+    single: Repeated | None = None
+    of_single: Array | None = None
 
     def __call__(self, values: Array) -> Array:
         """Return log-ratios, shape ``(R,)``."""
         bins = np.searchsorted(self.edges, values, side="right")
-        return np.asarray(self.ratios[bins] + np.interp(values, self.points, self.leaning))
+        found = self.ratios[bins] + np.interp(values, self.points, self.leaning)
+        if self.single is not None and self.of_single is not None:
+            place = self.single.place(values)
+            found = np.where(place < 0, found, self.of_single[place])
+        return np.asarray(found)
 
 
 FLAT = Steps(np.empty(0), np.zeros(1), np.zeros(1), np.zeros(1))
@@ -62,12 +73,25 @@ def steps(p: Array, q: Array) -> Steps:
     >>> found.edges, found(np.array([0.0, 1.0])).round(1)
     (array([0.5]), array([ 2.2, -2.2]))
     """
+    sizes = len(p), len(q)
+    found = _binned(p, q, sizes)
+    often = repeated(p, q)
+    single = often.stand_out(expit(found(often.values) + math.log(len(p) / len(q))))
+    if not len(single.values):
+        return found
+    left = [side[single.place(side) < 0] for side in (p, q)]
+    binned = _binned(left[0], left[1], sizes) if any(map(len, left)) else FLAT
+    ratios = log_ratio(single.of_p, single.of_q, *sizes)
+    return replace(binned, single=single, of_single=ratios)
+
+
+def _binned(p: Array, q: Array, sizes: tuple[int, int]) -> Steps:
     pooled = np.sort(np.concatenate([p, q]))
     edges = _edges(pooled)
     bins = [np.searchsorted(edges, side, side="right") for side in (p, q)]
     counts = np.stack([np.bincount(b, minlength=len(edges) + 1) for b in bins])
-    edges, counts = _merged(edges, counts)
-    ratios = log_ratio(counts[0], counts[1], len(p), len(q))
+    edges, counts = _merged(edges, counts, sizes)
+    ratios = log_ratio(counts[0], counts[1], *sizes)
     return Steps(edges, ratios, *_order_within(pooled, edges, ratios))
 
 
@@ -196,11 +220,12 @@ def _ranks(size: int) -> Codes:
     return np.unique(np.clip(ranks.astype(np.int64), 0, size - 1))
 
 
-def _merged(edges: Array, counts: NDArray[Any]) -> tuple[Array, NDArray[Any]]:
+def _merged(
+    edges: Array, counts: NDArray[Any], sizes: tuple[int, int]
+) -> tuple[Array, NDArray[Any]]:
     """Merge, again and again, the two neighbouring bins that differ least."""
-    trials = [int(total) for total in counts.sum(axis=1)]
     while len(edges):
-        ratios = log_ratio(counts[0], counts[1], trials[0], trials[1])
+        ratios = log_ratio(counts[0], counts[1], *sizes)
         variance = (1 / (counts + _SMOOTHING)).sum(axis=0)
         errors = np.diff(ratios) ** 2 / (variance[1:] + variance[:-1])
         at = int(np.argmin(errors))

@@ -18,6 +18,7 @@ from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.outcomes import is_observed, layout_of
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, shorten, what_happened
+from dpaudit.estimation.repeated import some_stand_out
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.laws.features import Features, OfFeatures, farthest, one_part_scores, repeated_values
@@ -31,6 +32,7 @@ Score = Callable[[Array], Array]
 # Outputs of each side, and distinct ones among them, that make attacks on few values worth a try.
 _PROBED, _FEW = 100, 50
 _PROBING_BYTES = 64 * 2**20
+_WIDE = 500  # entries of a transcript from which on no value of one is looked for
 _TRIED = 4  # transcripts that a score is tried on before it counts
 
 
@@ -51,6 +53,21 @@ def for_mechanism(
     asked = [one for one in known if one.default or (few and one.for_few_values)]
     found = _usable(asked, has_law, "an installed one that works on this mechanism")
     return found if layout_of(case.mechanism) is None else [*found, ONE_PART]
+
+
+def with_repeats(
+    tried: Sequence[Distinguisher], mechanism: Any, on_p: Array, on_q: Array
+) -> list[Distinguisher]:
+    """Return those that are tried, and those for few values where some values stand out.
+
+    Few outputs may repeat though most do not.
+    """
+    if on_p[0].size > _WIDE or not some_stand_out(on_p, on_q):
+        return list(tried)
+    known = registry.DISTINGUISHERS.all().values()
+    further = [one for one in known if one.for_few_values and one not in tried]
+    has_law = isinstance(mechanism, HasLaw)
+    return [*tried, *(one for one in further if (has_law or not one.needs_law) and _imports(one))]
 
 
 def for_outputs(name: str | None) -> list[Distinguisher]:

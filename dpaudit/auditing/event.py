@@ -8,8 +8,9 @@ transcripts as certify, and thresholds are set on as many again; both within lim
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ import dpaudit.auditing.contract as contract
 from dpaudit._typing import Array
 from dpaudit.auditing.alone import Against
 from dpaudit.auditing.contract import Kept
-from dpaudit.auditing.distinguishing import Score, for_mechanism, learned
+from dpaudit.auditing.distinguishing import Score, for_mechanism, learned, with_repeats
 from dpaudit.auditing.draws import Certifying, Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.errors import InvalidArgument
@@ -41,6 +42,9 @@ _MOST_LEARNED, _MOST_SETTING = 2**17, 2**20
 _PILOT, _LEAST, _MOST = 60, 5, 10_000
 # How far apart two sides are to be, in what scores spread within them.
 _FAR = 2.0
+
+
+_Attacks = Callable[[Array, Array], Sequence[Distinguisher]]
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ def chosen_event(case: PrivacyCase, drawer: Drawer, trials: int, attack: str | N
     attack
         The only attack to try, or None.
     """
-    attacks = for_mechanism(case, drawer, attack)
+    attacks = _to_try(case, drawer, attack)
     most = max(50, _TRAINING_BYTES // max(drawer.transcripts(Side.DATASET, 1, "fitting").nbytes, 1))
     size = min(trials // _PILOT, _MOST, most)
     if size >= _LEAST and (leak := _leak(case, drawer, attacks, size)) is not None:
@@ -108,9 +112,15 @@ def chosen_event(case: PrivacyCase, drawer: Drawer, trials: int, attack: str | N
     return replace(found, counts=found.counts | {"pilot, per dataset": 2 * size})
 
 
-def _leak(
-    case: PrivacyCase, drawer: Drawer, attacks: Sequence[Distinguisher], size: int
-) -> Chosen | None:
+def _to_try(case: PrivacyCase, drawer: Drawer, name: str | None) -> _Attacks:
+    """Return what says which attacks learn on some transcripts: one, if it is named."""
+    asked = for_mechanism(case, drawer, name)
+    if name is not None:
+        return lambda on_p, on_q: asked
+    return partial(with_repeats, asked, case.mechanism)
+
+
+def _leak(case: PrivacyCase, drawer: Drawer, attacks: _Attacks, size: int) -> Chosen | None:
     """Return what tells the datasets apart without an error and by far, if anything does."""
     try:
         found, scores = _best(case, drawer, attacks, (size, size), "pilot: ")
@@ -125,7 +135,7 @@ def _leak(
 def _best(
     case: PrivacyCase,
     drawer: Drawer,
-    attacks: Sequence[Distinguisher],
+    attacks: _Attacks,
     sizes: tuple[int, int],
     purpose: str,
 ) -> tuple[Chosen, tuple[Array, Array]]:
@@ -140,11 +150,11 @@ def _best(
 
 
 def _learned(
-    case: PrivacyCase, drawer: Drawer, attacks: Sequence[Distinguisher], size: int, purpose: str
+    case: PrivacyCase, drawer: Drawer, attacks: _Attacks, size: int, purpose: str
 ) -> list[tuple[Distinguisher, Score]]:
     on_p, on_q = (drawer.transcripts(side, size, f"{purpose}fitting") for side in Side)
     rng = default_rng(stream(drawer.seed, f"{purpose}attack"))
-    return learned(attacks, case.mechanism, case.pair, on_p, on_q, rng)
+    return learned(attacks(on_p, on_q), case.mechanism, case.pair, on_p, on_q, rng)
 
 
 def event(

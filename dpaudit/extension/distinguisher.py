@@ -56,7 +56,8 @@ class Distinguisher:
         Whether an audit that names no distinguisher tries it. One that is slow, or made for few
         mechanisms, runs when it is named.
     for_few_values
-        Whether it is tried by default all the same where outputs take few values.
+        Whether it is tried by default all the same where outputs take few values, or where some
+        values repeat on one dataset more than on the other.
     fit
         ``"module:function"`` of a `Fit`.
     """

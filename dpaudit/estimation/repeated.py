@@ -1,0 +1,114 @@
+"""Values that repeat, and more often on one dataset than on the other.
+
+A continuous output hardly ever repeats but for its last bits. What does, such as a record that is
+released as it is now and then, is an outcome of its own, however rare, and the values around it
+say nothing of how probable it is. Where nearly all outputs are one value, the others are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import rel_entr
+
+from dpaudit._typing import Array
+from dpaudit.estimation.counted import grain, rounded
+
+_OFTEN = 4  # times that a value was seen, on both sides together
+_BY_CHANCE = 0.2  # values that stand out where none does
+
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Values that repeat, ascending, and how often each was seen, of how many, on either side.
+
+    They are rounded to multiples of a step, as those that differ in their last bits are one.
+    """
+
+    values: Array
+    of_p: Counts
+    of_q: Counts
+    sizes: tuple[int, int]
+    step: float = 0.0
+
+    def place(self, values: Array) -> Counts:
+        """Return the place of each number among these values, -1 where it is none of them."""
+        if not len(self.values):
+            return np.full(len(values), -1)
+        near = rounded(values, self.step)
+        at = np.minimum(np.searchsorted(self.values, near), len(self.values) - 1)
+        return np.where(self.values[at] == near, at, -1)
+
+    def stand_out(self, share: Any = None) -> Repeated:
+        """Return those that fall to the first side more, or less, often than a share of them would.
+
+        By a likelihood ratio, so large that of all values a fifth of one would by chance; a value
+        that is most of all outputs by what the others do. The share is that of the side's size, if
+        no other is given.
+
+        Examples
+        --------
+        >>> of_p, of_q = np.array([9, 0, 5]), np.array([0, 9, 4])
+        >>> Repeated(np.array([0.3, 0.7, 1.0]), of_p, of_q, (99, 99)).stand_out().values
+        array([0.3, 0.7])
+        >>> Repeated(np.zeros(1), np.array([90]), np.array([99]), (99, 99)).stand_out().values
+        array([0.])
+        """
+        p, q = self.sizes
+        usual = p / (p + q)
+        most = (2 * self.of_p > p) & (2 * self.of_q > q)
+        others = np.where(most, _nats(p - self.of_p, q - self.of_q, usual), 0.0)
+        found = np.maximum(_nats(self.of_p, self.of_q, usual if share is None else share), others)
+        chosen = found > np.log(max(1, len(found)) / _BY_CHANCE)
+        of_p, of_q = self.of_p[chosen], self.of_q[chosen]
+        return Repeated(self.values[chosen], of_p, of_q, self.sizes, self.step)
+
+
+def repeated(p: Array, q: Array) -> Repeated:
+    """Return the values that repeat in samples of two sides, finite, shape ``(R,)`` each.
+
+    Examples
+    --------
+    >>> repeated(np.array([0.3, 0.3, 0.3, 0.1]), np.array([0.2, 0.3])).values
+    array([0.3])
+    """
+    step = grain(np.concatenate([p, q]))
+    sides = [np.sort(rounded(side, step)) for side in (p, q)]
+    pooled = np.sort(np.concatenate(sides))
+    starts = np.flatnonzero(pooled[_OFTEN - 1 :] == pooled[: len(pooled) - _OFTEN + 1])
+    values = np.unique(pooled[starts])
+    of_p, of_q = (_counts(side, values) for side in sides)
+    return Repeated(values, of_p, of_q, (len(p), len(q)), step)
+
+
+def some_stand_out(on_p: Array, on_q: Array) -> bool:
+    """Return whether any entry of transcripts has values that stand out.
+
+    Examples
+    --------
+    >>> on_p, on_q = np.random.default_rng(0).normal(size=(2, 99, 3))
+    >>> some_stand_out(on_p, on_q)
+    False
+    >>> on_p[:9, 1] = 0.3
+    >>> some_stand_out(on_p, on_q)
+    True
+    """
+    columns = (side.reshape(len(side), -1).T for side in (on_p, on_q))
+    return any(len(repeated(p, q).stand_out().values) for p, q in zip(*columns, strict=True))
+
+
+def _nats(of_p: Counts, of_q: Counts, share: Any) -> Array:
+    both = of_p + of_q
+    return np.asarray(rel_entr(of_p, both * share) + rel_entr(of_q, both * (1 - share)))
+
+
+def _counts(ordered: Array, values: Array) -> Counts:
+    ends = (np.searchsorted(ordered, values, side=end) for end in ("left", "right"))
+    first, last = ends
+    return np.asarray(last - first)
