@@ -14,6 +14,7 @@ from numpy.random import default_rng
 
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.records as records
+from dpaudit.auditing.rerun import with_looks
 from dpaudit.auditing.run import audit_case
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor, stream
@@ -54,6 +55,8 @@ def audit(
     form: str | None = None,
     read: Any = None,
     observe: str | Sequence[str] = (),
+    time: float | None = None,
+    looks: Sequence[tuple[int, float]] | None = None,
     show_records: bool = False,
 ) -> Result:
     """Audit the claim that a mechanism is (epsilon, delta)-DP on a pair of neighbouring datasets.
@@ -101,6 +104,11 @@ def audit(
         of an estimator, of the fitted copy.
     observe
         What counts besides outputs: some of ``exceptions``, ``warnings`` and ``time``.
+    time
+        Seconds that it may take, in place of ``trials``, which are then the first look's at most:
+        looks at ever more outputs share the error probability (`dpaudit.auditing.looks`).
+    looks
+        Trials and share of the error probability of each look, as a report with ``time`` says.
     show_records
         Whether messages and the result may hold values of records and outputs; by default they
         hold shapes, positions and salted hashes.
@@ -141,6 +149,8 @@ def audit(
         confidence=confidence,
         seed=seed,
         unit=unit,
+        time=time,
+        looks=looks,
         show_records=show_records,
     )
     rerun = (
@@ -148,6 +158,8 @@ def audit(
         f"relation={_named(relation)}, trials={trials}, confidence={confidence!r}, seed={seed}"
         f"{_given(form=form, read=read, observe=observe, bounds=bounds)})"
     )
+    if settings.looks is not None:
+        rerun = with_looks(rerun, settings.looks)
     with records.run(show_records):
         made = list[Candidate]()
         if neighbour is None:

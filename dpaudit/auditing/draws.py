@@ -72,6 +72,8 @@ class Drawer:
         Whether a call returns what the call before did, whatever generator it is given.
     own
         Whether a call returns something else than the call before, with the same generator.
+    size
+        Bytes of a transcript.
     """
 
     mechanism: Any
@@ -85,6 +87,7 @@ class Drawer:
     fine: bool = False
     repeats: bool = False
     own: bool = False
+    size: int = 8
 
     @property
     def start(self) -> float:
@@ -148,7 +151,19 @@ class Drawer:
             expected = f"at most {most} of {trials} trials: calls are compared with one another"
             raise InvalidArgument("unit", unit, expected)
         by_pace = unit != usual or (theirs and not trials and not fine)
-        return cls(mechanism, pair, executor, seed, unit, by_pace, pace, call, fine, repeats, own)
+        return cls(
+            mechanism, pair, executor, seed, unit, by_pace, pace, call, fine, repeats, own, size
+        )
+
+    def seen_pace(self) -> float:
+        """Return the seconds that an output takes, less what a call does, at least a little."""
+        return max(1e-8, _seconds_per_trial(self.mechanism, self.pair.dataset, self.seed))
+
+    def for_look(self, trials: int, seed: int, most: int | None) -> Drawer:
+        """Return a drawer for so many trials, in units of at most so many."""
+        unit = unit_size(trials, self.size, several=not is_ours(self.mechanism))
+        unit = unit if most is None else min(unit, most)
+        return replace(self, seed=seed, unit=unit, chosen_by_pace=False)
 
     def tilted(self, side: Side, tilt: float, trials: int, purpose: str) -> TiltedLosses:
         """Return the losses of ``trials`` tilted trials in one direction of the pair."""

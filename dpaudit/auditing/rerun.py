@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -86,6 +87,25 @@ def with_unit(rerun: str, unit: int) -> str:
     return rerun if "unit=" in rerun else f"{rerun[:-1]}, unit={unit})"
 
 
+def with_looks(rerun: str, looks: Sequence[tuple[int, float]]) -> str:
+    """Return a command or call with the looks that were taken in place of a time.
+
+    Examples
+    --------
+    >>> with_looks("dpaudit audit own.toml --time 30.0", [(100, 0.1), (900, 0.8)])
+    'dpaudit audit own.toml --looks 100:0.1,900:0.8'
+    >>> with_looks("audit(f, seed=0, time=30.0)", [(100, 0.1)])
+    'audit(f, seed=0, looks=((100, 0.1),))'
+    """
+    if not rerun.endswith(")"):
+        command = _LOOKS.sub("", rerun)
+        return " ".join([command, *_option("--looks", tuple(looks))])
+    given = tuple((trials, share) for trials, share in looks)
+    return f"{_GIVEN_LOOKS.sub('', rerun)[:-1]}, looks={given!r})"
+
+
+_LOOKS = re.compile(r" --(time|looks) \S+")
+_GIVEN_LOOKS = re.compile(r", (time=[^,)]+|looks=\(.*\)(?=[,)]))")
 _FLAGS = {
     "epsilon": "--epsilon",
     "delta": "--delta",
@@ -98,6 +118,8 @@ _FLAGS = {
     "estimator": "--estimator",
     "candidate_pairs": "--pairs",
     "unit": "--unit",
+    "time": "--time",
+    "looks": "--looks",
     "until_refuted": "--until-refuted",
     "show_records": "--show-records",
     "data_options": "--data-option",
@@ -119,8 +141,10 @@ def _option(flag: str, value: Any) -> list[str]:
             return [flag]
         case Mapping():
             return [word for key, one in value.items() for word in (flag, f"{key}={_toml(one)}")]
-        case list() | tuple():
+        case list():
             return [word for one in value for word in (flag, str(one))]
+        case tuple():
+            return [flag, ",".join(f"{trials}:{share!r}" for trials, share in value)]
         case _:
             return [flag, str(value)]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from time import monotonic
 from typing import Literal
 
 from numpy.random import default_rng
@@ -14,18 +15,24 @@ from numpy.random import default_rng
 import dpaudit.auditing.betting as sequential_audit
 import dpaudit.auditing.event as black_box
 import dpaudit.auditing.exact as white_box
+import dpaudit.auditing.looks as looks
 import dpaudit.auditing.outcomes as outcomes
 import dpaudit.auditing.repeating as repeating
 import dpaudit.auditing.witness as witness
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.extension.registry as registry
 import dpaudit.records as records
-from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.draws import Drawer, is_ours
 from dpaudit.auditing.evidence import Evidence
-from dpaudit.auditing.rerun import rerun_command, statistical_certificate, with_unit
+from dpaudit.auditing.rerun import (
+    rerun_command,
+    statistical_certificate,
+    with_looks,
+    with_unit,
+)
 from dpaudit.auditing.result import privacy_result, search_result
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
-from dpaudit.execution import Executor, importable, one_thread, stream
+from dpaudit.execution import Executor, importable, one_thread, stream, unit_size
 from dpaudit.extension.case import Case, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.parameters import parsed_parameters
@@ -40,11 +47,15 @@ from dpaudit.report.schema import Result
 
 @dataclass(frozen=True)
 class Audited:
-    """The result of an audit, its certificate if refuted, and whether it was interrupted."""
+    """The result of an audit, its certificate if refuted, and whether it was interrupted.
+
+    ``looks`` are those that were taken, if there were several.
+    """
 
     result: Result
     certificate: Certificate | None
     interrupted: bool = False
+    looks: Sequence[tuple[int, float]] | None = None
 
 
 def audit_claim(name: str, settings: Settings, executor: Executor | None = None) -> Result:
@@ -130,7 +141,10 @@ class Prepared:
         refuted = audited.result.verdict == "refuted"
         if self.repeated is not None or not refuted or audited.certificate is not None:
             return audited
-        return replace(audited, certificate=statistical_certificate(audited.result, self.settings))
+        settings = self.settings
+        if audited.looks is not None:
+            settings = replace(settings, time=None, looks=audited.looks)
+        return replace(audited, certificate=statistical_certificate(audited.result, settings))
 
 
 def _without_records(audited: Audited, settings: Settings) -> Audited:
@@ -178,6 +192,9 @@ def _refuse_for_search(settings: Settings) -> None:
     if settings.until_refuted:
         expected = "a claim that is audited by drawing outputs; this one is searched"
         raise InvalidArgument("until_refuted", Shown("--until-refuted"), expected)
+    if settings.time is not None or settings.looks is not None:
+        expected = "nothing: this claim is searched, and --trials is its budget"
+        raise InvalidArgument("time", settings.time or Shown("looks"), expected)
     if settings.candidate_pairs is not None:
         expected = "nothing: this claim is searched, over instances of its own"
         raise InvalidArgument("pairs", settings.candidate_pairs, expected)
@@ -301,6 +318,7 @@ def _run_privacy(
     trials: int,
 ) -> Audited:
     case = outcomes.laid_out(case, settings.seed, trials)
+    began = monotonic()
     chosen = worst_pair.choose(case, executor, settings, trials)
     case = chosen.case
     drawer = Drawer.probing(
@@ -311,7 +329,14 @@ def _run_privacy(
         trials=0 if settings.until_refuted else chosen.trials,
         unit=settings.unit,
     )
-    evidence = replace(_privacy_evidence(case, drawer, settings, chosen.trials), unit=drawer.unit)
+    _tell_plan(case, drawer, settings, chosen.trials, began)
+    if settings.time is None and settings.looks is None:
+        evidence, taken = _privacy_evidence(case, drawer, settings, chosen.trials), None
+        evidence = replace(evidence, unit=drawer.unit)
+    else:
+        evidence, taken, unit = _by_looks(case, drawer, settings, chosen.trials, began)
+        rerun = with_looks(rerun, taken)
+        rerun = rerun if unit is None else with_unit(rerun, unit)
     if chosen.search is not None:
         ranked = {"ranking pairs, per dataset": chosen.search.transcripts}
         evidence = replace(
@@ -336,9 +361,48 @@ def _run_privacy(
     certificate = None
     if result.verdict == "refuted" and case.certify is not None:
         certificate = case.certify(result.measured.lower)
-    return Audited(result, certificate, evidence.interrupted)
+    return Audited(result, certificate, evidence.interrupted, taken)
 
 
+def _by_looks(
+    case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int, began: float
+) -> tuple[Evidence, list[looks.Look], int | None]:
+    """Return the evidence of several looks, these, and the most trials a call if the pace said."""
+    alpha, most = 1 - settings.confidence, settings.unit
+    if settings.looks is not None:
+        planned = iter([looks.Look(*one) for one in settings.looks])
+    else:
+        assert settings.time is not None
+        pace = drawer.seen_pace()
+        if most is None and not is_ours(case.mechanism):
+            most = unit_size(2**60, drawer.size, pace)
+            most = None if most == unit_size(2**60, drawer.size) else most
+        planned = looks.Clock(settings.time, trials, pace, began).looks()
+
+    def measure(number: int, look: looks.Look) -> Evidence:
+        own = drawer.for_look(look.trials, looks.seed_of(settings.seed, number), most)
+        asked = replace(settings, confidence=1 - look.share * alpha)
+        return replace(_privacy_evidence(case, own, asked, look.trials), unit=own.unit)
+
+    claimed = case.claimed.epsilon(case.at_delta)
+    evidence, taken = looks.taken(planned, measure, claimed)
+    return evidence, taken, most
+
+
+def _tell_plan(
+    case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int, began: float
+) -> None:
+    """Tell somebody who watches what a run of some seconds can find, and how long it takes."""
+    tell = getattr(drawer.executor.progress, "tell", None)
+    if tell is None or settings.until_refuted or _from_losses(case, settings):
+        return
+    pace, given = drawer.seen_pace(), settings.time
+    if given is not None or 8 * trials * pace + monotonic() - began > _SOON:
+        claimed = case.claimed.epsilon(case.at_delta)
+        tell(looks.plan(trials, 1 - settings.confidence, claimed, pace, given))
+
+
+_SOON = 2.0  # seconds that nobody needs to be told of
 _OWN_RANDOMNESS = (
     "Two calls with the same generator returned different outputs: the mechanism has randomness or "
     "a state of its own, and no seed repeats what was drawn."

@@ -47,6 +47,10 @@ class _Common(BaseModel):
     )
     until_refuted: bool | None = None
     unit: int | None = Field(None, description="transcripts per call of the mechanism")
+    time: float | None = Field(None, description="seconds in place of trials")
+    looks: list[tuple[int, float]] | None = Field(
+        None, description="trials and share of the error probability of each look"
+    )
 
 
 class ClaimAudit(_Common):

@@ -12,7 +12,15 @@ import typer
 
 from dpaudit.cli.batch import Batch
 from dpaudit.cli.ending import ShowRecords, Traceback, attempted
-from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option, pairs
+from dpaudit.cli.options import (
+    Json,
+    Quiet,
+    folder_option,
+    integer_option,
+    looks_option,
+    number_option,
+    pairs,
+)
 from dpaudit.cli.output import Output, processes
 from dpaudit.errors import InvalidArgument, UnknownName
 
@@ -94,6 +102,13 @@ def audit(
         int | None,
         integer_option("--unit", "Transcripts per call of a mechanism (by size and pace)."),
     ] = None,
+    time: Annotated[
+        float | None,
+        number_option("--time", "Seconds an audit may take, in place of --trials."),
+    ] = None,
+    looks: Annotated[
+        str | None, looks_option("What a report says in place of --time: the same numbers again.")
+    ] = None,
     in_process: Annotated[
         bool,
         typer.Option("--in-process", help="Run mechanisms in this process, as debuggers need it."),
@@ -153,6 +168,8 @@ def audit(
         "until_refuted": until_refuted or None,
         "candidate_pairs": candidate_pairs,
         "unit": unit,
+        "time": time,
+        "looks": looks,
         "show_records": show_records or None,
         "data_options": pairs("--data-option", data_option),
         "parameters": pairs("--set", set_),
@@ -169,6 +186,9 @@ def audit(
         return stream.run(watch, overrides, output)
     if every == bool(targets):
         raise InvalidArgument("targets", targets or [], "names of claims or files, or else --all")
+    if every and (time is not None or looks is not None):
+        expected = "nothing with --all: some claims are searched"
+        raise InvalidArgument("time", time or looks, expected)
     if every:
         from dpaudit.cli import publish
 

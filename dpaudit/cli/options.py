@@ -35,6 +35,17 @@ def integer_option(flag: str, meaning: str) -> Any:
     return typer.Option(flag, parser=parser, metavar="INTEGER", help=meaning)
 
 
+def looks_option(meaning: str) -> Any:
+    """Return an option that takes looks: trials and shares of the error probability."""
+    parser = _parser("--looks", _looks, "TRIALS:SHARE,TRIALS:SHARE,...")
+    return typer.Option("--looks", parser=parser, metavar="TRIALS:SHARE,...", help=meaning)
+
+
+def _looks(text: str) -> tuple[tuple[int, float], ...]:
+    pairs = [one.split(":") for one in text.split(",")]
+    return tuple((int(trials), float(share)) for trials, share in pairs)
+
+
 def _folder(text: str) -> str:
     if not text.strip():
         raise ValueError(text)

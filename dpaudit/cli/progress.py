@@ -8,14 +8,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bars
-    from rich.progress import TaskID
+    from rich.progress import Task, TaskID
 
     from dpaudit.execution import Progress
 
@@ -30,11 +32,39 @@ class StageBar:
     def start(self, stage: str, trials: int) -> None:
         """Begin a stage of so many trials."""
         self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(one_line(f"{self._name}: {stage}"), total=trials)
+        self._task = self._bars.add_task(
+            one_line(f"{self._name}: {stage}"), total=trials, step=0, since=monotonic()
+        )
+
+    def tell(self, words: str) -> None:
+        """Show a line above the bar, which stays."""
+        self._bars.console.print(one_line(words), style="dim")
 
     def advance(self, trials: int) -> None:
         """Add so many trials that are done."""
-        self._bars.advance(self._task, trials)
+        self._bars.update(self._task, advance=trials, step=trials, since=monotonic())
+
+    @staticmethod
+    def expected(task: Task) -> float:
+        """Return about how many more trials than are known are done, less than the last result's.
+
+        Examples
+        --------
+        >>> from rich.progress import Progress
+        >>> with Progress(disable=True) as bars:
+        ...     stage = StageBar(bars, "doctest")
+        ...     stage.start("drawing", 100)
+        ...     before = StageBar.expected(bars.tasks[0])
+        ...     stage.advance(40)
+        ...     before, 0 <= StageBar.expected(bars.tasks[0]) < 40
+        (0.0, True)
+        """
+        step, since = task.fields.get("step", 0), task.fields.get("since", 0.0)
+        passed, elapsed = monotonic() - since, task.elapsed or 0.0
+        if not step or elapsed <= passed:
+            return 0.0
+        pace = task.completed / (elapsed - passed)
+        return float(min(pace * passed, 0.95 * step, (task.total or 0) - task.completed))
 
 
 @contextmanager
@@ -71,9 +101,17 @@ def bar(name: str, console: Console) -> Iterator[StageBar]:
         TimeRemainingColumn,
     )
 
+    class Moving(BarColumn):
+        """Moves on between two results by the pace of those before, and never past the next."""
+
+        def render(self, task: Task) -> Any:
+            seen = replace(task)
+            seen.completed = task.completed + StageBar.expected(task)
+            return super().render(seen)
+
     columns = (
         TextColumn("{task.description}", markup=False),
-        BarColumn(),
+        Moving(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("left:"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import dpaudit._validate as check
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import InvalidArgument, Shown
 
 WORST_CASE = "worst-case"
 
@@ -44,6 +44,11 @@ class Settings:
     unit
         Trials per unit of work (`dpaudit.execution.units`); by default as many as fit in memory and
         are drawn within a second. A part of the plan: the report says what it was.
+    time
+        Seconds that an audit by drawing may take; ``trials`` is then the first look's
+        (`dpaudit.auditing.looks`).
+    looks
+        Trials and share of the error probability of each look, in place of a time.
     show_records
         Whether messages, the report and its certificate may hold records and outputs.
     """
@@ -62,6 +67,8 @@ class Settings:
     candidate_pairs: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     unit: int | None = None
+    time: float | None = None
+    looks: Sequence[tuple[int, float]] | None = None
     show_records: bool = False
 
     def __post_init__(self) -> None:
@@ -76,6 +83,13 @@ class Settings:
             check.integer("unit", self.unit, least=1)
         if self.candidate_pairs is not None:
             check.integer("pairs", self.candidate_pairs, least=1)
+        if self.time is not None:
+            check.positive("time", self.time)
+        if self.looks is not None:
+            object.__setattr__(self, "looks", _checked_looks(self.looks))
+        if self.until_refuted and (self.time is not None or self.looks is not None):
+            expected = "nothing with --until-refuted, which stops by itself; --trials is its cap"
+            raise InvalidArgument("time", self.time or Shown("looks"), expected)
         if not isinstance(self.data_options, Mapping) or "path" in self.data_options:
             expected = "options by name without path: data_path says where the files are"
             raise InvalidArgument("data_option", self.data_options, expected)
@@ -93,8 +107,9 @@ class Settings:
         """
         stated = asdict(self)
         del stated["show_records"]  # that of whoever asks, and no number depends on it
-        if self.unit is None:  # nothing was chosen, and older readers do not know it
-            del stated["unit"]
+        for name in ("unit", "time", "looks"):  # older readers do not know them
+            if stated[name] is None:
+                del stated[name]
         return {_STATED.get(name, name): value for name, value in stated.items()}
 
     @property
@@ -113,6 +128,17 @@ class Settings:
         """
         names = {stated: name for name, stated in _STATED.items()}
         return cls(**{names.get(name, name): value for name, value in document.items()})
+
+
+def _checked_looks(looks: Sequence[Sequence[float]]) -> tuple[tuple[int, float], ...]:
+    expected = "pairs of at least 100 trials and a share above 0, shares of 1 at most together"
+    if not all(len(look) == 2 for look in looks):
+        raise InvalidArgument("looks", looks, expected)
+    found = tuple((check.integer("looks", n, least=100), float(share)) for n, share in looks)
+    shares = [share for _, share in found]
+    if not shares or not min(shares) > 0 or not sum(shares) <= 1 + 1e-9:
+        raise InvalidArgument("looks", looks, expected)
+    return found
 
 
 _PUBLIC = (WORST_CASE, "breast-cancer")

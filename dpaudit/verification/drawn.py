@@ -187,9 +187,12 @@ def _refuse_work(document: Document, settings: Settings) -> None:
     limits = [
         ("trials", settings.trials, _MOST_TRIALS),
         ("pairs", settings.candidate_pairs, _MOST_PAIRS),
+        *(("looks", trials, _MOST_TRIALS) for trials, _ in settings.looks or ()),
         *((f"parameters.{name}", value, _MOST) for name, value in settings.parameters.items()),
         *((f"data_options.{name}", value, _MOST) for name, value in settings.data_options.items()),
     ]
+    if settings.time is not None:
+        raise document.refused("instance.settings.time", settings.time, "looks in its place")
     for name, value, most in limits:
         if type(value) is int and value > most:
             raise document.refused(f"instance.settings.{name}", value, f"at most {most}")

@@ -1,0 +1,218 @@
+"""An audit by looks: ever more fresh outputs, with one error probability for all of them.
+
+A look is a whole audit on outputs of its own: its event is chosen, and certified, on transcripts
+that no other look has. Each spends a share of the error probability that is set before it draws, so
+that the bounds of all looks hold together with the confidence that was asked for, whatever decided
+on the number of looks and on their sizes. With a time as the budget the rule is:
+
+* The first look has the usual number of trials, fewer if they took more than a fifth of the time,
+  100 at least. It is the only one where a fifth of the time is too short for 100.
+* While the time left is worth much more, the next has eight times as many, and look number k that
+  is not the last spends ``0.2 / 2^k`` of the error probability.
+* The last has as many as the time left allows by the pace of those before, and spends 0.8.
+* A look that refutes, or whose outputs break the contract, ends the audit.
+
+The report holds the looks that were taken; given in place of the time, they give the same numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+
+from dpaudit.auditing.evidence import Evidence
+from dpaudit.execution import stream
+
+_GROWTH = 8  # times as many trials as the look before
+_WORTH = 24  # times as many that the time left has to allow for a look that is not the last
+_EARLY, _LAST = 0.2, 0.8  # shares of the error probability
+_FIRST = 0.2  # of the time, at most
+_DRAWN = 4  # outputs of either dataset to a trial: certifying, thresholds, learning
+_KEPT_BACK = 0.85  # of the time left: what a look takes is only estimated
+_LEAST = 100
+
+
+class Look(NamedTuple):
+    """So many trials, and their share of the error probability."""
+
+    trials: int
+    share: float
+
+
+Measure = Callable[[int, Look], Evidence]
+
+
+@dataclass
+class Clock:
+    """Says which looks fit in so many seconds.
+
+    Parameters
+    ----------
+    seconds
+        In all, from ``began`` on.
+    trials
+        Of the first look, if they fit.
+    pace
+        Seconds that an output takes, as a probe saw it.
+    """
+
+    seconds: float
+    trials: int
+    pace: float
+    began: float
+    now: Callable[[], float] = monotonic
+
+    def looks(self) -> Iterator[Look]:
+        """Yield the looks; what a look took is seen when the next one is asked for."""
+        look = self._first()
+        before = Look(0, 0.0), 0.0
+        for number in range(2, 64):
+            began = self.now()
+            yield look
+            took = self.now() - began
+            if look.share == _LAST:
+                return
+            more = self._marginal(look, took, *before)
+            before, look = (look, took), self._next(look, took, more, number)
+            if look.trials < before[0].trials:
+                return
+
+    def _first(self) -> Look:
+        """Return the first look: the only one where two do not fit."""
+        fitting = self._left() / (2 * _DRAWN * max(self.pace, 1e-9))
+        if _FIRST * fitting < _LEAST:
+            return Look(max(_LEAST, _round(min(self.trials, _KEPT_BACK * fitting))), _LAST)
+        return Look(_round(min(self.trials, _FIRST * fitting)), _EARLY / 2)
+
+    def _left(self) -> float:
+        return self.began + self.seconds - self.now()
+
+    def _marginal(self, look: Look, took: float, before: Look, earlier: float) -> float:
+        """Return the seconds that a further trial takes: much of what a short look does is fixed.
+
+        By two looks, or by twice what the probe saw; some share of what it took at least.
+        """
+        whole = took / look.trials
+        if before.trials:
+            return max((took - earlier) / (look.trials - before.trials), whole / 10)
+        return min(whole, max(4 * _DRAWN * self.pace, whole / 50))
+
+    def _next(self, look: Look, took: float, pace: float, number: int) -> Look:
+        """Return the next look, smaller than the one before if there is no time for it."""
+        left = _KEPT_BACK * self._left()
+        fitting = look.trials + (left - took) / pace if left > took else 0
+        slow = took + (_GROWTH - 1) * look.trials * pace > left / 2
+        if not slow and fitting >= _WORTH * look.trials:
+            return Look(_GROWTH * look.trials, _EARLY / 2**number)
+        return Look(_round(fitting), _LAST)
+
+
+def _round(trials: float) -> int:
+    """Return a number of trials rounded down to two digits."""
+    count = int(trials)
+    unit: int = 10 ** max(0, len(str(count)) - 2)
+    return count // unit * unit
+
+
+def taken(looks: Iterator[Look], measure: Measure, claimed: float) -> tuple[Evidence, list[Look]]:
+    """Return the evidence of the best of the looks, and those that were taken.
+
+    Parameters
+    ----------
+    looks
+        At least one.
+    measure
+        Returns the evidence of look number 1, 2, ...
+    claimed
+        The epsilon that a look may refute.
+    """
+    found: list[tuple[Look, Evidence]] = []
+    for number, look in enumerate(looks, start=1):
+        evidence = measure(number, look)
+        found.append((look, evidence))
+        if not evidence.trusted or evidence.lower > claimed or evidence.interrupted:
+            break
+    return _together(found), [look for look, _ in found]
+
+
+def _together(found: list[tuple[Look, Evidence]]) -> Evidence:
+    """Return what the looks certify together: the last one if it is broken, else the best."""
+    last = found[-1][1]
+    best = last
+    if last.trusted and last.upper is None:
+        best = max((evidence for _, evidence in found), key=lambda one: one.lower)
+    budget = {
+        f"look {number}: {purpose}": alpha
+        for number, (_, evidence) in enumerate(found, start=1)
+        for purpose, alpha in evidence.budget.items()
+    }
+    sizes = ", ".join(f"{look.trials} ({look.share:g})" for look, _ in found)
+    note = (
+        f"Looks of fresh outputs, trials of each dataset and share of the error probability: "
+        f"{sizes}; the one shown has {best.trials}."
+    )
+    return replace(best, budget=budget, notes=(note, *best.notes))
+
+
+def seed_of(seed: int, number: int) -> int:
+    """Return the seed of a look, which for the first one is that of the audit.
+
+    Examples
+    --------
+    >>> seed_of(7, 1), seed_of(7, 2) == seed_of(7, 3)
+    (7, False)
+    """
+    if number == 1:
+        return seed
+    return int(stream(seed, f"look {number}").generate_state(1, np.uint64)[0])
+
+
+def ceiling(trials: int, alpha: float) -> float:
+    """Return the largest epsilon that so many trials a side can certify, all of them right.
+
+    Examples
+    --------
+    >>> round(ceiling(10_000, 0.05), 2)
+    8.81
+    """
+    return -math.log(math.expm1(-math.log(alpha) / (2 * trials)))
+
+
+def plan(trials: int, alpha: float, claimed: float, pace: float, seconds: float | None) -> str:
+    """Return what a run can find and about how long it takes, in words for whoever waits.
+
+    Parameters
+    ----------
+    trials, alpha
+        Of the run.
+    claimed
+        The epsilon that may be refuted.
+    pace
+        Seconds that an output takes.
+    seconds
+        The time that was given instead of trials.
+
+    Examples
+    --------
+    >>> print(plan(10_000, 0.05, 1.0, 1e-4, None))
+    10,000 trials can certify an epsilon of 8.8 at most; 1 is claimed. A probe drew 10,000 outputs \
+a second: about 8 s.
+    """
+    rate = f"A probe drew {1 / max(pace, 1e-9):,.0f} outputs a second"
+    if seconds is not None:
+        return f"{rate}: up to {seconds:g} s are used, in looks at ever more outputs."
+    most = ceiling(trials, alpha)
+    short = "" if most > claimed else ": too few to refute it"
+    return (
+        f"{trials:,} trials can certify an epsilon of {most:.2g} at most; {claimed:g} is "
+        f"claimed{short}. {rate}: about {_clock(2 * _DRAWN * trials * pace)}."
+    )
+
+
+def _clock(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
