@@ -16,12 +16,12 @@ from numpy.random import Generator
 import dpaudit.extension.registry as registry
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.outcomes import is_observed, layout_of
+from dpaudit.auditing.outcomes import layout_of
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, shorten, what_happened
 from dpaudit.estimation.repeated import some_stand_out
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
-from dpaudit.laws.features import Features, OfFeatures, farthest, one_part_scores, repeated_values
+from dpaudit.laws.features import Features, OfFeatures, farthest, one_part_scores
 from dpaudit.laws.layout import Layout
 from dpaudit.laws.mechanism import HasLaw
 from dpaudit.neighbours import Side
@@ -107,10 +107,7 @@ def learned(
     layout = layout_of(mechanism)
     if layout is not None:
         return _learned_of_parts(distinguishers, mechanism, pair, (on_p, on_q), rng, layout)
-    found = _learned(distinguishers, mechanism, pair, on_p, on_q, rng)
-    if not is_observed(mechanism):
-        return found
-    return [*found, *((ONE_PART, score) for score in repeated_values(on_p, on_q)[:_PARTS])]
+    return _learned(distinguishers, mechanism, pair, on_p, on_q, rng)
 
 
 def _learned(

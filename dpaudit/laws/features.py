@@ -126,43 +126,6 @@ def farthest(
     return [*discrete[:most], *[one for one in ordered if one not in discrete][:most]]
 
 
-@dataclass(frozen=True)
-class RepeatedValue:
-    """A score of numbers that hardly repeat: by the values of one column that do."""
-
-    column: int
-    ratios: LogRatios
-
-    def __call__(self, transcripts: Array) -> Array:
-        """Return the scores, shape ``(R,)``."""
-        return self.ratios(transcripts.reshape(len(transcripts), -1)[:, self.column])
-
-
-def repeated_values(on_p: Array, on_q: Array) -> list[RepeatedValue]:
-    """Return the scores of columns of which single values come again and again on one side.
-
-    A number with noise does not repeat; a record that is printed now and then does.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> on_p, on_q = rng.normal(size=(2, 1000))
-    >>> len(repeated_values(on_p, on_q)), len(repeated_values(np.append(on_p, [0.3] * 9), on_q))
-    (0, 1)
-    """
-    flat_p, flat_q = (side.reshape(len(side), -1) for side in (on_p, on_q))
-    found = []
-    for column in range(min(flat_p.shape[1], _COLUMNS)):
-        ratios = LogRatios.of(flat_p[:, column], flat_q[:, column])
-        if 2 * len(ratios.codes) > len(flat_p) + len(flat_q) and ratios.ratios.any():
-            kept = ratios.ratios != 0
-            found.append(RepeatedValue(column, LogRatios(ratios.codes[kept], ratios.ratios[kept])))
-    return found
-
-
-_COLUMNS = 200  # of which values are counted
-
-
 def distance(score: Callable[[Array], Array], on_p: Array, on_q: Array) -> float:
     """Return how far apart the distributions of a score are: the largest gap of rates.
 
