@@ -353,7 +353,8 @@ def _run_privacy(
     result = privacy_result(claim, case, evidence, settings, rerun, chosen.search)
     if result.verdict == "refuted" and case.relation_was_read:
         claimed = case.claimed.epsilon(case.at_delta)
-        other = depends_on_reading(case.pair.relation, claimed, result.measured.lower)
+        allowed = case.claimed.group(2).epsilon(case.at_delta)
+        other = depends_on_reading(case.pair.relation, claimed, allowed, result.measured.lower)
         if other is not None:
             result = result.model_copy(update={"reason": f"{result.reason} {other}"})
     if result.verdict == "refuted" and not evidence.interrupted:

@@ -22,6 +22,7 @@ from dpaudit.errors import InvalidArgument, Shown
 
 Codes = NDArray[np.int64]
 _NUMERIC = "biuf"
+EXACT = 2.0**53  # from which on doubles merge integers
 _DENSE = 10**7  # entries up to which a sparse matrix is compared as a dense one
 _MISSING = ("missing",)
 _Column = Sequence[Any] | NDArray[Any]
@@ -153,9 +154,9 @@ def _of_records(dataset: Sequence[Any]) -> dict[str, _Column]:
 
 def _coded(one: _Column, other: _Column) -> tuple[Codes, Codes]:
     """Return the codes of a column on both sides."""
-    p, q = np.asarray(one), np.asarray(other)
-    if all(side.dtype.kind in _NUMERIC and side.ndim == 1 for side in (p, q)):
-        both = np.concatenate([p, q])
+    both = _numbers(one, other)
+    if both is not None:
+        p = np.asarray(one)
         _, codes = np.unique(both, return_inverse=True, equal_nan=True)
         return np.split(codes.astype(np.int64), [len(p)])[0], codes[len(p) :].astype(np.int64)
     known: dict[Hashable, int] = {}
@@ -163,6 +164,19 @@ def _coded(one: _Column, other: _Column) -> tuple[Codes, Codes]:
         [known.setdefault(value_key(v), len(known)) for v in _each(side)] for side in (one, other)
     ]
     return np.array(coded[0], dtype=np.int64), np.array(coded[1], dtype=np.int64)
+
+
+def _numbers(one: _Column, other: _Column) -> NDArray[Any] | None:
+    """Return a column of both sides as numbers of one kind, if that merges none of them."""
+    try:
+        p, q = np.asarray(one), np.asarray(other)
+    except ValueError:  # arrays of several lengths
+        return None
+    if any(side.dtype.kind not in _NUMERIC or side.ndim != 1 for side in (p, q)):
+        return None
+    both = np.concatenate([p, q])
+    small = not (np.abs(both.astype(np.float64)) >= EXACT).any() and both.itemsize <= 8
+    return both if small or p.dtype == q.dtype == both.dtype else None
 
 
 def _each(column: _Column) -> Iterable[Any]:
@@ -288,10 +302,14 @@ def user_records(found: Cells, by: str, *, added: bool) -> int:
 
 def differ_in_one_edge(dataset: Any, neighbour: Any) -> bool:
     """Return that two graphs have the same nodes and differ in one edge, or refuse them."""
-    graphs = [(_edges(one), set(one.nodes)) for one in (dataset, neighbour)]
-    count = len(graphs[0][0] ^ graphs[1][0])
-    if graphs[0][1] != graphs[1][1] or count != 1:
-        given = "other nodes" if graphs[0][1] != graphs[1][1] else f"{count} differing edges"
+    if not are_graphs(dataset, neighbour):
+        expected = "two graphs, with nodes and edges as networkx has them"
+        raise InvalidArgument("pair", Shown("something else"), expected)
+    (edges, nodes), (others, other_nodes) = (_parts(one) for one in (dataset, neighbour))
+    count = len({edge for edge in {*edges, *others} if edges.get(edge) != others.get(edge)})
+    lengths_differ = len(edges) != len(others)
+    if nodes != other_nodes or count != 1 or not lengths_differ:
+        given = "other nodes" if nodes != other_nodes else f"{count} differing edges"
         raise InvalidArgument("pair", Shown(given), "graphs of the same nodes and one edge more")
     return True
 
@@ -301,10 +319,15 @@ def are_graphs(*given: Any) -> bool:
     return all(hasattr(one, "edges") and hasattr(one, "nodes") for one in given)
 
 
-def _edges(graph: Any) -> set[Hashable]:
-    directed = bool(getattr(graph, "is_directed", lambda: True)())
-    pairs = [tuple(edge[:2]) for edge in graph.edges]
-    return {pair if directed else frozenset(pair) for pair in pairs}
+def _parts(graph: Any) -> tuple[dict[Hashable, Hashable], dict[Hashable, Hashable]]:
+    """Return what stands at every edge, and at every node."""
+    directed = bool(graph.is_directed())
+    edges: dict[Hashable, Hashable] = {}
+    for *edge, data in graph.edges(data=True):
+        ends: Hashable = tuple(edge[:2]) if directed else frozenset(edge[:2])
+        several = edges.get(ends, ())
+        edges[ends] = (*several, value_key(data)) if isinstance(several, tuple) else several
+    return edges, {node: value_key(data) for node, data in graph.nodes(data=True)}
 
 
 RULES: dict[str, Callable[[Cells], int]] = {

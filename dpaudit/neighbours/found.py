@@ -191,23 +191,31 @@ def _words(found: Relation) -> str:
     return f"{READ}: the finest that the two obey is {found.name} ({found.statement})."
 
 
-def depends_on_reading(found: Relation, claimed: float, lower: float) -> str | None:
+def depends_on_reading(found: Relation, claimed: float, allowed: float, lower: float) -> str | None:
     """Return what another relation would change, where a refutation rests on the one that was read.
 
     To replace a record is to remove one and to add one: under add/remove a claim allows the same
-    pair twice its epsilon.
+    pair what it allows two steps: twice its epsilon, where delta is 0.
+
+    Parameters
+    ----------
+    found
+        The relation that was read.
+    claimed, allowed
+        What is claimed of one step, and what follows of two.
+    lower
+        What was certified.
 
     Examples
     --------
-    >>> depends_on_reading(relation("replace-record"), 1.0, 2.5)
-    >>> depends_on_reading(relation("replace-record"), 1.0, 1.5)  # doctest: +ELLIPSIS
+    >>> depends_on_reading(relation("replace-record"), 1.0, 2.0, 2.5)
+    >>> depends_on_reading(relation("replace-record"), 1.0, 2.0, 1.5)  # doctest: +ELLIPSIS
     'If the claim is about adding or removing a record, these two are two steps apart, ...'
     """
-    if not found.name.startswith("replace-") or not claimed < lower <= 2 * claimed:
+    if not found.name.startswith("replace-") or not claimed < lower <= allowed:
         return None
-    if math.isinf(claimed):
-        return None
+    limit = "any epsilon" if math.isinf(allowed) else f"{allowed:.4g}"
     return (
         "If the claim is about adding or removing a record, these two are two steps apart, it "
-        f"allows them {2 * claimed:.4g}, and this does not refute it: name the relation."
+        f"allows them {limit}, and this does not refute it: name the relation."
     )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown, UnknownName, shorten
-from dpaudit.neighbours.cells import RULES, cells, is_labelled
+from dpaudit.neighbours.cells import EXACT, RULES, cells, is_labelled
 from dpaudit.records import Record, are_shown
 
 DatasetT = TypeVar("DatasetT")
@@ -167,13 +167,25 @@ class Pair(Generic[DatasetT]):
 def _are_tables(dataset: object, neighbour: object) -> bool:
     """Return whether both are what tables are made of: datasets, or arrays of finite numbers."""
     for one in (dataset, neighbour):
-        if is_labelled(one):
+        if not isinstance(one, Dataset | Tabular) and not _is_of_doubles(one):
             return False
         try:
             Table.of("dataset", one)
         except InvalidArgument:
             return False
     return True
+
+
+def _is_of_doubles(dataset: object) -> bool:
+    """Return whether records are an array or a list of numbers that doubles tell apart."""
+    if is_labelled(dataset) or not isinstance(dataset, np.ndarray | list | tuple):
+        return False
+    try:
+        array = np.asarray(dataset)
+    except ValueError:
+        return False
+    small = array.dtype.kind in "biuf" and array.dtype.itemsize <= 8
+    return small and not (np.abs(array.astype(np.float64)) >= EXACT).any()
 
 
 def _protected(dataset: Any) -> Any:

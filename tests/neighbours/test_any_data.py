@@ -30,7 +30,21 @@ def with_edge(graph, *edge):
     return copy
 
 
+def with_weight(graph, *edge):
+    copy = graph.copy()
+    copy.edges[edge]["weight"] = 2.0
+    return copy
+
+
+def with_colour(graph, node):
+    copy = graph.copy()
+    copy.nodes[node]["colour"] = "red"
+    return copy
+
+
 FOUND = {
+    "large integers": ([2**53, 1], [2**53 + 1, 1], "replace-record"),
+    "arrays of several lengths": ([np.zeros(2), np.zeros(3)], [np.zeros(2)], "add-remove-record"),
     "a number of several": (np.array([1.0, 2.0]), np.array([1.0, 3.0]), "replace-record"),
     "an entry of a row": (X, changed(X, (1, 0), 9.0), "replace-cell"),
     "a row": (X, changed(X, 1, 9.0), "replace-record"),
@@ -83,6 +97,13 @@ def test_the_finest_relation_is_found(dataset, neighbour, name):
         ((X, Y), (X + 1, Y), "3 differing records"),
         (PATH, with_edge(with_edge(PATH, 0, 3), 0, 2), "2 differing edges"),
         (PATH, nx.path_graph(5), "other nodes"),
+        (PATH, with_weight(PATH, 0, 1), "1 differing edges"),
+        (PATH, with_weight(with_edge(PATH, 0, 3), 0, 1), "2 differing edges"),
+        (PATH, with_colour(with_edge(PATH, 0, 3), 0), "other nodes"),
+        ([2**53, 1, 3], [2**53 + 1, 1, 4], "2 differing records"),
+        (np.array([[2**53, 1], [1, 2]]), np.array([[2**53 + 1, 1], [1, 3]]), "2 differing records"),
+        (np.array([2**53, 1]), [2**53 + 1.0, 4], "records"),
+        (FRAME[["x"]].rename(columns={"x": "y"}), FRAME[["x"]].iloc[1:], "records of two kinds"),
     ],
 )
 def test_what_obeys_none_is_refused_with_its_difference(dataset, neighbour, words):
@@ -123,9 +144,10 @@ def test_what_is_declared_is_not_checked_and_what_checks_is_asked():
 def test_a_refutation_between_the_claim_and_twice_depends_on_the_reading():
     replaced, _ = found_pair(["a"], ["b"])
     removed, _ = found_pair(["a"], [])
-    assert "it allows them 2" in depends_on_reading(replaced.relation, 1.0, 1.5)
-    assert depends_on_reading(replaced.relation, 1.0, 2.5) is None
-    assert depends_on_reading(removed.relation, 1.0, 1.5) is None
+    assert "it allows them 2" in depends_on_reading(replaced.relation, 1.0, 2.0, 1.5)
+    assert "any epsilon" in depends_on_reading(replaced.relation, 1.0, np.inf, 9.0)
+    assert depends_on_reading(replaced.relation, 1.0, 2.0, 2.5) is None
+    assert depends_on_reading(removed.relation, 1.0, 2.0, 1.5) is None
 
 
 records = st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab")), min_size=2, max_size=5)
