@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from dpaudit._typing import Array
 from dpaudit.estimation.repeated import Repeated, repeated
@@ -76,7 +75,8 @@ def steps(p: Array, q: Array) -> Steps:
     sizes = len(p), len(q)
     found = _binned(p, q, sizes)
     often = repeated(p, q)
-    single = often.stand_out(expit(found(often.values) + math.log(len(p) / len(q))))
+    odds = found(often.values) + math.log(len(p) / len(q))
+    single = often.stand_out(np.exp(-np.logaddexp(0.0, -odds)))  # the share that is of p
     if not len(single.values):
         return found
     left = [side[single.place(side) < 0] for side in (p, q)]

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import rel_entr
 
 from dpaudit._typing import Array
 from dpaudit.estimation.counted import grain, rounded
@@ -104,6 +103,8 @@ def some_stand_out(on_p: Array, on_q: Array) -> bool:
 
 
 def _nats(of_p: Counts, of_q: Counts, share: Any) -> Array:
+    from scipy.special import rel_entr  # late: cards of distinguishers name this module
+
     both = of_p + of_q
     return np.asarray(rel_entr(of_p, both * share) + rel_entr(of_q, both * (1 - share)))
 

@@ -217,7 +217,8 @@ def test_a_refutation_by_drawing_is_drawn_again(dpaudit, tmp_path):
 
 
 def test_one_audit_has_one_outcome():
-    assert Audited.__dataclass_fields__.keys() == {"result", "certificate", "interrupted"}
+    names = {"result", "certificate", "interrupted", "looks"}
+    assert Audited.__dataclass_fields__.keys() == names
 
 
 def test_all_audits_together_have_one_error_probability(monkeypatch):
