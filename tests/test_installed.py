@@ -133,6 +133,7 @@ def test_workers_find_a_users_module(folder):
     assert len(set((folder / "processes").read_text().split())) >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(1)
 def test_a_users_folders_break_no_test_suite(folder):
     status, said = suite(sys.executable, folder)

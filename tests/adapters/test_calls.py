@@ -47,6 +47,7 @@ def test_a_seeded_library_gives_one_result_for_one_seed():
     assert not np.array_equal(first, other)
 
 
+@pytest.mark.slow
 def test_the_adapter_is_audited_like_any_mechanism():
     found = assert_not_refuted(DiffprivlibMechanism(Noise), PAIR, 1.0, 0.0, trials=1000)
     assert found.measured.lower > 0.2
