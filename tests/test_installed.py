@@ -125,6 +125,7 @@ def test_a_users_folders_break_no_audit(folder, way):
     assert audited(ways(sys.executable)[way], folder) == BOTH
 
 
+@pytest.mark.slow
 def test_workers_find_a_users_module(folder):
     own = SPECIFICATION[SPECIFICATION.rindex("[[audit]]") :].replace("1000", "300")
     (folder / "audit.toml").write_text(own)
@@ -141,6 +142,7 @@ def test_a_users_folders_break_no_test_suite(folder):
     assert "2 passed" in said
 
 
+@pytest.mark.slow
 def test_an_audit_leaves_the_import_path_as_it_was(folder):
     code = (
         "import sys; before = list(sys.path); from dpaudit.cli.main import main\n"

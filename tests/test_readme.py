@@ -31,10 +31,10 @@ def test_python_examples(text, least):
 
 
 def printed():
-    """Return the blocks that show commands; what every accountant there is says takes a while."""
-    slow = [pytest.mark.slow]
+    """Return the blocks that show commands, of which some take a while."""
+    slow = ("dpaudit account", "huang2020-theorem6 --epsilon 20")
     return [
-        pytest.param(block, marks=slow if "dpaudit account" in block else [])
+        pytest.param(block, marks=[pytest.mark.slow] if any(s in block for s in slow) else [])
         for block in blocks("console")
     ]
 

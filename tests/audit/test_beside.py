@@ -34,7 +34,11 @@ def audit(folder, *options):
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("options", [(), ("--in-process",)], ids=["apart", "in-process"])
+@pytest.mark.parametrize(
+    "options",
+    [(), pytest.param(("--in-process",), marks=pytest.mark.slow)],
+    ids=["apart", "in-process"],
+)
 def test_no_file_beside_a_specification_takes_the_place_of_a_library(tmp_path, options):
     for name in LIBRARIES:
         (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name} of the folder')")

@@ -223,6 +223,7 @@ def test_a_largest_loss_leaves_its_share_to_the_others(dpaudit):
     assert [one.measured.confidence for one in report.results] == [1, 1]
 
 
+@pytest.mark.slow
 def test_several_claims_share_one_error_probability(dpaudit):
     claims = (LEMMA_5, THEOREM_6, "huang2020-broadcast")
     ran = dpaudit("audit", *claims, *ALONE, "--trials", "100", "--json")

@@ -442,6 +442,7 @@ def test_a_call_that_fails(call, shown):
     assert bool(FOUND.search(told)) is (shown is not False)
 
 
+@pytest.mark.slow
 def test_python_asks_with_an_argument():
     with pytest.raises(DpauditError, match=FOUND):
         audit(failing, ONE, OTHER, epsilon=1.0, isolation=HERE, show_records=True)

@@ -99,6 +99,7 @@ def test_nobody_chooses_the_seed_where_the_reader_does_not():
     assert Reader().confidence == 0.999999
 
 
+@pytest.mark.slow
 def test_a_lucky_seed_does_not_verify(written, monkeypatch):
     """At 50% about every second seed refutes a true claim; the luckiest goes into the file."""
     settings = Settings(trials=300, confidence=0.5, estimator="event", parameters={"c0": 3.0})

@@ -240,6 +240,7 @@ def interruptible():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.mark.slow
 def test_an_endless_pipe_ends_at_the_refutation():
     with piped(0.4) as watching:
         out, _ = watching.communicate(timeout=120)

@@ -175,6 +175,7 @@ def test_many_misses_are_too_many(measured: SelfTest):
     assert failed == ("10 of 10 bounds on known answers are above the truth: too many",)
 
 
+@pytest.mark.slow
 def test_another_tool_is_named_only_where_it_has_a_number(measured: SelfTest):
     told = replace(measured, measured=tuple(replace(o, published=0.5) for o in measured.measured))
     for result, said in ((measured, False), (told, True)):
