@@ -74,6 +74,11 @@ class Source:
     def tree(self) -> ast.Module:
         return ast.parse(self.text)
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree, gathered once for all rules."""
+        return tuple(ast.walk(self.tree))
+
     @property
     def package(self) -> str:
         return self.name if self.is_package else self.name.rpartition(".")[0]
@@ -133,7 +138,7 @@ def run_on_import(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def upward_imports(source: Source) -> list[str]:
-    found = imported(ast.walk(source.tree), source.package)
+    found = imported(source.nodes, source.package)
     modules = {name for module, attribute in found for name in (module, f"{module}.{attribute}")}
     return sorted(module for module in modules if layer_of(module) in source.above)
 
@@ -142,11 +147,11 @@ def rooms_above(source: Source) -> list[str]:
     """Name the imports of other rooms of dpaudit that are not on a lower floor."""
     types = {
         inner
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
         for inner in ast.walk(node)
     }
-    found = imported((n for n in ast.walk(source.tree) if n not in types), source.package)
+    found = imported((n for n in source.nodes if n not in types), source.package)
     rooms = {room_of(f"{module}.{name}") for module, name in found} - {None, room_of(source.name)}
     here = room_of(source.name)
     return sorted(room for room in rooms if here and FLOOR[room] >= FLOOR[here])
@@ -177,11 +182,11 @@ def cycle(modules: Iterable[Source]) -> list[str]:
 # Strings: what a module must not reach by name either
 
 
-def strings(tree: ast.AST) -> Iterator[str]:
+def strings(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Yield every string that is not documentation."""
-    statements = (node.value for node in ast.walk(tree) if isinstance(node, ast.Expr))
-    documentation = set(statements)
-    for node in ast.walk(tree):
+    nodes = tuple(nodes)
+    documentation = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and node not in documentation:
             if isinstance(node.value, str):
                 yield node.value
@@ -190,14 +195,14 @@ def strings(tree: ast.AST) -> Iterator[str]:
 def upward_references(source: Source) -> list[str]:
     above = "|".join(map(re.escape, source.above)) or "(?!)"
     path = re.compile(rf"(?<![\w.-])(?:{above})[.:]\w|^(?:{above})\.$")
-    return [text for text in strings(source.tree) if path.search(text)]
+    return [text for text in strings(source.nodes) if path.search(text)]
 
 
 def upward_dynamic_imports(source: Source) -> list[str]:
     importers = ("import_module", "__import__", "find_spec")
-    calls = (node for node in ast.walk(source.tree) if isinstance(node, ast.Call))
+    calls = (node for node in source.nodes if isinstance(node, ast.Call))
     named = (call for call in calls if ast.unparse(call.func).split(".")[-1] in importers)
-    texts = {text for call in named for text in strings(call)}
+    texts = {text for call in named for text in strings(ast.walk(call))}
     return sorted(text for text in texts if layer_of(text) in source.above)
 
 
@@ -205,7 +210,7 @@ def registered_names(source: Source) -> list[str]:
     if source.layer != "dpaudit":
         return []
     name = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, REGISTERED))})(?![\w-])")
-    return [text for text in strings(source.tree) if name.search(text)]
+    return [text for text in strings(source.nodes) if name.search(text)]
 
 
 # Shape and habits
@@ -225,10 +230,8 @@ def unfinished(source: Source) -> list[str]:
 
 
 def global_randomness(source: Source) -> list[str]:
-    found = {f"{m}.{n}" if n else m for m, n in imported(ast.walk(source.tree), source.package)}
-    found |= {
-        ast.unparse(node) for node in ast.walk(source.tree) if isinstance(node, ast.Attribute)
-    }
+    found = {f"{m}.{n}" if n else m for m, n in imported(source.nodes, source.package)}
+    found |= {ast.unparse(node) for node in source.nodes if isinstance(node, ast.Attribute)}
     legacy = re.compile(r"(?:np|numpy)\.random\.(\w+)")
     matches = ((name, legacy.match(name)) for name in found)
     wrong = {name for name, match in matches if match and match[1] not in RANDOM_OBJECTS}
@@ -241,7 +244,7 @@ def broad_excepts(source: Source) -> list[str]:
     """Name the handlers that swallow everything; one that ends in ``raise`` may stay."""
     broad = {None, "Exception", "BaseException"}
     complaints = []
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.ExceptHandler) and not isinstance(node.body[-1], ast.Raise):
             types = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
             if broad & {ast.unparse(kind) if kind else None for kind in types}:

@@ -154,7 +154,7 @@ def test_a_proxy_has_what_the_mechanism_has(mechanism, protocols):
     placed.crew.close()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("delta", [1e-5, 0.0])
 @pytest.mark.parametrize("kind", [GaussianSteps, Digits])
 def test_a_law_elsewhere_gives_the_same_interval(kind, delta):

@@ -82,6 +82,7 @@ def stopped(mechanism, workers=1, **settings):
 # Stopping
 
 
+@pytest.mark.slow
 def test_half_the_noise_is_refuted_long_before_the_cap():
     result = stopped(Laplace(0.5), trials=10_000)
     assert result.verdict == "refuted"

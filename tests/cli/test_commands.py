@@ -54,6 +54,7 @@ def test_show_of_an_unknown_claim(dpaudit):
     assert "did you mean 'huang2020-lemma5'?" in ran.err
 
 
+@pytest.mark.slow
 def test_exit_status_says_whether_something_was_refuted(dpaudit):
     audit = ("audit", THEOREM_6, *SMALL, "--trials", "300")
     assert dpaudit(*audit).status == 0
@@ -260,6 +261,7 @@ def test_a_file_with_several_audits_is_repeated_by_its_command(dpaudit, tmp_path
         assert json.loads(again.out)["results"] == results
 
 
+@pytest.mark.slow
 def test_one_of_several_audits_that_fails_is_named_and_the_others_run(dpaudit, tmp_path):
     (tmp_path / "failing_sums.py").write_text(
         "import numpy as np\n"

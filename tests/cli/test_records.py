@@ -361,6 +361,7 @@ def umask():
     return mask
 
 
+@pytest.mark.slow
 def test_the_json_of_an_audit(ran):
     assert looked_at(ran, own(options=("--in-process", "--json"))) == (1, set(), {"out"})
 

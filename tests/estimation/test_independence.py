@@ -53,7 +53,7 @@ def failing(on_p, on_q=None, seed=0):
     return [one.name for one in checks(outputs(on_p), outputs(other)) if not one.passed]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("audits", [60, pytest.param(4000, marks=pytest.mark.slow)])
 def test_p_values_of_independent_outputs_are_none_too_small(law, audits):

@@ -124,12 +124,14 @@ def test_a_law_that_is_not_the_codes_fails_by_itself():
     assert "repeat: assert_not_refuted(" in message
 
 
+@pytest.mark.slow
 def test_mechanisms_and_functions_are_the_same():
     one = assert_not_refuted(Laplace(), PAIR, 1.0, 0.0, trials=500, seed=3)
     other = assert_not_refuted(laplace(1.0), PAIR, 1.0, 0.0, trials=500, seed=3)
     assert one.measured == other.measured
 
 
+@pytest.mark.slow
 def test_less_confidence_accuses_sooner():
     options = {"trials": 400, "seed": 1}
     strict = assert_not_refuted(laplace(1.0), PAIR, 1.5, 0.0, **options)

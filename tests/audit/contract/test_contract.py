@@ -80,7 +80,7 @@ def test_no_flip_that_is_kept_is_a_refutation(name, until_refuted, seed):
     assert verdict(f"slips:{name}", seed, confidence=sure, **given) != "refuted"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @SEEDS
 @pytest.mark.parametrize("name", BROKEN)
 def test_no_broken_mechanism_that_keeps_the_contract_is_let_off(name, seed):
@@ -175,7 +175,7 @@ def test_the_package_itself_is_not_checked():
     assert dpaudit.auditing.audit_claim("huang2020-theorem6", Settings(trials=200)).contract == []
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "repeatable"),
     [("slips:GlobalGenerator", False), ("broken:HalfTheNoise", True), ("broken:NoNoise", True)],

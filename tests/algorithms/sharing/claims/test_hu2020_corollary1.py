@@ -21,6 +21,7 @@ from dpaudit.guarantees.gaussian import epsilon_at
 FEW = {"iterations": 200, "budget": 1_000}
 
 
+@pytest.mark.slow
 def test_the_default_audit_does_not_refute_and_says_how_close_it_came(audited):
     found = audited(CLAIM)
     result = found.result

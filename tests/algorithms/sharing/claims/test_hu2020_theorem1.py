@@ -34,6 +34,7 @@ SMALL = {"features": 8, "budget": 2_000}
 # Noise on the message
 
 
+@pytest.mark.slow
 def test_the_default_audit_certifies_three_times_the_claim(audited, plain, judged):
     found = audited(CLAIM, trials=2_000)
     result = found.result
