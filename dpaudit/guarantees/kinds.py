@@ -23,6 +23,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import ndtri_exp
 
 import dpaudit._validate as check
+from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees import gaussian, tangents
 from dpaudit.guarantees.guarantee import GroupOf, Guarantee, fraction
 
@@ -32,6 +33,7 @@ __all__ = [
     "GroupOf",
     "Guarantee",
     "PureDP",
+    "RenyiDP",
     "ZeroConcentratedDP",
 ]
 
@@ -247,6 +249,69 @@ class ZeroConcentratedDP(Guarantee):
 
     def _rho(self) -> float:
         return self.rho
+
+
+@dataclass(frozen=True)
+class RenyiDP(Guarantee):
+    """(order, epsilon)-Renyi differential privacy: one order, both directions (Mironov 2017).
+
+    Converted by Canonne, Kamath & Steinke 2020, Proposition 12. An upper bound, not tight.
+
+    Parameters
+    ----------
+    order
+        A finite number above 1.
+    at_epsilon
+        What the Renyi divergence of that order is at most.
+
+    Examples
+    --------
+    >>> round(RenyiDP(2.0, 1.0).epsilon(1e-5), 2)
+    11.13
+    """
+
+    order: float
+    at_epsilon: float
+
+    def __post_init__(self) -> None:
+        if check.positive("order", self.order) <= 1:
+            raise InvalidArgument("order", self.order, "a finite number above 1")
+        check.non_negative("epsilon", self.at_epsilon)
+
+    def delta(self, epsilon: float) -> float:
+        """Return a delta implied at ``epsilon >= 0``."""
+        return math.exp(self.log_delta(epsilon))
+
+    def log_delta(self, epsilon: float) -> float:
+        """Return ``log(delta(epsilon))``, at any size."""
+        epsilon = check.non_negative("epsilon", epsilon)
+        if self.at_epsilon == 0:  # the two laws are one
+            return -math.inf
+        return min(0.0, (self.order - 1) * (self._offset() - epsilon) - math.log(self.order))
+
+    def epsilon(self, delta: float) -> float:
+        """Return an epsilon implied at ``delta``; infinite at 0 unless ``at_epsilon`` is 0."""
+        delta = check.delta("delta", delta)
+        if self.at_epsilon == 0:
+            return 0.0
+        if delta == 0:
+            return math.inf
+        shift = (math.log(delta) + math.log(self.order)) / (self.order - 1)
+        return max(0.0, self._offset() - shift)
+
+    def _offset(self) -> float:
+        return self.at_epsilon + math.log1p(-1 / self.order)
+
+    def _follows_from(self, other: Guarantee) -> bool:
+        if isinstance(other, RenyiDP):  # divergences grow with their order
+            return other.order >= self.order and other.at_epsilon <= self.at_epsilon
+        return other._rho() * self.order <= self.at_epsilon or other.epsilon(0.0) <= self.at_epsilon
+
+    def _mu(self) -> float:
+        return math.inf if self.at_epsilon else 0.0
+
+    def _rho(self) -> float:
+        return math.inf if self.at_epsilon else 0.0
 
 
 def _log_geometric_sum(epsilon: float, size: int) -> float:
