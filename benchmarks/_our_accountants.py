@@ -26,7 +26,7 @@ from dpaudit.accounting.events import (
     repeated,
 )
 from dpaudit.accounting.grid.numerical import numerical_epsilon
-from dpaudit.accounting.renyi import RenyiDP, zcdp
+from dpaudit.accounting.renyi import RenyiCurveDP, zcdp
 from dpaudit.accounting.series.contour import contour_epsilon
 from dpaudit.accounting.series.inversion import inverted_epsilon
 from dpaudit.errors import ConvergenceError, UnsupportedEvent
@@ -53,7 +53,7 @@ ACCOUNTANTS: dict[str, Callable[[Event, float], object]] = {
     "advanced": lambda event, delta: advanced_heterogeneous(approximate_parts(event), delta),
     "optimal": lambda event, delta: optimal_heterogeneous(approximate_parts(event)).epsilon(delta),
     "zcdp": lambda event, delta: zcdp(event).epsilon(delta),
-    "renyi": lambda event, delta: RenyiDP(event).epsilon(delta),
+    "renyi": lambda event, delta: RenyiCurveDP(event).epsilon(delta),
     "gaussian": lambda event, delta: gaussian_guarantee(event).epsilon(delta),
     "numerical": numerical_epsilon,
     "inversion": inverted_epsilon,

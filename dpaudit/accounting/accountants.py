@@ -21,7 +21,7 @@ from dpaudit.accounting.composition import (
 from dpaudit.accounting.events import Event
 from dpaudit.accounting.grid.numerical import numerical_epsilon
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.accounting.renyi import RenyiDP, zcdp
+from dpaudit.accounting.renyi import RenyiCurveDP, zcdp
 from dpaudit.accounting.series.contour import contour_epsilon
 from dpaudit.accounting.series.inversion import inverted_epsilon
 from dpaudit.errors import DpauditError, UnsupportedEvent
@@ -172,7 +172,7 @@ ACCOUNTANTS = (
         name="Renyi",
         source="Mironov 2017, Proposition 1; Canonne, Kamath & Steinke 2020, Proposition 12",
         kind="upper bound",
-        answer=lambda event, delta: Bracket.exactly(RenyiDP(event).epsilon(delta)),
+        answer=lambda event, delta: Bracket.exactly(RenyiCurveDP(event).epsilon(delta)),
     ),
     Accountant(
         name="numerical",

@@ -13,7 +13,7 @@ from dpaudit.accounting.composition import gaussian_guarantee, optimal
 from dpaudit.accounting.events import ApproximateRelease, Event, GaussianRelease, releases
 from dpaudit.accounting.grid.numerical import LEAST_CELLS, numerical_delta, numerical_epsilon
 from dpaudit.accounting.pairs.composition import Bracket, Composition
-from dpaudit.accounting.renyi import RenyiDP
+from dpaudit.accounting.renyi import RenyiCurveDP
 from dpaudit.accounting.series.inversion import inverted_delta, inverted_epsilon
 from dpaudit.errors import ConvergenceError, UnsupportedEvent
 from dpaudit.guarantees.kinds import GroupOf, Guarantee
@@ -188,7 +188,7 @@ def proved_guarantee(event: Event) -> Guarantee:
     try:
         return NumericalDP(event)
     except UnsupportedEvent:
-        return RenyiDP(event)
+        return RenyiCurveDP(event)
 
 
 def proved_bracket(event: Event, delta: float) -> Bracket:
@@ -211,7 +211,7 @@ def proved_bracket(event: Event, delta: float) -> Bracket:
     if isinstance(guarantee, NumericalDP):
         return guarantee.bracket(delta)
     epsilon = guarantee.epsilon(delta)
-    return Bracket(0.0 if isinstance(guarantee, RenyiDP) else epsilon, epsilon)
+    return Bracket(0.0 if isinstance(guarantee, RenyiCurveDP) else epsilon, epsilon)
 
 
 def proved_worst(events: tuple[Event, ...], delta: float) -> float:

@@ -255,7 +255,7 @@ def renyi_divergence(event: Event, orders: ArrayLike) -> Array:
 
 
 @dataclass(frozen=True)
-class RenyiDP(Guarantee):
+class RenyiCurveDP(Guarantee):
     """What the Renyi divergences of an event imply, at the best of all orders.
 
     Converted by Canonne, Kamath & Steinke 2020, Proposition 12. An upper bound, not tight.
@@ -273,7 +273,7 @@ class RenyiDP(Guarantee):
 
     Examples
     --------
-    >>> released = RenyiDP(ApproximateRelease(epsilon=0.1, count=1000))
+    >>> released = RenyiCurveDP(ApproximateRelease(epsilon=0.1, count=1000))
     >>> round(released.epsilon(1e-5), 2)
     18.96
     """

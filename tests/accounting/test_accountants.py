@@ -19,7 +19,7 @@ from dpaudit.accounting.events import (
     repeated,
 )
 from dpaudit.accounting.proved import NumericalDP, proved_guarantee
-from dpaudit.accounting.renyi import RenyiDP
+from dpaudit.accounting.renyi import RenyiCurveDP
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 
 ONE = {
@@ -120,7 +120,7 @@ def test_delta_at_or_below_the_parts_leaves_no_slack():
 def test_the_kind_of_guarantee_follows_the_event():
     assert proved_guarantee(repeated(ONE["gaussian"], 9)).mu == pytest.approx(0.15)
     assert isinstance(proved_guarantee(MIXED), NumericalDP)
-    assert isinstance(proved_guarantee(ONE["zero-concentrated"]), RenyiDP)
+    assert isinstance(proved_guarantee(ONE["zero-concentrated"]), RenyiCurveDP)
     mixed = Sequence((ONE["zero-concentrated"], ApproximateRelease(epsilon=0.1, delta=1e-9)))
     with pytest.raises(UnsupportedEvent):
         proved_guarantee(mixed)

@@ -33,7 +33,7 @@ from dpaudit.accounting.events import (
     repeated,
 )
 from dpaudit.accounting.loss_table import log_binomial
-from dpaudit.accounting.renyi import RenyiDP, zcdp
+from dpaudit.accounting.renyi import RenyiCurveDP, zcdp
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees.kinds import ApproximateDP
 
@@ -251,7 +251,7 @@ def test_a_pure_release_of_epsilon_one():
 def test_a_thousand_randomised_responses_by_every_theorem():
     event, delta = release(0.1, count=1000), 1e-5
     assert optimal(0.1, 0.0, 1000).epsilon(delta) == pytest.approx(17.787, abs=5e-4)
-    assert RenyiDP(event).epsilon(delta) == pytest.approx(18.97, abs=1e-2)
+    assert RenyiCurveDP(event).epsilon(delta) == pytest.approx(18.97, abs=1e-2)
     assert advanced(0.1, 0.0, 1000, delta) == (pytest.approx(25.69, abs=5e-3), delta)
     assert basic(event) == (pytest.approx(100.0), 0.0)
     # Bun & Steinke 2016, Proposition 1.3, gives 20.17; the conversion used here is sharper.

@@ -20,7 +20,7 @@ from dpaudit.accounting.events import (
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.accounting.pairs.composition import Composition
 from dpaudit.accounting.proved import NumericalDP, proved_bracket
-from dpaudit.accounting.renyi import RenyiDP
+from dpaudit.accounting.renyi import RenyiCurveDP
 from dpaudit.accounting.series.inversion import inverted_epsilon
 
 
@@ -47,7 +47,7 @@ def test_one_minimiser_in_one_dimension_is_known(shift, delta):
     exact = shift + 2 * math.log1p(-delta)
     bracket = numerical_epsilon(minimiser(shift, 1), delta)
     assert bracket.lower <= exact <= bracket.upper
-    assert RenyiDP(minimiser(shift, 1)).epsilon(delta) >= exact
+    assert RenyiCurveDP(minimiser(shift, 1)).epsilon(delta) >= exact
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from dpaudit.accounting.events import (
 )
 from dpaudit.accounting.grid.numerical import numerical_epsilon
 from dpaudit.accounting.pairs.composition import Composition
-from dpaudit.accounting.renyi import RenyiDP, renyi_divergence, zcdp
+from dpaudit.accounting.renyi import RenyiCurveDP, renyi_divergence, zcdp
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees.kinds import ZeroConcentratedDP
 
@@ -185,7 +185,7 @@ def test_a_laplace_query_of_many_coordinates_leaks_no_more_than_one():
 @pytest.mark.sampled(2)
 @every_event
 def test_the_best_order_is_found(event):
-    guarantee = RenyiDP(repeated(event, 3))
+    guarantee = RenyiCurveDP(repeated(event, 3))
     orders = 1 + np.geomspace(1e-4, 1e4, 600)
     curve = renyi_divergence(repeated(event, 3), orders)
     for delta in (1e-30, 1e-5, 0.1):
@@ -197,7 +197,7 @@ def test_the_best_order_is_found(event):
 
 @every_event
 def test_epsilon_and_delta_are_inverse(event):
-    guarantee = RenyiDP(repeated(event, 2))
+    guarantee = RenyiCurveDP(repeated(event, 2))
     for delta in (1e-250, 1e-20, 1e-5, 1e-2):
         epsilon = guarantee.epsilon(delta)
         if 0 < epsilon < guarantee.epsilon(0.0):
@@ -206,7 +206,7 @@ def test_epsilon_and_delta_are_inverse(event):
 
 @every_event
 def test_answers_fall_and_grow_as_they_must(event):
-    guarantee, longer = RenyiDP(event), RenyiDP(repeated(event, 2))
+    guarantee, longer = RenyiCurveDP(event), RenyiCurveDP(repeated(event, 2))
     deltas = [guarantee.delta(e) for e in (0.0, 0.1, 1.0, 5.0, 50.0, 500.0)]
     epsilons = [guarantee.epsilon(d) for d in (0.0, 1e-300, 1e-20, 1e-5, 0.1, 0.99)]
     assert deltas == sorted(deltas, reverse=True)
@@ -220,13 +220,13 @@ def test_answers_fall_and_grow_as_they_must(event):
 def test_never_below_the_exact_value_and_close_to_it(count, delta):
     response, gaussian = repeated(RESPONSE, count), repeated(GAUSSIAN, count)
     pairs = (
-        (optimal(0.7, 0.0, count).epsilon(delta), RenyiDP(response).epsilon(delta)),
-        (gaussian_guarantee(gaussian).epsilon(delta), RenyiDP(gaussian).epsilon(delta)),
+        (optimal(0.7, 0.0, count).epsilon(delta), RenyiCurveDP(response).epsilon(delta)),
+        (gaussian_guarantee(gaussian).epsilon(delta), RenyiCurveDP(gaussian).epsilon(delta)),
     )
     for exact, bound in pairs:
         assert exact <= bound <= 1.25 * exact + 0.5
         assert bound / 2 < exact  # half the bound is refuted by the exact value
-    assert RenyiDP(response).epsilon(delta) <= basic(response)[0] * (1 + 1e-12)
+    assert RenyiCurveDP(response).epsilon(delta) <= basic(response)[0] * (1 + 1e-12)
 
 
 @given(st.floats(0.01, 3.0), st.integers(1, 200), st.floats(1e-50, 0.1))
@@ -234,14 +234,14 @@ def test_never_below_the_exact_value_and_close_to_it(count, delta):
 def test_theorems_on_pure_releases_are_in_order(own, count, delta):
     event = ApproximateRelease(epsilon=own, count=count)
     exact = optimal(own, 0.0, count).epsilon(delta)
-    renyi, concentrated = RenyiDP(event).epsilon(delta), zcdp(event).epsilon(delta)
+    renyi, concentrated = RenyiCurveDP(event).epsilon(delta), zcdp(event).epsilon(delta)
     assert exact <= renyi * (1 + 1e-9)
     assert renyi <= concentrated * (1 + 1e-6)
 
 
 def test_a_subsampled_run_of_a_thousand_steps():
     event = PoissonSubsampledGaussian(sampling_ratio=0.01, noise_multiplier=1.0, count=1000)
-    found = RenyiDP(event).epsilon(1e-5)
+    found = RenyiCurveDP(event).epsilon(1e-5)
     orders = range(2, 100)  # integers alone, straight from the published formula
     bounds = []
     with mpmath.workdps(50):
@@ -259,26 +259,26 @@ def test_a_subsampled_run_of_a_thousand_steps():
 
 
 def test_pure_dp_is_the_order_at_infinity():
-    assert RenyiDP(repeated(LAPLACE, 10)).epsilon(0.0) == 5
-    assert RenyiDP(repeated(LAPLACE, 10)).delta(5.0) == 0
-    assert RenyiDP(RESPONSE).epsilon(1e-300) <= 0.7
-    assert RenyiDP(GAUSSIAN).epsilon(0.0) == math.inf
+    assert RenyiCurveDP(repeated(LAPLACE, 10)).epsilon(0.0) == 5
+    assert RenyiCurveDP(repeated(LAPLACE, 10)).delta(5.0) == 0
+    assert RenyiCurveDP(RESPONSE).epsilon(1e-300) <= 0.7
+    assert RenyiCurveDP(GAUSSIAN).epsilon(0.0) == math.inf
 
 
 @pytest.mark.parametrize("nothing", [Sequence(()), GaussianRelease(sensitivity=0, noise_scale=1)])
 def test_nothing_released_leaks_nothing(nothing):
-    assert RenyiDP(nothing).epsilon(0.0) == RenyiDP(nothing).epsilon(1e-9) == 0
-    assert RenyiDP(nothing).delta(0.0) == 0
+    assert RenyiCurveDP(nothing).epsilon(0.0) == RenyiCurveDP(nothing).epsilon(1e-9) == 0
+    assert RenyiCurveDP(nothing).delta(0.0) == 0
     assert zcdp(nothing).rho == 0
 
 
 def test_extreme_releases_give_numbers():
     loud = GaussianRelease(sensitivity=1e3, noise_scale=1.0)
-    assert RenyiDP(loud).epsilon(1e-5) == pytest.approx(504_000, rel=1e-2)
+    assert RenyiCurveDP(loud).epsilon(1e-5) == pytest.approx(504_000, rel=1e-2)
     quiet = GaussianRelease(sensitivity=1e-9, noise_scale=1.0)
-    assert 0 <= RenyiDP(quiet).epsilon(1e-5) < 1e-6
-    assert RenyiDP(ApproximateRelease(epsilon=600.0, count=9)).epsilon(1e-20) <= 5400
-    assert RenyiDP(GAUSSIAN).delta(1e300) == 0
+    assert 0 <= RenyiCurveDP(quiet).epsilon(1e-5) < 1e-6
+    assert RenyiCurveDP(ApproximateRelease(epsilon=600.0, count=9)).epsilon(1e-20) <= 5400
+    assert RenyiCurveDP(GAUSSIAN).delta(1e300) == 0
 
 
 @pytest.mark.sampled(3)
@@ -288,13 +288,15 @@ def test_extreme_samples_give_numbers(ratio, noise):
     event = PoissonSubsampledGaussian(sampling_ratio=ratio, noise_multiplier=noise)
     curve = renyi_divergence(event, [1.5, 2, 3, math.inf])
     assert (curve >= 0).all()
-    assert RenyiDP(event).epsilon(1e-5) >= 0
+    assert RenyiCurveDP(event).epsilon(1e-5) >= 0
 
 
 def test_the_trade_off_curve_is_not_above_the_exact_one():
     for rate in (0.0, 0.01, 0.2, 1.0):
         assert (
-            0 <= RenyiDP(GAUSSIAN).trade_off(rate) <= gaussian_guarantee(GAUSSIAN).trade_off(rate)
+            0
+            <= RenyiCurveDP(GAUSSIAN).trade_off(rate)
+            <= gaussian_guarantee(GAUSSIAN).trade_off(rate)
         )
 
 
@@ -330,7 +332,7 @@ def test_a_concentrated_release_is_its_guarantee():
     assert zcdp(CONCENTRATED) == ZeroConcentratedDP(0.05)
     for delta in (1e-20, 1e-5, 0.1):
         expected = ZeroConcentratedDP(0.05).epsilon(delta)
-        assert RenyiDP(CONCENTRATED).epsilon(delta) == pytest.approx(expected, rel=1e-6)
+        assert RenyiCurveDP(CONCENTRATED).epsilon(delta) == pytest.approx(expected, rel=1e-6)
 
 
 # Refusals
@@ -351,13 +353,13 @@ def test_curves_of_pairs_are_moments_of_their_loss(event):
         exact = math.log(np.exp(weights).sum()) / (order - 1)
         assert float(renyi_divergence(event, order)) == pytest.approx(exact, rel=1e-9)
     assert float(renyi_divergence(event, math.inf)) == pytest.approx(pair.largest)
-    assert RenyiDP(event).epsilon(1e-5) >= numerical_epsilon(event, 1e-5).lower
+    assert RenyiCurveDP(event).epsilon(1e-5) >= numerical_epsilon(event, 1e-5).lower
 
 
 @pytest.mark.parametrize("event", [ApproximateRelease(epsilon=0.1, delta=1e-9)])
 def test_releases_without_a_curve_are_refused(event):
     with pytest.raises(UnsupportedEvent, match=type(event).__name__):
-        RenyiDP(Sequence((GAUSSIAN, event)))
+        RenyiCurveDP(Sequence((GAUSSIAN, event)))
 
 
 @pytest.mark.parametrize("event", [ApproximateRelease(epsilon=0.1, delta=1e-9), SAMPLED])
@@ -374,7 +376,7 @@ def test_an_order_at_most_one_is_refused(order):
 
 def test_bad_questions_are_named():
     with pytest.raises(InvalidArgument, match="delta: got 1"):
-        RenyiDP(GAUSSIAN).epsilon(1.0)
+        RenyiCurveDP(GAUSSIAN).epsilon(1.0)
     with pytest.raises(InvalidArgument, match="epsilon: got -1"):
-        RenyiDP(GAUSSIAN).delta(-1.0)
-    assert str(RenyiDP(CONCENTRATED)).startswith("RenyiDP(event=ZeroConcentratedRelease(")
+        RenyiCurveDP(GAUSSIAN).delta(-1.0)
+    assert str(RenyiCurveDP(CONCENTRATED)).startswith("RenyiCurveDP(event=ZeroConcentratedRelease(")
