@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,8 @@ from dpaudit.estimation.self_check import SelfCheck
 # An event of which either side has fewer exceptions is counted once more.
 _FEW = 100
 _LEAST, _MOST, _PROCESSES, _CALLS = 16, 2**12, 512, 16
-_MARGIN = 4.5  # standard errors by which so many outputs refute as have to
+_ALONE = "the divergence of outputs drawn alone"
+MARGIN = 4.5  # standard errors by which so many outputs refute as have to
 # Of a slow mechanism: seconds, or a tenth of what the certifying outputs take if that is more.
 _SPENT = 3.0
 # Seconds of a start, and of a call, that do not count: then no number depends on the clock.
@@ -39,12 +40,33 @@ _QUICK_START, _QUICK_CALL = 0.25, 0.02
 _START = 0.02  # seconds that a process takes besides its imports
 
 
+class Refuting(Protocol):
+    """What refutes a claim that is about more than one event, and is seen on scores."""
+
+    @property
+    def refuted(self) -> bool:
+        """Whether what was counted refutes the claim."""
+        ...
+
+    def suffices(self, trials: int) -> bool:
+        """Return whether so many outputs a side would refute by far, at the rates seen."""
+        ...
+
+    def check(self, name: str, scores: tuple[Array, Array]) -> SelfCheck:
+        """Return whether other outputs agree, by their scores."""
+        ...
+
+
 class Against(NamedTuple):
-    """The claim that counts may refute, and the error probability of that."""
+    """The claim that counts may refute, and the error probability of that.
+
+    ``bet`` is what else refutes it, where the claim is about a divergence.
+    """
 
     epsilon: float
     delta: float
     alpha: float
+    bet: Refuting | None = None
 
 
 def is_scarce(tally: Tally) -> bool:
@@ -65,6 +87,8 @@ def happened(counted: Counted, drawn: Certifying) -> tuple[Array, Array]:
 
 def refutes(counted: Counted, tally: Tally, against: Against) -> bool:
     """Return whether counts refute the claim."""
+    if against.bet is not None:
+        return against.bet.refuted
     seen = _Seen.of(tally, counted.event, against)
     return seen.refutes(seen.hits, seen.trials)
 
@@ -101,6 +125,7 @@ def checks(
         *(replace(one, name=f"alone: {one.name}") for one in compared(*drawn.outputs, again)),
         seen.check(f"outputs drawn alone, {len(again[0])} a side", again),
         seen.check(f"the first outputs of {processes} processes", (first[0], first[1])),
+        *([against.bet.check(_ALONE, drawn.scores)] if against.bet is not None else []),
     ], drawn
 
 
@@ -128,7 +153,7 @@ class _Seen:
         """
         against = self.against
         favoured, other = (n / count for n, count in zip(self.hits, self.trials, strict=True))
-        errors = math.sqrt(2 * exponent(against.alpha)) + _MARGIN
+        errors = math.sqrt(2 * exponent(against.alpha)) + MARGIN
         far = distance(favoured, other, trials, trials, against.epsilon, against.delta)
         return float(far) > errors**2 / 2
 
@@ -179,6 +204,8 @@ def _sizes(drawer: Drawer, seen: _Seen, trials: int) -> tuple[int, int]:
     room = _room(drawer, trials)
     processes = max(_LEAST, min(processes, _PROCESSES, trials // 8, room[0]))
     enough = next((size for size in sizes if seen.suffices(size)), _LEAST)
+    if against.bet is not None:
+        enough = max(enough, next((n for n in sizes if against.bet.suffices(n)), _LEAST))
     calls = max(_CALLS, -(-min(enough, _MOST) // processes))
     return processes, max(1, min(calls, room[1] // processes))
 

@@ -235,16 +235,26 @@ class Drawer:
         turn. A mechanism of other people's is drawn in fresh processes, each with an instance of
         its own.
         """
+        counts, kept = self.counts(counted, trials, purpose)
+        hits = [sum(side) for side in counts]
+        return Tally((hits[0], hits[1]), (trials, trials)), kept
+
+    def counts(
+        self, counted: Counted, trials: int, purpose: str
+    ) -> tuple[tuple[list[Any], list[Any]], Certifying]:
+        """Return what is counted of every unit of either side, in order, and some scores.
+
+        Drawn as `certifying` says.
+        """
         units = [self._planned(trials, purpose, side) for side in Side]
         hands = _in_turn(units[0], units[1], self._processes(len(units[0])))
         most = trials if trials <= COMPARED else COMPARED // len(units[0])
         task = partial(drawn.counted_unit, self.mechanism, self.pair, counted, most)
         found = list(self._dealt(task, hands, f"{purpose}, both datasets"))
-        hits = [0, 0]
+        sides: tuple[list[Any], list[Any]] = ([], [])
         for unit, (count, _) in zip((one for hand in hands for one in hand), found, strict=True):
-            hits[unit.which] += count
-        tally = Tally((hits[0], hits[1]), (trials, trials))
-        return tally, _sorted_out(hands, [kept for _, kept in found])
+            sides[unit.which].append(count)
+        return sides, _sorted_out(hands, [kept for _, kept in found])
 
     def alone(self, score: Any, processes: int, calls: int, purpose: str) -> Certifying:
         """Return the score of transcripts that are drawn one a call, so many calls a process."""

@@ -78,7 +78,15 @@ class Counted:
 
     def happened(self, scores: Array) -> Array:
         """Return 1 for each score in the event and 0 for the others."""
-        return self.event.happened(rounded(scores, self.step) if self.step else scores)
+        return self.event.happened(self.rounded(scores))
+
+    def rounded(self, scores: Array) -> Array:
+        """Return scores without the last bits that tell equal ones apart."""
+        return rounded(scores, self.step) if self.step else scores
+
+    def count(self, scores: Array) -> Any:
+        """Return how many scores are in the event."""
+        return int(self.happened(scores).sum())
 
 
 _RELATIVE = 1e-9

@@ -75,6 +75,9 @@ class Bins:
             values = np.unique(pooled[at])
         return cls(_between(pooled, values[1:]))
 
+    def __len__(self) -> int:
+        return len(self.thresholds) + 1
+
     def counts(self, scores: Array) -> Array:
         """Return how many scores are in each bin, shape ``(K,)``.
 
@@ -229,6 +232,34 @@ def planned(
     best = max((_Cut.of(one, rates, sizes, order, alpha) for one in shapes), key=_promised)
     bets = [best.bet(*one) for one in product((0.0, 2.0, 5.0, 12.0), (1.0, 0.5, 0.2))]
     return max(bets, key=lambda bet: promise(bet, rates, sizes, alpha))
+
+
+def resized(bet: RenyiBet, rates: Rates, trials: int, alpha: float) -> RenyiBet:
+    """Return a bet on the same log-ratios for so many transcripts of each side, at such rates."""
+    cut = _Cut(bet.log_ratios, rates, (trials, trials), bet.order, alpha, 0.0)
+    return cut.bet(_BORNE)
+
+
+def standard_errors(bet: RenyiBet, rates: Rates, trials: int, claimed: float) -> float:
+    """Return by how many standard errors so many transcripts at such rates exceed a divergence.
+
+    Examples
+    --------
+    >>> p = np.array([0.75, 0.25])
+    >>> bet = planned(np.log(p / p[::-1]), (p, p[::-1]), (1000, 1000), 2.0, 0.05)
+    >>> truth = math.log(p @ (p / p[::-1]))
+    >>> abs(standard_errors(bet, (p, p[::-1]), 1000, truth)) < 1e-6
+    True
+    >>> standard_errors(bet, (p, p[::-1]), 1000, truth / 2) > 5
+    True
+    """
+    r = bet.order / (bet.order - 1)
+    gain, cost = float(rates[0] @ bet.gains), float(rates[1] @ bet.costs)
+    slope = r * cost / gain
+    least = (r - 1) * slope / r * math.exp((claimed - math.log(r / slope)) / (r - 1))
+    cut = _Cut(bet.log_ratios, rates, (trials, trials), bet.order, 0.5, 0.0)
+    spread = cut._spread(slope, gain, cost)
+    return (slope * gain - cost - least) / math.sqrt(max(spread, 1e-300))
 
 
 def _promised(cut: _Cut) -> float:

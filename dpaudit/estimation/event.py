@@ -9,6 +9,7 @@ one event is tested once, it has the whole error probability.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,6 +74,43 @@ def _best_threshold(favoured: Array, other: Array, delta: float) -> tuple[float,
     if promised == 0:  # nothing stands out: take what differs most
         best = int(np.argmax(distance(*rates, *sizes, 0.0, delta)))
     return _between(pooled, int(kept[best])), promised
+
+
+def promised_at(scores_p: Array, scores_q: Array, deltas: Sequence[float]) -> Array:
+    """Return about the largest epsilon that events of scores promise at each delta.
+
+    By normal laws of the two rates, which is enough to choose among deltas.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> found = promised_at(rng.normal(1, 1, 4000), rng.normal(0, 1, 4000), [1e-5, 0.1])
+    >>> bool(found[0] > found[1] > 0)
+    True
+    """
+    sides = (scores_p, scores_q), (-scores_q, -scores_p)
+    found = [_nearly_promised(*side, np.asarray(deltas)[:, None]) for side in sides]
+    return np.asarray(np.maximum(*found))
+
+
+def _nearly_promised(favoured: Array, other: Array, delta: Array) -> Array:
+    """Return the largest epsilon with ``p - exp(epsilon) q - delta`` some deviations above 0."""
+    pooled = np.unique(np.concatenate([favoured, other]))
+    candidates, far = pooled[_kept(len(pooled))], 2 * exponent(_SELECTION)
+    rates, spreads = [], []
+    for scores in (favoured, other):  # with the counts that keep a normal interval honest
+        size = len(scores) + far
+        rate = (_share_above(scores, candidates) * len(scores) + far / 2) / size
+        rates.append(rate)
+        spreads.append(far * rate * (1 - rate) / size)
+    excess, q = rates[0] - delta, rates[1]
+    least = excess**2 - spreads[0]
+    # The root of (excess - x q)^2 = spread_p + x^2 spread_q at which the left is not negative.
+    inner = (excess * q) ** 2 - (q**2 - spreads[1]) * least
+    told = (excess > 0) & (least > 0)
+    ratio = np.where(told, least, 0) / np.where(told, excess * q + np.sqrt(np.abs(inner)), 1)
+    found: Array = np.log(np.maximum(ratio.max(axis=1), 1.0))
+    return found
 
 
 def _between(ordered: Array, at: int) -> float:

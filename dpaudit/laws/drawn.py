@@ -93,8 +93,8 @@ def side_unit(mechanism: Mechanism[Any], pair: Pair[Any], score: Any, unit: Unit
 
 def counted_unit(
     mechanism: Mechanism[Any], pair: Pair[Any], counted: Any, most: int, unit: Unit
-) -> tuple[int, Array]:
-    """Return how often an event happened in a unit of the unit's side, and what is compared of it.
+) -> tuple[Any, Array]:
+    """Return what was counted in a unit of the unit's side, and what is compared of it.
 
     That is the score and another number of at most so many transcripts, as `side_unit` returns
     them.
@@ -104,7 +104,7 @@ def counted_unit(
     score = _per_trial(mechanism, "score", counted.score(transcripts), unit.trials)
     kept = compared(unit.trials, most)
     number = _per_trial(mechanism, "score", projected(transcripts[kept]), len(kept))
-    return int(counted.happened(score).sum()), np.stack([score[kept], number])
+    return counted.count(score), np.stack([score[kept], number])
 
 
 def compared(trials: int, most: int) -> NDArray[np.int64]:
