@@ -38,8 +38,10 @@ if TYPE_CHECKING:
         GaussianDP,
         Guarantee,
         PureDP,
+        RenyiDP,
         ZeroConcentratedDP,
     )
+    from dpaudit.guarantees.profile import PrivacyProfile
     from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable, TiltedSample
     from dpaudit.laws.steps import GaussianProcess, GaussianSteps, Step
     from dpaudit.neighbours import Pair, Side, relation
@@ -71,7 +73,9 @@ _HOME = {
     "PoissonSubsampledGaussian": "accounting.events",
     "PrivacyCase": "extension.case",
     "Proof": "extension.case",
+    "PrivacyProfile": "guarantees.profile",
     "PureDP": "guarantees.kinds",
+    "RenyiDP": "guarantees.kinds",
     "Result": "report.schema",
     "SearchCase": "extension.case",
     "Sequence": "accounting.events",
@@ -118,8 +122,10 @@ __all__ = [
     "Pair",
     "PoissonSubsampledGaussian",
     "PrivacyCase",
+    "PrivacyProfile",
     "Proof",
     "PureDP",
+    "RenyiDP",
     "Result",
     "SearchCase",
     "Sequence",

@@ -12,16 +12,19 @@ from typing import Any
 
 from numpy.random import default_rng
 
+import dpaudit.auditing.claims as claims
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.records as records
+from dpaudit.auditing.release import Release, proof_of
 from dpaudit.auditing.rerun import with_looks
 from dpaudit.auditing.run import audit_case
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor, stream
-from dpaudit.extension.case import PrivacyCase
+from dpaudit.extension.case import PrivacyCase, Proof
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
-from dpaudit.guarantees.kinds import ApproximateDP
+from dpaudit.guarantees.currency import currency_of
+from dpaudit.guarantees.kinds import Guarantee
 from dpaudit.laws.isolated import Isolation, Placed, isolated
 from dpaudit.laws.mechanism import Mechanism, name_of
 from dpaudit.laws.observed import AS_IT_IS, Reading
@@ -42,8 +45,10 @@ def audit(
     dataset: Any,
     neighbour: Any = None,
     *,
-    epsilon: float,
+    epsilon: float | None = None,
     delta: float = 0.0,
+    claim: Guarantee | None = None,
+    release: Release | None = None,
     relation: str | Relation | Callable[[Any, Any], Any] | None = None,
     bounds: Bounds | None = None,
     trials: int = DEFAULT_TRIALS,
@@ -59,7 +64,9 @@ def audit(
     looks: Sequence[tuple[int, float]] | None = None,
     show_records: bool = False,
 ) -> Result:
-    """Audit the claim that a mechanism is (epsilon, delta)-DP on a pair of neighbouring datasets.
+    """Audit a claimed guarantee of a mechanism on a pair of neighbouring datasets.
+
+    The claim is (epsilon, delta)-DP, or any guarantee of `dpaudit.guarantees`.
 
     Where the mechanism states its law (`dpaudit.Tiltable`), exact privacy losses are used: at
     delta = 0 the largest over outputs, if the mechanism can enclose it, or compute it in any
@@ -78,6 +85,12 @@ def audit(
         outputs.
     epsilon, delta
         The claimed guarantee.
+    claim
+        In their place a guarantee: `GaussianDP`, `ZeroConcentratedDP`, `RenyiDP`, a whole
+        `PrivacyProfile`, ... It is measured in its own number (docs/currencies.md).
+    release
+        What the mechanism is said to release, as `dpaudit account` takes it: what is proved for it
+        is shown beside the claim, as of the release as declared.
     relation
         What makes the two neighbours (`dpaudit.neighbours.found.chosen_relation`); it is checked.
         By default the finest that they obey, which the result names. It has to be named where
@@ -128,7 +141,7 @@ def audit(
 
     Notes
     -----
-    Formal guarantee: a mechanism that is (epsilon, delta)-DP is refuted with a probability of at
+    Formal guarantee: a mechanism of which the claim is true is refuted with a probability of at
     most ``1 - confidence``, where its law, if it states one, is its own.
 
     Examples
@@ -142,9 +155,9 @@ def audit(
     >>> result.verdict, 1 < result.measured.lower < 2
     ('refuted', True)
     """
+    claimed = claims.claimed(epsilon, delta, claim)
     settings = Settings(
-        epsilon=epsilon,
-        delta=delta,
+        **claims.point_of(claimed),
         trials=trials,
         confidence=confidence,
         seed=seed,
@@ -154,9 +167,9 @@ def audit(
         show_records=show_records,
     )
     rerun = (
-        f"dpaudit.audit(mechanism, dataset, neighbour, epsilon={epsilon!r}, delta={delta!r}, "
+        f"dpaudit.audit(mechanism, dataset, neighbour, {claims.as_given(claimed)}, "
         f"relation={_named(relation)}, trials={trials}, confidence={confidence!r}, seed={seed}"
-        f"{_given(form=form, read=read, observe=observe, bounds=bounds)})"
+        f"{_given(form=form, read=read, observe=observe, bounds=bounds, release=release)})"
     )
     if settings.looks is not None:
         rerun = with_looks(rerun, settings.looks)
@@ -170,8 +183,8 @@ def audit(
             mechanism,
             pair,
             candidates=made,
-            epsilon=epsilon,
-            delta=delta,
+            claimed=claimed,
+            proved=proof_of(release),
             source="the caller of dpaudit.audit",
             data="given by the caller",
             isolation=isolation,
@@ -199,8 +212,8 @@ def own_case(
     mechanism: Mechanism[Any] | Sample | Placed,
     pair: Pair[Any],
     *,
-    epsilon: float,
-    delta: float,
+    claimed: Guarantee,
+    proved: Proof | None = None,
     name: str | None = None,
     statement: str | None = None,
     source: str = "the caller",
@@ -217,8 +230,8 @@ def own_case(
     ----------
     mechanism, pair
         What is run, and on what.
-    epsilon, delta
-        The claimed guarantee.
+    claimed, proved
+        The claimed guarantee, and what is proved for the release as declared.
     name, statement, source, data, parameters
         For the report.
     candidates
@@ -233,8 +246,10 @@ def own_case(
     case = PrivacyCase(
         mechanism=mechanism.mechanism,
         pair=pair,
-        claimed=ApproximateDP(epsilon, delta),
-        at_delta=delta,
+        claimed=claimed,
+        at_delta=claims.at_delta(claimed),
+        currency=currency_of(claimed),
+        proved=proved,
         view="what sample() returns",
         data=data,
         default_trials=DEFAULT_TRIALS,
@@ -246,7 +261,7 @@ def own_case(
     words = Statement(
         name=name or name_of(mechanism.mechanism),
         title="A mechanism of one's own",
-        statement=statement or f"the mechanism is ({epsilon:g}, {delta:g})-DP",
+        statement=statement or f"the mechanism {claims.words(claimed)}",
         source=source,
         kind="privacy",
         relation=pair.relation.name,

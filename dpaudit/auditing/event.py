@@ -18,6 +18,7 @@ from numpy.random import default_rng
 
 import dpaudit.auditing.alone as alone
 import dpaudit.auditing.contract as contract
+import dpaudit.auditing.point as point
 from dpaudit._typing import Array
 from dpaudit.auditing.alone import Against
 from dpaudit.auditing.contract import Kept
@@ -77,7 +78,7 @@ def promising(on_p: Array, on_q: Array, delta: float) -> Promising:
 class Chosen:
     """An event and the score it is about, with what choosing it took.
 
-    ``counts`` are transcripts of each dataset, by purpose.
+    ``counts`` are transcripts of each dataset, by purpose; epsilon is bounded at ``at_delta``.
     """
 
     attack: Distinguisher
@@ -85,6 +86,7 @@ class Chosen:
     best: Promising
     tried: tuple[str, ...]
     counts: dict[str, int]
+    at_delta: float
 
 
 def chosen_event(case: PrivacyCase, drawer: Drawer, trials: int, attack: str | None) -> Chosen:
@@ -143,10 +145,11 @@ def _best(
     training, setting = sizes
     tried, scores = zip(*_learned(case, drawer, attacks, training, purpose), strict=True)
     on = [drawer.scores(scores, side, setting, f"{purpose}thresholds") for side in Side]
-    best = promising(on[0], on[1], case.at_delta)
+    delta = case.at_delta if case.currency is None else point.chosen(on[0], on[1], case.currency)
+    best = promising(on[0], on[1], delta)
     counts = {"setting thresholds, per dataset": setting, "fitting attacks, per dataset": training}
     names = tuple(attack.name for attack in tried)
-    return Chosen(tried[best.index], scores[best.index], best, names, counts), best.scores
+    return Chosen(tried[best.index], scores[best.index], best, names, counts, delta), best.scores
 
 
 def _learned(
@@ -166,6 +169,7 @@ def event(
     one is certified, so the error probability is spent once.
     """
     chosen = chosen_event(case, drawer, trials, attack)
+    case = replace(case, at_delta=chosen.at_delta)
     counted = Counted(chosen.score, chosen.best.event, chosen.best.step)
     against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, alpha)
     tally, certifying, kept = _drawn_and_checked(case, drawer, trials, counted, against)
@@ -186,7 +190,7 @@ def event(
         f"Attacks tried: {', '.join(chosen.tried)}.",
     )
     said = (*evidence.notes, *notes, *kept.notes)
-    return replace(evidence, notes=said, contract=kept.checks)
+    return point.in_currency(replace(evidence, notes=said, contract=kept.checks), case)
 
 
 def _drawn_and_checked(

@@ -59,6 +59,8 @@ class Evidence:
         Whether its seed repeats it: not where a mechanism has randomness of its own.
     contract
         Checks that outputs were independent, which every bound on them assumes.
+    at_delta
+        Of a claim that names no point: the delta that was chosen.
     """
 
     lower: float
@@ -81,6 +83,7 @@ class Evidence:
     unit: int | None = None
     repeatable: bool = True
     contract: tuple[SelfCheck, ...] = ()
+    at_delta: float | None = None
 
     @property
     def trusted(self) -> bool:

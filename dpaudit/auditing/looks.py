@@ -119,7 +119,9 @@ def _round(trials: float) -> int:
     return count // unit * unit
 
 
-def taken(looks: Iterator[Look], measure: Measure, claimed: float) -> tuple[Evidence, list[Look]]:
+def taken(
+    looks: Iterator[Look], measure: Measure, beyond: Callable[[Evidence], float]
+) -> tuple[Evidence, list[Look]]:
     """Return the evidence of the best of the looks, and those that were taken.
 
     Parameters
@@ -128,24 +130,24 @@ def taken(looks: Iterator[Look], measure: Measure, claimed: float) -> tuple[Evid
         At least one.
     measure
         Returns the evidence of look number 1, 2, ...
-    claimed
-        The epsilon that a look may refute.
+    beyond
+        How far above the claim evidence is: what refutes is above 0.
     """
     found: list[tuple[Look, Evidence]] = []
     for number, look in enumerate(looks, start=1):
         evidence = measure(number, look)
         found.append((look, evidence))
-        if not evidence.trusted or evidence.lower > claimed or evidence.interrupted:
+        if not evidence.trusted or beyond(evidence) > 0 or evidence.interrupted:
             break
-    return _together(found), [look for look, _ in found]
+    return _together(found, beyond), [look for look, _ in found]
 
 
-def _together(found: list[tuple[Look, Evidence]]) -> Evidence:
+def _together(found: list[tuple[Look, Evidence]], beyond: Callable[[Evidence], float]) -> Evidence:
     """Return what the looks certify together: the last one if it is broken, else the best."""
     last = found[-1][1]
     best = last
     if last.trusted and last.upper is None:
-        best = max((evidence for _, evidence in found), key=lambda one: one.lower)
+        best = max((evidence for _, evidence in found), key=beyond)
     budget = {
         f"look {number}: {purpose}": alpha
         for number, (_, evidence) in enumerate(found, start=1)

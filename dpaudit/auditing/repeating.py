@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 import dpaudit.auditing.alone as alone
+import dpaudit.auditing.point as point
 from dpaudit._typing import Array
 from dpaudit.auditing.alone import Against
 from dpaudit.auditing.draws import Certifying, Drawer, not_its_rng
@@ -50,7 +51,8 @@ def event(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evide
     found = certified(
         *drawn.scores, counted.event, "the output itself", case.at_delta, alpha, counts
     )
-    return replace(found, contract=tuple(checks), notes=(*found.notes, _NOTE))
+    found = replace(found, contract=tuple(checks), notes=(*found.notes, _NOTE))
+    return point.in_currency(found, case)
 
 
 def _telling_apart(seen: Certifying) -> Counted:

@@ -13,11 +13,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+import dpaudit.auditing.release as release
+from dpaudit.accounting.proved import TabulatedDP
 from dpaudit.auditing.evidence import Evidence
-from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof, SearchCase
+from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
-from dpaudit.guarantees.kinds import Guarantee
+from dpaudit.guarantees.currency import Currency
+from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.neighbours import compare
 from dpaudit.refutation import Attained
 from dpaudit.refutation.inequality import RELATIVE_ROUNDING, exceeds
@@ -108,8 +111,7 @@ def privacy_result(
     A failed self-check means that the law is not that of the code, a broken contract that bounds on
     outputs say nothing: the numbers computed with them are withheld, and so is the verdict.
     """
-    delta = case.at_delta
-    claimed = case.claimed.epsilon(delta)
+    claimed = stated_in_claim(case, case.claimed)
     lower = evidence.lower if evidence.trusted else 0.0
     verdict = judge(claimed, lower) if evidence.trusted else "withheld"
     return Result(
@@ -118,9 +120,19 @@ def privacy_result(
         statement=claim.statement,
         source=claim.source,
         verdict=verdict,
-        reason=_privacy_reason(evidence, claimed, lower, verdict, case.assumptions, _ceiling(case)),
-        claimed=Claimed(epsilon=claimed, delta=delta),
-        proved=_proved(case.proved, delta),
+        reason=_privacy_reason(
+            evidence,
+            claimed,
+            lower,
+            verdict,
+            case.assumptions,
+            _ceiling(case),
+            _name(case),
+            _declared(case),
+        ),
+        claimed=Claimed(**_privacy(case, claimed)),
+        proved=_proved(case),
+        quantity=None if _is_epsilon(case) else _currency(case).symbol,
         measured=_measured(case, evidence, settings, lower),
         trials=evidence.trials,
         seed=settings.seed,
@@ -181,7 +193,7 @@ def _measured(case: PrivacyCase, evidence: Evidence, settings: Settings, lower: 
         estimate=evidence.estimate if evidence.trusted else None,
         estimator=evidence.estimator,
         upper_note=withheld or evidence.upper_note,
-        pair_ceiling=None if ceiling is None else ceiling.guarantee.epsilon(case.at_delta),
+        pair_ceiling=None if ceiling is None else stated_in_claim(case, ceiling.guarantee),
     )
 
 
@@ -192,6 +204,8 @@ def _privacy_reason(
     verdict: Verdict,
     assumptions: Iterable[AssumptionOutcome],
     ceiling: float | None,
+    name: str = "epsilon",
+    declared: float | None = None,
 ) -> str:
     if broken_contract := [check for check in evidence.contract if not check.passed]:
         return (
@@ -208,24 +222,66 @@ def _privacy_reason(
     caveat = f" Assumptions that do not hold here: {', '.join(broken)}." if broken else ""
     if verdict == "refuted" and evidence.self_checks:
         caveat += " It rests on the stated law, which no self-check contradicted."
+    if declared is not None:
+        caveat += f" {release.compared(claimed, declared, lower)}".rstrip()
+        ceiling = None
     if ceiling is not None and lower > ceiling * (1 + RELATIVE_ROUNDING):
         caveat += (
             f" It also exceeds the proved {number(ceiling)}: the proof is wrong, or the law is, or "
             "this is one of the few audits that the confidence allows to err."
         )
-    return f"{reason('epsilon', claimed, lower, verdict)}{caveat} {evidence.remark}".rstrip()
+    said = reason(name, claimed, lower, verdict, long=name[-1].isdigit())
+    return f"{said}{caveat} {evidence.remark}".rstrip()
 
 
 def _ceiling(case: PrivacyCase) -> float | None:
     """Return the smallest epsilon that is proved for the pair, if any is."""
     proofs = [proof for proof in (case.proved, case.pair_ceiling) if proof is not None]
-    return min((proof.guarantee.epsilon(case.at_delta) for proof in proofs), default=None)
+    return min((stated_in_claim(case, proof.guarantee) for proof in proofs), default=None)
 
 
-def _proved(proof: Proof | None, delta: float) -> Proved | None:
-    if proof is None:
+def _proved(case: PrivacyCase) -> Proved | None:
+    if (proof := case.proved) is None:
         return None
-    return Proved(epsilon=proof.guarantee.epsilon(delta), delta=delta, source=proof.source)
+    value = stated_in_claim(case, proof.guarantee)
+    if case.currency is not None and math.isinf(value):
+        return None
+    declared = proof.source == release.AS_DECLARED
+    return Proved(**_privacy(case, value), source=proof.source, declared=declared)
+
+
+def stated_in_claim(case: PrivacyCase, guarantee: Guarantee) -> float:
+    """Return what a guarantee is in the number that the claim of a case is about."""
+    if case.currency is None:
+        return guarantee.epsilon(case.at_delta)
+    if guarantee == case.claimed:
+        return case.currency.claimed(case.at_delta)
+    return case.currency.of(guarantee, case.at_delta)
+
+
+def _declared(case: PrivacyCase) -> float | None:
+    """Return what is proved for the release that was declared, if one was."""
+    if case.proved is None or case.proved.source != release.AS_DECLARED:
+        return None
+    return stated_in_claim(case, case.proved.guarantee)
+
+
+def _is_epsilon(case: PrivacyCase) -> bool:
+    return _name(case) == "epsilon"
+
+
+def _name(case: PrivacyCase) -> str:
+    return "epsilon" if case.currency is None else case.currency.name
+
+
+def _currency(case: PrivacyCase) -> Currency:
+    assert case.currency is not None
+    return case.currency
+
+
+def _privacy(case: PrivacyCase, value: float) -> dict[str, float]:
+    """Return a number of a claim about privacy as it is reported."""
+    return {"epsilon": value, "delta": case.at_delta} if _is_epsilon(case) else {"value": value}
 
 
 def assumption_checks(
@@ -251,7 +307,7 @@ def _delta_curves(case: PrivacyCase, evidence: Evidence) -> DeltaCurves | None:
     band = evidence.band if evidence.trusted else None
     return DeltaCurves(
         epsilon=list(epsilons),
-        claimed=_deltas(case.claimed, epsilons),
+        claimed=_deltas(_drawn(case), epsilons),
         proved=None if case.proved is None else _deltas(case.proved.guarantee, epsilons),
         band_lower=None if band is None else list(band.lower),
         band_upper=None if band is None else list(band.upper),
@@ -259,14 +315,21 @@ def _delta_curves(case: PrivacyCase, evidence: Evidence) -> DeltaCurves | None:
     )
 
 
+def _drawn(case: PrivacyCase) -> Guarantee:
+    """Return the claim as curves show it: from a table where it takes long to ask."""
+    quick = case.currency is None or isinstance(case.claimed, GaussianDP)
+    return case.claimed if quick else TabulatedDP(case.claimed)
+
+
 def _deltas(guarantee: Guarantee, epsilons: Sequence[float]) -> list[float]:
     return [guarantee.delta(epsilon) for epsilon in epsilons]
 
 
 def _trade_off(case: PrivacyCase, evidence: Evidence) -> TradeOffCurves:
+    claimed = _drawn(case)
     return TradeOffCurves(
         false_positive_rate=list(_RATES),
-        claimed=[case.claimed.trade_off(rate) for rate in _RATES],
+        claimed=[claimed.trade_off(rate) for rate in _RATES],
         proved=None
         if case.proved is None
         else [case.proved.guarantee.trade_off(rate) for rate in _RATES],

@@ -13,6 +13,7 @@ from typing import Literal
 from numpy.random import default_rng
 
 import dpaudit.auditing.betting as sequential_audit
+import dpaudit.auditing.divergence as divergence
 import dpaudit.auditing.event as black_box
 import dpaudit.auditing.exact as white_box
 import dpaudit.auditing.looks as looks
@@ -30,7 +31,7 @@ from dpaudit.auditing.rerun import (
     with_looks,
     with_unit,
 )
-from dpaudit.auditing.result import privacy_result, search_result
+from dpaudit.auditing.result import privacy_result, search_result, stated_in_claim
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.execution import Executor, importable, one_thread, stream, unit_size
 from dpaudit.extension.case import Case, PrivacyCase, SearchCase
@@ -232,11 +233,12 @@ def audit_case(
     --------
     >>> import numpy as np
     >>> from dpaudit.auditing.api import own_case
+    >>> from dpaudit.guarantees.kinds import PureDP
     >>> from dpaudit.neighbours import REPLACE_RECORD, Pair
     >>> def noisy_sum(dataset, trials, rng):
     ...     return dataset.sum() + rng.laplace(scale=0.5, size=trials)
     >>> pair = Pair(np.array([0.0]), np.array([1.0]), REPLACE_RECORD)
-    >>> case, _ = own_case(noisy_sum, pair, epsilon=1.0, delta=0.0)
+    >>> case, _ = own_case(noisy_sum, pair, claimed=PureDP(1.0))
     >>> audit_case(case, Settings(trials=2000)).verdict
     'refuted'
     """
@@ -350,10 +352,12 @@ def _run_privacy(
         rerun = f"{rerun} --trials {evidence.trials}"
     if drawer.chosen_by_pace:
         rerun = with_unit(rerun, drawer.unit)
+    if evidence.at_delta is not None:
+        case = replace(case, at_delta=evidence.at_delta)
     result = privacy_result(claim, case, evidence, settings, rerun, chosen.search)
     if result.verdict == "refuted" and case.relation_was_read:
-        claimed = case.claimed.epsilon(case.at_delta)
-        allowed = case.claimed.group(2).epsilon(case.at_delta)
+        claimed = stated_in_claim(case, case.claimed)
+        allowed = stated_in_claim(case, case.claimed.group(2))
         other = depends_on_reading(case.pair.relation, claimed, allowed, result.measured.lower)
         if other is not None:
             result = result.model_copy(update={"reason": f"{result.reason} {other}"})
@@ -385,8 +389,11 @@ def _by_looks(
         asked = replace(settings, confidence=1 - look.share * alpha)
         return replace(_privacy_evidence(case, own, asked, look.trials), unit=own.unit)
 
-    claimed = case.claimed.epsilon(case.at_delta)
-    evidence, taken = looks.taken(planned, measure, claimed)
+    def beyond(evidence: Evidence) -> float:
+        at = case if evidence.at_delta is None else replace(case, at_delta=evidence.at_delta)
+        return evidence.lower - stated_in_claim(at, case.claimed)
+
+    evidence, taken = looks.taken(planned, measure, beyond)
     return evidence, taken, most
 
 
@@ -395,7 +402,8 @@ def _tell_plan(
 ) -> None:
     """Tell somebody who watches what a run of some seconds can find, and how long it takes."""
     tell = getattr(drawer.executor.progress, "tell", None)
-    if tell is None or settings.until_refuted or _from_losses(case, settings):
+    bets = settings.until_refuted or case.currency is not None
+    if tell is None or bets or _from_losses(case, settings):
         return
     pace, given = drawer.seen_pace(), settings.time
     if given is not None or 8 * trials * pace + monotonic() - began > _SOON:
@@ -432,10 +440,14 @@ def _privacy_evidence(
     case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int
 ) -> Evidence:
     alpha = 1 - settings.confidence
+    if case.currency is not None:
+        _refuse_of_a_curve(settings)
     if drawer.repeats:
         return repeating.event(case, drawer, trials, alpha)
     if settings.until_refuted:
         return sequential_audit.until_refuted(case, drawer, trials, alpha, settings.distinguisher)
+    if case.currency is not None and case.currency.orders:
+        return divergence.divergence(case, drawer, trials, alpha, settings.distinguisher)
     if not _from_losses(case, settings):
         return black_box.event(case, drawer, trials, alpha, settings.distinguisher)
     if settings.distinguisher is not None:
@@ -445,6 +457,16 @@ def _privacy_evidence(
     return white_box.exact_loss(case, drawer, trials, alpha)
 
 
+def _refuse_of_a_curve(settings: Settings) -> None:
+    """Refuse what takes a claim that names its point."""
+    if settings.until_refuted:
+        expected = "an (epsilon, delta) claim to bet against; this one names no point"
+        raise InvalidArgument("until_refuted", Shown("--until-refuted"), expected)
+    if settings.estimator == "exact-loss":
+        expected = "event, or an (epsilon, delta) claim: this one names no point"
+        raise InvalidArgument("estimator", Shown("exact-loss"), expected)
+
+
 def _from_losses(case: PrivacyCase, settings: Settings) -> bool:
     """Return whether exact losses are used; refuse them where the law is not known."""
     tiltable = isinstance(case.mechanism, Tiltable)
@@ -452,7 +474,7 @@ def _from_losses(case: PrivacyCase, settings: Settings) -> bool:
         given = Shown("exact-loss")
         expected = "event: the law of these outputs is not known, or cannot be drawn tilted"
         raise InvalidArgument("estimator", given, expected)
-    if settings.until_refuted or settings.estimator == "event":
+    if settings.until_refuted or settings.estimator == "event" or case.currency is not None:
         return False
     computed = case.at_delta > 0 or isinstance(case.mechanism, HasLossBounds | HasLossInDigits)
     return settings.estimator == "exact-loss" or (tiltable and computed)

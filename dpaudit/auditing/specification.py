@@ -17,13 +17,16 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
+import dpaudit.auditing.claims as claims
 from dpaudit.auditing.api import DEFAULT_TRIALS, made_from, own_case
 from dpaudit.auditing.beside import require_reachable
+from dpaudit.auditing.release import proof_of
 from dpaudit.auditing.run import Prepared
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
 from dpaudit.execution import importable
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import ApproximateDP, Guarantee
 from dpaudit.laws.isolated import Isolation, made, referred
 from dpaudit.laws.observed import Reading
 from dpaudit.neighbours import Pair
@@ -91,6 +94,15 @@ class MechanismAudit(_Common):
     bounds: tuple[float, float] | dict[str, tuple[float, float]] | None = Field(
         None, description="of numbers in neighbours that are made: low and high, or that by column"
     )
+    mu: float | None = Field(None, description="a Gaussian claim, in place of epsilon")
+    rho: float | None = Field(None, description="a zero-concentrated claim")
+    renyi: tuple[float, float] | None = Field(None, description="a Renyi claim: order and epsilon")
+    curve: list[tuple[float, float]] | str | None = Field(
+        None, description="a claim of several epsilons, each with its delta, or a .csv file of them"
+    )
+    release: dict[str, Any] | list[dict[str, Any]] | None = Field(
+        None, description="what is said to be released: a kind and its parameters, or several"
+    )
     pair: str | None = Field(None, description="module:object instead: (dataset, neighbour)")
     pairs: list[CandidatePair] | str | None = Field(
         None, description="candidates of which the worst is audited, or module:object of a list"
@@ -101,6 +113,24 @@ class MechanismAudit(_Common):
         """What it names as ``module:object``, by key."""
         pairs = self.pairs if isinstance(self.pairs, str) else None
         return {"mechanism": self.mechanism, "pair": self.pair, "pairs": pairs}
+
+    def claimed(self, path: Path) -> Guarantee | None:
+        """Return the claim, if it is another one than epsilon and delta.
+
+        Raises
+        ------
+        InvalidArgument, DataError
+            There are several claims, or one is not as it has to be.
+        """
+        curve = self.curve
+        if isinstance(curve, str):
+            curve = _records("curve", curve, path).tolist()
+        given = {"mu": self.mu, "rho": self.rho, "renyi": self.renyi, "curve": curve}
+        found = claims.of_table(given)
+        if found is not None and (self.epsilon is not None or self.delta):
+            name = "delta" if self.epsilon is None else "epsilon"
+            raise InvalidArgument(name, getattr(self, name), "either epsilon or another claim")
+        return found
 
 
 _RECORDS = ("dataset", "neighbour", "pairs")
@@ -131,8 +161,11 @@ def of_command_line(target: str, own: Mapping[str, Any], epsilon: float | None) 
     InvalidArgument
         An option is wrong.
     """
-    if epsilon is None:
+    others = [name for name in ("mu", "rho", "renyi", "curve") if own.get(name) is not None]
+    if epsilon is None and not others:
         raise InvalidArgument("epsilon", None, f"the epsilon that {target} claims: no default")
+    if epsilon is not None and others:
+        raise InvalidArgument("epsilon", epsilon, f"either epsilon or {others[0]}")
     table = {"mechanism": target, "source": COMMAND_LINE, "delta": 0.0, **own}
     return parsed_parameters(MechanismAudit, table, records=_RECORDS)
 
@@ -182,8 +215,8 @@ def prepared_mechanism(
             mechanism,
             pairs[0].pair if isinstance(pairs[0], Candidate) else pairs[0],
             candidates=() if _is_one_pair(specification) else pairs,
-            epsilon=settings.epsilon,
-            delta=settings.delta,
+            claimed=specification.claimed(path) or ApproximateDP(settings.epsilon, settings.delta),
+            proved=proof_of(specification.release),
             name=specification.name or specification.mechanism,
             statement=specification.statement,
             source=specification.source or f"specification {path.name}",

@@ -135,6 +135,20 @@ def audit(
         str | None,
         typer.Option(help='Of a target module:function: how it is called, such as "f(data, rng)".'),
     ] = None,
+    mu: Annotated[
+        float | None, number_option("--mu", "Of a target module:function: a Gaussian claim.")
+    ] = None,
+    rho: Annotated[
+        float | None, number_option("--rho", "Of a target module:function: a zCDP claim.")
+    ] = None,
+    renyi: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="ORDER EPSILON", help="Of a target module:function: a Renyi claim."),
+    ] = None,
+    curve: Annotated[
+        str | None,
+        typer.Option(help="Of a target module:function: a .csv file of epsilons and deltas."),
+    ] = None,
     read: Annotated[
         list[str] | None,
         typer.Option(help="Of a target module:function: an attribute of what it returns."),
@@ -198,11 +212,15 @@ def audit(
         "neighbour": neighbour,
         "relation": relation,
         "form": form,
+        "mu": mu,
+        "rho": rho,
+        "renyi": renyi,
+        "curve": curve,
         "read": read,
         "observe": observe,
     }
     isolation = isolation_of(in_process, timeout, memory)
-    given_of_own = {name: value for name, value in own.items() if value}
+    given_of_own = {name: one for name, one in own.items() if one not in (None, [])}
     return run(targets or [], overrides, workers, output, isolation, given_of_own)
 
 

@@ -222,8 +222,11 @@ def _least_width(claims: Sequence[str]) -> int:
 def _cells(result: Result) -> tuple[str, str, str, str]:
 
     shown = numbers(result)
-    symbol = _SYMBOLS[result.kind]
+    own = result.kind == "privacy" and result.quantity is not None
+    symbol = f"{shown.unit} =" if own else _SYMBOLS[result.kind]
     proved = NONE if result.proved is None else _stated(symbol, shown.proved, shown.proved_delta)
+    if shown.proved_of is not None:
+        proved += f"\n{shown.proved_of}"
     claimed = _stated(symbol, shown.claimed, shown.claimed_delta)
     return label(result), claimed, proved, f"{shown.measured}\n{shown.surety}"
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from numpy.random import Generator
 
 from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import Guarantee
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair
@@ -66,6 +67,10 @@ class PrivacyCase:
         would refute draws again. By default it is sent there as it is.
     relation_was_read
         Whether nobody named the relation of the pair, so that a verdict may depend on it.
+    currency
+        Of a claim that names no point: its number, and where it may be audited. ``at_delta`` is
+        then only where the audit begins; it takes the one that transcripts suggest which certify
+        nothing.
     """
 
     mechanism: Mechanism[Any]
@@ -84,6 +89,7 @@ class PrivacyCase:
     candidates: tuple[PrivacyCase, ...] = ()
     elsewhere: Callable[[], Mechanism[Any]] | None = None
     relation_was_read: bool = False
+    currency: Currency | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

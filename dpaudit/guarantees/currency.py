@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from dpaudit.guarantees import gaussian
 from dpaudit.guarantees.kinds import (
@@ -25,7 +26,9 @@ from dpaudit.guarantees.kinds import (
 )
 
 # Where a curve is looked at, and the orders of divergences that concentrated claims bound.
-_DELTAS = tuple(np.concatenate([np.geomspace(1e-6, 0.1, 31), np.linspace(0.12, 0.9, 27)]).tolist())
+_DELTAS = tuple(np.concatenate([np.geomspace(1e-6, 0.1, 151), np.linspace(0.11, 0.9, 80)]).tolist())
+_OF_NOTHING = 2.0  # what any epsilon is of a claim of 0, at least
+_FEWER = 8  # times, where a delta only says which event is looked at
 _ORDERS = tuple((1 + np.geomspace(0.05, 31, 8)).tolist())
 
 
@@ -44,7 +47,8 @@ class Currency:
 
     def deltas(self) -> tuple[float, ...]:
         """Return where the claim says something about epsilon: what an audit may choose from."""
-        return tuple(d for d in _DELTAS if math.isfinite(self.guarantee.epsilon(d)))
+        asked = _DELTAS[::_FEWER] if self.orders else _DELTAS
+        return tuple(d for d in asked if math.isfinite(self.guarantee.epsilon(d)))
 
     def claimed(self, delta: float) -> float:
         """Return what is claimed, at a delta if the currency is epsilon."""
@@ -57,6 +61,11 @@ class Currency:
     def of(self, guarantee: Guarantee, delta: float) -> float:
         """Return what another guarantee is in this currency, infinite if that is not known."""
         return guarantee.epsilon(delta)
+
+    def share(self, epsilon: float, delta: float) -> float:
+        """Return how much of the claim such an epsilon reaches; by itself where 0 is claimed."""
+        claimed, value = self.claimed(delta), self.value(epsilon, delta)
+        return value / claimed if claimed else (_OF_NOTHING + value if value else 0.0)
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,9 @@ class _Rho(Currency):
         assert isinstance(self.guarantee, ZeroConcentratedDP)
         return self.guarantee.rho
 
+    def value(self, epsilon: float, delta: float) -> float:
+        return max(least_divergence(order, epsilon, delta) / order for order in self.orders)
+
     def of(self, guarantee: Guarantee, delta: float) -> float:
         return guarantee._rho()
 
@@ -87,6 +99,9 @@ class _Renyi(Currency):
     def claimed(self, delta: float) -> float:
         assert isinstance(self.guarantee, RenyiDP)
         return self.guarantee.at_epsilon
+
+    def value(self, epsilon: float, delta: float) -> float:
+        return least_divergence(self.orders[0], epsilon, delta)
 
     def of(self, guarantee: Guarantee, delta: float) -> float:
         order = self.orders[0]
@@ -118,3 +133,34 @@ def currency_of(guarantee: Guarantee) -> Currency | None:
             name = f"Renyi divergence of order {order:g}"
             return _Renyi(guarantee, "D", name, (order,))
     return Currency(guarantee)
+
+
+def least_divergence(order: float, epsilon: float, delta: float) -> float:
+    """Return the least Renyi divergence with an event of ``P(S) >= exp(epsilon) Q(S) + delta``.
+
+    That of the event and its complement, the least over Q(S): no post-processing has more. 0 at
+    delta = 0, where laws nearly the same may have such an event.
+
+    Examples
+    --------
+    >>> import math
+    >>> round(least_divergence(2.0, math.log(3), 0.0), 3)
+    0.0
+    >>> round(least_divergence(2.0, 5.0, 0.3), 2)
+    5.18
+    """
+    if epsilon <= 0 or delta <= 0:
+        return 0.0
+    most = (1 - delta) * math.exp(-epsilon)
+
+    def divergence(log_rate: float) -> float:
+        q = math.exp(log_rate)
+        p = min(1.0, math.exp(epsilon) * q + delta)
+        hit = order * math.log(p) + (1 - order) * math.log(q)
+        miss = order * math.log1p(-p) + (1 - order) * math.log1p(-q) if p < 1 else -math.inf
+        return float(np.logaddexp(hit, miss)) / (order - 1)
+
+    low, high = math.log(most) - 30, math.log(most)
+    found = minimize_scalar(divergence, bounds=(low, high), method="bounded")
+    grid = min(divergence(x) for x in np.linspace(low, high, 61))
+    return max(0.0, min(float(found.fun), grid) * (1 - 1e-6) - 1e-9)

@@ -6,8 +6,10 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.optimize import brentq
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
@@ -16,7 +18,7 @@ from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.guarantees.kinds import ApproximateDP
 
 _FARTHEST = 1e4  # beyond this epsilon no curve is looked at
-_CELLS, _ROUNDS = 400, 12  # cells of rates, and how often they are refined
+_CELLS, _ROUNDS = 100, 16  # cells of rates, and how often they are refined
 _CLOSE, _ROUNDING = 1e-9, 1e-12  # how close a supremum is enclosed, and what values may be off
 
 
@@ -94,6 +96,16 @@ class PrivacyProfile(Guarantee):
             The function fails, or returns no number in [0, 1].
         """
         epsilon = check.non_negative("epsilon", epsilon)
+        if epsilon not in self._known:
+            self._known[epsilon] = self._asked(epsilon)
+        return self._known[epsilon]
+
+    @cached_property
+    def _known(self) -> dict[float, float]:
+        """What was asked already: a function may take long."""
+        return {}
+
+    def _asked(self, epsilon: float) -> float:
         try:
             delta = float(self.function(epsilon))
         except InvalidArgument:
@@ -108,8 +120,17 @@ class PrivacyProfile(Guarantee):
         return delta
 
     def epsilon(self, delta: float) -> float:
-        """Return the smallest epsilon with at most this delta, by bisection; infinite if none."""
+        """Return nearly the smallest epsilon with at most this delta, never less; or infinity."""
         delta = check.delta("delta", delta)
+        if delta not in self._found:
+            self._found[delta] = self._least(delta)
+        return self._found[delta]
+
+    @cached_property
+    def _found(self) -> dict[float, float]:
+        return {}
+
+    def _least(self, delta: float) -> float:
         if self.delta(0.0) <= delta:
             return 0.0
         if self.delta(_FARTHEST) > delta:
@@ -117,9 +138,10 @@ class PrivacyProfile(Guarantee):
         low, high = 0.0, 1.0
         while self.delta(high) > delta:
             low, high = high, 2 * high
-        while high - low > 1e-12 * high:
-            middle = (low + high) / 2
-            low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)
+        near = float(brentq(lambda e: self.delta(e) - delta, low, high, xtol=1e-12, rtol=1e-11))
+        for margin in (0.0, 1e-10, 1e-8):  # a curve may jump
+            if self.delta(least := min(high, near * (1 + margin) + 1e-12)) <= delta:
+                return least
         return high
 
     def __str__(self) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NONE = "—"
 NO_UPPER, INFINITE = "no certified upper end", "∞"
+AS_DECLARED = "for the release as declared"
 _UNITS = {"privacy": "ε", "sensitivity": "L2 sensitivity"}
 
 DIGITS, MOST_DIGITS = 4, 12
@@ -38,6 +39,7 @@ class Numbers:
     claimed_delta: str | None
     proved: str
     proved_delta: str | None
+    proved_of: str | None
     lower: str
     upper: str | None
     surety: str
@@ -124,7 +126,7 @@ def value_of(stated: Claimed | Proved | None, kind: str) -> float | None:
     if stated is None:
         return None
     by_kind = {
-        "privacy": stated.epsilon,
+        "privacy": stated.epsilon if stated.value is None else stated.value,
         "sensitivity": stated.sensitivity,
         "property": stated.value,
     }
@@ -155,6 +157,8 @@ def numbers(result: Result) -> Numbers:
     lower = number(measured.lower, digits, ROUND_FLOOR)
     upper = None if measured.upper is None else number(measured.upper, digits, ROUND_CEILING)
     unit = _UNITS.get(result.kind) or one_line(result.quantity or "value")
+    if result.kind == "privacy" and result.quantity is not None:
+        unit = one_line(result.quantity)
     return Numbers(
         unit=unit,
         quantity=None if result.kind in _UNITS else unit,
@@ -162,6 +166,7 @@ def numbers(result: Result) -> Numbers:
         claimed_delta=_delta(result.claimed),
         proved=_proved(result, digits),
         proved_delta=_delta(result.proved),
+        proved_of=AS_DECLARED if result.proved is not None and result.proved.declared else None,
         lower=lower,
         upper=upper,
         surety=surety(measured),

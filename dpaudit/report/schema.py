@@ -41,7 +41,10 @@ class Document(BaseModel):
 
 
 class Claimed(Document):
-    """What the source states: an (epsilon, delta) guarantee, or a bound on another number."""
+    """What the source states: an (epsilon, delta) guarantee, or a bound on another number.
+
+    A privacy claim in another currency (mu, rho, a Renyi divergence) has its number in ``value``.
+    """
 
     epsilon: float | None = None
     delta: Probability | None = None
@@ -57,6 +60,10 @@ class Proved(Document):
     sensitivity: float | None = None
     value: float | None = None
     source: str
+    declared: bool = Field(
+        default=False,
+        description="Whether it is about a release that was declared, which the code may not be.",
+    )
 
 
 class Measured(Document):
@@ -205,7 +212,9 @@ class Result(Document):
     claim: str
     kind: Literal["privacy", "sensitivity", "property"]
     quantity: str | None = Field(
-        default=None, description="What a claim of kind property bounds, in words."
+        default=None,
+        description="What a claim of kind property bounds, in words; of privacy in another number "
+        "than epsilon, its symbol.",
     )
     variant: str | None = Field(default=None, description="Which of several published audits.")
     statement: str

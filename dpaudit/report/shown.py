@@ -35,11 +35,11 @@ def as_text(result: Result) -> str:
     lines = [
         f"{label(result)}: {result.verdict}",
         f"  claimed   {_stated(shown, shown.claimed, shown.claimed_delta)}",
-        f"  proved    {_stated(shown, shown.proved, shown.proved_delta)}",
+        f"  proved    {_stated(shown, shown.proved, shown.proved_delta)} {shown.proved_of or ''}",
         f"  measured  {shown.measured} {shown.surety}",
         *textwrap.wrap(result.reason, _WIDTH, initial_indent="  ", subsequent_indent="  "),
     ]
-    return printable("\n".join(lines))
+    return printable("\n".join(line.rstrip() for line in lines))
 
 
 def as_html(result: Result) -> str:

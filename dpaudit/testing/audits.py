@@ -9,6 +9,7 @@ from dpaudit.auditing.api import Sample, own_case
 from dpaudit.auditing.run import audit_case
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 from dpaudit.records import stray
@@ -111,8 +112,7 @@ confidence=0.999999, seed=0)
     case, statement = own_case(
         mechanism,
         pair,
-        epsilon=settings.epsilon,
-        delta=settings.delta,
+        claimed=ApproximateDP(settings.epsilon, settings.delta),
         source="the test",
         data="given by the test",
     )

@@ -1,0 +1,132 @@
+"""A claim about a mechanism of one's own: as it is given, where it is audited, and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.guarantees.currency import currency_of
+from dpaudit.guarantees.kinds import (
+    ApproximateDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
+from dpaudit.guarantees.profile import PrivacyProfile
+
+_USUAL = 0.01  # the delta at which an audit of a curve begins
+
+
+def claimed(epsilon: float | None, delta: float, claim: object) -> Guarantee:
+    """Return the guarantee of ``epsilon=`` and ``delta=``, or of ``claim=``: exactly one.
+
+    Examples
+    --------
+    >>> claimed(1.0, 1e-5, None)
+    ApproximateDP(at_epsilon=1.0, at_delta=1e-05)
+    """
+    if claim is None:
+        if epsilon is None:
+            raise InvalidArgument("epsilon", None, "the epsilon that is claimed, or claim=")
+        return ApproximateDP(epsilon, delta)
+    if epsilon is not None or delta != 0:
+        name = "delta" if epsilon is None else "epsilon"
+        raise InvalidArgument(name, Shown("and a claim"), "either epsilon and delta, or claim=")
+    if not isinstance(claim, Guarantee):
+        expected = "a guarantee, such as dpaudit.GaussianDP(1.0)"
+        raise InvalidArgument("claim", Shown(type(claim).__name__), expected)
+    if isinstance(claim, PureDP):
+        return ApproximateDP(claim.at_epsilon, 0.0)
+    at_delta(claim)
+    return claim
+
+
+def point_of(claim: Guarantee) -> dict[str, Any]:
+    """Return the epsilon and delta of a claim that names them, for the settings of an audit."""
+    if isinstance(claim, ApproximateDP):
+        return {"epsilon": claim.at_epsilon, "delta": claim.at_delta}
+    return {}
+
+
+def at_delta(claim: Guarantee) -> float:
+    """Return the delta of a claim, or for a curve one at which it says something.
+
+    Raises
+    ------
+    InvalidArgument
+        It says nothing anywhere.
+    """
+    if isinstance(claim, ApproximateDP):
+        return claim.at_delta
+    currency = currency_of(claim)
+    assert currency is not None
+    deltas = currency.deltas()
+    if not deltas:
+        raise InvalidArgument("claim", claim, "a curve with a finite epsilon at some delta")
+    return min(deltas, key=lambda delta: abs(math.log(delta / _USUAL)))
+
+
+def as_given(claim: Guarantee) -> str:
+    """Return a claim as a call gives it."""
+    if isinstance(claim, ApproximateDP):
+        return f"epsilon={claim.at_epsilon!r}, delta={claim.at_delta!r}"
+    return f"claim={'claim' if isinstance(claim, PrivacyProfile) else repr(claim)}"
+
+
+def words(claim: Guarantee) -> str:
+    """Return what a claim says of a mechanism.
+
+    Examples
+    --------
+    >>> words(ApproximateDP(1.0, 1e-5)), words(RenyiDP(4.0, 0.5))
+    ('is (1, 1e-05)-DP', 'is (4, 0.5)-Renyi DP')
+    """
+    match claim:
+        case ApproximateDP(at_epsilon=epsilon, at_delta=delta):
+            return f"is ({epsilon:g}, {delta:g})-DP"
+        case GaussianDP(mu=mu):
+            return f"is {mu:g}-Gaussian DP"
+        case ZeroConcentratedDP(rho=rho):
+            return f"is {rho:g}-zero-concentrated DP"
+        case RenyiDP(order=order, at_epsilon=epsilon):
+            return f"is ({order:g}, {epsilon:g})-Renyi DP"
+    return f"keeps {claim}"
+
+
+def of_table(given: Mapping[str, Any]) -> Guarantee | None:
+    """Return the claim that the keys of a specification state; None if none of them does.
+
+    Parameters
+    ----------
+    given
+        Some of ``mu``, ``rho``, ``renyi`` (order and epsilon) and ``curve`` (epsilons with their
+        deltas), each None where it is not given.
+
+    Raises
+    ------
+    InvalidArgument
+        There are several, or one is not as it has to be.
+
+    Examples
+    --------
+    >>> of_table({"mu": 1.0, "rho": None})
+    GaussianDP(mu=1.0)
+    """
+    stated = {name: value for name, value in given.items() if value is not None}
+    if len(stated) > 1:
+        first, second, *_ = stated
+        raise InvalidArgument(second, stated[second], f"one claim: there is {first} already")
+    match stated:
+        case {"mu": mu}:
+            return GaussianDP(mu)
+        case {"rho": rho}:
+            return ZeroConcentratedDP(rho)
+        case {"renyi": (order, epsilon)}:
+            return RenyiDP(order, epsilon)
+        case {"curve": points}:
+            return PrivacyProfile.of_points(points)
+    return None

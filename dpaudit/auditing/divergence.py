@@ -1,0 +1,185 @@
+"""The audit of a claim about Renyi divergences: one order, or all of them.
+
+As the audit by events (`dpaudit.auditing.event`), but for what certifies: scores are counted in
+bins, and one bet on them bounds the divergence (`dpaudit.estimation.divergence`). The order, the
+direction, the bins and the bet are chosen on the transcripts that set thresholds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+import dpaudit.auditing.alone as alone
+import dpaudit.auditing.contract as contract
+import dpaudit.auditing.event as black_box
+from dpaudit._typing import Array
+from dpaudit.auditing.alone import MARGIN, Against
+from dpaudit.auditing.contract import Kept
+from dpaudit.auditing.draws import Certifying, Drawer
+from dpaudit.auditing.evidence import Evidence
+from dpaudit.estimation.counted import Counted, Tally
+from dpaudit.estimation.divergence import Bins, Chosen, choose_bet, resized, standard_errors
+from dpaudit.estimation.event import error_rates
+from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.guarantees.currency import Currency
+
+_TOGETHER = 256  # groups of units after each of which the bet may stop
+_NO_UPPER = "outputs alone bound a divergence from below only"
+
+
+@dataclass(frozen=True)
+class Binned(Counted):
+    """What is counted: an event, and the bins of a score."""
+
+    bins: Bins = field(default_factory=lambda: Bins(np.zeros(0)))
+
+    def count(self, scores: Array) -> Any:
+        """Return how many scores are in the event and in each bin, shape ``(1 + K,)``."""
+        return np.concatenate([[super().count(scores)], self.bins.counts(self.rounded(scores))])
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was counted, with the bet that was planned and the divergence that is claimed.
+
+    ``counts`` of dataset and neighbour, of groups of units in order, shape ``(U, K)`` each.
+    """
+
+    counted: Binned
+    chosen: Chosen
+    claimed: float
+    counts: tuple[Array, Array]
+    alpha: float
+
+    @property
+    def lower(self) -> float:
+        """What is certified."""
+        return self.chosen.lower(*self.counts, self.alpha)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether that is above the claim."""
+        return self.lower > self.claimed
+
+    def suffices(self, trials: int) -> bool:
+        """Return whether so many outputs a side would refute by far, at the rates seen."""
+        errors = math.sqrt(-2 * math.log(self.alpha)) + MARGIN
+        return standard_errors(self.chosen.bet, self._rates, trials, self.claimed) > errors
+
+    def check(self, name: str, scores: tuple[Array, Array]) -> SelfCheck:
+        """Return whether other outputs certify as much, where so many have to."""
+        trials = min(map(len, scores))
+        bet = resized(self.chosen.bet, self._rates, trials, self.alpha)
+        counts = [self.counted.bins.counts(self.counted.rounded(one)) for one in scores]
+        lower = replace(self.chosen, bet=bet).lower(counts[0], counts[1], self.alpha)
+        needed = self.suffices(trials)
+        return SelfCheck(
+            name=name,
+            statement="outputs of other calls and processes do not bear out the divergence: draw "
+            "no noise while the mechanism is imported or made, none once a call, and keep none",
+            passed=not needed or lower > self.claimed,
+            statistic=lower,
+            threshold=self.claimed if needed else 0.0,
+            evidence=f"{trials} outputs a side certify {lower:.4g}"
+            + (f" where more than {self.claimed:.4g} is due" if needed else "; too few to tell"),
+        )
+
+    @property
+    def _rates(self) -> tuple[Array, Array]:
+        """How often each bin was seen, on the favoured side and on the other."""
+        first, second = (side.sum(axis=0) / side.sum() for side in self.counts)
+        return (first, second) if self.chosen.above else (second, first)
+
+
+def divergence(
+    case: PrivacyCase, drawer: Drawer, trials: int, alpha: float, attack: str | None
+) -> Evidence:
+    """Return the bound on a Renyi divergence, over its order where all are claimed.
+
+    Parameters
+    ----------
+    case, drawer
+        What is audited, and what draws its transcripts.
+    trials
+        How many certify, of each dataset.
+    alpha
+        Error probability.
+    attack
+        The only attack to try, or None.
+    """
+    currency = _of(case)
+    first = black_box.chosen_event(case, drawer, trials, attack)
+    chosen = choose_bet(*first.best.scores, currency.orders, trials, alpha)
+    order, scale = chosen.bet.order, chosen.bet.order if len(currency.orders) > 1 else 1.0
+    counted = Binned(first.score, first.best.event, first.best.step, chosen.bins)
+    claimed = currency.claimed(first.at_delta) * scale
+    case = replace(case, at_delta=first.at_delta)
+    seen, certifying, kept = _drawn(case, drawer, trials, (counted, chosen, claimed, alpha))
+    drawn = {"certifying, per dataset": trials} | first.counts
+    on_p, on_q = map(first.best.rounded, certifying.scores)
+    direction = "dataset over neighbour" if chosen.above else "neighbour over dataset"
+    return Evidence(
+        lower=seen.lower / scale,
+        upper=None,
+        upper_note=_NO_UPPER,
+        estimate=None,
+        estimator=f"bet on binned scores, {first.attack.name} attack",
+        trials=trials,
+        budget={"one bet on the counts of all bins": alpha},
+        counts=drawn | {"outputs in all, of both datasets": 2 * sum(drawn.values())},
+        roc=error_rates(on_p, on_q),
+        notes=(
+            f"Chosen beforehand: {direction}, order {order:.4g}, {len(counted.bins)} bins.",
+            f"Attack: {first.attack.statement}.",
+            f"Attacks tried: {', '.join(first.tried)}.",
+            *kept.notes,
+        ),
+        contract=kept.checks,
+        at_delta=first.at_delta,
+    )
+
+
+def _of(case: PrivacyCase) -> Currency:
+    assert case.currency is not None
+    return case.currency
+
+
+def _drawn(
+    case: PrivacyCase,
+    drawer: Drawer,
+    trials: int,
+    planned: tuple[Binned, Chosen, float, float],
+) -> tuple[Seen, Certifying, Kept]:
+    """Return what certifies: drawn again in processes of its own if it refutes and had none."""
+    seen, tally, found = _counts(drawer, trials, planned)
+    against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, seen.alpha, seen)
+    if not alone.refutes(seen.counted, tally, against):
+        return seen, found, contract.of_event(drawer, found, tally, seen.counted, against)
+    with contract.apart(case, drawer) as other:
+        if other is not drawer:
+            seen, tally, found = _counts(other, trials, planned)
+            against = against._replace(bet=seen)
+        return seen, found, contract.of_event(other, found, tally, seen.counted, against)
+
+
+def _counts(
+    drawer: Drawer, trials: int, planned: tuple[Binned, Chosen, float, float]
+) -> tuple[Seen, Tally, Certifying]:
+    counted, chosen, claimed, alpha = planned
+    sides, found = drawer.counts(counted, trials, "certifying")
+    on_p, on_q = (_grouped(side) for side in sides)
+    tally = Tally((int(on_p[:, 0].sum()), int(on_q[:, 0].sum())), (trials, trials))
+    return Seen(counted, chosen, claimed, (on_p[:, 1:], on_q[:, 1:]), alpha), tally, found
+
+
+def _grouped(counts: Sequence[Array]) -> Array:
+    """Return the counts of so many groups of units, in order."""
+    rows = np.stack(counts)
+    starts = np.linspace(0, len(rows), min(_TOGETHER, len(rows)), endpoint=False).astype(np.int64)
+    return np.add.reduceat(rows, starts, axis=0)

@@ -1,0 +1,62 @@
+"""The point of a claim that names none, and what is certified there in the claim's own number.
+
+A curve is claimed at every delta. Which one is audited is decided on the transcripts that set
+thresholds and certify nothing, so that the one exact test spends the whole error probability.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import ROUND_FLOOR
+
+import numpy as np
+
+from dpaudit._typing import Array
+from dpaudit.auditing.evidence import Evidence
+from dpaudit.estimation.event import promised_at
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.guarantees.currency import Currency
+from dpaudit.report.formatting import number
+
+_SOME = 6  # deltas that the scores are compared at, before all are tried with the best of them
+
+
+def chosen(on_p: Array, on_q: Array, currency: Currency) -> float:
+    """Return the delta at which scores promise most of what is claimed.
+
+    Parameters
+    ----------
+    on_p, on_q
+        Scores of transcripts that certify nothing, shape ``(J, n)`` each.
+    currency
+        Of the claim.
+    """
+    deltas = currency.deltas()
+    some = deltas[:: max(1, len(deltas) // _SOME)]
+    pairs = list(zip(on_p, on_q, strict=True))
+    if len(pairs) > 1:
+        pairs.sort(key=lambda pair: float(_reached(pair, some, currency).max()))
+    return deltas[int(np.argmax(_reached(pairs[-1], deltas, currency)))]
+
+
+def _reached(scores: tuple[Array, Array], deltas: tuple[float, ...], currency: Currency) -> Array:
+    """Return what is promised at each delta, as a share of what is claimed there."""
+    promised = promised_at(*scores, deltas)
+    return np.array([currency.share(e, d) for e, d in zip(promised.tolist(), deltas, strict=True)])
+
+
+def in_currency(evidence: Evidence, case: PrivacyCase) -> Evidence:
+    """Return evidence on epsilon at ``case.at_delta`` as evidence on the claim's own number."""
+    if (currency := case.currency) is None:
+        return evidence
+    delta, estimate = case.at_delta, evidence.estimate
+    at = f"delta = {number(delta)}, chosen on transcripts that certify nothing"
+    note = f"Where the claim was audited: {at}; the certified lower end of epsilon is {{}} there."
+    return replace(
+        evidence,
+        lower=currency.value(evidence.lower, delta),
+        estimate=None if estimate is None else currency.value(estimate, delta),
+        model_based=() if currency.name != "epsilon" else evidence.model_based,
+        at_delta=delta,
+        notes=(note.format(number(evidence.lower, rounding=ROUND_FLOOR)), *evidence.notes),
+    )

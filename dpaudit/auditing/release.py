@@ -1,0 +1,84 @@
+"""The release that somebody declares beside a claim: what is proved of it, and of nothing else.
+
+A declared release is taken as it is said. Whether the code is that release no proof can see; a
+measured lower end above what is proved of the release says that it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dpaudit.extension.registry as registry
+from dpaudit.accounting.events import Event
+from dpaudit.accounting.events import Sequence as Several
+from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.extension.case import Proof
+from dpaudit.extension.parameters import parsed_parameters
+
+AS_DECLARED = "the release as declared"
+Release = Event | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+
+def proof_of(release: Release | None) -> Proof | None:
+    """Return what is proved for a release as declared; None of none.
+
+    Parameters
+    ----------
+    release
+        An event of `dpaudit.accounting.events`, a table as `dpaudit account` takes it: a ``kind``
+        and its parameters; or several tables, one after the other.
+
+    Raises
+    ------
+    InvalidArgument, UnknownName
+        It is none of these.
+
+    Examples
+    --------
+    >>> proof = proof_of({"kind": "gaussian", "noise_scale": 1.0})
+    >>> round(proof.guarantee.epsilon(1e-5), 4), proof.source
+    (4.3772, 'the release as declared')
+    """
+    if release is None:
+        return None
+    if isinstance(release, Mapping | list | tuple):
+        tables = [release] if isinstance(release, Mapping) else list(release)
+        parts = tuple(_event(table) for table in tables)
+        if not parts:
+            raise InvalidArgument("release", Shown("none"), "at least one table with a kind")
+        release = parts[0] if len(parts) == 1 else Several(parts)
+    if not isinstance(release, Event):
+        expected = "an event, or tables with a kind and its parameters"
+        raise InvalidArgument("release", Shown(type(release).__name__), expected)
+    return Proof(guarantee=proved_guarantee(release), source=AS_DECLARED)
+
+
+def _event(table: Any) -> Event:
+    if not isinstance(table, Mapping) or not isinstance(table.get("kind"), str):
+        raise InvalidArgument("release", Shown(type(table).__name__), "a table with a kind")
+    card = registry.RELEASES.get(table["kind"])
+    given = {name: value for name, value in table.items() if name != "kind"}
+    return card.event(parsed_parameters(card.parameters, given))
+
+
+def compared(claimed: float, proved: float, lower: float) -> str:
+    """Return what a declared release says of the claim and of the code, in a sentence or none.
+
+    Examples
+    --------
+    >>> compared(1.0, 2.0, 0.5)
+    'The release as declared needs 2: the claim may be miscalculated.'
+    >>> compared(1.0, 0.9, 1.4)
+    'That is more than the 0.9 proved for the release as declared: the code is not that release.'
+    """
+    said = []
+    if lower > proved * (1 + 1e-9):
+        said.append(
+            f"That is more than the {proved:.4g} proved for the release as declared: the code is "
+            "not that release."
+        )
+    elif claimed < proved * (1 - 1e-9):
+        said.append(f"The release as declared needs {proved:.4g}: the claim may be miscalculated.")
+    return " ".join(said)

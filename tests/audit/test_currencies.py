@@ -1,0 +1,148 @@
+"""Audits of claims in other currencies than epsilon: whole curves, mu, rho, Renyi divergences."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dpaudit
+from dpaudit import GaussianDP, PrivacyProfile, PureDP, RenyiDP, ZeroConcentratedDP
+from dpaudit.errors import InvalidArgument
+from dpaudit.laws.isolated import Isolation
+
+ONE, OTHER = np.array([0.0, 1.0]), np.array([1.0, 1.0])
+EXACT = GaussianDP(1.0)
+
+
+def gaussian(dataset, trials, rng):
+    return dataset.sum() + rng.normal(size=trials)
+
+
+def once_a_call(dataset, trials, rng):
+    return np.full(trials, dataset.sum() + rng.normal())
+
+
+def audited(claim, mechanism=gaussian, **asked):
+    given = {
+        "trials": 10_000,
+        "relation": "replace-record",
+        "isolation": Isolation(in_process=True),
+    }
+    return dpaudit.audit(mechanism, ONE, OTHER, claim=claim, **{**given, **asked})
+
+
+@pytest.mark.parametrize(
+    ("claim", "truth", "least"),
+    [
+        (GaussianDP(1.0), 1.0, 0.93),
+        (ZeroConcentratedDP(0.5), 0.5, 0.85),
+        (RenyiDP(2.0, 1.0), 1.0, 0.75),
+    ],
+    ids=str,
+)
+def test_a_true_claim_is_measured_in_its_own_number(claim, truth, least):
+    result = audited(claim)
+    assert result.verdict == "not refuted"
+    assert least * truth < result.lower < truth
+    assert result.claimed.value == truth
+    assert result.claimed.epsilon is None
+    assert math.isclose(result.alpha, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        (GaussianDP(0.8), "exceeds the claimed mu 0.8."),
+        (ZeroConcentratedDP(0.35), "exceeds the claimed rho 0.35."),
+        (RenyiDP(2.0, 0.6), "exceeds 0.6, the claimed Renyi divergence of order 2."),
+    ],
+    ids=str,
+)
+def test_a_claim_of_too_little_is_refuted(claim, said):
+    result = audited(claim, isolation=None, trials=4000 if "mu" in said else 10_000)
+    assert result.verdict == "refuted"
+    assert said in result.reason
+
+
+def test_a_curve_is_audited_at_a_delta_that_the_certifying_outputs_did_not_choose():
+    result = audited(PrivacyProfile(EXACT.delta))
+    delta = result.claimed.delta
+    assert result.verdict == "not refuted"
+    assert math.isclose(result.claimed.epsilon, EXACT.epsilon(delta), rel_tol=1e-8)
+    assert 0.8 * result.claimed.epsilon < result.lower < result.claimed.epsilon
+    assert any("chosen on transcripts that certify nothing" in note for note in result.notes)
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("where", [0.3, 1.0, 1.6])
+def test_a_curve_that_is_understated_at_one_point_is_refuted(where):
+    epsilons = [where, *np.linspace(0.0, 5.0, 26)]
+    shares = [0.8] + 26 * [1.0]
+    points = [(e, share * EXACT.delta(e)) for e, share in zip(epsilons, shares, strict=True)]
+    assert audited(PrivacyProfile.of_points(points[1:]), trials=100_000).verdict == "not refuted"
+    assert audited(PrivacyProfile.of_points(points), trials=100_000).verdict == "refuted"
+
+
+@pytest.mark.parametrize("claim", [GaussianDP(1.0), ZeroConcentratedDP(0.5)], ids=str)
+def test_noise_that_is_drawn_once_a_call_refutes_nothing(claim):
+    result = audited(claim, once_a_call, trials=1000)
+    assert result.verdict == "withheld"
+    assert result.lower == 0
+
+
+def leaking(dataset, trials, rng):
+    return np.full(trials, dataset.sum())
+
+
+@pytest.mark.parametrize("claim", [GaussianDP(1.0), ZeroConcentratedDP(0.5)], ids=str)
+def test_an_output_that_is_the_data_is_refuted_by_far(claim):
+    result = audited(claim, leaking, trials=1000, isolation=None)
+    assert result.verdict == "refuted"
+    assert result.lower > 1.5
+
+
+@pytest.mark.parametrize(
+    ("release", "said"),
+    [
+        ({"kind": "gaussian", "noise_scale": 2.0}, "the code is not that release"),
+        ({"kind": "gaussian", "noise_scale": 0.5}, "the claim may be miscalculated"),
+        ({"kind": "gaussian", "noise_scale": 1.0}, None),
+    ],
+)
+def test_a_declared_release_is_compared_and_decides_nothing(release, said):
+    result = audited(GaussianDP(1.0), release=release)
+    assert result.verdict == "not refuted"
+    assert result.proved.declared
+    assert math.isclose(result.proved.value, 1 / release["noise_scale"])
+    assert ("release as declared" in result.reason) == (said is not None)
+    assert said is None or said in result.reason
+
+
+def test_several_looks_certify_in_the_number_of_the_claim():
+    result = audited(GaussianDP(0.5), looks=[(500, 0.1), (4000, 0.8)], isolation=None)
+    assert result.verdict == "refuted"
+    assert 0.5 < result.lower < 1
+
+
+def test_a_pure_guarantee_is_the_same_as_its_epsilon():
+    as_claim = audited(PureDP(3.0), trials=500)
+    as_epsilon = audited(None, trials=500, epsilon=3.0)
+    assert as_claim.measured == as_epsilon.measured
+    assert as_claim.claimed == as_epsilon.claimed
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"claim": GaussianDP(1.0), "epsilon": 1.0}, "epsilon"),
+        ({"claim": GaussianDP(1.0), "delta": 1e-5}, "delta"),
+        ({"claim": None}, "epsilon"),
+        ({"claim": 1.0}, "claim"),
+        ({"claim": PrivacyProfile(lambda e: 1.0)}, "claim"),
+        ({"claim": GaussianDP(1.0), "release": {"noise_scale": 1.0}}, "release"),
+        ({"claim": GaussianDP(1.0), "release": []}, "release"),
+    ],
+)
+def test_what_is_no_claim_or_no_release_is_named(asked, named):
+    with pytest.raises(InvalidArgument, match=f"^{named}: "):
+        audited(asked.pop("claim"), **asked)
