@@ -13,19 +13,22 @@ from dpaudit.extension.claim import Claim
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ADD_A_CLAIM = (ROOT / "docs" / "add-a-claim.md").read_text(encoding="utf-8")
+CURRENCIES = (ROOT / "docs" / "currencies.md").read_text(encoding="utf-8")
 
 
 def blocks(language, text=README):
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.M | re.S)
 
 
-@pytest.mark.parametrize(("text", "least"), [(README, 3), (ADD_A_CLAIM, 1)])
+@pytest.mark.parametrize(("text", "least"), [(README, 3), (ADD_A_CLAIM, 1), (CURRENCIES, 2)])
 def test_python_examples(text, least):
     examples = [block for block in blocks("python", text) if ">>>" in block]
     assert len(examples) >= least
+    names = {}  # what an example defines, the ones below it may use
     for number, block in enumerate(examples):
-        test = doctest.DocTestParser().get_doctest(block, {}, f"example {number}", None, None)
-        outcome = doctest.DocTestRunner().run(test)
+        test = doctest.DocTestParser().get_doctest(block, names, f"example {number}", None, None)
+        test.globs = names
+        outcome = doctest.DocTestRunner().run(test, clear_globs=False)
         assert outcome.failed == 0
         assert outcome.attempted > 0
 

@@ -127,6 +127,10 @@ _FLAGS = {
     "dataset": "--dataset",
     "neighbour": "--neighbour",
     "relation": "--relation",
+    "mu": "--mu",
+    "rho": "--rho",
+    "renyi": "--renyi",
+    "curve": "--curve",
     "form": "--form",
     "read": "--read",
     "observe": "--observe",
@@ -141,6 +145,8 @@ def _option(flag: str, value: Any) -> list[str]:
             return [flag]
         case Mapping():
             return [word for key, one in value.items() for word in (flag, f"{key}={_toml(one)}")]
+        case (float(order), float(epsilon)):
+            return [flag, repr(order), repr(epsilon)]
         case list():
             return [word for one in value for word in (flag, str(one))]
         case tuple():
