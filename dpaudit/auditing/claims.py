@@ -60,6 +60,8 @@ def at_delta(claim: Guarantee) -> float:
     InvalidArgument
         It says nothing anywhere.
     """
+    if isinstance(claim, PureDP):
+        return 0.0
     if isinstance(claim, ApproximateDP):
         return claim.at_delta
     currency = currency_of(claim)
@@ -86,6 +88,8 @@ def words(claim: Guarantee) -> str:
     ('is (1, 1e-05)-DP', 'is (4, 0.5)-Renyi DP')
     """
     match claim:
+        case PureDP(at_epsilon=epsilon):
+            return f"is ({epsilon:g}, 0)-DP"
         case ApproximateDP(at_epsilon=epsilon, at_delta=delta):
             return f"is ({epsilon:g}, {delta:g})-DP"
         case GaussianDP(mu=mu):

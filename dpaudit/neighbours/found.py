@@ -214,7 +214,7 @@ def depends_on_reading(found: Relation, claimed: float, allowed: float, lower: f
     """
     if not found.name.startswith("replace-") or not claimed < lower <= allowed:
         return None
-    limit = "anything" if math.isinf(allowed) else f"{allowed:.4g}"
+    limit = "any epsilon" if math.isinf(allowed) else f"{allowed:.4g}"
     return (
         "If the claim is about adding or removing a record, these two are two steps apart, it "
         f"allows them {limit}, and this does not refute it: name the relation."

@@ -80,6 +80,10 @@ def evidence(lower, trials=100, trusted=True):
     )
 
 
+def above_one(evidence):
+    return evidence.lower - 1.0
+
+
 @pytest.mark.parametrize(
     ("lowers", "trusted", "count", "shown"),
     [
@@ -95,7 +99,7 @@ def test_a_refutation_or_a_broken_contract_ends_it(lowers, trusted, count, shown
         assert look == looks[number - 1]
         return evidence(lowers[number - 1], look.trials, trusted)
 
-    found, made = taken(iter(looks), measure, claimed=1.0)
+    found, made = taken(iter(looks), measure, above_one)
     assert (made, found.lower, len(found.budget)) == (looks[:count], shown, count)
     assert found.trusted is trusted
 
@@ -104,7 +108,7 @@ def test_what_a_broken_look_saw_is_not_shown_as_an_earlier_ones():
     found, _ = taken(
         iter([Look(100, 0.1), Look(200, 0.8)]),
         lambda number, look: evidence(0.5 / number, trusted=number == 1),
-        claimed=1.0,
+        above_one,
     )
     assert not found.trusted
 
