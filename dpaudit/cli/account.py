@@ -13,6 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import cell, console
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option, pairs
@@ -27,7 +28,12 @@ DIGITS = 8  # of a number that is shown
 
 
 def account(
-    release: Annotated[str, typer.Argument(help="A release by name, see list; or a TOML file.")],
+    release: Annotated[
+        str,
+        typer.Argument(
+            help="A release by name, see list; or a TOML file.", autocompletion=completion.releases
+        ),
+    ],
     delta: Annotated[float, number_option("--delta", "At which epsilon is asked.")] = 1e-5,
     set_: Annotated[
         list[str] | None,

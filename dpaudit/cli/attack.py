@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import cell, console
 from dpaudit.cli.ending import ShowRecords
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 
 
 def attack(
-    name: Annotated[str, typer.Argument(help="An attack by name; see list.")],
+    name: Annotated[
+        str, typer.Argument(help="An attack by name; see list.", autocompletion=completion.attacks)
+    ],
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the attack; see show."),

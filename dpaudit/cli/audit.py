@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import dpaudit.cli.completion as completion
 from dpaudit.cli.batch import Batch
 from dpaudit.cli.ending import ShowRecords, Traceback, attempted
 from dpaudit.cli.options import (
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
 def audit(
     targets: Annotated[
         list[str] | None,
-        typer.Argument(help="Claims by name, or TOML files that specify audits."),
+        typer.Argument(
+            help="Claims by name, TOML files that specify audits, or module:function.",
+            autocompletion=completion.targets,
+        ),
     ] = None,
     epsilon: Annotated[
         float | None, number_option("--epsilon", "Claimed epsilon (default: 1).")
@@ -71,7 +75,12 @@ def audit(
     ] = None,
     distinguisher: Annotated[
         str | None,
-        typer.Option("--distinguisher", "--attack", help="The only distinguisher to try."),
+        typer.Option(
+            "--distinguisher",
+            "--attack",
+            help="The only distinguisher to try.",
+            autocompletion=completion.distinguishers,
+        ),
     ] = None,
     until_refuted: Annotated[
         bool,

@@ -3,43 +3,86 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
+import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
 from dpaudit.cli.options import Json
 
+_KINDS = ("privacy", "sensitivity", "property")  # of claims
+_FIELDS = {
+    "claims": ("name", "kind", "title"),
+    "distinguishers": ("name", "statement"),
+    "attacks": ("name", "title"),
+    "figures": ("name", "title"),
+    "releases": ("name", "title"),
+}
 
-def list_installed(as_json: Json = False) -> None:
-    """List the claims, attacks and figures that are installed."""
-    from dpaudit.extension.registry import ATTACKS, CLAIMS, DISTINGUISHERS, FIGURES, RELEASES
 
-    claims, distinguishers, attacks = CLAIMS.all(), DISTINGUISHERS.all(), ATTACKS.all()
-    figures, releases = FIGURES.all(), RELEASES.all()
+def list_installed(
+    kind: Annotated[
+        str | None,
+        typer.Argument(
+            help="Only these: claims, distinguishers, attacks, figures or releases; or claims of "
+            "one kind: privacy, sensitivity or property.",
+            autocompletion=completion.of(*_FIELDS, *_KINDS),
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the claims, attacks, figures and releases that are installed."""
+    cards = _installed(kind)
     if as_json:
         document = {
-            "claims": [{"name": n, "kind": c.kind, "title": c.title} for n, c in claims.items()],
-            "distinguishers": [
-                {"name": n, "statement": d.statement} for n, d in distinguishers.items()
-            ],
-            "attacks": [{"name": n, "title": a.title} for n, a in attacks.items()],
-            "figures": [{"name": n, "title": f.title} for n, f in figures.items()],
-            "releases": [{"name": n, "title": r.title} for n, r in releases.items()],
+            name: [{field: getattr(card, field) for field in _FIELDS[name]} for card in some]
+            for name, some in cards.items()
         }
         streams.write(json.dumps(document, indent=2))
         return
     import dpaudit.cli.console as terminal
 
-    terminal.console().print(terminal.claim_table(claims.values()))
-    terminal.console().print(terminal.distinguisher_table(distinguishers.values()))
-    terminal.console().print(terminal.attack_table(attacks.values()))
-    terminal.console().print(terminal.figure_table(figures.values()))
-    terminal.console().print(terminal.release_table(releases.values()))
+    tables: dict[str, Callable[[Any], Any]] = {
+        "claims": terminal.claim_table,
+        "distinguishers": terminal.distinguisher_table,
+        "attacks": terminal.attack_table,
+        "figures": terminal.figure_table,
+        "releases": terminal.release_table,
+    }
+    for name, some in cards.items():
+        terminal.console().print(tables[name](some))
+
+
+def _installed(kind: str | None) -> dict[str, list[Any]]:
+    """Return what is installed by what it is: all of it, or what is asked for."""
+    from dpaudit.errors import UnknownName
+    from dpaudit.extension.registry import ATTACKS, CLAIMS, DISTINGUISHERS, FIGURES, RELEASES
+
+    rooms: dict[str, Any] = {
+        "claims": CLAIMS,
+        "distinguishers": DISTINGUISHERS,
+        "attacks": ATTACKS,
+        "figures": FIGURES,
+        "releases": RELEASES,
+    }
+    if kind is None:
+        return {name: list(room.all().values()) for name, room in rooms.items()}
+    if kind in _KINDS:
+        return {"claims": [card for card in CLAIMS.all().values() if card.kind == kind]}
+    if kind not in rooms:
+        raise UnknownName("kind", kind, (*rooms, *_KINDS))
+    return {kind: list(rooms[kind].all().values())}
 
 
 def show(
-    name: Annotated[str, typer.Argument(help="Name of a claim, an attack or a release.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a claim, an attack or a release.", autocompletion=completion.shown
+        ),
+    ],
 ) -> None:
     """Show a claim's statement and assumptions, an attack or a release, and the parameters."""
     import dpaudit.cli.console as terminal

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
 from dpaudit.cli.account import DIGITS
 from dpaudit.cli.console import console
@@ -21,7 +22,12 @@ from dpaudit.report.formatting import number
 
 
 def calibrate(
-    release: Annotated[str, typer.Argument(help="A release by name, see list; or a TOML file.")],
+    release: Annotated[
+        str,
+        typer.Argument(
+            help="A release by name, see list; or a TOML file.", autocompletion=completion.releases
+        ),
+    ],
     epsilon: Annotated[float, number_option("--epsilon", "The target.")] = 1.0,
     delta: Annotated[float, number_option("--delta", "The target.")] = 1e-5,
     set_: Annotated[

@@ -15,6 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import cell, console
 from dpaudit.cli.ending import ShowRecords
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    figures: Annotated[list[str], typer.Argument(help="Figures by name; see list.")],
+    figures: Annotated[
+        list[str],
+        typer.Argument(help="Figures by name; see list.", autocompletion=completion.figures),
+    ],
     data: Annotated[
         str | None,
         typer.Option(
