@@ -38,6 +38,8 @@ _SPENT = 3.0
 # Seconds of a start, and of a call, that do not count: then no number depends on the clock.
 _QUICK_START, _QUICK_CALL = 0.25, 0.02
 _START = 0.02  # seconds that a process takes besides its imports
+# A slip of the user's is accused no oftener, whatever error probability a refutation has.
+_ACCUSED = 1e-6
 
 
 class Refuting(Protocol):
@@ -198,7 +200,8 @@ def _tail(hits: int, trials: int, before: int, of: int) -> float:
 def _sizes(drawer: Drawer, seen: _Seen, trials: int) -> tuple[int, int]:
     """Return how many processes draw outputs alone, and how many each on either dataset."""
     against = seen.against
-    coins = math.log(1 / against.alpha) * (1 + math.exp(min(against.epsilon, 9.0)))
+    surprise = -math.log(min(against.alpha, _ACCUSED))
+    coins = surprise * (1 + math.exp(min(against.epsilon, 9.0)))
     sizes = [2**k for k in range(4, 13)]
     processes = next((size for size in sizes if size >= coins), _PROCESSES)
     room = _room(drawer, trials)

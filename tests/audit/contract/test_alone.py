@@ -122,6 +122,14 @@ def test_how_many_are_drawn(epsilon, trials, changes, sizes):
     assert _sizes(drawer, seen(1.0, 0.0, epsilon=epsilon), trials) == sizes
 
 
+def test_a_looser_refutation_is_drawn_alone_in_as_many_processes():
+    known = seen(1.0, 0.0)
+    looser = replace(known, against=known.against._replace(alpha=0.05))
+    assert _sizes(QUICK, looser, 4096) == _sizes(QUICK, known, 4096)
+    stricter = replace(known, against=known.against._replace(alpha=1e-12))
+    assert _sizes(QUICK, stricter, 4096)[0] > _sizes(QUICK, known, 4096)[0]
+
+
 def test_scores_are_rounded_as_the_event_was_chosen():
     counted = Counted(None, Event(True, 0.3, 0.0), 1e-9)
     drawn = Certifying((np.array([0.1 + 0.2, 0.3 - 1e-12]), np.array([0.1, 0.29])), None)
