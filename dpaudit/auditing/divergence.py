@@ -114,7 +114,7 @@ def divergence(
         The only attack to try, or None.
     """
     currency = _of(case)
-    first = black_box.chosen_event(case, drawer, trials, attack)
+    first = black_box.chosen_event(case, drawer, trials, alpha, attack)
     chosen = choose_bet(*first.best.scores, currency.orders, trials, alpha)
     order, scale = chosen.bet.order, chosen.bet.order if len(currency.orders) > 1 else 1.0
     counted = Binned(first.score, first.best.event, first.best.step, chosen.bins)

@@ -89,26 +89,28 @@ class Chosen:
     at_delta: float
 
 
-def chosen_event(case: PrivacyCase, drawer: Drawer, trials: int, attack: str | None) -> Chosen:
+def chosen_event(
+    case: PrivacyCase, drawer: Drawer, trials: int, alpha: float, attack: str | None
+) -> Chosen:
     """Return the most promising event of all attacks, from transcripts that certify nothing.
 
     Parameters
     ----------
     case, drawer
         What is audited, and what draws its transcripts.
-    trials
-        How many will certify, of each dataset.
+    trials, alpha
+        How many will certify, of each dataset, and with which error probability.
     attack
         The only attack to try, or None.
     """
-    attacks = _to_try(case, drawer, attack)
+    attacks, sure = _to_try(case, drawer, attack), (trials, alpha)
     most = max(50, _TRAINING_BYTES // max(drawer.transcripts(Side.DATASET, 1, "fitting").nbytes, 1))
     size = min(trials // _PILOT, _MOST, most)
-    if size >= _LEAST and (leak := _leak(case, drawer, attacks, size)) is not None:
+    if size >= _LEAST and (leak := _leak(case, drawer, attacks, size, sure)) is not None:
         return leak
     half = max(trials // 2, 100)
     sizes = min(half, most, _MOST_LEARNED), min(half, _MOST_SETTING)
-    found, _ = _best(case, drawer, attacks, sizes, "")
+    found, _ = _best(case, drawer, attacks, sizes, "", sure)
     if size < _LEAST:
         return found
     return replace(found, counts=found.counts | {"pilot, per dataset": 2 * size})
@@ -122,10 +124,12 @@ def _to_try(case: PrivacyCase, drawer: Drawer, name: str | None) -> _Attacks:
     return partial(with_repeats, asked, case.mechanism)
 
 
-def _leak(case: PrivacyCase, drawer: Drawer, attacks: _Attacks, size: int) -> Chosen | None:
+def _leak(
+    case: PrivacyCase, drawer: Drawer, attacks: _Attacks, size: int, sure: tuple[int, float]
+) -> Chosen | None:
     """Return what tells the datasets apart without an error and by far, if anything does."""
     try:
-        found, scores = _best(case, drawer, attacks, (size, size), "pilot: ")
+        found, scores = _best(case, drawer, attacks, (size, size), "pilot: ", sure)
     except InvalidArgument:  # an attack that needs more to learn on
         return None
     low, high = sorted(scores, key=lambda side: float(side.min()))
@@ -140,12 +144,15 @@ def _best(
     attacks: _Attacks,
     sizes: tuple[int, int],
     purpose: str,
+    sure: tuple[int, float],
 ) -> tuple[Chosen, tuple[Array, Array]]:
     """Return the most promising event and the scores of both sides that set its threshold."""
     training, setting = sizes
     tried, scores = zip(*_learned(case, drawer, attacks, training, purpose), strict=True)
     on = [drawer.scores(scores, side, setting, f"{purpose}thresholds") for side in Side]
-    delta = case.at_delta if case.currency is None else point.chosen(on[0], on[1], case.currency)
+    delta = case.at_delta
+    if case.currency is not None:
+        delta = point.chosen(on[0], on[1], case.currency, sure)
     best = promising(on[0], on[1], delta)
     counts = {"setting thresholds, per dataset": setting, "fitting attacks, per dataset": training}
     names = tuple(attack.name for attack in tried)
@@ -168,7 +175,7 @@ def event(
     All fitted attacks are compared on the transcripts that set thresholds; only the most promising
     one is certified, so the error probability is spent once.
     """
-    chosen = chosen_event(case, drawer, trials, attack)
+    chosen = chosen_event(case, drawer, trials, alpha, attack)
     case = replace(case, at_delta=chosen.at_delta)
     counted = Counted(chosen.score, chosen.best.event, chosen.best.step)
     against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, alpha)

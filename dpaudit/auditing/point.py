@@ -6,6 +6,7 @@ thresholds and certify nothing, so that the one exact test spends the whole erro
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from decimal import ROUND_FLOOR
 
@@ -14,15 +15,23 @@ import numpy as np
 from dpaudit._typing import Array
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.estimation.event import promised_at
+from dpaudit.estimation.joint import exponent
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.guarantees.currency import Currency
 from dpaudit.report.formatting import number
 
+_SEEN = 3.0  # standard errors by which what was seen may say too much
 _SOME = 6  # deltas that the scores are compared at, before all are tried with the best of them
 
 
-def chosen(on_p: Array, on_q: Array, currency: Currency) -> float:
+def chosen(
+    on_p: Array, on_q: Array, currency: Currency, sure: tuple[int, float] = (0, 1.0)
+) -> float:
     """Return the delta at which scores promise most of what is claimed.
+
+    At a delta next to the total variation distance a bound on epsilon is much or nothing: what is
+    promised has to hold where the scores say too much by three standard errors, and fresh ones too
+    little by as much as the bound allows for.
 
     Parameters
     ----------
@@ -30,18 +39,29 @@ def chosen(on_p: Array, on_q: Array, currency: Currency) -> float:
         Scores of transcripts that certify nothing, shape ``(J, n)`` each.
     currency
         Of the claim.
+    sure
+        How many transcripts will certify, of each dataset, and with which error probability.
     """
+    errors = _errors(on_p.shape[1], *sure)
     deltas = currency.deltas()
     some = deltas[:: max(1, len(deltas) // _SOME)]
     pairs = list(zip(on_p, on_q, strict=True))
     if len(pairs) > 1:
-        pairs.sort(key=lambda pair: float(_reached(pair, some, currency).max()))
-    return deltas[int(np.argmax(_reached(pairs[-1], deltas, currency)))]
+        pairs.sort(key=lambda pair: float(_reached(pair, some, currency, errors).max()))
+    return deltas[int(np.argmax(_reached(pairs[-1], deltas, currency, errors)))]
 
 
-def _reached(scores: tuple[Array, Array], deltas: tuple[float, ...], currency: Currency) -> Array:
+def _errors(seen: int, trials: int, alpha: float) -> float:
+    """Return by how many standard errors of the rates seen a promise has to hold."""
+    fresh = math.sqrt(2 * exponent(alpha) * seen / trials) if trials else 0.0
+    return _SEEN + fresh
+
+
+def _reached(
+    scores: tuple[Array, Array], deltas: tuple[float, ...], currency: Currency, errors: float
+) -> Array:
     """Return what is promised at each delta, as a share of what is claimed there."""
-    promised = promised_at(*scores, deltas)
+    promised = promised_at(*scores, deltas, errors)
     return np.array([currency.share(e, d) for e, d in zip(promised.tolist(), deltas, strict=True)])
 
 

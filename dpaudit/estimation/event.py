@@ -76,10 +76,13 @@ def _best_threshold(favoured: Array, other: Array, delta: float) -> tuple[float,
     return _between(pooled, int(kept[best])), promised
 
 
-def promised_at(scores_p: Array, scores_q: Array, deltas: Sequence[float]) -> Array:
+def promised_at(
+    scores_p: Array, scores_q: Array, deltas: Sequence[float], errors: float = 0.0
+) -> Array:
     """Return about the largest epsilon that events of scores promise at each delta.
 
-    By normal laws of the two rates, which is enough to choose among deltas.
+    By normal laws of the two rates, which is enough to choose among deltas: of the rates that are
+    so many standard errors away, or those that choosing among events takes.
 
     Examples
     --------
@@ -89,14 +92,15 @@ def promised_at(scores_p: Array, scores_q: Array, deltas: Sequence[float]) -> Ar
     True
     """
     sides = (scores_p, scores_q), (-scores_q, -scores_p)
-    found = [_nearly_promised(*side, np.asarray(deltas)[:, None]) for side in sides]
+    far = max(2 * exponent(_SELECTION), errors**2)
+    found = [_nearly_promised(*side, np.asarray(deltas)[:, None], far) for side in sides]
     return np.asarray(np.maximum(*found))
 
 
-def _nearly_promised(favoured: Array, other: Array, delta: Array) -> Array:
+def _nearly_promised(favoured: Array, other: Array, delta: Array, far: float) -> Array:
     """Return the largest epsilon with ``p - exp(epsilon) q - delta`` some deviations above 0."""
     pooled = np.unique(np.concatenate([favoured, other]))
-    candidates, far = pooled[_kept(len(pooled))], 2 * exponent(_SELECTION)
+    candidates = pooled[_kept(len(pooled))]
     rates, spreads = [], []
     for scores in (favoured, other):  # with the counts that keep a normal interval honest
         size = len(scores) + far
