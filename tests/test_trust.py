@@ -155,6 +155,20 @@ def of_counts(place):
     return [genuine | {"instance": {"settings": one}} for one in settings]
 
 
+def of_a_mechanism(place):
+    """Return a certificate of somebody's mechanism that names a module and files to open."""
+    genuine = json.loads(CERTIFICATES.read_text())[1] | {"kind": "mechanism"}
+    file = str(place / "secret.csv")
+    instance = {
+        "settings": {"trials": 100, "data_path": file},
+        "claimed": {"epsilon": 1.0, "delta": 0.0},
+        "reading": {"form": None, "read": None, "observe": []},
+        "mechanism": {"reference": "decoy:Sum", "sha256": file},
+        "pair": {"salt": "0" * 32, "dataset": file, "neighbour": file, "data": [file, file]},
+    }
+    return genuine | {"relation": "replace-record", "assumptions": [], "instance": instance}
+
+
 def written(place):
     """Write the files of all commands; those that nobody names would leave a trace if they ran."""
     files = {
@@ -170,6 +184,7 @@ def written(place):
         "c.json": CERTIFICATES.read_text(),
         "names.json": json.dumps(naming_modules_and_paths(place)),
         "counts.json": json.dumps(of_counts(place)),
+        "own.json": json.dumps(of_a_mechanism(place)),
         "report.json": (ROOT / "reports/huang2020-theorem4/report.json").read_text(),
         "index.json": (ROOT / "reports/index.json").read_text(),
         "selftest.json": (ROOT / "reports/selftest/selftest.json").read_text(),
@@ -201,6 +216,7 @@ COMMANDS = {
     "watch": ["audit", "--watch", "lines", *CLAIM],
     "claim": ["audit", "huang2020-lemma5", *QUICK, *ON_CSV, "--out", "out"],
     "own": ["audit", "csv.toml", *QUICK],
+    "verify own": ["verify", "own.json", "--mechanism", "own_sum:Sum", *ON_FILES],
     "function": ["audit", "own_sum:Sum", *QUICK, *CLAIM, *ON_FILES],
     "pickled": ["audit", "npy.toml", *QUICK],
     "in process": ["audit", "csv.toml", *QUICK, "--in-process"],
@@ -452,6 +468,16 @@ def test_commands_that_only_look(ran, name, opened):
 def test_verify_opens_what_it_was_given(ran, name):
     assert ran[name].opened == {COMMANDS[name][1]}
     assert ran[name].wrote == set()
+
+
+@row("`verify --mechanism MODULE:OBJECT`")
+def test_verify_runs_the_mechanism_of_the_reader(ran):
+    assert ran["verify own"].status == 1
+    opened = {one for one in ran["verify own"].opened if not re.search(r"own_sum|__pycache__", one)}
+    assert opened - {"."} == {"own.json", "one.csv", "other.csv"}
+    assert ran["verify own"].foreign_code == set()
+    assert ran["verify own"].wrote == set()
+    assert not (ran["verify own"].place / "work" / "touched").exists()
 
 
 @row("`audit CLAIM`")

@@ -17,7 +17,7 @@ import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.records as records
 from dpaudit.auditing.release import Release, proof_of
 from dpaudit.auditing.rerun import with_looks
-from dpaudit.auditing.run import audit_case
+from dpaudit.auditing.run import run_case
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor, stream
 from dpaudit.extension.case import PrivacyCase, Proof
@@ -191,7 +191,8 @@ def audit(
             reading=Reading(form, read, observe),
             notes=() if words is None else (words,),
         )
-        return audit_case(case, settings, statement=statement, executor=executor, rerun=rerun)
+        audited = run_case(case, settings, statement=statement, executor=executor, rerun=rerun)
+        return audited.result.keep(audited.certificate, holds_records=records.are_shown())
 
 
 def _given(**arguments: Any) -> str:
@@ -257,6 +258,7 @@ def own_case(
         notes=(*notes, *_remarks(mechanism)),
         relation_was_read=any(note.startswith(READ) for note in notes),
         elsewhere=mechanism.elsewhere,
+        reading=reading,
     )
     words = Statement(
         name=name or name_of(mechanism.mechanism),

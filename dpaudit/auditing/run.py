@@ -25,6 +25,7 @@ import dpaudit.extension.registry as registry
 import dpaudit.records as records
 from dpaudit.auditing.draws import Drawer, is_ours
 from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.own_certificate import own_certificate
 from dpaudit.auditing.rerun import (
     rerun_command,
     statistical_certificate,
@@ -151,7 +152,8 @@ class Prepared:
 def _without_records(audited: Audited, settings: Settings) -> Audited:
     """Withhold a certificate that holds somebody's records, if nobody asked for them."""
     shown = settings.data_is_public or settings.show_records or are_shown()
-    if audited.certificate is None or shown or audited.certificate.kind == "statistical":
+    hidden = {"statistical", "mechanism"}  # these hold none that are not to be shown
+    if audited.certificate is None or shown or audited.certificate.kind in hidden:
         return audited
     result = audited.result
     noted = result.model_copy(update={"notes": [*result.notes, _WITHHELD]})
@@ -366,6 +368,10 @@ def _run_privacy(
     certificate = None
     if result.verdict == "refuted" and case.certify is not None:
         certificate = case.certify(result.measured.lower)
+    elif result.verdict == "refuted" and case.reading is not None and not evidence.interrupted:
+        asked = replace(settings, unit=drawer.unit) if drawer.chosen_by_pace else settings
+        asked = asked if taken is None else replace(asked, time=None, looks=taken)
+        certificate = own_certificate(result, case, asked)
     return Audited(result, certificate, evidence.interrupted, taken)
 
 

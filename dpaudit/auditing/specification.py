@@ -222,6 +222,7 @@ def prepared_mechanism(
             source=specification.source or f"specification {path.name}",
             data=_origin(specification),
             parameters={"mechanism": specification.mechanism},
+            reading=reading,
             notes=() if words is None else (words,),
         )
     return Prepared(statement, case, settings, repeated, folder)
@@ -294,7 +295,7 @@ def _records(name: str, given: Any, path: Path) -> Any:
     if given is None:
         raise InvalidArgument(name, None, "records, a .npy or .csv file, or a pair")
     if isinstance(given, str):
-        return _records_from(path.resolve().parent / given)
+        return records_from(path.resolve().parent / given)
     if isinstance(given, list) and _of_one_kind(given):
         return given
     try:
@@ -310,7 +311,14 @@ def _of_one_kind(given: list[Any]) -> bool:
     return bool(given) and any(all(isinstance(one, kind) for one in given) for kind in (str, dict))
 
 
-def _records_from(file: Path) -> Any:
+def records_from(file: Path) -> Any:
+    """Return the records of a file: .csv, .json or .npy.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, or is not what its name says.
+    """
     try:
         if file.suffix == ".json":
             return json.loads(file.read_text(encoding="utf-8"))

@@ -139,13 +139,16 @@ class Batch:
         if self.output.directory is None:
             console().print("Write the full report with --out DIRECTORY.", style="dim")
         elif self.paths is not None:
-            say(_places(self.paths), self.output)
+            kept = [one.certificate for one in self.ended.values()]
+            own = any(one is not None and one.kind == "mechanism" for one in kept)
+            say(_places(self.paths, own), self.output)
 
 
-def _places(paths: ReportPaths) -> list[str]:
+def _places(paths: ReportPaths, own: bool) -> list[str]:
     lines = [f"Report: {paths.html}"]
     if paths.certificate is not None:
-        lines.append(f"Certificate: {paths.certificate}; check it with dpaudit verify")
+        given = " --mechanism module:object --dataset FILE --neighbour FILE" if own else ""
+        lines.append(f"Certificate: {paths.certificate}; check it with dpaudit verify{given}")
     return [*lines, *_holding(paths)]
 
 

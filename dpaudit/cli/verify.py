@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,6 +12,7 @@ import typer
 import dpaudit.cli.streams as streams
 from dpaudit.cli.ending import FINE, REFUTED, ShowRecords, Traceback, attempted, concluded
 from dpaudit.cli.options import Json, integer_option, number_option
+from dpaudit.errors import InvalidArgument
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
@@ -33,6 +36,16 @@ def verify(
     reproduce: Annotated[
         bool, typer.Option("--reproduce", help="See, too, that its own seed gives its counts.")
     ] = False,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(help="The module:object that a certificate is about; its code runs."),
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="With --mechanism: its records, .csv, .json or .npy.")
+    ] = None,
+    neighbour: Annotated[
+        str | None, typer.Option(help="With --mechanism: the neighbour's records.")
+    ] = None,
     as_json: Json = False,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
@@ -43,9 +56,38 @@ def verify(
     """
     from dpaudit.verification import Reader
 
-    given: dict[str, Any] = {"confidence": confidence, "seed": seed, "data_path": data_path}
+    given: dict[str, Any] = {
+        "confidence": confidence,
+        "seed": seed,
+        "data_path": data_path,
+        "mechanism": mechanism,
+        **_records({"dataset": dataset, "neighbour": neighbour}, mechanism),
+    }
     reader = Reader(**{name: value for name, value in given.items() if value is not None})
-    return run(files, reader, reproduce=reproduce, as_json=as_json)
+    with _importable(mechanism):
+        return run(files, reader, reproduce=reproduce, as_json=as_json)
+
+
+def _records(files: dict[str, str | None], mechanism: str | None) -> dict[str, Any]:
+    """Return the records of the files that are named."""
+    given = {name: file for name, file in files.items() if file is not None}
+    if given and mechanism is None:
+        name = next(iter(given))
+        raise InvalidArgument(f"--{name}", given[name], "nothing without --mechanism")
+    if not given:
+        return {}
+    from dpaudit.auditing.specification import records_from
+
+    return {name: records_from(Path(file)) for name, file in given.items()}
+
+
+def _importable(mechanism: str | None) -> AbstractContextManager[None]:
+    """Let a mechanism's module lie in the folder where the command is run."""
+    if mechanism is None:
+        return nullcontext()
+    from dpaudit.execution import importable
+
+    return importable(Path.cwd())
 
 
 def run(paths: list[str], reader: Reader, *, reproduce: bool, as_json: bool) -> int:

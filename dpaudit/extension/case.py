@@ -12,6 +12,7 @@ from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import Guarantee
 from dpaudit.laws.mechanism import Mechanism
+from dpaudit.laws.observed import Reading
 from dpaudit.neighbours import Pair
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.refutation.searched import Attained
@@ -71,6 +72,8 @@ class PrivacyCase:
         Of a claim that names no point: its number, and where it may be audited. ``at_delta`` is
         then only where the audit begins; it takes the one that transcripts suggest which certify
         nothing.
+    reading
+        Of a mechanism of one's own: how it is called, and what is looked at.
     """
 
     mechanism: Mechanism[Any]
@@ -90,6 +93,7 @@ class PrivacyCase:
     elsewhere: Callable[[], Mechanism[Any]] | None = None
     relation_was_read: bool = False
     currency: Currency | None = None
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import dpaudit._validate as check
@@ -116,6 +116,18 @@ class Settings:
     def data_is_public(self) -> bool:
         """Whether the records are made up, or come with an installed library."""
         return self.data.replace("_", "-") in _PUBLIC and self.data_path is None
+
+    @classmethod
+    def stated_names(cls) -> frozenset[str]:
+        """Return the names that a certificate may state.
+
+        Examples
+        --------
+        >>> {"attack", "unit"} < Settings.stated_names(), "show_records" in Settings.stated_names()
+        (True, False)
+        """
+        names = {one.name for one in fields(cls)} - {"show_records"}
+        return frozenset(_STATED.get(name, name) for name in names)
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Settings:

@@ -100,6 +100,11 @@ class PrivacyProfile(Guarantee):
             self._known[epsilon] = self._asked(epsilon)
         return self._known[epsilon]
 
+    @property
+    def points(self) -> tuple[tuple[float, float], ...]:
+        """The (epsilon, delta) that were claimed, if it is a curve through points."""
+        return self.function.points if isinstance(self.function, _Points) else ()
+
     @cached_property
     def _known(self) -> dict[float, float]:
         """What was asked already: a function may take long."""

@@ -31,6 +31,7 @@ from dpaudit.execution.tasks import (
     pickled,
     with_generators_of_its_own,
 )
+from dpaudit.laws.code import Code, code_of
 from dpaudit.laws.layout import Column, Layout, Parted, Plain
 from dpaudit.laws.mechanism import (
     DIGITS,
@@ -112,11 +113,14 @@ class Isolated:
         How it is called, if it is other people's code that states no law.
     layout
         What stands where in its transcripts, once that is known.
+    code
+        Which code it is, as its worker found it.
     """
 
     start = 0.0
     called_as: str | None = None
     layout: Layout | None = None
+    code: Code | None = None
 
     def __init__(self, crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> None:
         self.crew, self.made, self.key = crew, made, f"{id(crew)}.{next(_keys)}"
@@ -152,6 +156,7 @@ class Isolated:
         """Return the proxy, in the same workers, of the mechanism with a layout."""
         proxy = type(self)(self.crew, (_with_layout, (*self.made, layout)))
         proxy.start, proxy.layout, proxy.called_as = self.start, layout, self.called_as
+        proxy.code = self.code
         return proxy
 
     def way(self) -> float:
@@ -321,14 +326,14 @@ def _require_as_imported(owner: FunctionType | type, crew: Crew) -> None:
 
 def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
     """Return the proxy that has the methods of what is made in a worker."""
-    name, has, unbounded, libraries, called_as = crew.call(_described, Isolated(crew, made))
+    name, has, unbounded, libraries, called_as, code = crew.call(_described, Isolated(crew, made))
     # Fresh processes, and the workers from now on, import the user's own code alone.
     the_keeper().preload(libraries)
     crew.close()
     bases = [kind for kind, needs in _KINDS if set(needs) <= set(has)] or [Isolated]
     kind: type[Isolated] = type(name, tuple(bases), {"loss_is_unbounded": unbounded})
     proxy = kind(crew, made)
-    proxy.called_as = called_as
+    proxy.called_as, proxy.code = called_as, None if code is None else Code(*code)
     crew.call(_nothing)
     proxy.start = proxy.way()
     return proxy
@@ -382,11 +387,13 @@ def _made(what: str, reference: str) -> bytes:
         raise InvalidArgument(what, reference, expected) from error
 
 
-def _described(mechanism: Any) -> tuple[str, list[str], bool, list[str], str | None]:
+def _described(mechanism: Any) -> tuple[Any, ...]:
     has = [name for name in _METHODS if hasattr(mechanism, name)]
     unbounded = bool(getattr(mechanism, "loss_is_unbounded", False))
     called_as = str(mechanism.calls.form) if isinstance(mechanism, Observed) else None
-    return name_of(mechanism), has, unbounded, libraries_here(), called_as
+    code = code_of(mechanism)
+    found = None if code is None else tuple(code)
+    return name_of(mechanism), has, unbounded, libraries_here(), called_as, found
 
 
 def _laid_out(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:

@@ -48,7 +48,15 @@ class Condition:
 # What a certificate holds up against the claim: an instance that breaks an inequality, one output
 # whose exact privacy loss is too large, an output that only one of two datasets can give, a law
 # whose exact delta is too large, or counts that are drawn again.
-Kind = Literal["sensitivity", "property", "pure-dp", "support", "approximate-dp", "statistical"]
+Kind = Literal[
+    "sensitivity",
+    "property",
+    "pure-dp",
+    "support",
+    "approximate-dp",
+    "statistical",
+    "mechanism",
+]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,9 @@ import os
 import platform
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
@@ -23,6 +23,7 @@ from dpaudit.execution import available_cores
 from dpaudit.formats import SCHEMAS
 
 if TYPE_CHECKING:
+    from dpaudit.refutation.certificate import Certificate
     from dpaudit.report.document import ReportPaths
 
 SCHEMA_VERSION = "1.3"
@@ -253,12 +254,29 @@ class Result(Document):
         description="Whether the seed repeats it: not if a mechanism has randomness of its own.",
     )
     rerun: str = Field(description="The command that repeats this audit.")
+    _certificate: Certificate | None = PrivateAttr(default=None)
+    _holds_records: bool = PrivateAttr(default=False)
 
     @model_validator(mode="after")
     def _only_certificates_refute(self) -> Result:
         if self.verdict == "refuted" and self.measured.label != "certificate":
             raise ValueError("only a certificate refutes a claim")
         return self
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What others can check again, of a refutation that was just reached."""
+        return self._certificate
+
+    def keep(self, certificate: Certificate | None, *, holds_records: bool) -> Self:
+        """Keep what `save` writes beside the report, and whether only the user may read it."""
+        self._certificate, self._holds_records = certificate, holds_records
+        return self
+
+    @property
+    def holds_records(self) -> bool:
+        """Whether records or outputs may stand in it."""
+        return self._holds_records
 
     @property
     def lower(self) -> float:
@@ -272,6 +290,9 @@ class Result(Document):
 
     def save(self, directory: str | os.PathLike[str]) -> ReportPaths:
         """Write ``report.json``, ``report.md`` and ``report.html`` into a directory.
+
+        A refutation that was just reached leaves its ``certificate.json`` beside them, for
+        ``dpaudit verify``.
 
         Raises
         ------

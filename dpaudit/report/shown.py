@@ -19,14 +19,15 @@ _BEGAN = monotonic()
 
 
 def saved(result: Result, directory: str | os.PathLike[str]) -> ReportPaths:
-    """Write a result as a report of its own: ``report.json``, ``report.md``, ``report.html``."""
+    """Write a result as a report of its own, with its certificate if there is one."""
     report = Report(
         confidence=result.measured.confidence,
         budget=[BudgetEntry(purpose=label(result), alpha=result.alpha)] if result.alpha else [],
         results=[result],
         environment=Environment.of_this_machine(available_cores(), monotonic() - _BEGAN),
     )
-    return write_report(report, directory)
+    certificates = () if result.certificate is None else (result.certificate,)
+    return write_report(report, directory, certificates, holds_records=result.holds_records)
 
 
 def as_text(result: Result) -> str:

@@ -43,6 +43,9 @@ class Reader:
         Where a dataset's files are.
     seconds
         How long an audit may take.
+    mechanism, dataset, neighbour
+        Of a certificate that is about a mechanism of one's own: that mechanism, as `dpaudit.audit`
+        takes it or as ``"module:object"``, and the two datasets, unless the file holds them.
 
     Raises
     ------
@@ -54,6 +57,9 @@ class Reader:
     seed: int = field(default_factory=lambda: secrets.randbits(_SEED_BITS))
     data_path: str | None = None
     seconds: float = 600.0
+    mechanism: Any = None
+    dataset: Any = None
+    neighbour: Any = None
 
     def __post_init__(self) -> None:
         import dpaudit._validate as check  # takes numpy, which no verifier of numbers needs
@@ -83,11 +89,16 @@ def drawn_afresh(document: Document, reader: Reader) -> Drawn:
     UnknownName
         The claim is not installed.
     """
+    settings = settings_of(document, reader)
+    result = _audited(document, settings, reader)
+    return judged(result, settings, reader)
+
+
+def judged(result: Result, settings: Settings, reader: Reader) -> Drawn:
+    """Return what an audit on fresh draws says."""
     from dpaudit.auditing.rerun import quantities_of
     from dpaudit.report.formatting import surety
 
-    settings = _settings(document, reader)
-    result = _audited(document, settings, reader)
     numbers = quantities_of(result)
     summary = (
         f"at least {result.measured.lower:.6g} where the claim allows {numbers['bound']:.6g} "
@@ -108,14 +119,23 @@ def drawn_afresh(document: Document, reader: Reader) -> Drawn:
 
 def reproduced(document: Document, reader: Reader) -> tuple[str, ...]:
     """Return which numbers of the file its own seed and confidence do not give again."""
-    from dpaudit.auditing.rerun import quantities_of
+    return differences(document, _audited(document, own_settings(document, reader), reader))
 
-    own = replace(
-        _settings(document, reader),
+
+def own_settings(document: Document, reader: Reader) -> Settings:
+    """Return the settings of the file, with its own seed and confidence."""
+    return replace(
+        settings_of(document, reader),
         seed=_stated(document, "seed"),
         confidence=_stated(document, "confidence"),
     )
-    found = quantities_of(_audited(document, own, reader))
+
+
+def differences(document: Document, result: Result) -> tuple[str, ...]:
+    """Return which numbers of the file are not those of a result."""
+    from dpaudit.auditing.rerun import quantities_of
+
+    found = quantities_of(result)
     return tuple(
         f"{name}: the file states {document.quantities.get(name)!r}, its own seed gives {value!r}"
         for name, value in found.items()
@@ -133,12 +153,12 @@ def _audited(document: Document, settings: Settings, reader: Reader) -> Result:
     from dpaudit.auditing.run import audit_claim
     from dpaudit.execution import Executor
 
-    clock = _Clock(monotonic() + reader.seconds, document.path)
+    clock = Clock(monotonic() + reader.seconds, document.path)
     return audit_claim(document.claim, settings, Executor(progress=clock))
 
 
 @dataclass
-class _Clock:
+class Clock:
     """Progress that ends an audit which takes too long, between two blocks."""
 
     end: float
@@ -153,12 +173,12 @@ class _Clock:
             raise DataError(f"{self.path}: takes too long to draw again")
 
 
-def _settings(document: Document, reader: Reader) -> Settings:
+def settings_of(document: Document, reader: Reader) -> Settings:
     """Return the settings of the file, with what is the reader's in the place of the file's."""
     from dpaudit.extension.settings import Settings
 
     given: Any = document.instance.get("settings")
-    known = Settings().document().keys()
+    known = Settings.stated_names()
     if not isinstance(given, dict) or not given.keys() <= known:
         expected = f"an object with some of: {', '.join(sorted(known))}"
         raise document.refused("instance.settings", given, expected)
@@ -187,6 +207,7 @@ def _refuse_work(document: Document, settings: Settings) -> None:
     limits = [
         ("trials", settings.trials, _MOST_TRIALS),
         ("pairs", settings.candidate_pairs, _MOST_PAIRS),
+        ("unit", settings.unit, _MOST_TRIALS),
         *(("looks", trials, _MOST_TRIALS) for trials, _ in settings.looks or ()),
         *((f"parameters.{name}", value, _MOST) for name, value in settings.parameters.items()),
         *((f"data_options.{name}", value, _MOST) for name, value in settings.data_options.items()),

@@ -40,6 +40,7 @@ from dpaudit.reals import (
 )
 from dpaudit.verification.document import Document, Outcome, read
 from dpaudit.verification.drawn import Reader, drawn_afresh, reproduced
+from dpaudit.verification.mechanism import drawn_by_reader
 
 CLAIMS = "dpaudit.claims"
 AGREEMENT = 1e-8  # between a number of the file and the recomputed one, as a share of that
@@ -102,6 +103,8 @@ def verify(document: Document, reader: Reader | None = None, *, reproduce: bool 
     """
     if document.kind == "statistical":
         return _drawn(document, reader or Reader(), reproduce=reproduce)
+    if document.kind == "mechanism":
+        return _drawn_by_reader(document, reader or Reader(), reproduce=reproduce)
     verifier = _verifier(document.claim)
     return decided(document.path, lambda: _verdict(document, verifier(document)))
 
@@ -168,6 +171,26 @@ def _drawn(document: Document, reader: Reader, *, reproduce: bool) -> Verdict:
         summary=drawn.outcome.summary or "",
         reservations=(*drawn.outcome.reservations, *_of_settings(document.claim, settings)),
     )
+
+
+def _drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> Verdict:
+    drawn = drawn_by_reader(document, reader, reproduce=reproduce)
+    numbers = drawn.outcome.quantities
+    stated = document.number("quantities", "bound")
+    failures = (*_disagreement("bound", stated, numbers["bound"]), *drawn.failures)
+    return Verdict(
+        claim=_name_of(reader.mechanism),
+        failures=failures,
+        ratio=float(numbers["ratio"]),
+        summary=drawn.outcome.summary or "",
+    )
+
+
+def _name_of(mechanism: object) -> str:
+    """Return what the reader calls a mechanism."""
+    if isinstance(mechanism, str):
+        return mechanism
+    return str(getattr(mechanism, "__name__", type(mechanism).__name__))
 
 
 def _of_settings(claim: str, settings: Mapping[str, Any]) -> tuple[str, ...]:

@@ -322,7 +322,7 @@ def test_a_certificate_that_is_refused(ran):
 
 # Files
 
-REPORT = {"out/report.json", "out/report.md", "out/report.html"}
+REPORT = {f"out/{one}" for one in ("certificate.json", "report.json", "report.md", "report.html")}
 
 
 def modes(folder):
@@ -339,7 +339,8 @@ def test_the_files_of_an_audit(ran, tmp_path):
     assert (status, found_in(texts)) == (1, REPORT)
     assert f"(index 0): [{NUMBER}] and [0.0]" in texts["out/report.json"]
     assert set(modes(tmp_path / "out").values()) == {0o600}
-    said = "Holds records: out/report.json, out/report.md, out/report.html (mode 0600)"
+    listed = ("report.json", "report.md", "report.html", "certificate.json")
+    said = f"Holds records: {', '.join(f'out/{one}' for one in listed)} (mode 0600)"
     assert said in texts["out"]
     status, texts = ran(case)
     assert (status, found_in(texts)) == (1, set())

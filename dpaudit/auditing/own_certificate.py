@@ -1,0 +1,157 @@
+"""The certificate of a refutation of one's own mechanism: to be drawn again by who has the code.
+
+It states the claim, how the mechanism was called, which code it is and on which pair: the code by
+the hash of its file, the data by salted hashes. Data themselves are in it only where records are
+shown. `dpaudit.verification.mechanism` judges it on fresh draws.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any
+
+import numpy as np
+
+from dpaudit.auditing.rerun import quantities_of
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import (
+    ApproximateDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
+from dpaudit.guarantees.profile import PrivacyProfile
+from dpaudit.laws.code import Code, code_of
+from dpaudit.laws.isolated import Isolated
+from dpaudit.laws.observed import Reading
+from dpaudit.neighbours import Pair
+from dpaudit.neighbours.found import ADD_REMOVE_EDGE, Declared
+from dpaudit.records import are_shown, fingerprint
+from dpaudit.refutation.certificate import Certificate
+from dpaudit.report.formatting import value_of
+from dpaudit.report.schema import Result
+
+_SALT = 16  # bytes
+_SAID = ", as the caller declares"
+
+
+def own_certificate(result: Result, case: PrivacyCase, settings: Settings) -> Certificate | None:
+    """Return the certificate of a refutation of other people's code.
+
+    Returns None where a file cannot state it: no source file holds the mechanism, the claim or what
+    is looked at is a function, or there is no ratio to compare.
+
+    Parameters
+    ----------
+    result
+        The refutation.
+    case
+        Of the mechanism, with the pair that was certified.
+    settings
+        With which it is repeated.
+    """
+    code, claimed = _code(case.mechanism), claim_as_table(case.claimed)
+    reading = None if case.reading is None else _as_table(case.reading)
+    bound = value_of(result.claimed, result.kind)
+    stated = code is not None and claimed is not None and reading is not None
+    if not stated or not bound or not math.isfinite(result.measured.lower):
+        return None
+    assert code is not None
+    return Certificate(
+        claim=result.claim,
+        source=result.source,
+        relation=result.relation,
+        parameters={"confidence": result.measured.confidence},
+        instance={
+            "settings": settings.document(),
+            "claimed": claimed,
+            "reading": reading,
+            "mechanism": code._asdict(),
+            "pair": _of_pair(case.pair, _salt(code, settings.seed)),
+        },
+        quantities=quantities_of(result),
+        search={"seed": settings.seed, "trials": result.trials},
+        kind="mechanism",
+    )
+
+
+def claim_as_table(claim: Guarantee) -> dict[str, Any] | None:
+    """Return a claim as a file states it; None if numbers do not.
+
+    Examples
+    --------
+    >>> claim_as_table(GaussianDP(1.0)), claim_as_table(ApproximateDP(1.0, 0.0))
+    ({'mu': 1.0}, {'epsilon': 1.0, 'delta': 0.0})
+    """
+    match claim:
+        case ApproximateDP(at_epsilon=epsilon, at_delta=delta):
+            return {"epsilon": epsilon, "delta": delta}
+        case PureDP(at_epsilon=epsilon):
+            return {"epsilon": epsilon, "delta": 0.0}
+        case GaussianDP(mu=mu):
+            return {"mu": mu}
+        case ZeroConcentratedDP(rho=rho):
+            return {"rho": rho}
+        case RenyiDP(order=order, at_epsilon=epsilon):
+            return {"renyi": [order, epsilon]}
+        case PrivacyProfile(points=points) if points:
+            return {"curve": [list(point) for point in points]}
+    return None
+
+
+def _code(mechanism: object) -> Code | None:
+    return mechanism.code if isinstance(mechanism, Isolated) else code_of(mechanism)
+
+
+def _as_table(reading: Reading) -> dict[str, Any] | None:
+    """Return how the mechanism was called as plain data; None if what is looked at is code."""
+    read = [reading.read] if isinstance(reading.read, str) else reading.read
+    if read is not None and not isinstance(read, list | tuple):
+        return None
+    return {
+        "form": reading.form,
+        "read": None if read is None else list(read),
+        "observe": list(reading.observe),
+    }
+
+
+def _salt(code: Code, seed: int) -> bytes:
+    """Return another salt for other code: one seed gives one file."""
+    return hashlib.blake2b(f"{code.sha256} {seed}".encode(), digest_size=_SALT).digest()
+
+
+def _of_pair(pair: Pair[Any], salt: bytes) -> dict[str, Any]:
+    """Return the two by salted hashes; as they are where records are shown and JSON holds them."""
+    relation = pair.relation
+    checked = not isinstance(relation, Declared) or relation is ADD_REMOVE_EDGE
+    stated: dict[str, Any] = {
+        "salt": salt.hex(),
+        "dataset": fingerprint(pair.dataset, salt),
+        "neighbour": fingerprint(pair.neighbour, salt),
+        "declared": None if checked else relation.statement.removesuffix(_SAID),
+    }
+    data = [_as_json(side) for side in (pair.dataset, pair.neighbour)]
+    if are_shown() and None not in data:
+        stated["data"] = data
+    return stated
+
+
+def _as_json(data: Any) -> dict[str, Any] | None:
+    """Return records as an array of doubles or as lists, as a file would give them."""
+    if isinstance(data, np.ndarray) and data.dtype == np.float64 and np.isfinite(data).all():
+        return {"array": data.tolist()}
+    return {"list": data} if isinstance(data, list) and _is_plain(data) else None
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    if type(value) is dict:
+        return all(type(key) is str and _is_plain(one) for key, one in value.items())
+    if type(value) is float:
+        return math.isfinite(value)
+    return value is None or type(value) in (bool, int, str)

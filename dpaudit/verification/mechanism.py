@@ -1,0 +1,198 @@
+"""Certificates of mechanisms that are nobody's claim: judged on fresh draws of the reader's code.
+
+The reader names the mechanism, and has the data unless the file holds them: nothing that the file
+names is imported or opened. That the code and the data are those of the file is seen by hashes.
+Whatever else it states, a true claim is then refuted with probability at most ``1 - confidence``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from dpaudit.errors import DataError, Shown
+from dpaudit.verification.document import Document
+from dpaudit.verification.drawn import (
+    Clock,
+    Drawn,
+    Reader,
+    differences,
+    judged,
+    own_settings,
+    settings_of,
+)
+
+if TYPE_CHECKING:
+    from dpaudit.extension.settings import Settings
+    from dpaudit.guarantees.kinds import Guarantee
+    from dpaudit.laws.isolated import Placed
+    from dpaudit.laws.observed import Reading
+    from dpaudit.neighbours import Pair
+    from dpaudit.report.schema import Result
+
+_WORDS = {"reference", "sha256"}
+_CLAIMS = ("epsilon", "delta", "mu", "rho", "renyi", "curve")
+
+
+def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> Drawn:
+    """Return the audit that a certificate describes, of the reader's mechanism on fresh draws.
+
+    Raises
+    ------
+    DataError
+        The reader names no mechanism or has no data, or the file is not as it has to be.
+    MechanismError, InvalidArgument
+        The mechanism cannot be run.
+    """
+    if reader.mechanism is None:
+        stated = _part(document, "mechanism").get("reference")
+        expected = "the mechanism that it is about: --mechanism module:object"
+        raise document.refused("instance.mechanism", Shown(stated), expected)
+    settings, pair = settings_of(document, reader), _pair(document, reader)
+    placed, code = _placed(document, reader)
+    failures = [*code, *_other_records(document, pair)]
+    found = judged(_audited(document, placed, pair, settings, reader), settings, reader)
+    failures += found.failures
+    summary = f"{found.outcome.summary}; neighbours: {pair.relation.statement}"
+    if reproduce:
+        placed, _ = _placed(document, reader)
+        own = own_settings(document, reader)
+        failures += differences(document, _audited(document, placed, pair, own, reader))
+    return Drawn(replace(found.outcome, summary=summary), tuple(failures))
+
+
+def _audited(
+    document: Document, placed: Placed, pair: Pair[Any], settings: Settings, reader: Reader
+) -> Result:
+    from dpaudit.auditing.api import own_case
+    from dpaudit.auditing.run import audit_case
+    from dpaudit.execution import Executor
+
+    case, statement = own_case(
+        placed, pair, claimed=_claimed(document), reading=_reading(document), source="a certificate"
+    )
+    clock = Clock(monotonic() + reader.seconds, document.path)
+    return audit_case(case, settings, statement=statement, executor=Executor(progress=clock))
+
+
+def _part(document: Document, name: str) -> dict[str, Any]:
+    found = document.instance.get(name)
+    if not isinstance(found, dict):
+        raise document.refused(f"instance.{name}", found, "an object")
+    return found
+
+
+def _placed(document: Document, reader: Reader) -> tuple[Placed, list[str]]:
+    """Return the reader's mechanism in processes of its own, and whether its code is another."""
+    from dpaudit.execution.pool import Limits
+    from dpaudit.laws.code import code_of
+    from dpaudit.laws.isolated import Isolated, Isolation, isolated, referred
+
+    make = referred if isinstance(reader.mechanism, str) else isolated
+    isolation = Isolation(limits=Limits(timeout=reader.seconds))
+    placed = make(reader.mechanism, isolation, _reading(document))
+    own = placed.mechanism
+    code = own.code if isinstance(own, Isolated) else code_of(own)
+    stated = _part(document, "mechanism").get("sha256")
+    if code is not None and code.sha256 == stated:
+        return placed, []
+    known = "no file holds it" if code is None else f"SHA-256 {code.sha256}"
+    return placed, [f"mechanism: its code is not that of the certificate ({known})"]
+
+
+def _reading(document: Document) -> Reading:
+    """Return how the file says that the mechanism is called; only names of attributes are read."""
+    from dpaudit.laws.observed import Reading
+
+    stated = _part(document, "reading")
+    form, read, observe = (stated.get(name) for name in ("form", "read", "observe"))
+    names = read if isinstance(read, list) else []
+    public = all(isinstance(one, str) and one.isidentifier() for one in names)
+    if form is not None and not isinstance(form, str):
+        raise document.refused("instance.reading.form", form, "words, or null")
+    if not (read is None or names) or not public or any(one.startswith("_") for one in names):
+        raise document.refused("instance.reading.read", read, "names of attributes, or null")
+    if not isinstance(observe, list) or not all(isinstance(one, str) for one in observe):
+        raise document.refused("instance.reading.observe", observe, "a list of words")
+    return Reading(form, tuple(names) or None, tuple(observe))
+
+
+def _claimed(document: Document) -> Guarantee:
+    from dpaudit.auditing.claims import of_table
+    from dpaudit.guarantees.kinds import ApproximateDP
+
+    stated = _part(document, "claimed")
+    if not stated or not stated.keys() <= set(_CLAIMS) or not all(map(_numbers, stated.values())):
+        raise document.refused("instance.claimed", stated, f"numbers for {', '.join(_CLAIMS)}")
+    if stated.keys() == {"epsilon", "delta"}:
+        return ApproximateDP(stated["epsilon"], stated["delta"])
+    found = of_table({name: stated.get(name) for name in ("mu", "rho", "renyi", "curve")})
+    if found is None or len(stated) > 1:
+        raise document.refused("instance.claimed", stated, "one claim")
+    return found
+
+
+def _numbers(value: Any) -> bool:
+    """Return whether a claim is a number, two of them, or a list of points, not a long one."""
+    if isinstance(value, list):
+        return 0 < len(value) <= 1000 and all(map(_numbers, value))
+    return type(value) in (int, float)
+
+
+def _pair(document: Document, reader: Reader) -> Pair[Any]:
+    from dpaudit.neighbours.found import found_pair
+
+    dataset, neighbour = reader.dataset, reader.neighbour
+    if dataset is None and neighbour is None:
+        dataset, neighbour = _data(document)
+    elif dataset is None or neighbour is None:
+        raise DataError(f"{document.path}: needs both datasets: --dataset and --neighbour")
+    declared = _part(document, "pair").get("declared")
+    relation = document.relation if declared is None else f"declared: {declared}"
+    return found_pair(dataset, neighbour, relation)[0]
+
+
+def _data(document: Document) -> list[Any]:
+    """Return the data that the file holds."""
+    import numpy as np
+
+    stated = _part(document, "pair").get("data")
+    if stated is None:
+        expected = "data in the file, or from who reads it: --dataset and --neighbour"
+        raise document.refused("instance.pair.data", Shown("none"), expected)
+    if not isinstance(stated, list) or len(stated) != 2:
+        raise document.refused("instance.pair.data", stated, "the data of two datasets")
+    found: list[Any] = []
+    for side in stated:
+        match side:
+            case {"array": list() as rows}:
+                try:
+                    found.append(np.array(rows, dtype=np.float64))
+                except (TypeError, ValueError, OverflowError):
+                    expected = "rows of numbers, all of the same length"
+                    raise document.refused("instance.pair.data", rows, expected) from None
+            case {"list": list() as records}:
+                found.append(records)
+            case _:
+                raise document.refused("instance.pair.data", side, "an array or a list")
+    return found
+
+
+def _other_records(document: Document, pair: Pair[Any]) -> list[str]:
+    """Return which of the two are not those of the file."""
+    from dpaudit.records import fingerprint
+
+    stated = _part(document, "pair")
+    try:
+        salt = bytes.fromhex(stated["salt"])
+    except (KeyError, TypeError, ValueError):
+        salt = b""
+    if not 8 <= len(salt) <= 64:
+        raise document.refused("instance.pair.salt", stated.get("salt"), "8 to 64 bytes as hex")
+    sides = {"dataset": pair.dataset, "neighbour": pair.neighbour}
+    return [
+        f"{name}: is not that of the certificate"
+        for name, side in sides.items()
+        if fingerprint(side, salt) != stated.get(name)
+    ]
