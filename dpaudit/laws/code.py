@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from dpaudit.laws.changed import owner_of
 
+_LARGEST = 16 * 2**20  # bytes of a source file
+
 
 class Code(NamedTuple):
     """What names the code, ``module:object``, and the SHA-256 of its source file."""
@@ -27,10 +29,25 @@ def code_of(mechanism: Any) -> Code | None:
     >>> print(code_of(len))
     None
     """
+    place = place_of(mechanism)
+    return None if place is None else hashed(*place)
+
+
+def place_of(mechanism: Any) -> tuple[str, str] | None:
+    """Return what names the code, and its file, which is not looked at: that would be a read."""
     owner = owner_of(mechanism)
     try:
-        source = Path(inspect.getfile(owner))
-        digest = hashlib.sha256(source.read_bytes()).hexdigest()
+        return f"{owner.__module__}:{owner.__qualname__}", inspect.getfile(owner)
     except (TypeError, OSError):  # built in, or typed at a prompt
         return None
-    return Code(f"{owner.__module__}:{owner.__qualname__}", digest)
+
+
+def hashed(reference: str, file: str) -> Code | None:
+    """Return the code of a place, None where there is no such file."""
+    source = Path(file)
+    try:
+        if not source.is_file() or source.stat().st_size > _LARGEST:
+            return None
+        return Code(reference, hashlib.sha256(source.read_bytes()).hexdigest())
+    except (OSError, ValueError):
+        return None

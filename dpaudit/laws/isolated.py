@@ -31,7 +31,7 @@ from dpaudit.execution.tasks import (
     pickled,
     with_generators_of_its_own,
 )
-from dpaudit.laws.code import Code, code_of
+from dpaudit.laws.code import Code, hashed, place_of
 from dpaudit.laws.layout import Column, Layout, Parted, Plain
 from dpaudit.laws.mechanism import (
     DIGITS,
@@ -326,14 +326,14 @@ def _require_as_imported(owner: FunctionType | type, crew: Crew) -> None:
 
 def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
     """Return the proxy that has the methods of what is made in a worker."""
-    name, has, unbounded, libraries, called_as, code = crew.call(_described, Isolated(crew, made))
+    name, has, unbounded, libraries, called_as, place = crew.call(_described, Isolated(crew, made))
     # Fresh processes, and the workers from now on, import the user's own code alone.
     the_keeper().preload(libraries)
     crew.close()
     bases = [kind for kind, needs in _KINDS if set(needs) <= set(has)] or [Isolated]
     kind: type[Isolated] = type(name, tuple(bases), {"loss_is_unbounded": unbounded})
     proxy = kind(crew, made)
-    proxy.called_as, proxy.code = called_as, None if code is None else Code(*code)
+    proxy.called_as, proxy.code = called_as, None if place is None else hashed(*place)
     crew.call(_nothing)
     proxy.start = proxy.way()
     return proxy
@@ -391,9 +391,8 @@ def _described(mechanism: Any) -> tuple[Any, ...]:
     has = [name for name in _METHODS if hasattr(mechanism, name)]
     unbounded = bool(getattr(mechanism, "loss_is_unbounded", False))
     called_as = str(mechanism.calls.form) if isinstance(mechanism, Observed) else None
-    code = code_of(mechanism)
-    found = None if code is None else tuple(code)
-    return name_of(mechanism), has, unbounded, libraries_here(), called_as, found
+    place = place_of(mechanism)
+    return name_of(mechanism), has, unbounded, libraries_here(), called_as, place
 
 
 def _laid_out(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import threading
 from functools import partial
@@ -227,3 +228,19 @@ def test_the_page_shows_what_runs():
     space = {}
     exec(compile(code, str(PAGE), "exec"), space)
     assert space["result"].verdict == "not refuted"
+
+
+def test_the_code_is_told_without_a_read_of_its_own(tmp_path):
+    text = "def f(data, trials, rng):\n    return data.sum() + rng.laplace(size=trials)\n"
+    script = tmp_path / "script"  # what a mechanism reads and is no module may hold noise
+    script.write_text(text)
+    names = {"__name__": "somewhere"}
+    exec(compile(text, str(script), "exec"), names)
+    proxy = isolated(names["f"], Isolation()).mechanism
+    assert proxy.code == ("somewhere:f", hashlib.sha256(text.encode()).hexdigest())
+    proxy.sample(np.zeros(1), 3, np.random.default_rng(0))
+    assert proxy.crew.read_files == []
+    proxy.crew.close()
+    names = {"__name__": "somewhere"}
+    exec(compile(text, "<a prompt>", "exec"), names)
+    assert isolated(names["f"], Isolation()).mechanism.code is None
