@@ -1,10 +1,16 @@
 """Mechanisms as people write them, each broken and repaired; data, and what leaks where.
 
-None knows this package: they take data and return what people return.
+None knows this package: they take data and return what people return. All that an audit takes
+beside them is a line of `AUDITS`.
+
+    python examples/mechanisms.py                     what there is
+    python examples/mechanisms.py words clamping      audits these, broken and repaired
+    python examples/mechanisms.py all
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections import Counter
 
@@ -12,6 +18,8 @@ import numpy as np
 import pandas as pd
 from numpy.random import laplace as global_laplace
 from sklearn.base import BaseEstimator
+
+import dpaudit
 
 TABLE = pd.DataFrame({"g": ["a", "a", "b"], "x": [0.2, 0.7, 0.9]})
 WITHOUT_B = TABLE.iloc[:2]
@@ -301,3 +309,27 @@ PARTS = {
     "a budget": "output",
     "a threshold": "output",
 }
+
+
+def audited(name, trials=2000):
+    """Return the results of a mechanism that is broken and of the repaired one."""
+    *both, (dataset, neighbour), given = AUDITS[name]
+    return [
+        dpaudit.audit(one, dataset, neighbour, epsilon=1.0, trials=trials, **given) for one in both
+    ]
+
+
+def main(names):
+    if unknown := [name for name in names if name not in AUDITS and name != "all"]:
+        sys.exit(f"there is no {unknown[0]!r}; there are: {', '.join(AUDITS)}")
+    if not names:
+        print(*AUDITS, sep="\n")
+    for name in AUDITS if "all" in names else names:
+        for kind, result in zip(("broken", "repaired"), audited(name), strict=True):
+            print(f"{name}, {kind}: {result.verdict}")
+            if result.witness is not None:
+                print(f"  {result.witness.sentence}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
