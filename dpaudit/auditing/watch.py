@@ -1,7 +1,8 @@
 """Watching a deployed mechanism: bets on its outputs as somebody else feeds them, line by line.
 
 A line is comma-separated: first which dataset the mechanism ran on (``dataset`` or 0, ``neighbour``
-or 1), then the numbers of one output, the same number of them in every line. The i-th output of one
+or 1), then the numbers of one output, the same number of them in every line. Or it is JSON, an
+object with the side and any output: ``{"dataset": {"a": 0.5, "b": null}}``. The i-th output of one
 dataset is bet on together with the i-th of the other, in the order in which they came, so the two
 sides may come in any order and in unequal numbers.
 
@@ -11,23 +12,28 @@ datasets; nothing else about the stream matters, not even when one looks.
 
 from __future__ import annotations
 
+import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal
+from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
 from dpaudit.auditing.betting import Bettor
-from dpaudit.auditing.distinguishing import Score, fitted, for_outputs
+from dpaudit.auditing.distinguishing import ONE_PART, Score, fitted, for_outputs
 from dpaudit.errors import DataError, shorten
 from dpaudit.estimation.sequential.game import PILOT, Target
 from dpaudit.execution import stream
+from dpaudit.laws.layout import Layout, Parted, layout_of
 from dpaudit.neighbours import Side
 from dpaudit.records import Record
 
-Output = tuple[Side, list[float]]
+Output = tuple[Side, Any]
 
 SIDES = {
     "dataset": Side.DATASET,
@@ -38,6 +44,10 @@ SIDES = {
 _MOST_WAITING = 200_000  # numbers of one side that wait for the other
 _LONGEST_LINE = 2**26  # bytes
 _EXPECTED = "dataset or neighbour (or 0, 1), then numbers"
+_IN_JSON = 'an object with a side and an output, such as {"dataset": 0.5}'
+# Outputs of each side that a layout is made of; they are among the pilot's, which certify nothing.
+_LAID = 32
+assert _LAID <= PILOT
 
 
 class Watch:
@@ -72,9 +82,9 @@ class Watch:
         self.bettor = Bettor(target, self._fitted)
         self.outputs, self.left_out = dict.fromkeys(Side, 0), 0
         self._seed, self._times = seed, 0
-        self._waiting: dict[Side, list[list[float]]] = {side: [] for side in Side}
-        self._width: int | None = None
-        self._started = False
+        self._waiting: dict[Side, list[Any]] = {side: [] for side in Side}
+        self._attack, self._begun = attack, False
+        self._lines: _Lines = _Numbers()
 
     @property
     def waiting(self) -> int:
@@ -96,39 +106,140 @@ class Watch:
             self._bet()
         return self.bettor.refuted_after > 0
 
+    @property
+    def view(self) -> str:
+        """What is looked at."""
+        return self._lines.view
+
+    @property
+    def least(self) -> int:
+        """Outputs of each side without which nothing is bet on, nor learned."""
+        return self._lines.least
+
     def _read(self, number: int, line: str) -> None:
         if not line.strip():
             return
-        fields = [field.strip() for field in line.split(",")]
-        first, self._started = not self._started, True
-        if first and _is_header(fields):
+        if not self._begun and line.lstrip().startswith("{"):
+            self._lines = _Json()
+        self._begun = True
+        found = self._lines.output(number, line)
+        if found is None:
             return
-        side, values = _parsed(number, fields)
-        if self._width is None:
-            self._width = len(values)
-        if len(values) != self._width:
-            expected = f"{self._width} numbers after the side, as in the lines before"
-            raise _malformed(number, f"{len(values)} numbers", expected)
+        side, output = found
         self.outputs[side] += 1
         waiting = len(self._waiting[side])
-        if waiting < 2 * PILOT or waiting * self._width < _MOST_WAITING:
-            self._waiting[side].append(values)
+        if waiting < 2 * PILOT or waiting * self._lines.size < _MOST_WAITING:
+            self._waiting[side].append(output)
         else:
             self.left_out += 1
 
     def _bet(self) -> None:
         ready = min(map(len, self._waiting.values()))
-        if not ready:
+        if not ready or (not self.bettor.pairs and ready < self.least):
             return
-        on_p, on_q = (np.array(self._waiting[side][:ready]) for side in Side)
+        if not self.bettor.pairs:
+            self._begin()
+        on_p, on_q = (self._lines.rows(self._waiting[side][:ready]) for side in Side)
         for waiting in self._waiting.values():
             del waiting[:ready]
         self.bettor.feed(on_p, on_q)
 
+    def _begin(self) -> None:
+        """Lay out the first outputs, which certify nothing."""
+        self._lines.begin([self._waiting[side][:_LAID] for side in Side])
+        if self._attack is None and isinstance(self._lines.layout, Parted):
+            self.distinguishers = [*self.distinguishers, ONE_PART]
+
     def _fitted(self, on_p: Array, on_q: Array) -> Sequence[Score]:
         rng = default_rng(stream(self._seed, "watch", str(self._times)))
         self._times += 1
-        return fitted(self.distinguishers, None, None, on_p, on_q, rng)
+        return fitted(self.distinguishers, _Laid(self._lines.layout), None, on_p, on_q, rng)
+
+
+@dataclass(frozen=True)
+class _Laid:
+    """What is known of a mechanism that is only watched: what stands where in its outputs."""
+
+    layout: Layout | None
+
+
+class _Lines(ABC):
+    """How lines are read."""
+
+    view, least, size = "the numbers of each line", 1, 1
+    layout: Layout | None = None
+
+    @abstractmethod
+    def output(self, number: int, line: str) -> Output | None:
+        """Return the side and the output of a line, None of a header; or raise `DataError`."""
+
+    @abstractmethod
+    def begin(self, first: Sequence[Sequence[Any]]) -> None:
+        """Learn from some outputs of each side what stands where."""
+
+    @abstractmethod
+    def rows(self, outputs: Sequence[Any]) -> Array:
+        """Return outputs as rows of doubles."""
+
+
+class _Numbers(_Lines):
+    """A side, and the same number of numbers in every line."""
+
+    def __init__(self) -> None:
+        self.size, self._started = 0, False
+
+    def output(self, number: int, line: str) -> Output | None:
+        fields = [field.strip() for field in line.split(",")]
+        first, self._started = not self._started, True
+        if first and _is_header(fields):
+            return None
+        side, values = _parsed(number, fields)
+        self.size = self.size or len(values)
+        if len(values) != self.size:
+            expected = f"{self.size} numbers after the side, as in the lines before"
+            raise _malformed(number, f"{len(values)} numbers", expected)
+        return side, values
+
+    def begin(self, first: Sequence[Sequence[Any]]) -> None:
+        """Nothing is to be learned: lines have the same numbers of numbers."""
+
+    def rows(self, outputs: Sequence[Any]) -> Array:
+        return np.array(outputs)
+
+
+class _Json(_Lines):
+    """An object with one side and any output."""
+
+    view, least = "what each line holds, in parts", _LAID
+
+    def output(self, number: int, line: str) -> Output | None:
+        self.size = max(self.size, len(line) // 8)  # a double has eight bytes
+        try:
+            found = json.loads(line, object_pairs_hook=_once)
+        except (ValueError, RecursionError):
+            raise _malformed(number, "no JSON", _IN_JSON) from None
+        if not isinstance(found, dict) or len(found) != 1:
+            raise _malformed(number, "no such object", _IN_JSON)
+        ((name, output),) = found.items()
+        side = SIDES.get(name.strip().lower())
+        if side is None:
+            raise _malformed(number, shorten(Record(name)), _IN_JSON)
+        return side, output
+
+    def begin(self, first: Sequence[Sequence[Any]]) -> None:
+        self.layout = layout_of(first)
+
+    def rows(self, outputs: Sequence[Any]) -> Array:
+        assert self.layout is not None
+        return self.layout.rows(list(outputs), len(outputs))
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object that names something twice, as nobody knows which was returned."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object names something twice")
+    return found
 
 
 def numbered(chunks: Iterable[bytes]) -> Iterator[list[tuple[int, str]]]:

@@ -96,7 +96,8 @@ def audit(
         str | None,
         typer.Option(
             metavar="FILE|-",
-            help="Instead of targets: outputs as lines DATASET|NEIGHBOUR,NUMBER,... to bet on.",
+            help="Instead of targets: outputs to bet on, as lines DATASET|NEIGHBOUR,NUMBER,... or "
+            'as JSON: {"dataset": ...}.',
         ),
     ] = None,
     set_: Annotated[

@@ -171,7 +171,7 @@ def _result(watch: Watch, settings: Settings, source: str) -> Result:
         ),
         trials=watch.bettor.pairs,
         seed=settings.seed,
-        view="the numbers of each line",
+        view=watch.view,
         relation="as fed",
         pair="the two datasets that the stream names",
         data=f"outputs from {_named(source)}",
@@ -219,5 +219,7 @@ def _unmatched(watch: Watch) -> str:
 def _missing(watch: Watch) -> str:
     if not any(watch.outputs.values()):
         return "an empty stream, expected lines such as dataset,0.5"
+    if all(watch.outputs.values()):
+        return f"fewer than {watch.least} outputs of one side, expected as many of each or more"
     missing = next(side for side, seen in watch.outputs.items() if not seen)
     return f"no output of the {missing.value}, expected outputs of both sides"

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -257,3 +258,68 @@ def test_an_interrupt_shows_what_was_found():
     assert watching.returncode == 130
     assert "interrupted" in err
     assert "watched stream" in out
+
+
+def in_json(count, seed=0, leak=0.05, both=("dataset", "neighbour")):
+    """Return lines of an object with a key that only the dataset ever has."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for number in range(count):
+        output = {"n": rng.laplace(), "kind": str(rng.choice(["a", "b"])), "of": [1, None]}
+        if number % 2 == 0 and rng.random() < leak:
+            output["Alice"] = float("nan")
+        found.append(json.dumps({both[number % 2]: output}) + "\n")
+    return "".join(found)
+
+
+@pytest.mark.parametrize("both", [("dataset", "neighbour"), ("0", "1")])
+def test_any_output_is_bet_on(watched, both):
+    ran = watched(in_json(6000, leak=0.2, both=both), "--epsilon", "1", "--delta", "0.01", "--json")
+    result = json.loads(ran.out)["results"][0]
+    assert ran.status == 1
+    assert result["view"] == "what each line holds, in parts"
+    assert "Alice" not in ran.out
+
+
+def test_outputs_that_tell_nothing_refute_nothing(watched):
+    ran = watched(in_json(3000, leak=0.0), *CLAIM, "--confidence", "0.999")
+    assert ran.status == 0
+
+
+def test_numbers_are_bet_on_alike_as_json(watched):
+    plain = lines(0.5, 3000)
+    sided = [line.split(",") for line in plain.splitlines()]
+    as_json = "".join(f'{{"{side}": {value}}}\n' for side, value in sided)
+    ran = [watched(text, *CLAIM, "--json") for text in (plain, as_json)]
+    results = [json.loads(one.out)["results"][0] for one in ran]
+    assert [one.status for one in ran] == [1, 1]
+    after = [re.search(r"Refuted after (\S+) transcripts", one["reason"])[1] for one in results]
+    assert after[0] == after[1]
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ('{"dataset": 1, "neighbour": 2}', "no such object"),
+        ('{"dataset": 1, "dataset": 2}', "no JSON"),
+        ('{"elsewhere": 1}', "expected an object with a side"),
+        ('{"dataset": {"a": 1, "a": 2}}', "no JSON"),
+        ('{"dataset": ', "no JSON"),
+        ('{"dataset": ' + "[" * 100_000, "no JSON"),
+        ("dataset,1", "no JSON"),
+        ("{}", "no such object"),
+    ],
+    ids=lambda text: text[:30],
+)
+def test_a_line_that_is_no_output_ends_the_watch_at_its_number(watched, line, named):
+    ran = watched('{"dataset": 1}\n' + line + "\n", *CLAIM)
+    assert ran.status == 2
+    assert "line 2: got" in ran.err
+    assert named in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_too_few_outputs_of_any_kind_are_said_to_be(watched):
+    ran = watched(in_json(40), *CLAIM)
+    assert ran.status == 2
+    assert "fewer than 32 outputs of one side" in ran.err
