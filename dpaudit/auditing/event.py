@@ -28,7 +28,13 @@ from dpaudit.auditing.evidence import Evidence
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.counted import Counted, Event, Tally, grain
 from dpaudit.estimation.counted import rounded as without_last_bits
-from dpaudit.estimation.event import EventBound, bound_of_counts, choose_event, error_rates
+from dpaudit.estimation.event import (
+    EventBound,
+    bound_of_counts,
+    choose_event,
+    error_rates,
+    score_counts,
+)
 from dpaudit.estimation.model_based import EventCounts, model_based
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
@@ -252,6 +258,7 @@ def certified(
         budget={"one exact test of the event's two counts": alpha},
         counts=drawn | {f"event, {name.replace('_', ' ')}": n for name, n in bound.counts.items()},
         roc=error_rates(on_p, on_q),
+        scores=score_counts(on_p, on_q, event),
         model_based=model_based(_counts(bound), delta, 1 - alpha),
         notes=(f"Direction, chosen beforehand: {event.direction}.",),
     )

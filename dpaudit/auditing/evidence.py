@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dpaudit.estimation.event import ScoreCounts
 from dpaudit.estimation.model_based import ModelBased
 from dpaudit.estimation.self_check import SelfCheck
 
@@ -61,6 +62,8 @@ class Evidence:
         Checks that outputs were independent, which every bound on them assumes.
     at_delta
         Of a claim that names no point: the delta that was chosen.
+    scores
+        Of an event: how the scores of either side lie around its threshold.
     """
 
     lower: float
@@ -84,6 +87,7 @@ class Evidence:
     repeatable: bool = True
     contract: tuple[SelfCheck, ...] = ()
     at_delta: float | None = None
+    scores: ScoreCounts | None = None
 
     @property
     def trusted(self) -> bool:

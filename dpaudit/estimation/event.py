@@ -23,6 +23,7 @@ from dpaudit.estimation.likelihood import distance, largest_likelihood_bound
 
 _SELECTION = 1e-4
 _CANDIDATES = 400
+_BINS, _WIDEST = 40, 20.0  # of a histogram, and spreads that it shows on either side
 
 
 @dataclass(frozen=True)
@@ -211,6 +212,45 @@ def error_rates(scores_p: Array, scores_q: Array) -> tuple[tuple[float, ...], tu
     positive, negative = _share_above(scores_q, chosen), 1 - _share_above(scores_p, chosen)
     shown = (positive * len(scores_q) >= 5) & (negative * len(scores_p) >= 5)
     return tuple(positive[shown].tolist()), tuple(negative[shown].tolist())
+
+
+@dataclass(frozen=True)
+class ScoreCounts:
+    """How many scores of either side lie between two edges: how far they are from the threshold.
+
+    The unit is the spread of all scores, half of which lie within it, so that no score is told.
+    What is beyond the first and the last edge is counted next to them.
+    """
+
+    edges: tuple[float, ...]
+    on_dataset: tuple[int, ...]
+    on_neighbour: tuple[int, ...]
+    above: bool
+
+
+def score_counts(scores_p: Array, scores_q: Array, event: Event) -> ScoreCounts:
+    """Return a histogram of scores around the threshold of an event, in about 40 bins.
+
+    Examples
+    --------
+    >>> found = score_counts(np.arange(100.0), np.arange(100.0) - 9, Event(True, 50.0, 0.0))
+    >>> sum(found.on_dataset), 0.0 in found.edges
+    (100, True)
+    >>> sum(n for low, n in zip(found.edges, found.on_dataset) if low >= 0)
+    50
+    """
+    largest = np.finfo(float).max / 4
+    p, q = (np.clip(side, -largest, largest) - event.threshold for side in (scores_p, scores_q))
+    pooled = np.concatenate([p, q])
+    unit = float(np.subtract(*np.quantile(pooled, [0.75, 0.25]))) or float(np.abs(pooled).max())
+    p, q = (side / (unit or 1.0) for side in (p, q))
+    ends = np.clip(np.quantile(np.concatenate([p, q]), [0.005, 0.995]), -_WIDEST, _WIDEST)
+    step = max(float(ends[1] - ends[0]), 1e-3) / _BINS
+    low, high = min(math.floor(ends[0] / step), -1), max(math.ceil(ends[1] / step), 1)
+    edges = step * np.arange(low, high + 1)
+    counts = [np.histogram(np.clip(side, edges[0], edges[-1]), edges)[0] for side in (p, q)]
+    found = [tuple(one.tolist()) for one in counts]
+    return ScoreCounts(tuple(edges.tolist()), found[0], found[1], event.above)
 
 
 def _require_scores(name: str, scores: Array) -> None:

@@ -24,6 +24,8 @@ CLAIMED: dict[str, Any] = {"color": "#C44E00", "linestyle": (0, (5, 2)), "linewi
 PROVED: dict[str, Any] = {"color": "#0072B2", "linestyle": "solid", "linewidth": 1.8}
 MEASURED: dict[str, Any] = {"color": INK, "linestyle": (0, (1, 1.2)), "linewidth": 2.0}
 CLAIMED_MARK, PROVED_MARK = "D", "s"
+DATASET: dict[str, Any] = {"color": "#CC79A7", "fill": True, "alpha": 0.55}
+NEIGHBOUR: dict[str, Any] = {"color": "#005A43", "linewidth": 1.6}
 
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and copied

@@ -10,16 +10,18 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.report.charts import (
     CLAIMED,
     CLAIMED_MARK,
+    DATASET,
     FAINT,
     INK,
     MEASURED,
+    NEIGHBOUR,
     PROVED,
     number_ticks,
     picture,
     plain_ticks,
 )
 from dpaudit.report.formatting import number, percent
-from dpaudit.report.schema import DeltaCurves, Result, TradeOffCurves, WealthPath
+from dpaudit.report.schema import DeltaCurves, Result, ScoreCounts, TradeOffCurves, WealthPath
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,6 +88,52 @@ def wealth(path: WealthPath, *, prefix: str = "wealth") -> str:
     ended = "the claim is not refuted" if after is None else f"refuted after {after} transcripts"
     label = f"Wealth of bets against the claim over transcripts of each dataset: {ended}."
     return picture(lambda axes: _draw_wealth(axes, path), size=SIZE, label=label, prefix=prefix)
+
+
+def scores(counts: ScoreCounts, *, prefix: str = "scores") -> str:
+    """Return how the scores of either side lie around the threshold of the event.
+
+    Raises
+    ------
+    InvalidArgument
+        If there are none.
+    """
+    if len(counts.edges) < 2:
+        raise InvalidArgument("counts", counts, "at least one bin")
+    side = "above" if counts.above else "below"
+    hits = [_beyond(counts, ones) for ones in (counts.on_dataset, counts.on_neighbour)]
+    label = (
+        f"Scores of outputs around the threshold: {percent(hits[0])} of the dataset's and "
+        f"{percent(hits[1])} of the neighbour's are {side} it."
+    )
+    return picture(lambda axes: _draw_scores(axes, counts), size=SIZE, label=label, prefix=prefix)
+
+
+def _beyond(counts: ScoreCounts, ones: Sequence[int]) -> float:
+    """Return the share of scores in the event."""
+    lows = counts.edges[:-1]
+    inside = sum(n for low, n in zip(lows, ones, strict=True) if (low >= 0) == counts.above)
+    return inside / max(sum(ones), 1)
+
+
+def _draw_scores(axes: Axes, counts: ScoreCounts) -> None:
+    left, right = counts.edges[0], counts.edges[-1]
+    event = (0.0, right) if counts.above else (left, 0.0)
+    axes.axvspan(*event, color="#eceff1", zorder=0, linewidth=0, label="counted")
+    axes.axvline(0.0, color=FAINT, lw=1)
+    for name, ones, look in (
+        ("dataset", counts.on_dataset, DATASET),
+        ("neighbour", counts.on_neighbour, NEIGHBOUR),
+    ):
+        shares = [n / max(sum(ones), 1) for n in ones]
+        axes.stairs(shares, counts.edges, label=f"outputs of the {name}", **look)
+    axes.set_xlim(left, right)
+    axes.set_ylim(bottom=0.0)
+    axes.set_xlabel("score from the threshold, in spreads of all scores")
+    axes.set_ylabel("share of the outputs")
+    number_ticks(axes.xaxis)
+    number_ticks(axes.yaxis)
+    _legend_above(axes)
 
 
 def _draw_wealth(axes: Axes, path: WealthPath) -> None:

@@ -199,6 +199,8 @@ def _drawn(document: str, index: int) -> Mapping[str, str]:
         drawn["delta"] = curves.delta_against_epsilon(result, prefix=f"r{index}-delta")
     if result.wealth is not None and result.wealth.transcripts:
         drawn["wealth"] = curves.wealth(result.wealth, prefix=f"r{index}-wealth")
+    if result.scores is not None and result.scores.edges:
+        drawn["scores"] = curves.scores(result.scores, prefix=f"r{index}-scores")
     if result.trade_off is not None and result.trade_off.false_positive_rate:
         drawn["trade_off"] = curves.trade_off(result, prefix=f"r{index}-trade-off")
     return drawn

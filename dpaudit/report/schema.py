@@ -118,6 +118,19 @@ class WealthPath(Document):
     refuted_after: int | None
 
 
+class ScoreCounts(Document):
+    """How many scores of either side lie between two edges, by their distance from the threshold.
+
+    The unit is the spread of all scores (half of them lie within it), so that no output is told.
+    What lies beyond the first and the last edge is counted next to them.
+    """
+
+    edges: list[float]
+    on_dataset: list[int]
+    on_neighbour: list[int]
+    above: bool = Field(description="Whether the event is what lies above the threshold, at 0.")
+
+
 class Witness(Document):
     """What leaked: an event of few parts of the output, and how often it was seen on fresh runs.
 
@@ -242,6 +255,9 @@ class Result(Document):
     trade_off: TradeOffCurves | None = None
     model_based: list[ModelBased] = []
     wealth: WealthPath | None = None
+    scores: ScoreCounts | None = Field(
+        default=None, description="Of an event: scores that did not choose it, of either side."
+    )
     pair_search: PairSearch | None = None
     witness: Witness | None = Field(default=None, description="Of a refutation from outputs alone.")
     notes: list[str] = []

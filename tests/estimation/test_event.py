@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.counted import Event
-from dpaudit.estimation.event import choose_event, error_rates, event_bound
+from dpaudit.estimation.event import choose_event, error_rates, event_bound, score_counts
 from dpaudit.estimation.exact_loss import best_tilt, upper_end
 from dpaudit.estimation.joint import exponent
 from dpaudit.estimation.likelihood import likelihood_bound
@@ -224,3 +224,37 @@ def test_error_rates_trace_the_gaussian_curve():
         assert false_negative == pytest.approx(gaussian.trade_off(1.0, false_positive), abs=0.02)
     assert (np.diff(rates[0]) >= 0).all()
     assert (np.diff(rates[1]) <= 0).all()
+
+
+@pytest.mark.parametrize("above", [True, False])
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_a_histogram_of_scores_counts_what_the_event_counts(above, scale):
+    rng = np.random.default_rng(0)
+    on_p, on_q = scale * rng.normal(1, 1, 5000), scale * rng.normal(0, 1, 5000)
+    event = Event(above, 0.7 * scale, 0.0)
+    found = score_counts(on_p, on_q, event)
+    for side, ones in ((on_p, found.on_dataset), (on_q, found.on_neighbour)):
+        inside = sum(
+            n for low, n in zip(found.edges, ones, strict=False) if (low >= 0) == found.above
+        )
+        assert (sum(ones), inside) == (5000, int(event.hits(side)))
+    assert 30 < len(found.edges) < 50
+
+
+@pytest.mark.parametrize(
+    ("on_p", "on_q"),
+    [
+        ([1.0] * 100, [1.0] * 100),
+        ([123456.789] * 100, [0.0] * 100),
+        ([np.inf] * 50 + [-np.inf] * 50, [0.0] * 100),
+        ([1.7e308] * 100, [-1.7e308] * 100),
+        ([0.0], [5e-324]),
+    ],
+    ids=str,
+)
+def test_a_histogram_tells_no_score(on_p, on_q):
+    found = score_counts(np.array(on_p), np.array(on_q), Event(True, 0.5, 0.0))
+    assert np.isfinite(found.edges).all()
+    assert max(map(abs, found.edges)) < 100
+    assert (sum(found.on_dataset), sum(found.on_neighbour)) == (len(on_p), len(on_q))
+    assert "123456" not in str(found)

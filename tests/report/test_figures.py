@@ -5,9 +5,16 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.report.curves import delta_against_epsilon, trade_off
+from dpaudit.report.curves import delta_against_epsilon, scores, trade_off
 from dpaudit.report.figures import divisor, overview, three_numbers
-from dpaudit.report.schema import Claimed, DeltaCurves, Measured, Proved, TradeOffCurves
+from dpaudit.report.schema import (
+    Claimed,
+    DeltaCurves,
+    Measured,
+    Proved,
+    ScoreCounts,
+    TradeOffCurves,
+)
 
 from . import samples
 
@@ -180,3 +187,17 @@ def test_the_readers_own_settings_neither_change_nor_are_changed():
     with matplotlib.rc_context({"font.size": 30, "axes.grid": False, "svg.fonttype": "path"}):
         assert three_numbers(samples.result()) == before
         assert matplotlib.rcParams["font.size"] == 30
+
+
+@pytest.mark.parametrize(("above", "said"), [(True, ("25%", "0%", "above")), (False, ("75%",))])
+def test_scores_are_drawn_with_what_is_counted(above, said):
+    counts = ScoreCounts(
+        edges=[-1.0, 0.0, 1.0], on_dataset=[3, 1], on_neighbour=[4, 0], above=above
+    )
+    svg = scores(counts)
+    shown = words(svg)
+    for label in ("outputs of the dataset", "outputs of the neighbour", "counted"):
+        assert label in shown
+    assert all(one in svg for one in said)
+    with pytest.raises(InvalidArgument, match="at least one bin"):
+        scores(counts.model_copy(update={"edges": []}))
