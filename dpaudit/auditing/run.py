@@ -19,6 +19,7 @@ import dpaudit.auditing.exact as white_box
 import dpaudit.auditing.looks as looks
 import dpaudit.auditing.outcomes as outcomes
 import dpaudit.auditing.repeating as repeating
+import dpaudit.auditing.shrinking as shrinking
 import dpaudit.auditing.witness as witness
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.extension.registry as registry
@@ -365,6 +366,8 @@ def _run_privacy(
             result = result.model_copy(update={"reason": f"{result.reason} {other}"})
     if result.verdict == "refuted" and not evidence.interrupted:
         result = witness.added(result, case, drawer, 1 - settings.confidence)
+        if settings.time is None and settings.looks is None:
+            result = shrinking.added(result, case, drawer, 1 - settings.confidence)
     certificate = None
     if result.verdict == "refuted" and case.certify is not None:
         certificate = case.certify(result.measured.lower)

@@ -63,22 +63,33 @@ class _Counted:
     refutes: bool
 
 
-def of(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Witness | None:
+def of(
+    case: PrivacyCase,
+    drawer: Drawer,
+    alpha: float,
+    *,
+    runs: int = _MOST,
+    trials: int | None = None,
+) -> Witness | None:
     """Return what leaked: an event of the fewest parts that refutes, else the clearest one.
 
     Parameters
     ----------
     case, drawer
         What was refuted, and what draws its transcripts.
-    trials
-        Certifying transcripts of each dataset that the audit had.
     alpha
         The error probability of this witness alone.
+    runs
+        Transcripts of each dataset that choose an event, and as many that count it; fewer if they
+        are large.
+    trials
+        Certifying transcripts of each dataset that the audit had; by default these.
     """
     layout = getattr(drawer.mechanism, "layout", None)
     if layout is None or not outcomes.is_observed(drawer.mechanism):
         return None
-    runs = max(_LEAST, min(trials // _SHARE, _MOST, _BYTES // (8 * len(layout.columns))))
+    runs = max(_LEAST, min(runs, _MOST, _BYTES // (8 * len(layout.columns))))
+    trials = runs if trials is None else trials
     on = [drawer.transcripts(side, runs, "witness: choosing") for side in Side]
     features = Features.of(layout, *on)
     fresh = [features(drawer.transcripts(side, runs, "witness: counting")) for side in Side]
@@ -281,7 +292,8 @@ def _hidden(found: re.Match[str]) -> str:
 def added(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Result:
     """Return a refutation with what leaked, where a few transcripts show it."""
     with contract.apart(case, drawer) as other:
-        found = of(case, other, result.trials, alpha)
+        runs = result.trials // _SHARE
+        found = of(case, other, alpha, runs=runs, trials=result.trials)
     said = _of_all_parts(result) if found is None else found.sentence
     reason = f"{result.reason} {said}".rstrip()
     return result.model_copy(update={"witness": found, "reason": reason})

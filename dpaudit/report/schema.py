@@ -152,6 +152,18 @@ class Witness(Document):
     sentence: str
 
 
+class SmallestPair(Document):
+    """The smallest pair found on which a refuted claim falls too: records both have are left out.
+
+    What is seen on it was drawn for it alone, and the verdict does not rest on it.
+    """
+
+    records: list[int] = Field(description="Of the dataset and of its neighbour.")
+    of: list[int] = Field(description="What the audited pair has.")
+    witness: Witness
+    sentence: str
+
+
 class PairSearch(Document):
     """Which of several pairs was audited, and what the ranking of them cost.
 
@@ -260,6 +272,9 @@ class Result(Document):
     )
     pair_search: PairSearch | None = None
     witness: Witness | None = Field(default=None, description="Of a refutation from outputs alone.")
+    smallest_pair: SmallestPair | None = Field(
+        default=None, description="Of a refutation from outputs alone, if one was found."
+    )
     notes: list[str] = []
     counts: dict[str, int] = Field(default={}, description="Transcripts drawn, by purpose.")
     unit: int | None = Field(

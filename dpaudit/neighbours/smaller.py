@@ -1,0 +1,95 @@
+"""Smaller pairs of neighbours: what two datasets have in common, left out."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from dpaudit.errors import InvalidArgument
+from dpaudit.neighbours.cells import cells, is_labelled
+from dpaudit.neighbours.found import Declared
+from dpaudit.neighbours.tables import Pair
+
+DatasetT = TypeVar("DatasetT")
+
+
+@dataclass(frozen=True)
+class Shared(Generic[DatasetT]):
+    """A pair, and the places of records that both datasets have.
+
+    Parameters
+    ----------
+    pair
+        The two.
+    places
+        Of each shared record: where it is in the dataset, and where in the neighbour.
+    """
+
+    pair: Pair[DatasetT]
+    places: tuple[tuple[int, int], ...]
+
+    def keeping(self, kept: Sequence[int]) -> Pair[DatasetT] | None:
+        """Return the pair with some of the shared records alone, None if it is none any more.
+
+        Examples
+        --------
+        >>> from dpaudit.neighbours import ADD_REMOVE_RECORD
+        >>> pair = Pair([1.0, 2.0, 9.0], [1.0, 2.0], ADD_REMOVE_RECORD)
+        >>> shared = shared_records(pair)
+        >>> shared.keeping([1]).dataset, shared.keeping([1]).neighbour
+        ([2.0, 9.0], [2.0])
+        """
+        left = [place for number, place in enumerate(self.places) if number not in set(kept)]
+        sides = [
+            _without(side, {place[which] for place in left})
+            for which, side in enumerate((self.pair.dataset, self.pair.neighbour))
+        ]
+        try:
+            return Pair(sides[0], sides[1], self.pair.relation)
+        except InvalidArgument:
+            return None
+
+
+def shared_records(pair: Pair[DatasetT]) -> Shared[DatasetT] | None:
+    """Return which records two datasets share; None where no records can be told, or taken out."""
+    known = not isinstance(pair.relation, Declared)
+    if not known or not all(map(_can_be_taken, (pair.dataset, pair.neighbour))):
+        return None
+    if (found := cells(pair.dataset, pair.neighbour)) is None:
+        return None
+    waiting = defaultdict[bytes, deque[int]](deque)
+    for place, record in enumerate(found.neighbour):
+        waiting[record.tobytes()].append(place)
+    places = [
+        (place, waiting[record.tobytes()].popleft())
+        for place, record in enumerate(found.dataset)
+        if waiting[record.tobytes()]
+    ]
+    return Shared(pair, tuple(places))
+
+
+def _can_be_taken(dataset: Any) -> bool:
+    if is_labelled(dataset):
+        return all(map(_can_be_taken, dataset))
+    if hasattr(dataset, "iloc") or isinstance(dataset, list):
+        return True
+    return isinstance(dataset, np.ndarray) and dataset.ndim > 0
+
+
+def _without(dataset: Any, left: set[int]) -> Any:
+    """Return a dataset without the records at some places, of the same kind."""
+    if is_labelled(dataset):
+        return tuple(_without(part, left) for part in dataset)
+    kept = [place for place in range(len(dataset)) if place not in left]
+    if hasattr(dataset, "iloc"):
+        return dataset.iloc[kept]
+    return dataset[kept] if isinstance(dataset, np.ndarray) else [dataset[place] for place in kept]
+
+
+def size_of(dataset: Any) -> int:
+    """Return the number of records of a dataset that `shared_records` takes."""
+    return len(dataset[0] if is_labelled(dataset) else dataset)
