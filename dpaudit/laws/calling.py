@@ -239,11 +239,16 @@ class Calls:
 
     def _call(self, dataset: Any, trials: int, rng: Generator) -> Any:
         values: dict[Role, Any] = {"data": _fresh(dataset), "trials": trials, "rng": rng}
-        target = self.function() if self.form.made else self.function
-        method = getattr(target, self.form.method) if self.form.method else target
-        given = [(one, one.of(values[one.role])) for one in self.form.arguments]
-        placed = [value for one, value in given if not one.by_name]
-        return method(*placed, **{one.name: value for one, value in given if one.by_name})
+        form = self.form
+        target = self.function() if form.made else self.function
+        method = getattr(target, form.method) if form.method else target
+        placed, named = [], {}
+        for one in form.arguments:
+            if one.by_name:
+                named[one.name] = one.of(values[one.role])
+            else:
+                placed.append(one.of(values[one.role]))
+        return method(*placed, **named)
 
     def _fitted(self, dataset: Any, rng: Generator) -> Any:
         """Return a fresh copy of an estimator, fitted with randomness of its own."""
@@ -264,9 +269,14 @@ def looked_at(read: Any, found: Any) -> Any:
     return read(found)
 
 
+_COPIED = (list, dict, set)
+
+
 def _fresh(dataset: Any) -> Any:
     """Return data of which a call may change the outermost container, and tables, for itself."""
-    if isinstance(dataset, list | dict | set):
+    if type(dataset) in _COPIED:
+        return dataset.copy()
+    if isinstance(dataset, _COPIED):
         return copy.copy(dataset)
     if type(dataset) is tuple:
         return tuple(map(_fresh, dataset))
