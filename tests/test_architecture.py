@@ -33,7 +33,7 @@ LAYERS = {
 FLOORS = (
     ("text", "records", "reals"),
     ("errors", "_typing"),
-    ("_validate", "_references", "formats"),
+    ("_validate", "_references", "formats", "files"),
     ("datasets", "toml"),
     ("neighbours", "execution", "drawing"),
     ("guarantees",),

@@ -34,8 +34,9 @@ from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN, PROFILE, 
 from dpaudit.attacks.stationarity.measures import Closeness, chance_quantile, matched
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.drawing import Curve, Panel, picture
-from dpaudit.errors import DataError, InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import one_thread, stream
+from dpaudit.files import write_file
 
 AVERAGED, EXACT, MEAN, UNIFORM = "averaged", "exact", "mean of the known", "uniform guess"
 ESTIMATORS = (AVERAGED, KNOWN, PROFILE, INTEGRATED, MEAN, UNIFORM)
@@ -362,11 +363,7 @@ def draw(rows: Sequence[Row], path: str | Path, dimension: int) -> Path:
     if target.suffix not in kinds:
         raise InvalidArgument("path", Shown(target.name), "a name ending in .png or .svg")
     title = "The missing record, from stationarity"
-    content = picture(title, panels(rows, dimension), kinds[target.suffix])
-    try:
-        target.write_bytes(content)
-    except OSError as error:
-        raise DataError(f"{target}: cannot be written ({error.strerror})") from error
+    write_file(target, picture(title, panels(rows, dimension), kinds[target.suffix]))
     return target
 
 

@@ -157,7 +157,7 @@ def _write(target: Target, result: Account, folder: Path, *, quiet: bool) -> Pat
     """Write the numbers and their curves; return the picture."""
     from dpaudit.accounts.curves import panels
     from dpaudit.drawing import picture, table
-    from dpaudit.report.document import prepare_directory, write_files
+    from dpaudit.files import prepare_directory, write_files
 
     prepare_directory(str(folder))
     with progress_bar(target.name, shown=not quiet) as progress:

@@ -72,7 +72,7 @@ def run(
     import dpaudit._validate as check
     from dpaudit.execution import one_thread
     from dpaudit.extension.parameters import parsed_parameters
-    from dpaudit.report.document import prepare_directory
+    from dpaudit.files import prepare_directory
 
     check.integer("seed", seed, least=0)
     card = card_called(name)
@@ -174,7 +174,7 @@ def _write(
     folder: Path,
 ) -> Sequence[Path]:
     from dpaudit.drawing import picture
-    from dpaudit.report.document import write_files
+    from dpaudit.files import write_files
 
     files = {
         folder / f"{card.name}.json": (json.dumps(document, indent=2) + "\n").encode(),

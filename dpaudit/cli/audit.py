@@ -267,7 +267,7 @@ def run(
         Somebody stopped it; what had ended is shown and written.
     """
     from dpaudit.auditing.rerun import repeated_command
-    from dpaudit.report.document import prepare_directory
+    from dpaudit.files import prepare_directory
 
     workers, own = processes(workers), own or {}
     repeated = repeated_command(targets, {**overrides, **own})

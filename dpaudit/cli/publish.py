@@ -31,7 +31,8 @@ from dpaudit.errors import DpauditError, InvalidArgument, calls_of
 from dpaudit.execution import Executor, Progress, end_with, one_thread
 from dpaudit.extension.claim import Claim
 from dpaudit.extension.settings import Settings
-from dpaudit.report.document import prepare_directory, write_index, write_report
+from dpaudit.files import prepare_directory
+from dpaudit.report.document import write_index, write_report
 from dpaudit.report.formatting import label_of
 from dpaudit.report.schema import Environment, Report, Result
 

@@ -58,7 +58,7 @@ def reproduce(
 def run(names: list[str], options: dict[str, Any], out: str, *, as_json: bool, quiet: bool) -> None:
     """Draw every figure, write it as soon as it is done, and print one line per statement."""
     from dpaudit.extension.registry import FIGURES
-    from dpaudit.report.document import prepare_directory
+    from dpaudit.files import prepare_directory
     from dpaudit.reproduction.result import write
 
     cards = [FIGURES.get(name) for name in names]

@@ -69,7 +69,7 @@ def run(
     """
     import dpaudit._validate as check
     from dpaudit.execution import available_cores
-    from dpaudit.report.document import prepare_directory
+    from dpaudit.files import prepare_directory
     from dpaudit.selftest import run as size
     from dpaudit.selftest.write import write
 

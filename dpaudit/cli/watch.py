@@ -27,8 +27,9 @@ from dpaudit.cli.output import Output, say
 from dpaudit.errors import DataError, DpauditError, InvalidArgument
 from dpaudit.estimation.sequential.game import Target
 from dpaudit.extension.settings import Settings
+from dpaudit.files import prepare_directory
 from dpaudit.neighbours import Side
-from dpaudit.report.document import prepare_directory, write_report
+from dpaudit.report.document import write_report
 from dpaudit.report.formatting import count, number
 from dpaudit.report.schema import BudgetEntry, Claimed, Environment, Measured, Result, WealthPath
 

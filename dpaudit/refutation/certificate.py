@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.errors import DataError
+from dpaudit.files import write_file
 from dpaudit.formats import stamped
 from dpaudit.refutation.inequality import Condition, Kind
 
@@ -104,11 +104,7 @@ def write_certificates(path: str | Path, certificates: Sequence[Certificate]) ->
         A number is not finite.
     """
     target = Path(path)
-    text = certificates_text(certificates)
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{target}: cannot be written ({error.strerror})") from error
+    write_file(target, certificates_text(certificates).encode("utf-8"))
     return target
 
 

@@ -14,8 +14,8 @@ import dpaudit._validate as check
 from dpaudit.drawing import Panel, picture, table
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, Silent
+from dpaudit.files import write_files
 from dpaudit.formats import stamped
-from dpaudit.report.document import write_files
 from dpaudit.reproduction.judgement import OUTCOMES, Judgement, Tried, in_words
 
 MOST_RUNS = 1000  # a hundred times the papers'

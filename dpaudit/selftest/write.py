@@ -19,8 +19,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from dpaudit.files import write_files
 from dpaudit.formats import stamped
-from dpaudit.report.document import write_files
 from dpaudit.report.formatting import count, number, percent
 from dpaudit.report.render import markdown_text
 from dpaudit.report.schema import Environment

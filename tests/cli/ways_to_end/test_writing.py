@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-import dpaudit.report.document as document
+import dpaudit.files as files
 
 from .ways import INTERRUPT, INTERRUPTED, REFUTED, WRITING, Ways
 
@@ -93,7 +93,7 @@ def _a_folder_that_may_only_be_read_when_the_audit_ends(here):
 
 def at_each_second_file(here, deed):
     """Do something whenever the second file of a report is begun."""
-    made, make = [], document.token_hex
+    made, make = [], files.token_hex
 
     def watched(size):
         made.append(size)
@@ -101,7 +101,7 @@ def at_each_second_file(here, deed):
             deed()
         return make(size)
 
-    here.monkeypatch.setattr(document, "token_hex", watched)
+    here.monkeypatch.setattr(files, "token_hex", watched)
 
 
 @WAYS.end(2, WRITING, CANNOT.format("No such file or directory"))
