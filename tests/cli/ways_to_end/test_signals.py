@@ -51,12 +51,27 @@ def _an_interrupt_at_import(here):
     return here.audit(here.audits("Broken", code="raise KeyboardInterrupt\n"), "--in-process")
 
 
+BETS = """
+import contextlib, time
+
+def deed():
+    \"\"\"Interrupt the program once, after so many calls in all processes together.\"\"\"
+    with open("calls", "a") as calls:
+        calls.write(".")
+    if os.path.getsize("calls") > 600:
+        with contextlib.suppress(FileExistsError), open("told", "x"):
+            os.kill(int(os.environ["WAYS_TO_END"]), signal.SIGINT)
+            time.sleep(60)
+
+Doing = doing(deed)
+Doing.sample.__globals__["Broken"].sample = Sound.sample
+"""
+
+
 @WAYS.end(130, INTERRUPTED, INTERRUPT)
 def _an_interrupt_of_bets(here):
-    code = telling("SIGINT")
-    code += "Doing.sample.__globals__['Broken'].sample = Sound.sample\n"
-    path = here.audits("Doing", code=code, after=110)
-    ran = here.audit(path, "--until-refuted", "--trials", "100000", "--out", "out")
+    options = ("--until-refuted", "--trials", "100000", "--unit", "16", "--out", "out")
+    ran = here.audit(here.audits("Doing", code=BETS), *options)
     assert read_report(here.folder / "out" / "report.json").results[0].verdict == "not refuted"
     return ran
 
