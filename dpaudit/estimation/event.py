@@ -240,7 +240,10 @@ def score_counts(scores_p: Array, scores_q: Array, event: Event) -> ScoreCounts:
     50
     """
     largest = np.finfo(float).max / 4
-    p, q = (np.clip(side, -largest, largest) - event.threshold for side in (scores_p, scores_q))
+    threshold, p, q = (
+        np.clip(one, -largest, largest) for one in (event.threshold, scores_p, scores_q)
+    )
+    p, q = p - threshold, q - threshold
     pooled = np.concatenate([p, q])
     unit = float(np.subtract(*np.quantile(pooled, [0.75, 0.25]))) or float(np.abs(pooled).max())
     p, q = (side / (unit or 1.0) for side in (p, q))

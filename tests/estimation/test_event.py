@@ -247,13 +247,15 @@ def test_a_histogram_of_scores_counts_what_the_event_counts(above, scale):
         ([1.0] * 100, [1.0] * 100),
         ([123456.789] * 100, [0.0] * 100),
         ([np.inf] * 50 + [-np.inf] * 50, [0.0] * 100),
+        ([np.inf] * 100, [-np.inf] * 100),
         ([1.7e308] * 100, [-1.7e308] * 100),
         ([0.0], [5e-324]),
     ],
     ids=str,
 )
-def test_a_histogram_tells_no_score(on_p, on_q):
-    found = score_counts(np.array(on_p), np.array(on_q), Event(True, 0.5, 0.0))
+@pytest.mark.parametrize("threshold", [0.5, np.inf, -np.inf])
+def test_a_histogram_tells_no_score(on_p, on_q, threshold):
+    found = score_counts(np.array(on_p), np.array(on_q), Event(True, threshold, 0.0))
     assert np.isfinite(found.edges).all()
     assert max(map(abs, found.edges)) < 100
     assert (sum(found.on_dataset), sum(found.on_neighbour)) == (len(on_p), len(on_q))
