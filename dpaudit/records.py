@@ -203,11 +203,15 @@ def _canonical(value: Any) -> bytes:
     if hasattr(value, "tocoo"):  # sparse
         value = [value.shape, value.toarray()]
     if hasattr(value, "columns") and hasattr(value, "to_dict"):  # a table
-        value = [list(value.columns), [value[name].tolist() for name in value.columns]]
+        value = [list(value.columns), list(value.index), value.to_numpy(dtype=object).tolist()]
+    if hasattr(value, "nodes") and hasattr(value, "edges"):
+        value = [list(value.nodes(data=True)), list(value.edges(data=True))]
     if hasattr(value, "tolist"):
         value = value.tolist()
+    if hasattr(value, "isoformat"):
+        return b"d" + _canonical(value.isoformat())
     if isinstance(value, Set):
-        return b"{" + b"".join(sorted(map(_canonical, value)))
+        return b"{" + b"".join(sorted(map(_canonical, value))) + b"}"
     if isinstance(value, Mapping):
         value = [part for item in value.items() for part in item]
     if isinstance(value, list | tuple):
@@ -215,7 +219,12 @@ def _canonical(value: Any) -> bytes:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         parts = [getattr(value, one.name) for one in dataclasses.fields(value)]
         return b"(" + b"".join(map(_canonical, parts)) + b")"
-    return b"o" + type(value).__qualname__.encode()
+    held = getattr(value, "__dict__", None)
+    kind = b"o" + type(value).__qualname__.encode()
+    if held and not callable(value):
+        return kind + _canonical(held)
+    written = repr(value)
+    return kind if " at 0x" in written else kind + written.encode("utf-8", "surrogatepass")
 
 
 def _holds_an_array(value: object) -> bool:

@@ -18,6 +18,7 @@ from dpaudit.guarantees.kinds import (
 )
 from dpaudit.guarantees.profile import PrivacyProfile
 
+_MOST, _ORDERS = 1e3, (1.001, 1e6)
 _USUAL = 0.01  # the delta at which an audit of a curve begins
 
 
@@ -41,8 +42,17 @@ def claimed(epsilon: float | None, delta: float, claim: object) -> Guarantee:
         raise InvalidArgument("claim", Shown(type(claim).__name__), expected)
     if isinstance(claim, PureDP):
         return ApproximateDP(claim.at_epsilon, 0.0)
+    _require_usual(claim)
     at_delta(claim)
     return claim
+
+
+def _require_usual(claim: Guarantee) -> None:
+    """Refuse numbers that doubles cannot audit."""
+    if isinstance(claim, GaussianDP) and not claim.mu <= _MOST:
+        raise InvalidArgument("mu", claim.mu, f"at most {_MOST:g}, to be audited")
+    if isinstance(claim, RenyiDP) and not _ORDERS[0] <= claim.order <= _ORDERS[1]:
+        raise InvalidArgument("order", claim.order, "an order from 1.001 to 1e6, to be audited")
 
 
 def point_of(claim: Guarantee) -> dict[str, Any]:
@@ -126,11 +136,11 @@ def of_table(given: Mapping[str, Any]) -> Guarantee | None:
         raise InvalidArgument(second, stated[second], f"one claim: there is {first} already")
     match stated:
         case {"mu": mu}:
-            return GaussianDP(mu)
+            return claimed(None, 0.0, GaussianDP(mu))
         case {"rho": rho}:
             return ZeroConcentratedDP(rho)
         case {"renyi": (order, epsilon)}:
-            return RenyiDP(order, epsilon)
+            return claimed(None, 0.0, RenyiDP(order, epsilon))
         case {"curve": points}:
             return PrivacyProfile.of_points(points)
     return None

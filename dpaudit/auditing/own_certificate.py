@@ -61,6 +61,9 @@ def own_certificate(result: Result, case: PrivacyCase, settings: Settings) -> Ce
     if not stated or not bound or not math.isfinite(result.measured.lower):
         return None
     assert code is not None
+    pair = _of_pair(case.pair, _salt(code, settings.seed))
+    if pair["dataset"] == pair["neighbour"]:  # of data that no hash tells apart
+        return None
     return Certificate(
         claim=result.claim,
         source=result.source,
@@ -71,7 +74,7 @@ def own_certificate(result: Result, case: PrivacyCase, settings: Settings) -> Ce
             "claimed": claimed,
             "reading": reading,
             "mechanism": code._asdict(),
-            "pair": _of_pair(case.pair, _salt(code, settings.seed)),
+            "pair": pair,
         },
         quantities=quantities_of(result),
         search={"seed": settings.seed, "trials": result.trials},

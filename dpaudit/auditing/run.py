@@ -374,6 +374,7 @@ def _run_privacy(
     elif result.verdict == "refuted" and case.reading is not None and not evidence.interrupted:
         asked = replace(settings, unit=drawer.unit) if drawer.chosen_by_pace else settings
         asked = asked if taken is None else replace(asked, time=None, looks=taken)
+        asked = asked if chosen.search is None else replace(asked, trials=chosen.trials)
         certificate = own_certificate(result, case, asked)
     return Audited(result, certificate, evidence.interrupted, taken)
 

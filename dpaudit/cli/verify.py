@@ -46,6 +46,16 @@ def verify(
     neighbour: Annotated[
         str | None, typer.Option(help="With --mechanism: the neighbour's records.")
     ] = None,
+    form: Annotated[
+        str | None, typer.Option(help="With --mechanism: how it is called, as audit takes it.")
+    ] = None,
+    read: Annotated[
+        list[str] | None, typer.Option(help="With --mechanism: an attribute to look at.")
+    ] = None,
+    observe: Annotated[
+        list[str] | None,
+        typer.Option(help="With --mechanism: exceptions, warnings or time count too."),
+    ] = None,
     as_json: Json = False,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
@@ -61,6 +71,9 @@ def verify(
         "seed": seed,
         "data_path": data_path,
         "mechanism": mechanism,
+        "form": form,
+        "read": read or None,
+        "observe": observe or None,
         **_records({"dataset": dataset, "neighbour": neighbour}, mechanism),
     }
     reader = Reader(**{name: value for name, value in given.items() if value is not None})

@@ -12,6 +12,7 @@ files are looked for where the reader says, and an option that its loader does n
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,9 @@ class Reader:
     mechanism, dataset, neighbour
         Of a certificate that is about a mechanism of one's own: that mechanism, as `dpaudit.audit`
         takes it or as ``"module:object"``, and the two datasets, unless the file holds them.
+    form, read, observe
+        How it is called and what is looked at, as `dpaudit.audit` takes them. A file that says
+        something else fails: what is looked at decides what leaks.
 
     Raises
     ------
@@ -60,6 +64,9 @@ class Reader:
     mechanism: Any = None
     dataset: Any = None
     neighbour: Any = None
+    form: str | None = None
+    read: Any = None
+    observe: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         import dpaudit._validate as check  # takes numpy, which no verifier of numbers needs

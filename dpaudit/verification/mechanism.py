@@ -11,7 +11,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.errors import DataError, Shown
+from dpaudit.errors import DataError, Shown, shorten
 from dpaudit.verification.document import Document
 from dpaudit.verification.drawn import (
     Clock,
@@ -45,18 +45,22 @@ def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> D
     MechanismError, InvalidArgument
         The mechanism cannot be run.
     """
+    from dpaudit.auditing.claims import words
+
     if reader.mechanism is None:
         stated = _part(document, "mechanism").get("reference")
         expected = "the mechanism that it is about: --mechanism module:object"
         raise document.refused("instance.mechanism", Shown(stated), expected)
-    settings, pair = settings_of(document, reader), _pair(document, reader)
+    settings, pair = _settings(document, reader), _pair(document, reader)
     placed, code = _placed(document, reader)
-    failures = [*code, *_other_records(document, pair)]
+    failures = [*code, *_other_records(document, pair), *_other_reading(document, reader)]
     found = judged(_audited(document, placed, pair, settings, reader), settings, reader)
     failures += found.failures
-    summary = f"{found.outcome.summary}; neighbours: {pair.relation.statement}"
+    claim = f"against the claim that it {words(_claimed(document))}"
+    summary = f"{claim}: {found.outcome.summary}; neighbours: {pair.relation.statement}"
     if reproduce:
         placed, _ = _placed(document, reader)
+        _settings(document, reader)
         own = own_settings(document, reader)
         failures += differences(document, _audited(document, placed, pair, own, reader))
     return Drawn(replace(found.outcome, summary=summary), tuple(failures))
@@ -70,7 +74,7 @@ def _audited(
     from dpaudit.execution import Executor
 
     case, statement = own_case(
-        placed, pair, claimed=_claimed(document), reading=_reading(document), source="a certificate"
+        placed, pair, claimed=_claimed(document), reading=_reading(reader), source="a certificate"
     )
     clock = Clock(monotonic() + reader.seconds, document.path)
     return audit_case(case, settings, statement=statement, executor=Executor(progress=clock))
@@ -91,7 +95,7 @@ def _placed(document: Document, reader: Reader) -> tuple[Placed, list[str]]:
 
     make = referred if isinstance(reader.mechanism, str) else isolated
     isolation = Isolation(limits=Limits(timeout=reader.seconds))
-    placed = make(reader.mechanism, isolation, _reading(document))
+    placed = make(reader.mechanism, isolation, _reading(reader))
     own = placed.mechanism
     code = own.code if isinstance(own, Isolated) else code_of(own)
     stated = _part(document, "mechanism").get("sha256")
@@ -101,21 +105,35 @@ def _placed(document: Document, reader: Reader) -> tuple[Placed, list[str]]:
     return placed, [f"mechanism: its code is not that of the certificate ({known})"]
 
 
-def _reading(document: Document) -> Reading:
-    """Return how the file says that the mechanism is called; only names of attributes are read."""
+def _reading(reader: Reader) -> Reading:
+    """Return how the reader says that the mechanism is called."""
     from dpaudit.laws.observed import Reading
 
+    return Reading(reader.form, reader.read, tuple(reader.observe))
+
+
+def _other_reading(document: Document, reader: Reader) -> list[str]:
+    """Return what the file looks at otherwise than the reader does."""
     stated = _part(document, "reading")
-    form, read, observe = (stated.get(name) for name in ("form", "read", "observe"))
-    names = read if isinstance(read, list) else []
-    public = all(isinstance(one, str) and one.isidentifier() for one in names)
-    if form is not None and not isinstance(form, str):
-        raise document.refused("instance.reading.form", form, "words, or null")
-    if not (read is None or names) or not public or any(one.startswith("_") for one in names):
-        raise document.refused("instance.reading.read", read, "names of attributes, or null")
-    if not isinstance(observe, list) or not all(isinstance(one, str) for one in observe):
-        raise document.refused("instance.reading.observe", observe, "a list of words")
-    return Reading(form, tuple(names) or None, tuple(observe))
+    read = [reader.read] if isinstance(reader.read, str) else reader.read
+    own = {"form": reader.form, "read": read and list(read), "observe": list(reader.observe)}
+    return [
+        f"{name}: the certificate says {shorten(stated.get(name))}: --{name} says it for who agrees"
+        for name, value in own.items()
+        if stated.get(name) != value
+    ]
+
+
+def _settings(document: Document, reader: Reader) -> Settings:
+    """Return the settings of an audit, which are of no installed claim's."""
+    from dpaudit.extension.settings import Settings
+
+    settings, usual = settings_of(document, reader), Settings()
+    for name in ("data", "data_options", "parameters", "candidate_pairs", "estimator"):
+        if getattr(settings, name) != getattr(usual, name):
+            stated = getattr(settings, name)
+            raise document.refused(f"instance.settings.{name}", stated, "nothing: no claim has it")
+    return settings
 
 
 def _claimed(document: Document) -> Guarantee:
@@ -136,7 +154,8 @@ def _claimed(document: Document) -> Guarantee:
 def _numbers(value: Any) -> bool:
     """Return whether a claim is a number, two of them, or a list of points, not a long one."""
     if isinstance(value, list):
-        return 0 < len(value) <= 1000 and all(map(_numbers, value))
+        flat = [one for part in value for one in (part if isinstance(part, list) else [part])]
+        return 0 < len(flat) <= 2000 and all(type(one) in (int, float) for one in flat)
     return type(value) in (int, float)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import shutil
 import sys
 import uuid
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -106,7 +108,7 @@ def test_the_reader_who_has_code_and_data_verifies_it(own, capsys):
     given = ("--mechanism", f"{own}:noisy_sum", "--dataset", "d.csv", "--neighbour", "e.csv")
     status, said = run(capsys, "verify", certificate, *given, "--reproduce")
     assert status == 0, said
-    assert f"{own}:noisy_sum: verified, at least 1." in said.out
+    assert f"{own}:noisy_sum: verified, against the claim that it is (1, 0)-DP: " in said.out
     assert "neighbours: one record" in said.out
     kept = json.loads(Path(certificate).read_text())["instance"]["pair"]
     assert kept.keys() == {"salt", "dataset", "neighbour", "declared"}
@@ -157,9 +159,6 @@ def test_nothing_that_the_file_names_is_imported(own, certificate, tmp_path):
 @pytest.mark.parametrize(
     ("parts", "named"),
     [
-        ({"reading": {"form": None, "read": ["__class__"], "observe": []}}, "reading.read"),
-        ({"reading": {"form": 3, "read": None, "observe": []}}, "reading.form"),
-        ({"reading": {"form": None, "read": None, "observe": "time"}}, "reading.observe"),
         ({"reading": []}, "instance.reading"),
         ({"claimed": {"epsilon": "1", "delta": 0}}, "claimed"),
         ({"claimed": {"mu": 1.0, "rho": 1.0}}, "rho"),
@@ -170,6 +169,13 @@ def test_nothing_that_the_file_names_is_imported(own, certificate, tmp_path):
         ({"settings": {"trials": 10**9}}, "trials"),
         ({"settings": {"unit": 10**9}}, "unit"),
         ({"settings": {"time": 60}}, "time"),
+        ({"settings": {"looks": 5}}, "as audits write it"),
+        ({"settings": {"attack": {}}}, "as audits write it|distinguisher"),
+        ({"settings": {"parameters": {"epsilon": 1.0, "delta": 0.1}}}, "parameters"),
+        ({"settings": {"data": "csv"}}, "settings.data"),
+        ({"claimed": {"mu": [[[[1.0]]]]}}, "claimed"),
+        ({"claimed": {"mu": 1e200}}, "mu"),
+        ({"claimed": {"renyi": [1.0000001, 0.5]}}, "order"),
     ],
     ids=str,
 )
@@ -205,7 +211,7 @@ def test_what_is_looked_at_and_a_declared_relation_go_along(own):
         trials=2000,
     )
     path = result.save("read").certificate
-    (verdict,) = dpaudit.verify(path, reader(own, mechanism=module.two))
+    (verdict,) = dpaudit.verify(path, reader(own, mechanism=module.two, read="one"))
     assert verdict.verified, verdict.failures
     assert verdict.summary.endswith("neighbours: one visit, as the caller declares")
 
@@ -250,3 +256,41 @@ def test_fingerprints_tell_data_of_any_kind_apart():
     ]
     assert len({fingerprint(kind, salt) for kind in kinds}) == len(kinds)
     assert fingerprint(one, salt) == fingerprint(one.copy(), salt)
+
+
+@pytest.mark.parametrize(
+    ("reading", "named"),
+    [
+        ({"form": "__wrapped__(data)", "read": None, "observe": []}, "form"),
+        ({"form": None, "read": ["one"], "observe": []}, "read"),
+        ({"form": None, "read": None, "observe": ["time"]}, "observe"),
+        ({"form": 3, "read": None, "observe": []}, "form"),
+    ],
+    ids=str,
+)
+def test_what_is_looked_at_is_the_readers_to_say(own, certificate, reading, named):
+    (verdict,) = dpaudit.verify(changed(certificate, reading=reading), reader(own))
+    assert [one.split(":")[0] for one in verdict.failures] == [named]
+
+
+def test_a_certificate_of_a_claim_says_nothing_of_a_mechanism(own):
+    path = Path(__file__).parents[2] / "reports" / "hu2020-lemma1" / "certificate.json"
+    with pytest.raises(DataError, match="leave out --mechanism"):
+        dpaudit.verify(path, reader(own))
+
+
+def test_the_point_of_a_curve_may_be_another_on_fresh_draws(own, certificate):
+    points = [[0.1 * n, 0.3 - 0.01 * n] for n in range(1, 20)]
+    (verdict,) = dpaudit.verify(changed(certificate, claimed={"curve": points}), reader(own))
+    assert verdict.verified, verdict.failures
+
+
+def test_data_that_no_hash_tells_apart_have_no_certificate(own):
+    class Silent:
+        def __repr__(self):
+            return "<Silent at 0x0>"
+
+    assert fingerprint([Silent()], b"0" * 16) == fingerprint([Silent()], b"0" * 16)
+    days = [[datetime.date(2020, 1, day)] for day in (1, 2)]
+    numbers = [[Decimal("0.1")], [Decimal("0.2")], [1j], [2j], days[0], days[1]]
+    assert len({fingerprint(one, b"0" * 16) for one in numbers}) == len(numbers)
