@@ -50,7 +50,7 @@ class TabulatedDP(Guarantee):
         if k == len(self._epsilons):
             return self._at(k - 1)
         low, high = self._epsilons[k - 1], self._epsilons[k]
-        share = math.expm1(epsilon - low) / math.expm1(high - low)
+        share = _share(epsilon - low, high - low)
         return self._at(k - 1) + share * (self._at(k) - self._at(k - 1))
 
     def epsilon(self, delta: float) -> float:
@@ -64,7 +64,8 @@ class TabulatedDP(Guarantee):
         drop = self._at(k - 1) - self._at(k)
         share = (self._at(k - 1) - delta) / drop if drop else 0.0
         low, high = self._epsilons[k - 1], self._epsilons[k]
-        return min(high, low + math.log1p(share * math.expm1(high - low)))
+        wide = high - low > _WIDE  # where exponentials leave the doubles
+        return high if wide else min(high, low + math.log1p(share * math.expm1(high - low)))
 
     def _first_below(self, delta: float) -> int:
         """Return a point whose delta is at most the one given, where that before it is above."""
@@ -220,3 +221,13 @@ def proved_worst(events: tuple[Event, ...], delta: float) -> float:
     That is how a record's node, of which it has only one, is accounted for.
     """
     return max((proved_guarantee(event).epsilon(delta) for event in events), default=0.0)
+
+
+_WIDE = 700.0
+
+
+def _share(part: float, whole: float) -> float:
+    """Return ``expm1(part) / expm1(whole)`` for ``part`` from 0 to ``whole``."""
+    if whole <= _WIDE:
+        return math.expm1(part) / math.expm1(whole)
+    return math.exp(part - whole) * -math.expm1(-part)

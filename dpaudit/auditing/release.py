@@ -6,6 +6,7 @@ measured lower end above what is proved of the release says that it is not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -69,16 +70,21 @@ def compared(claimed: float, proved: float, lower: float) -> str:
     Examples
     --------
     >>> compared(1.0, 2.0, 0.5)
-    'The release as declared needs 2: the claim may be miscalculated.'
+    'What is proved for the release as declared is 2: the claim may be miscalculated.'
     >>> compared(1.0, 0.9, 1.4)
     'That is more than the 0.9 proved for the release as declared: the code is not that release.'
     """
     said = []
+    if math.isinf(proved):  # nothing is known
+        return ""
     if lower > proved * (1 + 1e-9):
         said.append(
             f"That is more than the {proved:.4g} proved for the release as declared: the code is "
             "not that release."
         )
     elif claimed < proved * (1 - 1e-9):
-        said.append(f"The release as declared needs {proved:.4g}: the claim may be miscalculated.")
+        said.append(
+            f"What is proved for the release as declared is {proved:.4g}: the claim may be "
+            "miscalculated."
+        )
     return " ".join(said)

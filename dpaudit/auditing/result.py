@@ -323,18 +323,23 @@ def _drawn(case: PrivacyCase) -> Guarantee:
     return case.claimed if quick else TabulatedDP(case.claimed)
 
 
+def _of_proof(case: PrivacyCase) -> Guarantee | None:
+    """Return what is proved as curves show it: of a declared release, from a table."""
+    if case.proved is None or case.proved.source != release.AS_DECLARED:
+        return None if case.proved is None else case.proved.guarantee
+    return TabulatedDP(case.proved.guarantee)
+
+
 def _deltas(guarantee: Guarantee, epsilons: Sequence[float]) -> list[float]:
     return [guarantee.delta(epsilon) for epsilon in epsilons]
 
 
 def _trade_off(case: PrivacyCase, evidence: Evidence) -> TradeOffCurves:
-    claimed = _drawn(case)
+    claimed, proved = _drawn(case), _of_proof(case)
     return TradeOffCurves(
         false_positive_rate=list(_RATES),
         claimed=[claimed.trade_off(rate) for rate in _RATES],
-        proved=None
-        if case.proved is None
-        else [case.proved.guarantee.trade_off(rate) for rate in _RATES],
+        proved=None if proved is None else [proved.trade_off(rate) for rate in _RATES],
         measured=None if evidence.roc is None else _interpolated(*evidence.roc),
     )
 
