@@ -28,6 +28,7 @@ _PER_BIN = 20
 _DIFFERENT = 16.0  # squared standard errors
 _TINY = 1e-6
 _GRAIN = 1e-9
+_COMMON = 0.9  # of the entries are no larger than what counts as their size
 _TABLE = 2**16
 _NORMAL = np.finfo(np.float64).tiny
 # Of what is below it, between multiples of the grain: 0 and -0, denormals above 0 and below.
@@ -167,7 +168,9 @@ def coder(rows: Array, most: float) -> Coder | None:
     >>> coder(table, 1) is None
     True
     """
-    grain = _GRAIN * np.maximum(np.abs(rows).max(axis=0), 1e-290)
+    sizes = np.abs(rows)
+    common = np.quantile(sizes, _COMMON, axis=0, method="higher")  # a rare huge entry is no scale
+    grain = _GRAIN * np.maximum(np.where(common > 0, common, sizes.max(axis=0)), 1e-290)
     codes = np.zeros(len(rows), dtype=np.int64)
     all_levels, all_seen, tables = list[Array](), list[Codes](), list[Codes | None]()
     for column in _rounded(rows, grain).T:

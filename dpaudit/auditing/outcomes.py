@@ -78,8 +78,8 @@ def _said(mechanism: Any, layout: Layout) -> tuple[str, ...]:
     called = f"The mechanism was called as {form}."
     if not isinstance(layout, Parted):
         return (called,)
-    discrete = sum(column.discrete for column in layout.columns) - 1
-    numbers = len(layout.columns) - 1 - discrete
+    discrete = sum(column.discrete for column in layout.columns) - 2  # without the rest
+    numbers = len(layout.columns) - 2 - discrete
     return (
         called,
         f"Outputs were read in parts: {numbers} that are numbers, {discrete} that are discrete, "

@@ -137,7 +137,15 @@ def _attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterato
 def _first_said(path: str) -> int:
     """Return the place of a path among others that tell as much: what says most is first."""
     last = path.rpartition(".")[2]
-    return {"raised": 0, "len": 1, "keys": 3, "columns": 3, "index": 3, "the rest": 4}.get(last, 2)
+    return {
+        "raised": 0,
+        "len": 1,
+        "keys": 3,
+        "columns": 3,
+        "index": 3,
+        "the rest": 4,
+        "the values of the rest": 5,
+    }.get(last, 2)
 
 
 @dataclass(frozen=True)

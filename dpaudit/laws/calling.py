@@ -13,7 +13,7 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.laws.layout import counted
 from dpaudit.records import stray
 
 Role = Literal["data", "trials", "rng"]
@@ -223,14 +224,23 @@ class Calls:
         Code that is given no ``rng`` may draw from the global generators of numpy and of the
         standard library: these are then set from it.
         """
-        given = any(one.role == "rng" for one in self.form.arguments)
-        with nullcontext() if given else _global_generators(rng):
+        with self.generators(rng):
             if not self.form.many:
-                return [self._one(dataset, rng) for _ in range(trials)]
+                return [self.one(dataset, rng) for _ in range(trials)]
             many = self._call(dataset, trials, rng)
-        return many if self.read is None else [looked_at(self.read, one) for one in many]
+        if self.read is None:
+            return many
+        return [looked_at(self.read, one) for one in counted(many, trials)]
 
-    def _one(self, dataset: Any, rng: Generator) -> Any:
+    def generators(self, rng: Generator) -> AbstractContextManager[None]:
+        """Set the global generators for some calls, of code that is given none."""
+        given = any(one.role == "rng" for one in self.form.arguments)
+        return nullcontext() if given else _global_generators(rng)
+
+    def one(self, dataset: Any, rng: Generator) -> Any:
+        """Return one observation; of code that draws several what it returns for one."""
+        if self.form.many:
+            return self._call(dataset, 1, rng)
         if self.form.method == "fit":
             found = self._fitted(dataset, rng)
         else:
@@ -253,6 +263,7 @@ class Calls:
     def _fitted(self, dataset: Any, rng: Generator) -> Any:
         """Return a fresh copy of an estimator, fitted with randomness of its own."""
         model = self.function() if self.form.made else _unfitted(self.function)
+        _reseed(model, rng)
         parameters: dict[str, Any] = getattr(model, "get_params", dict)()
         if "random_state" in parameters and parameters["random_state"] is None:
             model.set_params(random_state=int(rng.integers(2**32)))
@@ -270,20 +281,50 @@ def looked_at(read: Any, found: Any) -> Any:
 
 
 _COPIED = (list, dict, set)
+_ATOMS = frozenset((int, float, complex, bool, str, bytes, type(None)))
+_SMALL = 2**16  # entries of an array that is copied for every call
+_flat: dict[int, tuple[Any, bool]] = {}  # whether data hold nothing that can be changed, by id
 
 
 def _fresh(dataset: Any) -> Any:
-    """Return data of which a call may change the outermost container, and tables, for itself."""
-    if type(dataset) in _COPIED:
-        return dataset.copy()
-    if isinstance(dataset, _COPIED):
-        return copy.copy(dataset)
-    if type(dataset) is tuple:
+    """Return data that a call may change for itself; of large arrays the array itself."""
+    kind = type(dataset)
+    if kind in _COPIED:
+        return dataset.copy() if _is_flat(dataset) else copy.deepcopy(dataset)
+    if kind in _ATOMS:
+        return dataset
+    if kind is tuple:
         return tuple(map(_fresh, dataset))
+    if isinstance(dataset, np.ndarray):
+        return dataset.copy() if dataset.size <= _SMALL else dataset
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(dataset, pandas.DataFrame | pandas.Series):
         return dataset.copy()
-    return dataset
+    try:
+        return copy.deepcopy(dataset)
+    except Exception:  # it holds what cannot be copied
+        return dataset
+
+
+def _is_flat(dataset: Any) -> bool:
+    """Return whether the members of a container are numbers and text alone."""
+    known = _flat.get(id(dataset))
+    if known is None or known[0] is not dataset:
+        members = dataset.values() if isinstance(dataset, dict) else dataset
+        while len(_flat) > 8:
+            _flat.pop(next(iter(_flat)))
+        known = _flat[id(dataset)] = (dataset, all(type(one) in _ATOMS for one in members))
+    return known[1]
+
+
+def _reseed(model: Any, rng: Generator) -> None:
+    """Give generators that an estimator holds numbers of their own: a copy has the same again."""
+    for held in list(getattr(model, "__dict__", {}).values()):
+        if isinstance(held, Generator):
+            fresh = type(held.bit_generator)(int(rng.integers(2**63)))
+            held.bit_generator.state = fresh.state
+        elif isinstance(held, np.random.RandomState | random.Random):
+            held.seed(int(rng.integers(2**32)))
 
 
 def _unfitted(model: Any) -> Any:

@@ -136,9 +136,9 @@ class Isolated:
 
     def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
         """Return a layout of so many observations on each dataset."""
-        shape, columns, usual = self._call(_laid_out, datasets, trials, rngs)
-        if shape is not None:
-            return Plain(tuple(shape))
+        plain, columns, usual = self._call(_laid_out, datasets, trials, rngs)
+        if plain is not None:
+            return Plain(tuple(plain[0]), plain[1])
         return Parted(tuple(Column(*one) for one in columns), usual)
 
     def texts(
@@ -399,7 +399,7 @@ def _laid_out(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:
     """Return a layout as plain data: what a worker answers is never unpickled."""
     found = mechanism.laid_out(*arguments)
     if isinstance(found, Plain):
-        return found.shape, [], {}
+        return (found.shape, found.kind), [], {}
     return None, [(one.path, one.discrete, one.everywhere) for one in found.columns], found.usual
 
 

@@ -46,9 +46,17 @@ class Plain:
     """Arrays of finite numbers, of one shape.
 
     What turns up later and is something else stands in their rows as numbers from 1e300 on.
+
+    Parameters
+    ----------
+    shape
+        Of one observation.
+    kind
+        Of what types it is made (`kind_of`): another is something else.
     """
 
     shape: tuple[int, ...]
+    kind: str = "float"
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -60,23 +68,63 @@ class Plain:
 
     def rows(self, observations: Any, trials: int) -> Array:
         """Return ``trials`` observations as an array of finite doubles."""
-        try:
-            found = as_doubles(observations)
-        except (Inexact, ValueError, TypeError, OverflowError):
-            found = np.empty(0)
-        if found.shape == (trials, *self.shape):
-            return _finite(found)
+        if kinds_of(observations) == {self.kind}:
+            found = _doubles(observations)
+            if found.shape == (trials, *self.shape):
+                return _finite(found)
         return np.stack([self._row(one) for one in observations])
 
     def _row(self, observation: Any) -> Array:
-        try:
-            found = as_doubles(observation)
-        except (Inexact, ValueError, TypeError, OverflowError):
-            found = np.empty(0)
+        found = _doubles(observation) if kind_of(observation) == self.kind else np.empty(0)
         if found.shape == self.shape:
             return _finite(found)
         code = Token("odd", str(sorted(parts(observation).items()))).code
         return np.full(self.shape, _ODD * (1 + code / 16))
+
+
+def _doubles(given: Any) -> Array:
+    """Return something as doubles, empty if that would lose some of it."""
+    try:
+        return as_doubles(given)
+    except (Inexact, ValueError, TypeError, OverflowError):
+        return np.empty(0)
+
+
+def kind_of(observation: Any) -> str:
+    """Return of what types a number, an array or a list of these is; empty if it is another thing.
+
+    Examples
+    --------
+    >>> kind_of(1.0), kind_of((1.0, 2.0)), kind_of(np.zeros(3)), kind_of("1.0")
+    ('float', 'tuple of float', 'array <f8', '')
+    """
+    kind = type(observation)
+    if kind in _NUMBERS:
+        return kind.__name__
+    if kind is np.ndarray:
+        return f"array {observation.dtype.str}" if observation.dtype.kind in "biuf" else ""
+    if issubclass(kind, np.generic):
+        return _KINDS.get(observation.dtype.kind, "")
+    if kind is list or kind is tuple:
+        inner = kinds_of(observation)
+        return f"{kind.__name__} of {inner.pop()}" if len(inner) == 1 and "" not in inner else ""
+    return ""
+
+
+_NUMBERS = frozenset((float, int, bool))
+_KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float"}
+
+
+def kinds_of(observations: Any) -> set[str]:
+    """Return of what types observations are; of an array's rows they are all alike."""
+    if type(observations) is np.ndarray and observations.dtype.kind in "biuf":
+        return {"rows " + observations.dtype.str}
+    if not isinstance(observations, list | tuple):
+        return {""}
+    types = set(map(type, observations))
+    if types <= _NUMBERS:
+        return {one.__name__ for one in types}
+    return set(map(kind_of, observations))
 
 
 def _finite(found: Array) -> Array:
@@ -92,7 +140,7 @@ class Parted:
     Parameters
     ----------
     columns
-        Of what varied or is a number, and the last for all the rest.
+        Of what varied or is a number, and two for all the rest: which parts it has, and all of it.
     usual
         The codes of discrete parts that were the same in all observations.
     """
@@ -102,7 +150,7 @@ class Parted:
 
     def rows(self, observations: Any, trials: int) -> Array:
         """Return ``trials`` observations as rows, one column a part."""
-        place = {(one.path, one.discrete): n for n, one in enumerate(self.columns[:-1])}
+        place = {(one.path, one.discrete): n for n, one in enumerate(self.columns[:-2])}
         found = np.zeros((trials, len(self.columns)))
         for row, one in zip(found, observations, strict=True):
             self._fill(row, parts(one), place)
@@ -126,7 +174,9 @@ class Parted:
             elif not discrete and path not in found and (path, True) not in place:
                 rest.append((path, "absent"))
         rest += [(path, "as usual no more") for path in self.usual if not _has_code(found, path)]
-        row[-1] = Token("rest", str(sorted(rest))).code if rest else 0.0
+        if rest:  # what never comes twice is still seen to be there
+            kinds = sorted((path, what.split(" ")[0]) for path, what in rest)
+            row[-2], row[-1] = (Token("rest", str(one)).code for one in (kinds, sorted(rest)))
 
 
 def _has_code(found: dict[str, tuple[Part, ...]], path: str) -> bool:
@@ -142,21 +192,21 @@ def layout_of(sides: Sequence[Any]) -> Layout:
     Examples
     --------
     >>> layout_of([np.zeros((2, 3)), np.ones((2, 3))])
-    Plain(shape=(3,))
+    Plain(shape=(3,), kind='rows <f8')
     >>> [one.path for one in layout_of([[{"a": 1.0}], [{"a": None}]]).columns]
-    ['a', 'a', 'the rest']
+    ['a', 'a', 'the rest', 'the values of the rest']
     """
     return _plain(sides) or _parted([parts(one) for side in sides for one in side])
 
 
 def _plain(sides: Sequence[Any]) -> Plain | None:
-    try:
-        arrays = [as_doubles(side) for side in sides]
-    except (Inexact, ValueError, TypeError, OverflowError):
+    kinds = set[str]().union(*map(kinds_of, sides))
+    if len(kinds) > 1 or "" in kinds:
         return None
+    arrays = [_doubles(side) for side in sides]
     shapes = {array.shape[1:] for array in arrays}
     finite = all(np.isfinite(array).all() and array.size for array in arrays)
-    return Plain(shapes.pop()) if finite and len(shapes) == 1 else None
+    return Plain(shapes.pop(), kinds.pop()) if finite and len(shapes) == 1 else None
 
 
 def _parted(observed: Sequence[dict[str, tuple[Part, ...]]]) -> Parted:
@@ -176,7 +226,8 @@ def _parted(observed: Sequence[dict[str, tuple[Part, ...]]]) -> Parted:
     found = [*((path, True) for path in varies), *((path, False) for path in numbers)]
     present = Counter(path for one in observed for path in one)
     columns = [Column(*one, everywhere=present[one[0]] == len(observed)) for one in found]
-    return Parted((*columns[:_MOST], Column("the rest", True)), usual)
+    rest = (Column("the rest", True), Column("the values of the rest", True))
+    return Parted((*columns[:_MOST], *rest), usual)
 
 
 def _is_usual(codes: Counter[float], observed: Sequence[Any]) -> bool:
@@ -186,13 +237,21 @@ def _is_usual(codes: Counter[float], observed: Sequence[Any]) -> bool:
 def counted(observations: Any, trials: int) -> Any:
     """Return observations, of a table its rows, if they are as many as were asked for.
 
+    Of a column its entries: which index they have says nothing of an output.
+
     Raises
     ------
     OtherOutputs
         They are not.
     """
     if hasattr(observations, "to_dict") and hasattr(observations, "columns"):
+        names = list(observations.columns)
+        if len(set(names)) < len(names):  # a dict would keep one of those that are named alike
+            names = [f"{name}#{names[:n].count(name) + 1}" for n, name in enumerate(names)]
+            observations = observations.set_axis(names, axis="columns")
         observations = observations.to_dict("records")
+    elif hasattr(observations, "to_numpy") and hasattr(observations, "index"):
+        observations = observations.to_numpy()
     shape = getattr(observations, "shape", None)
     if shape is None and not hasattr(observations, "__len__"):
         raise OtherOutputs(f"returned no sequence, expected {trials} outputs: one output a trial")

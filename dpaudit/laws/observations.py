@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import enum
+import itertools
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Set
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import blake2b
@@ -25,6 +27,8 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from dpaudit.errors import MechanismError
 
 _DEEP = 12  # containers in one another; below, the text of what there is
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -53,6 +57,13 @@ Part = float | Token
 ABSENT = Token("absent", "")
 
 
+class _Member(enum.Enum):
+    IN = "in"
+
+
+_IN = _Member.IN  # what a set holds of each of its members
+
+
 def parts(observation: Any) -> dict[str, tuple[Part, ...]]:
     """Return the parts of an observation by path: a number, a token, or a number with a token.
 
@@ -62,10 +73,20 @@ def parts(observation: Any) -> dict[str, tuple[Part, ...]]:
     --------
     >>> parts({"a": 1.5, "b": {3: None}})["b[3]"]
     (Token(kind='NoneType', text='None'),)
-    >>> parts([2, float("nan")])
-    {'len': (2.0,), 'output[0]': (2.0,), 'output[1]': (Token(kind='number', text='nan'),)}
+    >>> parts([2.0, float("nan")])["output[1]"]
+    (Token(kind='number', text='nan'),)
     """
-    return {_short(path): found for path, found in _parts(observation, "", 0)}
+    found = dict[str, tuple[Part, ...]]()
+    for path, part in _parts(observation, "", ()):
+        found[_free(_short(path), found)] = part
+    return found
+
+
+def _free(path: str, taken: Mapping[str, object]) -> str:
+    """Return the path, with a number where another part has the same one."""
+    if path not in taken:
+        return path
+    return next(new for n in itertools.count(2) if (new := f"{path}#{n}") not in taken)
 
 
 def _short(path: str) -> str:
@@ -75,11 +96,13 @@ def _short(path: str) -> str:
     return f"output{path}" if path.startswith("[") else path.removeprefix(".")
 
 
-def _parts(value: Any, path: str, depth: int) -> Iterator[tuple[str, tuple[Part, ...]]]:
+def _parts(
+    value: Any, path: str, around: tuple[int, ...]
+) -> Iterator[tuple[str, tuple[Part, ...]]]:
     if (leaf := _leaf(value)) is not None:
         yield path or "output", leaf
         return
-    if depth == _DEEP:
+    if len(around) == _DEEP or id(value) in around:
         yield path or "output", (_text_of(value),)
         return
     for matches, opened in _CONTAINERS:
@@ -88,7 +111,7 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[tuple[str, tuple[Part,
                 if isinstance(part, Token):
                     yield _joined(path, name), (part,)
                 elif inside:
-                    yield from _parts(part, path + name, depth + 1)
+                    yield from _parts(part, path + name, (*around, id(value)))
                 else:
                     yield _joined(path, name), (float(part),)
             return
@@ -106,12 +129,17 @@ def _joined(path: str, name: str) -> str:
 def _leaf(value: Any) -> tuple[Part, ...] | None:
     """Return the number or token of a value that is no container."""
     kind = type(value)
-    if kind is float or isinstance(value, np.floating):
+    if kind is float or kind is np.float64:
+        return _of_float(value)
+    if isinstance(value, enum.Enum):
+        return (Token(kind.__qualname__, value.name),)
+    if isinstance(value, np.floating):
         return _of_float(value)
     if isinstance(value, bool | np.bool_):
         return (Token("bool", str(bool(value))),)
     if kind is int or isinstance(value, np.integer):
-        return _of_exact(value)
+        found = _of_exact(value)  # 1 is not 1.0
+        return found if len(found) > 1 else (*found, Token("number", "int"))
     if value is None or value is Ellipsis or value is NotImplemented:
         return (Token(kind.__name__, str(value)),)
     if isinstance(value, str):
@@ -169,7 +197,16 @@ def _of_date(value: Any) -> tuple[Part, ...] | None:
 
 
 def _text_of(value: Any) -> Token:
-    """Return the text of something of no known kind, without the address it happens to have."""
+    """Return the text of something of no known kind, without the address it happens to have.
+
+    Raises
+    ------
+    MechanismError
+        It is a generator or the like, which shows what it holds only once.
+    """
+    if isinstance(value, Iterator | Coroutine):
+        kind = type(value).__name__
+        raise MechanismError(f"returned a {kind}, expected what it yields: a list, or a value")
     try:
         text = repr(value)
     except Exception as error:  # somebody else's __repr__
@@ -184,29 +221,40 @@ _Opened = Iterator[tuple[str, Any, bool]]
 
 def _of_mapping(value: Mapping[Any, Any]) -> _Opened:
     """Yield the set of keys, and what is at each; their order tells nothing."""
-    named = sorted(((repr(key), key) for key in value), key=lambda one: one[0])
+    named = sorted(((_name(key), key) for key in value), key=lambda one: one[0])
     yield "keys", Token("keys", ", ".join(name for name, _ in named)), False
     for name, key in named:
         yield f"[{name}]", value[key], True
 
 
 def _of_set(value: Set[Any]) -> _Opened:
-    yield "keys", Token("set", ", ".join(sorted(map(repr, value)))), False
+    names = sorted(map(_name, value))
+    yield "keys", Token("set", ", ".join(names)), False
     yield "len", len(value), False
+    for name in names:
+        yield f"[{name}]", _IN, True
+
+
+def _name(key: Any) -> str:
+    """Return how a key or a member of a set is named, without an address."""
+    return _ADDRESS.sub("", repr(key))
 
 
 def _of_sequence(value: Any) -> _Opened:
+    yield "type", Token("type", type(value).__qualname__), False
     yield "len", len(value), False
     for number, one in enumerate(value):
         yield f"[{number}]", one, True
 
 
 def _of_named(value: Any) -> _Opened:
+    yield "type", Token("type", type(value).__qualname__), False
     for name in value._fields:
         yield f".{name}", getattr(value, name), True
 
 
 def _of_dataclass(value: Any) -> _Opened:
+    yield "type", Token("type", type(value).__qualname__), False
     for field in dataclasses.fields(value):
         yield f".{field.name}", getattr(value, field.name), True
 
@@ -293,14 +341,51 @@ def _of_exception(value: BaseException) -> _Opened:
 
 
 def _of_object(value: Any) -> _Opened:
-    """Yield the type and the public attributes of an object; of a fitted model what it learned."""
+    """Yield the type and the attributes of an object; of a fitted model what it learned."""
     yield "type", Token("type", type(value).__qualname__), False
-    names = [name for name in vars(value) if not name.startswith("_")]
-    learned = [name for name in names if name.endswith("_")] if hasattr(value, "fit") else []
-    for name in sorted(learned or names):
-        one = getattr(value, name)
-        if not callable(one):
-            yield f".{name}", one, True
+    held = _attributes(value)
+    fitted = [name for name in held if name.endswith("_") and not name.startswith("_")]
+    learned = fitted if hasattr(value, "fit") else []
+    for name in sorted(learned or held):
+        if not callable(held[name]):
+            yield f".{name}", held[name], True
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes of an object by name, those of slots too."""
+    slots = [name for kind in type(value).__mro__ for name in _slots(kind) if hasattr(value, name)]
+    return {name: getattr(value, name) for name in slots} | dict(getattr(value, "__dict__", {}))
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    found = vars(kind).get("__slots__", ())
+    names = (found,) if isinstance(found, str) else tuple(found)
+    return tuple(name for name in names if not name.startswith("__"))
+
+
+def _of_graph(value: Any) -> _Opened:
+    """Yield the nodes and the edges of a graph with what they hold."""
+    yield "type", Token("type", type(value).__qualname__), False
+    yield ".nodes", dict(value.nodes(data=True)), True
+    ends = {f"{_name(one)}, {_name(other)}": data for one, other, data in value.edges(data=True)}
+    yield ".edges", ends, True
+
+
+def _of_state(value: Any) -> _Opened:
+    """Yield what an object of compiled code hands over when it is copied."""
+    yield "type", Token("type", type(value).__qualname__), False
+    yield ".state", _state(value), True
+
+
+def _state(value: Any) -> Any:
+    """Return what an object hands over to be made again, None if nothing does."""
+    if not _ADDRESS.search(object.__repr__(value)) or isinstance(value, Iterator | Coroutine):
+        return None
+    try:
+        found = value.__reduce_ex__(2)
+    except Exception:  # it cannot be copied
+        return None
+    return found[2] if isinstance(found, tuple) and len(found) > 2 else None
 
 
 def _is_pandas(value: Any, kind: str) -> bool:
@@ -325,11 +410,13 @@ _CONTAINERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], _Opened]], ...] 
     (lambda value: _is_pandas(value, "Series"), _of_series),
     (lambda value: _is_pandas(value, "Index"), _of_index),
     (lambda value: hasattr(value, "tocoo"), _of_sparse),
+    (lambda value: hasattr(value, "nodes") and hasattr(value, "edges"), _of_graph),
     (_is_array_like, _of_array),
     (lambda value: isinstance(value, BaseException), _of_exception),
     (
         lambda value: dataclasses.is_dataclass(value) and not isinstance(value, type),
         _of_dataclass,
     ),
-    (lambda value: hasattr(value, "__dict__") and not callable(value), _of_object),
+    (lambda value: bool(_attributes(value)) and not callable(value), _of_object),
+    (lambda value: not callable(value) and _state(value) is not None, _of_state),
 )

@@ -17,7 +17,7 @@ from numpy.random import Generator
 
 from dpaudit._references import called, load_reference
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.laws.calling import Calls, form_of
+from dpaudit.laws.calling import Calls, form_of, looked_at
 from dpaudit.laws.layout import Layout, OtherOutputs, counted, layout_of
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, calling, name_of
 from dpaudit.laws.observations import Token, parts
@@ -67,7 +67,8 @@ class Observed(Wraps):
         """Return ``trials`` observations as they are; one call each if more than outputs count."""
         if not self.watched:
             return self.calls.observations(dataset, trials, rng)
-        return [self._watched_call(dataset, rng) for _ in range(trials)]
+        with self.calls.generators(rng):
+            return [self._watched_call(dataset, rng) for _ in range(trials)]
 
     def _watched_call(self, dataset: Any, rng: Generator) -> dict[str, Any]:
         seen: dict[str, Any] = {}
@@ -75,17 +76,25 @@ class Observed(Wraps):
             warnings.simplefilter("always")
             began = perf_counter()
             try:
-                seen["output"] = self.calls.observations(dataset, 1, rng)[0]
+                found = self.calls.one(dataset, rng)
             except Exception as error:
                 if "exceptions" not in self.watched:
                     raise
-                seen["output"] = error
+                found = error
             seconds = perf_counter() - began
+        seen["output"] = self._only(found)
         if "warnings" in self.watched:
             seen["warnings"] = sorted({f"{one.category.__name__}: {one.message}" for one in caught})
         if "time" in self.watched:
             seen["seconds"] = seconds
         return seen
+
+    def _only(self, found: Any) -> Any:
+        """Return the one output of a call that was asked for one."""
+        if not self.calls.form.many or isinstance(found, Exception):
+            return found
+        many = self._as_many(found, 1)
+        return many[0] if self.calls.read is None else looked_at(self.calls.read, many[0])
 
     def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
         """Return a layout of so many observations on each dataset."""

@@ -35,12 +35,18 @@ class Candidate:
     edit: str
 
 
+_Places = list[int | None]
+
+
 @dataclass(frozen=True)
 class _Rows:
-    """Records as lists of cells, and what makes a dataset of them again."""
+    """Records as lists of cells, and what makes a dataset of them again.
+
+    To make it takes where each record was before, too: labels of rows stay with their records.
+    """
 
     rows: list[list[Any]]
-    again: Callable[[list[list[Any]]], Any]
+    again: Callable[[list[list[Any]], _Places], Any]
     numeric: tuple[bool, ...]
     names: tuple[Any, ...]
     labels: int | None = None
@@ -98,8 +104,22 @@ def candidates(
         if key in seen or key == value_key(rows.rows):
             continue
         seen.add(key)
-        found.append(Candidate(Pair(dataset, rows.again(changed), named), edit))
+        try:
+            pair = Pair(dataset, rows.again(changed, _places(rows.rows, changed)), named)
+        except (InvalidArgument, TypeError, ValueError, OverflowError):
+            continue  # no such record can stand in such a dataset
+        found.append(Candidate(pair, edit))
+    if not found:
+        raise InvalidArgument("dataset", Shown("one without such neighbours"), "more records")
     return found[:most]
+
+
+def _places(before: list[list[Any]], changed: list[list[Any]]) -> _Places:
+    """Return where each record was before, None of one that is new."""
+    if len(changed) == len(before):
+        return list(range(len(before)))
+    known = {id(row): place for place, row in enumerate(before)}
+    return [known.get(id(row)) for row in changed]
 
 
 _Edit = tuple[str, list[list[Any]]]
@@ -109,14 +129,13 @@ def _rows_of(dataset: Any) -> _Rows:
     """Return the records of a dataset, or refuse it."""
     if is_labelled(dataset):
         inner = _rows_of(dataset[0])
-        labels = np.asarray(dataset[1])
-        rows = [[*row, label] for row, label in zip(inner.rows, labels.tolist(), strict=True)]
+        rows = [[*row, label] for row, label in zip(inner.rows, dataset[1].tolist(), strict=True)]
         names = (*inner.names, "label")
         return _Rows(
             rows,
-            lambda given: (
-                inner.again([row[:-1] for row in given]),
-                _array([row[-1] for row in given], labels.dtype),
+            lambda given, places: (
+                inner.again([row[:-1] for row in given], places),
+                _labels_again(dataset[1], [row[-1] for row in given], places),
             ),
             (*inner.numeric, False),
             names,
@@ -133,27 +152,55 @@ def _rows_of(dataset: Any) -> _Rows:
 
 
 def _of_frame(frame: Any) -> _Rows:
-    dtypes = frame.dtypes.to_dict()
+    dtypes = list(frame.dtypes)
     numeric = tuple(_is_number(dtype) for dtype in frame.dtypes)
 
-    def again(rows: list[list[Any]]) -> Any:
-        made = type(frame)(rows, columns=frame.columns)
-        for name, dtype in dtypes.items():
-            if str(dtype) != "category" or made[name].isin(dtype.categories).all():
-                try:
-                    made[name] = made[name].astype(dtype)
-                except (TypeError, ValueError):  # a missing integer makes a column of floats
-                    made[name] = made[name].astype(object)
-        return made
+    def again(rows: list[list[Any]], places: _Places) -> Any:
+        columns = {n: _typed([row[n] for row in rows], dtype) for n, dtype in enumerate(dtypes)}
+        made = type(frame)(columns, index=_index_again(frame.index, places))
+        return made.set_axis(frame.columns, axis="columns")
 
     return _Rows(frame.to_numpy(dtype=object).tolist(), again, numeric, tuple(frame.columns))
+
+
+def _typed(values: list[Any], dtype: Any) -> Any:
+    """Return a column of pandas of a type, or of any values where these are of another."""
+    import pandas
+
+    made = pandas.Series(values, dtype=object)
+    if str(dtype) == "category" and not made.isin(dtype.categories).all():
+        return made.to_numpy()
+    try:
+        return made.astype(dtype).array
+    except (TypeError, ValueError, OverflowError):  # a missing integer makes a column of objects
+        return made.to_numpy()
+
+
+def _index_again(index: Any, places: _Places) -> Any:
+    """Return the labels of rows: each record keeps its own, and numbers from 0 on stay that."""
+    import pandas
+
+    if isinstance(index, pandas.RangeIndex) and (index.start, index.step) == (0, 1):
+        return pandas.RangeIndex(len(places), name=index.name)
+    kept = index.take([place for place in places if place is not None])
+    for _ in range(len(places) - len(kept)):
+        kept = kept.append(index[:0].insert(0, _unseen(list(index))))
+    return kept.set_names(index.names)
+
+
+def _labels_again(labels: Any, values: list[Any], places: _Places) -> Any:
+    """Return labels of the kind that they were."""
+    if not hasattr(labels, "index"):
+        return _array(values, np.asarray(labels).dtype)
+    index = _index_again(labels.index, places)
+    return type(labels)(_typed(values, labels.dtype), index=index, name=labels.name)
 
 
 def _of_array(array: np.ndarray[Any, Any]) -> _Rows:
     flat = array.reshape(len(array), -1)
     numeric = (array.dtype.kind in "iuf",) * flat.shape[1]
 
-    def again(rows: list[list[Any]]) -> Any:
+    def again(rows: list[list[Any]], places: _Places) -> Any:
         made = _array(rows, array.dtype)
         return made.reshape(len(rows), *array.shape[1:])
 
@@ -171,23 +218,49 @@ def _array(values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 def _of_list(records: list[Any]) -> _Rows:
     if all(isinstance(one, Mapping) for one in records):
         names = tuple(dict.fromkeys(name for one in records for name in one))
-        rows = [[one.get(name) for name in names] for one in records]
+        rows = [[one.get(name, _NO_KEY) for name in names] for one in records]
         return _Rows(
             rows,
-            lambda given: [dict(zip(names, row, strict=True)) for row in given],
+            lambda given, places: [_record(names, row) for row in given],
             _numeric_columns(rows),
             names,
         )
+    sizes = {len(one) if type(one) is tuple else 0 for one in records}
+    if len(sizes) == 1 and (size := sizes.pop()):
+        rows = [list(one) for one in records]
+        again = lambda given, places: [tuple(row) for row in given]  # noqa: E731
+        return _Rows(rows, again, _numeric_columns(rows), tuple(range(size)))
     rows = [[one] for one in records]
-    return _Rows(rows, lambda given: [row[0] for row in given], _numeric_columns(rows), ("value",))
+    one = lambda given, places: [row[0] for row in given]  # noqa: E731
+    return _Rows(rows, one, _numeric_columns(rows), ("value",))
+
+
+_NO_KEY = object()  # of a record that lacks it
+
+
+def _record(names: tuple[Any, ...], row: list[Any]) -> dict[Any, Any]:
+    return {name: value for name, value in zip(names, row, strict=True) if value is not _NO_KEY}
 
 
 def _numeric_columns(rows: list[list[Any]]) -> tuple[bool, ...]:
     kinds = (int, float, np.number)
     return tuple(
-        all(isinstance(one, kinds) and not isinstance(one, bool) for one in column)
+        all(isinstance(one, kinds) and not isinstance(one, bool) and _finite(one) for one in column)
         for column in zip(*rows, strict=True)
     )
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, or what else is not itself."""
+    return value is None or (not hasattr(value, "__array__") and bool(value != value))
+
+
+def _finite(value: Any) -> bool:
+    """Return whether a number is one that doubles reach, or NaN."""
+    try:
+        return abs(float(value)) < math.inf or value != value
+    except OverflowError:
+        return False
 
 
 def _is_number(dtype: Any) -> bool:
@@ -240,7 +313,8 @@ def _removed(rows: _Rows, rng: Generator) -> Iterator[_Edit]:
 def _replaced_by_others(rows: _Rows, rng: Generator) -> Iterator[_Edit]:
     """Yield records that stand out replaced by others that are there."""
     for what, k in _special(rows):
-        others = [n for n in range(len(rows.rows)) if rows.rows[n] != rows.rows[k]]
+        mine = value_key(rows.rows[k])
+        others = [n for n in range(len(rows.rows)) if value_key(rows.rows[n]) != mine]
         if others:
             other = rows.rows[int(rng.choice(others))]
             yield f"{what} replaced by another's", _with(rows.rows, k, other)
@@ -277,7 +351,7 @@ def _new_records(
         column = [row[n] for row in rows.rows]
         if not rows.numeric[n]:
             yield f"one with another {name}", _with(base, n, _unseen(column))
-        missing = nan or any(one is None or one != one for one in column)
+        missing = nan or any(map(_is_missing, column))
         if missing and n != rows.labels:
             absent = math.nan if rows.numeric[n] else None
             yield f"one without {name}", _with(base, n, absent)
@@ -286,11 +360,16 @@ def _new_records(
 
 def _unseen(column: Sequence[Any]) -> Any:
     """Return a value of the kind of a column that it does not hold."""
-    first = next((one for one in column if one is not None), "")
+    first: Any = next((one for one in column if one is not None and one is not _NO_KEY), "")
     if isinstance(first, bool):
         return not first
     if isinstance(first, int | float | np.number):
-        return type(first)(max(one for one in column if one is not None) + 7)
+        numbers = [one for one in column if isinstance(one, int | float | np.number)]
+        return max(numbers) + 7
+    if hasattr(first, "isoformat"):
+        import datetime
+
+        return max(one for one in column if hasattr(one, "isoformat")) + datetime.timedelta(days=7)
     return _UNSEEN if isinstance(first, str) else None
 
 

@@ -60,6 +60,10 @@ def cells(dataset: Any, neighbour: Any) -> Cells | None:
     one, other = _columns(dataset), _columns(neighbour)
     if one is None or other is None:
         return None
+    one, other = (
+        one | _labels_of_rows(dataset, neighbour),
+        other | _labels_of_rows(neighbour, dataset),
+    )
     if all(map(_are_dicts, (dataset, neighbour))):
         one, other = _filled(one, other, len(dataset)), _filled(other, one, len(neighbour))
     if one.keys() != other.keys():
@@ -87,10 +91,22 @@ def _filled(one: dict[str, _Column], other: dict[str, _Column], count: int) -> d
 _LABELS = "labels"
 
 
+def _labels_of_rows(dataset: Any, neighbour: Any) -> dict[str, _Column]:
+    """Return the index of a table as a column, unless rows are only numbered on one of the two."""
+    both = (dataset, neighbour)
+    if not all(_is_pandas(one, "DataFrame") or _is_pandas(one, "Series") for one in both):
+        return {}
+    if any(type(one.index).__name__ == "RangeIndex" for one in both):
+        return {}
+    return {"the index": dataset.index.tolist()}
+
+
 def _columns(dataset: Any) -> dict[str, _Column] | None:
     """Return the columns of a dataset by name."""
     if _is_pandas(dataset, "DataFrame"):
-        return {str(name): dataset.iloc[:, n] for n, name in enumerate(dataset.columns)}
+        shown = [str(name) for name in dataset.columns]
+        names = [f"{one}#{n}" if shown.count(one) > 1 else one for n, one in enumerate(shown)]
+        return {name: dataset.iloc[:, n] for n, name in enumerate(names)}
     if _is_pandas(dataset, "Series"):
         return {"values": dataset}
     if is_labelled(dataset):

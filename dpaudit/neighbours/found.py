@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,6 +128,9 @@ def found_pair(dataset: Any, neighbour: Any, given: Any = None) -> tuple[Pair[An
     >>> pair.relation.name, pair.index
     ('add-remove-record', 1)
     """
+    for name, one in (("dataset", dataset), ("neighbour", neighbour)):
+        if isinstance(one, Iterator):
+            raise InvalidArgument(name, Shown(type(one).__name__), "data that can be read again")
     if (named := chosen_relation(given)) is not None:
         return Pair(dataset, neighbour, named), _declared_words(named)
     if are_graphs(dataset, neighbour):

@@ -167,8 +167,10 @@ def test_what_turns_up_later_is_told_from_what_was_usual(usual, later):
 def test_numbers_alone_stay_what_they_are():
     sides = [np.arange(6.0).reshape(3, 2), np.ones((4, 2))]
     layout = layout_of(sides)
-    assert layout == Plain((2,))
+    assert layout == Plain((2,), "rows <f8")
     assert np.array_equal(layout.rows(sides[0], 3), sides[0])
+    layout = layout_of([side.tolist() for side in sides])
+    assert layout == Plain((2,), "list of float")
     odd = layout.rows([[1.0, np.nan], [np.inf, 2.0], "text"], 3)
     assert np.isfinite(odd).all()
     assert odd[0, 0] == 1.0
