@@ -39,7 +39,7 @@ _SPENT = 3.0
 _QUICK_START, _QUICK_CALL = 0.25, 0.02
 _START = 0.02  # seconds that a process takes besides its imports
 # A slip of the user's is accused no oftener, whatever error probability a refutation has.
-_ACCUSED = 1e-6
+_ACCUSED = 1e-3
 
 
 class Refuting(Protocol):

@@ -302,7 +302,7 @@ def _fresh(dataset: Any) -> Any:
         return dataset.copy()
     try:
         return copy.deepcopy(dataset)
-    except Exception:  # it holds what cannot be copied
+    except (TypeError, ValueError, AttributeError, RuntimeError, copy.Error):  # it cannot be
         return dataset
 
 

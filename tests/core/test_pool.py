@@ -272,7 +272,7 @@ from dpaudit.execution import planned_units
 
 def task(unit):
     child = subprocess.Popen(["sleep", "1000"], start_new_session=unit.trials == 1)
-    print(os.getpid(), os.getppid(), child.pid, file=sys.stderr, flush=True)
+    os.write(2, f"{os.getpid()} {os.getppid()} {child.pid}\\n".encode())  # a line, or nothing
     while True:
         pass
 
@@ -290,11 +290,13 @@ def test_no_process_outlives_the_program(tmp_path, number):
     (tmp_path / "program.py").write_text(PROGRAM)
     command = [sys.executable, str(tmp_path / "program.py")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as program:
-        pids = {int(pid) for _ in range(2) for pid in program.stderr.readline().split()}
-        assert len(pids) == 5  # two workers, two children, one keeper
-        program.send_signal(number)
-        ended = gone({program.pid, *pids}, 10.0)
-        program.kill()
+        try:
+            pids = {int(pid) for _ in range(2) for pid in program.stderr.readline().split()}
+            assert len(pids) == 5  # two workers, two children, one keeper
+            program.send_signal(number)
+            ended = gone({program.pid, *pids}, 10.0)
+        finally:
+            program.kill()
         assert ended
 
 

@@ -184,6 +184,7 @@ def test_what_is_no_certificate_is_one_line_that_names_it(own, certificate, part
         dpaudit.verify(changed(certificate, **parts), reader(own))
 
 
+@pytest.mark.slow
 def test_it_holds_records_where_they_are_shown_and_is_then_for_its_owner_alone(own, tmp_path):
     module = __import__(own)
     claim = dpaudit.GaussianDP(0.3)
