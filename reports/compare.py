@@ -27,7 +27,10 @@ REASONS = (
     (r"certificate\.json.*\.source$", "a certificate names its source as the claim's card does"),
     (r"certificate\.json.*\.search\.budget$", "a certificate states the budget of its search"),
     (r"\.proved\.source$", "a proof names the module that holds it, which has moved"),
-    (r"report\.json\.results\[\d+\]\.(unit|repeatable)$", "a later version has more fields"),
+    (
+        r"report\.json\.results\[\d+\]\.(unit|repeatable|scores|proved\.declared)$",
+        "a later version has more fields",
+    ),
     (
         r"results\[\d+\]\.(assumptions\[\d+\]\.evidence|pair)$",
         "how far a record lies from another is said on --show-records alone",
