@@ -299,7 +299,7 @@ PARTS = {
     "words": "output[#",
     "a question": "output",
     "lengths": "len",
-    "a sample": "keys",
+    "a sample": "output[",
     "class lists": "classes_",
     "one model": "classes_",
     "a gradient": "step",

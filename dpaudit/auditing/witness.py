@@ -36,6 +36,7 @@ from dpaudit.report.schema import Result, Witness
 
 # Transcripts of each dataset that choose an event, and that count it; bytes of them at most.
 _SHARE, _MOST, _LEAST, _BYTES = 5, 3000, 100, 64 * 2**20
+_ALIKE = 1e-9  # promises that differ by less are the same
 _TRIED = 16  # single parts of which the most promising is counted
 _TOGETHER = (2, 3, 5, 10)  # parts, where one alone refutes nothing
 _ATTEMPTS = 1 + len(_TOGETHER)
@@ -125,7 +126,9 @@ def _attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterato
     if not alone:
         return
     tried = [_Tried(one, (one.column,), choose_event(one(on_p), one(on_q), delta)) for one in alone]
-    yield max(tried, key=lambda one: one.event.promised)
+    most = max(one.event.promised for one in tried) - _ALIKE
+    alike = [one for one in tried if one.event.promised >= most]
+    yield min(alike, key=lambda one: _first_said(layout.columns[one.columns[0]].path))
     columns = list(dict.fromkeys(one.column for one in alone))
     for count in _TOGETHER:
         if len(columns) >= count:
