@@ -22,6 +22,7 @@ from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.neighbours import compare
+from dpaudit.neighbours.found import depends_on_reading
 from dpaudit.refutation import Attained
 from dpaudit.refutation.inequality import RELATIVE_ROUNDING, exceeds
 from dpaudit.report.formatting import number
@@ -355,6 +356,17 @@ def _interpolated(
 
 
 _NO_UPPER = "a search finds no upper end; a proved bound is one"
+
+
+def on_another_reading(result: Result, case: PrivacyCase) -> Result:
+    """Return a refutation with what another relation would say, where nobody named one."""
+    if not case.relation_was_read:
+        return result
+    claimed = stated_in_claim(case, case.claimed)
+    allowed = stated_in_claim(case, case.claimed.group(2))
+    other = depends_on_reading(case.pair.relation, claimed, allowed, result.measured.lower)
+    reason = result.reason if other is None else f"{result.reason} {other}"
+    return result.model_copy(update={"reason": reason})
 
 
 def search_result(

@@ -33,7 +33,12 @@ from dpaudit.auditing.rerun import (
     with_looks,
     with_unit,
 )
-from dpaudit.auditing.result import privacy_result, search_result, stated_in_claim
+from dpaudit.auditing.result import (
+    on_another_reading,
+    privacy_result,
+    search_result,
+    stated_in_claim,
+)
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.execution import Executor, importable, one_thread, stream, unit_size
 from dpaudit.extension.case import Case, PrivacyCase, SearchCase
@@ -42,7 +47,6 @@ from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolated
 from dpaudit.laws.mechanism import HasLossBounds, HasLossInDigits, Tiltable
-from dpaudit.neighbours.found import depends_on_reading
 from dpaudit.records import are_shown
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import Result
@@ -358,25 +362,29 @@ def _run_privacy(
     if evidence.at_delta is not None:
         case = replace(case, at_delta=evidence.at_delta)
     result = privacy_result(claim, case, evidence, settings, rerun, chosen.search)
-    if result.verdict == "refuted" and case.relation_was_read:
-        claimed = stated_in_claim(case, case.claimed)
-        allowed = stated_in_claim(case, case.claimed.group(2))
-        other = depends_on_reading(case.pair.relation, claimed, allowed, result.measured.lower)
-        if other is not None:
-            result = result.model_copy(update={"reason": f"{result.reason} {other}"})
-    if result.verdict == "refuted" and not evidence.interrupted:
-        result = witness.added(result, case, drawer, 1 - settings.confidence)
-        if settings.time is None and settings.looks is None:
-            result = shrinking.added(result, case, drawer, 1 - settings.confidence)
-    certificate = None
-    if result.verdict == "refuted" and case.certify is not None:
+    if result.verdict != "refuted":
+        return Audited(result, None, evidence.interrupted, taken)
+    result = on_another_reading(result, case)
+    if not evidence.interrupted:
+        result = _explained(result, case, drawer, settings)
+    if case.certify is not None:
         certificate = case.certify(result.measured.lower)
-    elif result.verdict == "refuted" and case.reading is not None and not evidence.interrupted:
+    elif evidence.interrupted:
+        certificate = None
+    else:
         asked = replace(settings, unit=drawer.unit) if drawer.chosen_by_pace else settings
         asked = asked if taken is None else replace(asked, time=None, looks=taken)
         asked = asked if chosen.search is None else replace(asked, trials=chosen.trials)
         certificate = own_certificate(result, case, asked)
     return Audited(result, certificate, evidence.interrupted, taken)
+
+
+def _explained(result: Result, case: PrivacyCase, drawer: Drawer, settings: Settings) -> Result:
+    """Return a refutation with what leaked, and on how small a pair where no time is set."""
+    alpha = 1 - settings.confidence
+    result = witness.added(result, case, drawer, alpha)
+    timed = settings.time is not None or settings.looks is not None
+    return result if timed else shrinking.added(result, case, drawer, alpha)
 
 
 def _by_looks(
