@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from dpaudit.neighbours import Pair
     from dpaudit.report.schema import Result
 
-_WORDS = {"reference", "sha256"}
 _CLAIMS = ("epsilon", "delta", "mu", "rho", "renyi", "curve")
 
 
@@ -60,7 +59,6 @@ def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> D
     summary = f"{claim}: {found.outcome.summary}; neighbours: {pair.relation.statement}"
     if reproduce:
         placed, _ = _placed(document, reader)
-        _settings(document, reader)
         own = own_settings(document, reader)
         failures += differences(document, _audited(document, placed, pair, own, reader))
     return Drawn(replace(found.outcome, summary=summary), tuple(failures))
@@ -129,7 +127,7 @@ def _settings(document: Document, reader: Reader) -> Settings:
     from dpaudit.extension.settings import Settings
 
     settings, usual = settings_of(document, reader), Settings()
-    for name in ("data", "data_options", "parameters", "candidate_pairs", "estimator"):
+    for name in ("data", "data_options", "parameters", "candidate_pairs"):
         if getattr(settings, name) != getattr(usual, name):
             stated = getattr(settings, name)
             raise document.refused(f"instance.settings.{name}", stated, "nothing: no claim has it")

@@ -295,3 +295,9 @@ def test_data_that_no_hash_tells_apart_have_no_certificate(own):
     days = [[datetime.date(2020, 1, day)] for day in (1, 2)]
     numbers = [[Decimal("0.1")], [Decimal("0.2")], [1j], [2j], days[0], days[1]]
     assert len({fingerprint(one, b"0" * 16) for one in numbers}) == len(numbers)
+
+
+def test_an_audit_by_events_that_was_asked_for_is_verified(own, certificate):
+    settings = {"epsilon": 1.0, "delta": 0.0, "trials": 2000, "estimator": "event"}
+    (verdict,) = dpaudit.verify(changed(certificate, settings=settings), reader(own))
+    assert verdict.verified, verdict.failures
