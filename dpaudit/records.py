@@ -204,7 +204,7 @@ def _canonical(value: Any) -> bytes:
         value = [value.shape, value.toarray()]
     if hasattr(value, "columns") and hasattr(value, "to_dict"):  # a table
         value = [list(value.columns), list(value.index), value.to_numpy(dtype=object).tolist()]
-    if hasattr(value, "nodes") and hasattr(value, "edges"):
+    if hasattr(value, "nodes") and hasattr(value, "number_of_edges"):
         value = [list(value.nodes(data=True)), list(value.edges(data=True))]
     if hasattr(value, "tolist"):
         value = value.tolist()

@@ -366,6 +366,7 @@ def _slots(kind: type) -> tuple[str, ...]:
 def _of_graph(value: Any) -> _Opened:
     """Yield the nodes and the edges of a graph with what they hold."""
     yield "type", Token("type", type(value).__qualname__), False
+    yield "number_of_edges", int(value.number_of_edges()), False  # of several alike, too
     yield ".nodes", dict(value.nodes(data=True)), True
     ends = {f"{_name(one)}, {_name(other)}": data for one, other, data in value.edges(data=True)}
     yield ".edges", ends, True
@@ -410,7 +411,7 @@ _CONTAINERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], _Opened]], ...] 
     (lambda value: _is_pandas(value, "Series"), _of_series),
     (lambda value: _is_pandas(value, "Index"), _of_index),
     (lambda value: hasattr(value, "tocoo"), _of_sparse),
-    (lambda value: hasattr(value, "nodes") and hasattr(value, "edges"), _of_graph),
+    (lambda value: hasattr(value, "nodes") and hasattr(value, "number_of_edges"), _of_graph),
     (_is_array_like, _of_array),
     (lambda value: isinstance(value, BaseException), _of_exception),
     (

@@ -77,6 +77,7 @@ def tree(shift):
         (Private(0.0), Private(1.0)),
         (Slots(0.0), Slots(1.0)),
         (graph(), graph("ab")),
+        (nx.MultiGraph(["ab"]), nx.MultiGraph(["ab", "ab"])),
         (tree(0.0), tree(9.0)),
         ([1.0], (1.0,)),
         (1, 1.0),
