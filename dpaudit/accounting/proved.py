@@ -227,7 +227,15 @@ _WIDE = 700.0
 
 
 def _share(part: float, whole: float) -> float:
-    """Return ``expm1(part) / expm1(whole)`` for ``part`` from 0 to ``whole``."""
+    """Return ``expm1(part) / expm1(whole)`` for ``part`` from 0 to ``whole``.
+
+    Examples
+    --------
+    >>> _share(1.0, 2.0) == math.expm1(1.0) / math.expm1(2.0)
+    True
+    >>> round(_share(709.0, 710.0), 9), _share(0.0, 800.0), _share(800.0, 800.0)
+    (0.367879441, 0.0, 1.0)
+    """
     if whole <= _WIDE:
         return math.expm1(part) / math.expm1(whole)
     return math.exp(part - whole) * -math.expm1(-part)

@@ -38,7 +38,8 @@ _SPENT = 3.0
 # Seconds of a start, and of a call, that do not count: then no number depends on the clock.
 _QUICK_START, _QUICK_CALL = 0.25, 0.02
 _START = 0.02  # seconds that a process takes besides its imports
-# A slip of the user's is accused no oftener, whatever error probability a refutation has.
+# A coin that every process keeps is drawn in so many of them that, though it keeps the claim, all
+# agree no oftener than this, whatever error probability a refutation has.
 _ACCUSED = 1e-3
 
 

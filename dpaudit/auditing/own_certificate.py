@@ -42,8 +42,8 @@ _SAID = ", as the caller declares"
 def own_certificate(result: Result, case: PrivacyCase, settings: Settings) -> Certificate | None:
     """Return the certificate of a refutation of other people's code.
 
-    Returns None where a file cannot state it: no source file holds the mechanism, the claim or what
-    is looked at is a function, or there is no ratio to compare.
+    Returns None where a file cannot state it: it is no mechanism of one's own, no source file holds
+    it, the claim or what is looked at is a function, or there is no ratio to compare.
 
     Parameters
     ----------

@@ -67,15 +67,19 @@ def _event(table: Any) -> Event:
 def compared(claimed: float, proved: float, lower: float) -> str:
     """Return what a declared release says of the claim and of the code, in a sentence or none.
 
+    Nothing is said where nothing is proved of it, which is written as an infinite bound.
+
     Examples
     --------
     >>> compared(1.0, 2.0, 0.5)
     'What is proved for the release as declared is 2: the claim may be miscalculated.'
+    >>> compared(1.0, math.inf, 1.4)
+    ''
     >>> compared(1.0, 0.9, 1.4)
     'That is more than the 0.9 proved for the release as declared: the code is not that release.'
     """
     said = []
-    if math.isinf(proved):  # nothing is known
+    if math.isinf(proved):
         return ""
     if lower > proved * (1 + 1e-9):
         said.append(
