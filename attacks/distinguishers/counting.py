@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,9 @@ _TINY = 1e-6
 _GRAIN = 1e-9
 _COMMON = 0.9  # of the entries are no larger than what counts as their size
 _TABLE = 2**16
+_FIRST_ROWS = 4096
+_PLAINLY_MANY = 1.1  # times as many rows as may be distinct are looked at first
+_FEW_KNOTS = 200  # a byte counts them
 _NORMAL = np.finfo(np.float64).tiny
 # Of what is below it, between multiples of the grain: 0 and -0, denormals above 0 and below.
 _KINDS_OF_ZERO = np.array([[0.0, -0.25], [0.5, -0.5]])
@@ -52,12 +56,63 @@ class Steps:
 
     def __call__(self, values: Array) -> Array:
         """Return log-ratios, shape ``(R,)``."""
-        bins = np.searchsorted(self.edges, values, side="right")
-        found = self.ratios[bins] + np.interp(values, self.points, self.leaning)
+        found = self._pieces(values)
         if self.single is not None and self.of_single is not None:
             place = self.single.place(values)
             found = np.where(place < 0, found, self.of_single[place])
         return np.asarray(found)
+
+    @cached_property
+    def _pieces(self) -> _Pieces:
+        return _Pieces.of(self)
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """The same step function with one search a value: its pieces are lines.
+
+    A value from knot ``k - 1`` on is on piece k: a ratio, and a line from a point on.
+    """
+
+    knots: Array
+    ends: tuple[float, float]
+    ratios: Array
+    points: Array
+    heights: Array
+    slopes: Array
+
+    @classmethod
+    def of(cls, steps: Steps) -> _Pieces:
+        edges, points, leaning = steps.edges, steps.points, steps.leaning
+        knots = np.unique(np.concatenate([edges, points]))
+        bins = np.append(0, np.searchsorted(edges, knots, side="right"))
+        after = np.append(0, np.searchsorted(points, knots, side="right"))
+        with np.errstate(over="ignore"):
+            apart = np.diff(points)
+        rises = np.divide(np.diff(leaning), apart, out=np.zeros(len(apart)), where=apart > 0)
+        slopes = np.concatenate([[0.0], rises, [0.0]])
+        at = np.maximum(after - 1, 0)
+        ends = float(points[0]), float(points[-1])
+        return cls(knots, ends, steps.ratios[bins], points[at], leaning[at], slopes[after])
+
+    def __call__(self, values: Array) -> Array:
+        which = _reached(self.knots, values)
+        found = np.clip(values, *self.ends)  # beyond both ends nothing leans
+        found -= self.points.take(which)
+        found *= self.slopes.take(which)
+        found += self.heights.take(which)
+        found += self.ratios.take(which)
+        return found
+
+
+def _reached(knots: NDArray[Any], values: NDArray[Any]) -> NDArray[np.intp]:
+    """Return how many knots each value has reached: of few, comparing with all is sooner."""
+    if len(knots) > _FEW_KNOTS:
+        return np.searchsorted(knots, values, side="right")
+    found = np.zeros(np.shape(values), dtype=np.uint8)
+    for knot in knots:
+        found += values >= knot
+    return found.astype(np.intp)
 
 
 FLAT = Steps(np.empty(0), np.zeros(1), np.zeros(1), np.zeros(1))
@@ -87,10 +142,13 @@ def steps(p: Array, q: Array) -> Steps:
 
 
 def _binned(p: Array, q: Array, sizes: tuple[int, int]) -> Steps:
-    pooled = np.sort(np.concatenate([p, q]))
+    sides = np.sort(p), np.sort(q)
+    pooled = np.sort(np.concatenate(sides), kind="stable")  # which merges what is in order
     edges = _edges(pooled)
-    bins = [np.searchsorted(edges, side, side="right") for side in (p, q)]
-    counts = np.stack([np.bincount(b, minlength=len(edges) + 1) for b in bins])
+    below = [np.searchsorted(side, edges) for side in sides]
+    counts = np.stack(
+        [np.diff(b, prepend=0, append=len(side)) for b, side in zip(below, sides, strict=True)]
+    )
     edges, counts = _merged(edges, counts, sizes)
     ratios = log_ratio(counts[0], counts[1], *sizes)
     return Steps(edges, ratios, *_order_within(pooled, edges, ratios))
@@ -168,23 +226,26 @@ def coder(rows: Array, most: float) -> Coder | None:
     >>> coder(table, 1) is None
     True
     """
+    enough = int(_PLAINLY_MANY * most) + 1
+    if len(rows) > 2 * enough and coder(rows[:enough], most) is None:
+        return None
     sizes = np.abs(rows)
     common = np.quantile(sizes, _COMMON, axis=0, method="higher")  # a rare huge entry is no scale
     grain = _GRAIN * np.maximum(np.where(common > 0, common, sizes.max(axis=0)), 1e-290)
     codes = np.zeros(len(rows), dtype=np.int64)
     all_levels, all_seen, tables = list[Array](), list[Codes](), list[Codes | None]()
     for column in _rounded(rows, grain).T:
-        levels = np.unique(column)
+        levels = _levels(column)
         if len(levels) > most:
             return None
         pairs = (len(all_seen[-1]) if all_seen else 1) * len(levels)
-        codes = codes * len(levels) + np.searchsorted(levels, column)
-        seen, codes = np.unique(codes, return_inverse=True)
+        codes = codes * len(levels) + _find(levels, column)
+        seen, table, codes = _renumbered(codes, pairs)
         if len(seen) > most:
             return None
         all_levels.append(levels)
         all_seen.append(seen)
-        tables.append(_table(seen, pairs) if pairs <= _TABLE else None)
+        tables.append(table)
     return Coder(np.asarray(grain), tuple(all_levels), tuple(all_seen), tuple(tables))
 
 
@@ -240,18 +301,41 @@ def _merged(
 
 
 def _rounded(rows: Array, grain: Array) -> Array:
-    multiples = np.round(rows / grain) + 0.0  # no negative zeros
-    kinds = _KINDS_OF_ZERO[(rows != 0).astype(int), np.signbit(rows).astype(int)]
-    return np.where(np.abs(rows) < _NORMAL, kinds, multiples)
+    multiples = rows / grain
+    np.round(multiples, out=multiples)
+    multiples += 0.0  # no negative zeros
+    tiny = np.abs(rows) < _NORMAL
+    tiny &= rows.view(np.int64) != 0  # all zeros of which are 0 itself
+    if tiny.any():
+        of_tiny = rows[tiny]
+        multiples[tiny] = _KINDS_OF_ZERO[
+            (of_tiny != 0).astype(int), np.signbit(of_tiny).astype(int)
+        ]
+    return np.asarray(multiples)
 
 
-def _table(seen: Codes, pairs: int) -> Codes:
+def _levels(column: Array) -> Array:
+    """Return the distinct values, ascending: where the first ones are all, nothing is sorted."""
+    first = np.unique(column[:_FIRST_ROWS])
+    few = len(first) <= _FEW_KNOTS and (_find(first, column) >= 0).all()
+    return first if few else np.unique(column)
+
+
+def _renumbered(codes: Codes, pairs: int) -> tuple[Codes, Codes | None, Codes]:
+    """Return which codes below ``pairs`` there are, the place of each if few, and the new codes."""
+    if pairs > _TABLE:
+        seen, codes = np.unique(codes, return_inverse=True)
+        return seen, None, codes
+    seen = np.flatnonzero(np.bincount(codes, minlength=pairs))
     table = np.full(pairs + 1, -1)
     table[seen] = np.arange(len(seen))
-    return table
+    return seen, table, table[codes]
 
 
 def _find(ordered: NDArray[Any], values: NDArray[Any]) -> Codes:
     """Return the place of every value among those known, ascending; -1 where it is not."""
-    place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    if len(ordered) > _FEW_KNOTS:
+        place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    else:
+        place = _reached(ordered[1:], values)
     return np.where(ordered[place] == values, place, -1)

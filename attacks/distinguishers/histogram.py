@@ -89,10 +89,12 @@ class Added:
         table = _columns(transcripts, self.differences)
         numbers = self.patterns.numbers(table[:, self.shown])
         score = self.patterns.ratios[numbers]
+        columns = np.ascontiguousarray(table[:, self.counted].T)
         for number, steps_of in enumerate(self.tables):
-            own = np.flatnonzero(numbers == number)
-            for column, step in zip(self.counted, steps_of, strict=True):
-                score[own] += step(table[own, column])
+            own = numbers == number
+            kept = slice(None) if own.all() else np.flatnonzero(own)
+            for values, step in zip(columns, steps_of, strict=True):
+                score[kept] += step(values[kept])
         return np.asarray(score)
 
 

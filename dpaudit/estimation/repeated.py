@@ -79,7 +79,7 @@ def repeated(p: Array, q: Array) -> Repeated:
     """
     step = grain(np.concatenate([p, q]))
     sides = [np.sort(rounded(side, step)) for side in (p, q)]
-    pooled = np.sort(np.concatenate(sides))
+    pooled = np.sort(np.concatenate(sides), kind="stable")  # which merges what is in order
     starts = np.flatnonzero(pooled[_OFTEN - 1 :] == pooled[: len(pooled) - _OFTEN + 1])
     values = np.unique(pooled[starts])
     of_p, of_q = (_counts(side, values) for side in sides)

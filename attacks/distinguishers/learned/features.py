@@ -240,7 +240,8 @@ def _mode(points: Array) -> Array:
 
 
 def _distance(points: Array, centre: Array) -> Array:
-    return np.asarray(np.sqrt(((points - centre) ** 2).sum(axis=1)))
+    moved = points - centre
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", moved, moved)))
 
 
 def _ordered(transcripts: Array) -> bool:

@@ -90,3 +90,33 @@ def test_tables_and_searches_find_the_same_numbers(monkeypatch):
     np.testing.assert_array_equal(by_table(fresh), by_search(fresh))
     assert (by_table(fresh) < 0).any()
     assert (by_table(fresh) >= 0).any()
+
+
+@pytest.mark.parametrize(("edges", "points"), [(0, 1), (5, 8), (3, 1), (150, 152)])
+def test_pieces_score_as_bins_and_an_interpolation_do(edges, points):
+    rng = default_rng(edges)
+    knots, ratios = np.sort(rng.normal(size=edges)), rng.normal(size=edges + 1)
+    at, leaning = np.sort(rng.normal(size=points)), 1e-6 * rng.normal(size=points)
+    at[: points // 3] = at[points // 3]  # medians of bins may be equal
+    found = counting.Steps(knots, ratios, at, leaning)
+    values = np.concatenate([rng.normal(size=1000), knots, at, [-np.inf, np.inf, -1e308, 1e308]])
+    bins = np.searchsorted(knots, values, side="right")
+    np.testing.assert_array_equal(found(values), ratios[bins] + np.interp(values, at, leaning))
+
+
+def test_levels_that_come_late_are_levels():
+    column = np.repeat([1.0, 2.0, 1.5], 5000)
+    assert counting._levels(column).tolist() == [1.0, 1.5, 2.0]
+    assert counting._levels(column[:10_000]).tolist() == [1.0, 2.0]
+
+
+def test_plainly_many_rows_are_refused_from_the_first_alone(monkeypatch):
+    looked_at = []
+    rounded = counting._rounded
+    monkeypatch.setattr(
+        counting,
+        "_rounded",
+        lambda rows, grain: looked_at.append(len(rows)) or rounded(rows, grain),
+    )
+    assert coder(np.arange(10_000.0)[:, None], 100) is None
+    assert looked_at == [111]
