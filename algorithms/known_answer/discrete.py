@@ -231,8 +231,8 @@ class Rappor:
     def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
         """Return reports of fresh permanent bits, shape ``(trials, bits)``."""
         shape = trials, self.bits
-        coins = rng.random(shape) < 0.5
-        kept = np.where(rng.random(shape) < self.permanent, coins, self.filter(dataset))
+        one = rng.random(shape)  # below f a coin, which is 1 below f / 2
+        kept = np.where(one < self.permanent, one < self.permanent / 2, self.filter(dataset))
         if self.one_time:
             return np.asarray(kept, dtype=np.float64)
         chances = np.where(kept > 0, self.high, self.low)

@@ -23,7 +23,7 @@ from numpy.random import Generator
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.known_answer.answer import EVERY_ANSWER, ONE_ANSWER
-from dpaudit.algorithms.known_answer.laws import laplace_loss
+from dpaudit.algorithms.known_answer.laws import draw_laplace, laplace_loss
 from dpaudit.neighbours import Pair
 
 
@@ -74,7 +74,7 @@ class Laplace:
 
     def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
         """Return noisy answers, shape ``(trials,)``."""
-        return np.asarray(dataset[0] + rng.laplace(scale=1 / self.true_epsilon, size=trials))
+        return np.asarray(dataset[0] + draw_laplace(1 / self.true_epsilon, trials, rng))
 
     def score(self, transcripts: Array) -> Array:
         """Return ``log p/q`` on the pair, shape ``(R,)``."""
@@ -132,7 +132,7 @@ class NoisyHistogram:
 
     def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
         """Return noisy counts, shape ``(trials, bins)``."""
-        noise = rng.laplace(scale=1 / self.true_epsilon, size=(trials, self.bins))
+        noise = draw_laplace(1 / self.true_epsilon, (trials, self.bins), rng)
         return np.asarray(dataset + noise)
 
     def score(self, transcripts: Array) -> Array:
@@ -189,7 +189,7 @@ class ParallelLaplace:
 
     def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
         """Return noisy answers, shape ``(trials, k)``."""
-        noise = rng.laplace(scale=self.count / self.epsilon, size=(trials, self.count))
+        noise = draw_laplace(self.count / self.epsilon, (trials, self.count), rng)
         return np.asarray(dataset[0] + noise)
 
     def score(self, transcripts: Array) -> Array:
@@ -247,7 +247,7 @@ class PrefixSum:
 
     def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
         """Return noisy prefix sums, shape ``(trials, k)``."""
-        noise = rng.laplace(scale=self.entries / self.epsilon, size=(trials, self.entries))
+        noise = draw_laplace(self.entries / self.epsilon, (trials, self.entries), rng)
         return np.asarray(np.cumsum(dataset + noise, axis=1))
 
     def score(self, transcripts: Array) -> Array:

@@ -35,6 +35,7 @@ from dpaudit.algorithms.known_answer.answer import EVERY_ANSWER
 from dpaudit.algorithms.known_answer.laws import (
     FiniteLaw,
     best_event,
+    draw_laplace,
     laplace_cdf,
     laplace_density,
     log_ratio,
@@ -109,8 +110,10 @@ class ReportNoisyMax:
 
     def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
         """Return the winning index, or the largest noisy answer, shape ``(trials,)``."""
-        draw = rng.laplace if self.variant % 2 else rng.exponential
-        noisy = dataset + draw(scale=1 / self.rate, size=(trials, self.answers))
+        shape, scale = (trials, self.answers), 1 / self.rate
+        double_sided = self.variant % 2 == 1
+        noise = draw_laplace(scale, shape, rng) if double_sided else rng.exponential(scale, shape)
+        noisy = dataset + noise
         if self.variant > 2:
             return np.asarray(noisy.max(axis=1))
         return np.asarray(noisy.argmax(axis=1), dtype=np.float64)

@@ -56,6 +56,7 @@ from dpaudit.algorithms.known_answer.answer import EVERY_ANSWER
 from dpaudit.algorithms.known_answer.laws import (
     FiniteLaw,
     best_event,
+    draw_laplace,
     edges,
     laplace_cdf,
     laplace_density,
@@ -191,20 +192,20 @@ class SparseVector:
         Variant 3: shape ``(trials, n, 2)``, these and the noisy answers where above, else 0.
         """
         rates, count = self.rates, len(dataset)
-        noisy = dataset + _noise(rates[1], (trials, count), rng)
-        renewed = count + 1 if self.recipe.renews else 1
-        thresholds = _noise(rates[0], (trials, renewed), rng)
-        said = np.full((trials, count), STOPPED)
-        tops, rows = np.zeros(trials, dtype=np.intp), np.arange(trials)
+        noisy = dataset[:, None] + _noise(rates[1], (count, trials), rng)
         limit = self.recipe.limit or count + 1
+        thresholds = _noise(rates[0], (limit + 1 if self.recipe.renews else 1, trials), rng)
+        said, threshold = np.empty((count, trials)), thresholds[0]
+        tops, trial = np.zeros(trials, dtype=np.int16), np.arange(trials)
         for j in range(count):
-            threshold = thresholds[rows, tops] if self.recipe.renews else thresholds[:, 0]
-            above, running = noisy[:, j] >= threshold, tops < limit
-            said[running, j] = above[running]
+            above, running = noisy[j] >= threshold, tops < limit
+            said[j] = np.where(running, above, STOPPED)
             tops += above & running
+            if self.recipe.renews:
+                threshold = thresholds[tops, trial]
         if not self.recipe.numeric:
-            return said
-        return np.stack([said, np.where(said == ABOVE, noisy, 0.0)], axis=-1)
+            return said.T
+        return np.stack([said, np.where(said == ABOVE, noisy, 0.0)]).T
 
     def law(self, dataset: Array) -> FiniteLaw:
         """Return the law of what is said to be above and below."""
@@ -261,7 +262,7 @@ class SparseVector:
 
 
 def _noise(rate: float, shape: tuple[int, int], rng: Generator) -> Array:
-    return np.zeros(shape) if math.isinf(rate) else rng.laplace(scale=1 / rate, size=shape)
+    return np.zeros(shape) if math.isinf(rate) else draw_laplace(1 / rate, shape, rng)
 
 
 def _words(count: int, limit: int) -> Iterator[tuple[float, ...]]:

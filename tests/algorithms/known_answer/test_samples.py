@@ -73,7 +73,7 @@ def test_finite_laws(name, side):
 
 
 def test_a_wrong_law_is_noticed():
-    right, data, transcripts = drawn("noisy-max-1", "neighbour")
+    right, data, transcripts = drawn("noisy-max-1", "neighbour", trials=10 * TRIALS)
     wrong = ReportNoisyMax(variant=1, epsilon=1.1 * right.epsilon).law(data)
     with pytest.raises(AssertionError):
         assert_counts(np.bincount(transcripts.astype(int)), wrong.probabilities)
