@@ -28,12 +28,14 @@ from dpaudit.selftest.answers import KnownAnswer, Learner
 
 Counts = NDArray[np.int64]
 
-_BLOCK = 2**16
+_BLOCK, _LEAST_BLOCK = 2**16, 2**13  # entries of transcripts, and transcripts
 _CANDIDATES = 400
-_MOST_LEARNED = 2_000_000
+_MOST_LEARNED = 500_000
 _MOST_CHOOSING = 10_000_000
-_MOST_CERTIFYING = 80_000_000
-_NEAR = 0.7  # of the best promise: attacks that get a second chance, on many more transcripts
+_MOST_CERTIFYING = 25_000_000
+_STAGES = (0.1, 1.0)  # of the transcripts that set a threshold: before, attacks are left out
+_AHEAD = 1.03
+_NEAR = 0.6  # of the best promise: attacks that get a second chance, on many more transcripts
 _SELECTION = 1e-4  # how rarely the bound errs by which events are compared
 _SHARE = 0.03  # of what an event shows: what may be lost to chance
 _ERRORS = 3.6  # the standard errors that are to fit in it: of the bound, and of luck
@@ -48,7 +50,8 @@ class Budget:
     judging
         Transcripts on which attacks are compared.
     learning, choosing, certifying
-        Transcripts times their entries, at most: and no more than 2, 10 or 80 million transcripts.
+        Transcripts times their entries, at most: and no more than half a million, 10 million and
+        25 million transcripts.
     least
         Transcripts that certify, at least.
     """
@@ -119,7 +122,7 @@ def audit(
         Every attack refuses the transcripts.
     """
     began = time.process_time()
-    draws = _Draws(answer, seed)
+    draws = _Draws.of(answer, seed)
     entries = draws.transcripts(0, 1, "probing").size
     trials = max(min(budget.choosing // entries, _MOST_CHOOSING), budget.judging)
     name, score, rule, rates = _best(draws, _promising(draws, learners, budget), trials)
@@ -148,6 +151,13 @@ class _Draws:
 
     answer: KnownAnswer
     seed: int
+    together: int = _BLOCK
+
+    @classmethod
+    def of(cls, answer: KnownAnswer, seed: int) -> _Draws:
+        """Return draws in blocks that stay in the processor's cache."""
+        entries = cls(answer, seed).transcripts(0, 1, "probing").size
+        return cls(answer, seed, max(_LEAST_BLOCK, _BLOCK // entries))
 
     def transcripts(self, side: int, trials: int, purpose: str) -> Array:
         return np.concatenate(list(self._blocks(side, trials, purpose)))
@@ -168,7 +178,7 @@ class _Draws:
         pair = self.answer.pair
         dataset = pair.neighbour if side else pair.dataset
         seed = stream(self.seed, self.answer.name, purpose, str(side))
-        for block in planned_units(trials, _BLOCK, seed):
+        for block in planned_units(trials, self.together, seed):
             yield checked_sample(self.answer.mechanism, dataset, block.trials, block.generator())
 
 
@@ -210,15 +220,39 @@ def _promising(draws: _Draws, learners: Sequence[Learner], budget: Budget) -> Se
 def _best(
     draws: _Draws, tried: Sequence[_Tried], trials: int
 ) -> tuple[str, Score, _Rule, tuple[float, float]]:
-    """Return the attack and event that promise most on many transcripts, and the event's rates."""
-    counts = draws.below([(one.score, one.thresholds) for one in tried], trials, "choosing")
-    rules = [
-        _best_rule(one.thresholds, below, trials, draws.answer.delta)
-        for one, below in zip(tried, counts, strict=True)
-    ]
+    """Return the attack and event that promise most on many transcripts, and the event's rates.
+
+    The first of them leave out attacks that will hardly win.
+    """
+    rules = list[tuple[float, _Rule, tuple[float, float]]]()
+    for share in _STAGES if len(tried) > 1 else (1.0,):
+        rules = _rules(draws, tried, math.ceil(trials * share))
+        rivals = _rivals([promised for promised, _, _ in rules])
+        tried, rules = [tried[at] for at in rivals], [rules[at] for at in rivals]
     at = int(np.argmax([promised for promised, _, _ in rules]))
     _, rule, rates = rules[at]
     return tried[at].name, tried[at].score, rule, rates
+
+
+def _rivals(promises: Sequence[float]) -> Sequence[int]:
+    """Return which attacks are not far behind, and clearly ahead of all before them.
+
+    Attacks are in order of what they cost: of those that promise the same, the first will do.
+    """
+    before = np.maximum.accumulate([0.0, *promises[:-1]])
+    near = np.array(promises) >= _NEAR * max(promises)
+    ahead = np.array(promises) > _AHEAD * before
+    return np.flatnonzero(near & ahead).tolist() or [0]
+
+
+def _rules(
+    draws: _Draws, tried: Sequence[_Tried], trials: int
+) -> list[tuple[float, _Rule, tuple[float, float]]]:
+    counts = draws.below([(one.score, one.thresholds) for one in tried], trials, "choosing")
+    return [
+        _best_rule(one.thresholds, below, trials, draws.answer.delta)
+        for one, below in zip(tried, counts, strict=True)
+    ]
 
 
 def _thresholds(scores: tuple[Array, Array]) -> Array:

@@ -64,10 +64,10 @@ FULL = Size(
     audits=10_000,
     alphas=(ALPHA, TINY),
     budget=Budget(
-        learning=12_000_000,
+        learning=10_000_000,
         judging=200_000,
-        choosing=70_000_000,
-        certifying=600_000_000,
+        choosing=50_000_000,
+        certifying=200_000_000,
         least=1_000_000,
     ),
 )

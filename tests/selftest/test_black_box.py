@@ -12,7 +12,7 @@ from dpaudit.attacks.distinguishers.known_answers import SUITE
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.selftest.answers import Learner
-from dpaudit.selftest.black_box import Budget, _planned, _thresholds, audit
+from dpaudit.selftest.black_box import Budget, _planned, _rivals, _thresholds, audit
 
 SMALL = Budget(learning=20_000, judging=5000, choosing=60_000, certifying=60_000, least=5000)
 COUNTING = SUITE.learners[:2]
@@ -131,3 +131,17 @@ def test_the_plan_stops_where_little_is_left_to_gain():
     assert 1000 < common < rare < 10**8
     assert _planned((0.005, 0.0), 0.0, 1000, 10**7) == 1000
     assert _planned((1e-6, 0.9e-6), 0.0, 1000, 10**5) == 10**5
+
+
+@pytest.mark.parametrize(
+    ("promises", "left"),
+    [
+        ([1.0, 1.02, 0.9], [0]),  # the first will do
+        ([1.0, 1.5, 1.51], [0, 1]),
+        ([0.5, 1.0], [1]),
+        ([0.0, 0.0], [0]),
+        ([0.8, 0.7, 1.0], [0, 2]),
+    ],
+)
+def test_only_what_is_ahead_of_cheaper_attacks_goes_on(promises, left):
+    assert _rivals(promises) == left
