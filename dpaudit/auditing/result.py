@@ -22,7 +22,7 @@ from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.neighbours import compare
-from dpaudit.neighbours.found import depends_on_reading
+from dpaudit.neighbours.found import Declared, depends_on_reading
 from dpaudit.refutation import Attained
 from dpaudit.refutation.inequality import RELATIVE_ROUNDING, exceeds
 from dpaudit.report.formatting import number
@@ -358,15 +358,26 @@ def _interpolated(
 _NO_UPPER = "a search finds no upper end; a proved bound is one"
 
 
-def on_another_reading(result: Result, case: PrivacyCase) -> Result:
-    """Return a refutation with what another relation would say, where nobody named one."""
-    if not case.relation_was_read:
-        return result
+def with_relation(result: Result, case: PrivacyCase) -> Result:
+    """Return a result that says by which relation the two are neighbours, if none was named.
+
+    Of a refutation also what another relation would say of it.
+    """
+    relation = case.pair.relation
+    if case.relation_was_read:
+        said = [f"The two obey {relation.name}, the finest relation that was found."]
+        if result.verdict == "refuted":
+            said += _on_another_reading(case, result.measured.lower)
+    else:
+        said = [f"Neighbours: {relation.statement}."] if isinstance(relation, Declared) else []
+    return result.model_copy(update={"reason": " ".join([result.reason, *said])})
+
+
+def _on_another_reading(case: PrivacyCase, lower: float) -> list[str]:
     claimed = stated_in_claim(case, case.claimed)
     allowed = stated_in_claim(case, case.claimed.group(2))
-    other = depends_on_reading(case.pair.relation, claimed, allowed, result.measured.lower)
-    reason = result.reason if other is None else f"{result.reason} {other}"
-    return result.model_copy(update={"reason": reason})
+    other = depends_on_reading(case.pair.relation, claimed, allowed, lower)
+    return [] if other is None else [other]
 
 
 def search_result(

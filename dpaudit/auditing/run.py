@@ -34,10 +34,10 @@ from dpaudit.auditing.rerun import (
     with_unit,
 )
 from dpaudit.auditing.result import (
-    on_another_reading,
     privacy_result,
     search_result,
     stated_in_claim,
+    with_relation,
 )
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.execution import Executor, importable, one_thread, stream, unit_size
@@ -362,9 +362,9 @@ def _run_privacy(
     if evidence.at_delta is not None:
         case = replace(case, at_delta=evidence.at_delta)
     result = privacy_result(claim, case, evidence, settings, rerun, chosen.search)
+    result = with_relation(result, case)
     if result.verdict != "refuted":
         return Audited(result, None, evidence.interrupted, taken)
-    result = on_another_reading(result, case)
     if not evidence.interrupted:
         result = _explained(result, case, drawer, settings)
     if case.certify is not None:

@@ -195,15 +195,20 @@ def _drawn(document: str, index: int) -> Mapping[str, str]:
 
     result = Result.model_validate_json(document)
     drawn = {"numbers": figures.three_numbers(result, prefix=f"r{index}-numbers")}
-    if result.delta_curves is not None and result.delta_curves.epsilon:
+    if result.delta_curves is not None and _holds_any(result.delta_curves.band_lower):
         drawn["delta"] = curves.delta_against_epsilon(result, prefix=f"r{index}-delta")
     if result.wealth is not None and result.wealth.transcripts:
         drawn["wealth"] = curves.wealth(result.wealth, prefix=f"r{index}-wealth")
     if result.scores is not None and result.scores.edges:
         drawn["scores"] = curves.scores(result.scores, prefix=f"r{index}-scores")
-    if result.trade_off is not None and result.trade_off.false_positive_rate:
+    if result.trade_off is not None and _holds_any(result.trade_off.measured):
         drawn["trade_off"] = curves.trade_off(result, prefix=f"r{index}-trade-off")
     return drawn
+
+
+def _holds_any(points: Sequence[float | None] | None) -> bool:
+    """Return whether anything was measured: a figure of claims alone shows nothing."""
+    return points is not None and any(point is not None for point in points)
 
 
 def _overview(report: Report) -> str | None:

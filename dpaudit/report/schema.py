@@ -336,9 +336,15 @@ class Result(Document):
 
     def show(self) -> None:
         """Print the claim, the three numbers and the reason of the verdict."""
+        print(self)
+
+    def __str__(self) -> str:
         from dpaudit.report.shown import as_text
 
-        print(as_text(self))
+        return as_text(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {str(self).splitlines()[0]}>"
 
     def _repr_html_(self) -> str:
         from dpaudit.report.shown import as_html

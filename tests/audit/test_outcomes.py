@@ -217,3 +217,29 @@ def test_a_stream_that_leaks_through_zeros_alone_is_caught(other):
 
     assert Watch(Target(0.3, 0.0, 0.05), "histogram").take(stream(False))
     assert not Watch(Target(0.3, 0.0, 0.05), "histogram").take(stream(True))
+
+
+@pytest.mark.parametrize(
+    ("data", "relation", "epsilon", "words"),
+    [
+        (([1.0, 1.0], [1.0]), None, 1.0, "The two obey add-remove-record, the finest relation"),
+        (([1.0, 1.0], [1.0]), None, 9.0, "The two obey add-remove-record, the finest relation"),
+        (([1.0, 1.0], [1.0, 0.0]), None, 1.2, "these two are two steps apart, it allows them 2.4"),
+        (
+            ([1.0], [1.0, 2.0, 3.0]),
+            "declared: one user",
+            9.0,
+            "Neighbours: one user, as the caller",
+        ),
+        (([1.0, 1.0], [1.0]), "add-remove-record", 9.0, "not evidence that the claim holds."),
+    ],
+)
+def test_the_verdict_says_by_which_relation_the_two_are_neighbours(data, relation, epsilon, words):
+    def noisy_sum(records, trials, rng):
+        return np.sum(records) + rng.laplace(0, 0.5, trials)
+
+    found = dpaudit.audit(
+        noisy_sum, *data, epsilon=epsilon, relation=relation, trials=4000, isolation=IN_PROCESS
+    )
+    assert words in found.reason
+    assert ("obey" in found.reason) == (relation is None)

@@ -223,3 +223,24 @@ def test_reading_the_schema_loads_nothing_heavy():
 
 def _without_code(markdown: str) -> str:
     return re.sub(r"^(`{3,})sh\n.*?\n\1$", "", markdown, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_figures_hold_a_measurement_or_are_not_drawn():
+    full = samples.result()
+    bare = full.model_copy(
+        update={
+            "delta_curves": full.delta_curves.model_copy(
+                update={"band_lower": None, "band_upper": None}
+            ),
+            "trade_off": full.trade_off.model_copy(update={"measured": None}),
+        }
+    )
+    page, without = (render_html(samples.report(one)) for one in (full, bare))
+    assert page.count("<svg") == without.count("<svg") + 2
+
+
+def test_a_result_is_printed_as_a_few_lines():
+    result = samples.refuted()
+    assert result.reason.split()[0] in str(result)
+    assert len(str(result).splitlines()) < 12
+    assert repr(result).endswith(": refuted>")
