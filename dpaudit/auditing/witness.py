@@ -34,12 +34,15 @@ from dpaudit.records import Record, are_shown
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import Result, Witness
 
-# Transcripts of each dataset that choose an event, and that count it; bytes of them at most.
-_SHARE, _MOST, _LEAST, _BYTES = 5, 3000, 100, 64 * 2**20
+# Transcripts of each dataset that choose an event, and that count it: of those that certified one
+# in so many, as many as usual unless a rare event takes more, and so many bytes at most.
+_SHARE, _USUAL, _LEAST, _BYTES = 5, 3000, 100, 64 * 2**20
+_SPARE = 2  # times as many as the certified event took: one of fewer parts tells less
 _ALIKE = 1e-9  # promises that differ by less are the same
 _TRIED = 16  # single parts of which the most promising is counted
 _TOGETHER = (2, 3, 5, 10)  # parts, where one alone refutes nothing
 _ATTEMPTS = 1 + len(_TOGETHER)
+_USUALLY = 0.9  # of the runs on either side: then what is rare is said
 _LARGE = 1e70  # up to where the variance of numbers is one
 _ODD = 1e290  # where the numbers stand for what is no finite number
 _KEY = re.compile(r"\[[^\]]*\]|^(?!output)\w+")
@@ -69,7 +72,7 @@ def of(
     drawer: Drawer,
     alpha: float,
     *,
-    runs: int = _MOST,
+    runs: int = _USUAL,
     trials: int | None = None,
 ) -> Witness | None:
     """Return what leaked: an event of the fewest parts that refutes, else the clearest one.
@@ -89,17 +92,18 @@ def of(
     layout = getattr(drawer.mechanism, "layout", None)
     if layout is None or not outcomes.is_observed(drawer.mechanism):
         return None
-    runs = max(_LEAST, min(runs, _MOST, _BYTES // (8 * len(layout.columns))))
+    runs = max(_LEAST, min(runs, _BYTES // (8 * len(layout.columns))))
     trials = runs if trials is None else trials
     on = [drawer.transcripts(side, runs, "witness: choosing") for side in Side]
     features = Features.of(layout, *on)
     fresh = [features(drawer.transcripts(side, runs, "witness: counting")) for side in Side]
     found = list(_counted_events(layout, [features(one) for one in on], fresh, case, alpha))
-    found = [one for one in found if one.lower > 0]
     if not found:
         return None
+    if not any(one.lower > 0 for one in found) and len({one.path for one in layout.columns}) > 1:
+        return None
     best = found[-1] if found[-1].refutes else max(found, key=lambda one: one.lower)
-    said = _said(best, _Words(layout, features, drawer), runs)
+    said = _said(best, _Words(layout, features, drawer, _USUALLY * runs), runs)
     return _witness(best, said, layout, case, (runs, trials), alpha)
 
 
@@ -175,7 +179,7 @@ class _Together:
 
 def _said(best: _Counted, words: _Words, runs: int) -> tuple[str, tuple[int, int]]:
     """Return the event and its counts, or those of its complement where that is said plainly."""
-    event, flipped = words.of(best.tried)
+    event, flipped = words.of(best.tried, best.hits)
     on_p, on_q = best.hits
     return event, (runs - on_p, runs - on_q) if flipped else (on_p, on_q)
 
@@ -189,7 +193,8 @@ def _witness(
     alpha: float,
 ) -> Witness:
     (event, (on_p, on_q)), (runs, trials) = said, sizes
-    most = joint_lower_bound(trials, 0, trials, trials, delta=case.at_delta, alpha=alpha)
+    seen = max(on_p, on_q) * trials // runs
+    most = joint_lower_bound(seen, 0, trials, trials, delta=case.at_delta, alpha=alpha)
     never = min(on_p, on_q) == 0 and best.refutes
     success = 0.5 + abs(on_p - on_q) / (2 * runs)
     begins = "What leaked" if best.refutes else "Where it shows best"
@@ -225,36 +230,41 @@ def _percent(share: float) -> str:
 
 @dataclass(frozen=True)
 class _Words:
-    """Says an event in words, and whether it says the complement."""
+    """Says an event in words, and whether it says the complement: of what is usual on both sides.
+
+    ``usual`` is from how many of the runs on.
+    """
 
     layout: Layout
     features: Features
     drawer: Drawer
+    usual: float
 
-    def of(self, tried: _Tried) -> tuple[str, bool]:
+    def of(self, tried: _Tried, hits: tuple[int, int]) -> tuple[str, bool]:
         above, threshold = tried.event.above, tried.event.threshold
         if not isinstance(tried.score, OnePart):
             paths = ", ".join(_path(self.layout.columns[n]) for n in tried.columns)
             sign = ">" if above else "<"
             return f"a weighted sum of {paths} {sign} {number(threshold)}", False
-        path = _path(self.layout.columns[tried.score.column])
+        path, usual = _path(self.layout.columns[tried.score.column]), min(hits) > self.usual
         if tried.score.column in self.features.ratios:
-            return self._values(tried, path)
+            return self._values(tried, path, usual)
         above, threshold = above == (tried.score.sign > 0), threshold * tried.score.sign
         if tried.score.centre is not None:
-            how = "farther" if above else "less far"
-            return f"{path} {how} than {number(threshold)} from {number(tried.score.centre)}", False
+            how = "farther" if above != usual else "less far"
+            return f"{path} {how} than {number(threshold)} from {number(tried.score.centre)}", usual
         if abs(threshold) > _ODD:
             return f"{path} is odd", (threshold > 0) != above
-        return f"{path} {'>' if above else '<'} {number(threshold)}", False
+        return f"{path} {'>' if above != usual else '<'} {number(threshold)}", usual
 
-    def _values(self, tried: _Tried, path: str) -> tuple[str, bool]:
+    def _values(self, tried: _Tried, path: str, usual: bool) -> tuple[str, bool]:
         """Return which discrete values the event holds; or does not, if it holds unseen ones."""
         ratios = self.features.ratios[tried.columns[0]]
         inside = tried.event.happened(ratios.ratios) > 0
         flipped = bool(inside.sum() > (~inside).sum())
         if not flipped and inside.sum() == (~inside).sum():
-            flipped = _plainness(ratios.codes[~inside]) < _plainness(ratios.codes[inside])
+            plain, other = (_plainness(ratios.codes[which]) for which in (inside, ~inside))
+            flipped = other < plain or (other == plain and usual)
         codes = ratios.codes[~inside if flipped else inside]
         if set(ratios.codes.tolist()) <= {0.0, ABSENT.code}:
             return f"{path} is {'absent' if ABSENT.code in codes else 'there'}", flipped
@@ -303,18 +313,43 @@ def _hidden(found: re.Match[str]) -> str:
 def added(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Result:
     """Return a refutation with what leaked, where a few transcripts show it."""
     with contract.apart(case, drawer) as other:
-        runs = result.trials // _SHARE
+        runs = min(result.trials // _SHARE, _enough(result, case, alpha))
         found = of(case, other, alpha, runs=runs, trials=result.trials)
-    said = _of_all_parts(result) if found is None else found.sentence
-    reason = f"{result.reason} {said}".rstrip()
+    said = [] if found is None else [found.sentence]
+    if found is None or found.lower == 0:
+        said.append(_of_all_parts(result))
+    reason = " ".join([result.reason, *said]).rstrip()
     return result.model_copy(update={"witness": found, "reason": reason})
+
+
+def _enough(result: Result, case: PrivacyCase, alpha: float) -> int:
+    """Return on how many runs an event as rare as the one that certified would refute."""
+    counts = _certified(result)
+    runs, claimed = _USUAL, case.claimed.epsilon(case.at_delta)
+    while counts is not None and runs < result.trials:
+        favoured, other, of = counts
+        hits, others = math.floor(favoured / of * runs), math.ceil(other / of * runs)
+        share = alpha / _ATTEMPTS
+        if claimed < joint_lower_bound(hits, others, runs, runs, delta=case.at_delta, alpha=share):
+            break
+        runs *= 2
+    return runs if runs == _USUAL else _SPARE * runs
+
+
+def _certified(result: Result) -> tuple[int, int, int] | None:
+    """Return how often the event that certified was seen on either side, and of how many."""
+    names = ("favoured hits", "other hits", "favoured trials")
+    counts = [result.counts.get(f"event, {name}") for name in names]
+    favoured, other, runs = counts
+    if favoured is None or other is None or runs is None:
+        return None
+    return favoured, other, runs
 
 
 def _of_all_parts(result: Result) -> str:
     """Return the certified event itself with its counts, where fewer runs show no plainer one."""
-    names = ("favoured hits", "other hits", "favoured trials")
-    counts = [result.counts.get(f"event, {name}") for name in names]
-    if None in counts:
+    counts = _certified(result)
+    if counts is None:
         return ""
     favoured, other, runs = counts
     return (

@@ -17,6 +17,7 @@ from dpaudit.attacks.distinguishers import lowest_bits
 from dpaudit.auditing.watch import Watch
 from dpaudit.errors import DataError, InvalidArgument, MechanismError
 from dpaudit.estimation.event import choose_event, event_bound
+from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.sequential.game import Target
 from dpaudit.laws.isolated import Isolation
 from dpaudit.laws.mechanism import checked_sample
@@ -243,3 +244,42 @@ def test_the_verdict_says_by_which_relation_the_two_are_neighbours(data, relatio
     )
     assert words in found.reason
     assert ("obey" in found.reason) == (relation is None)
+
+
+def now_and_then(data, trials, rng):
+    """Return noise, and with probability 1e-3 a record that is not 0."""
+    told = rng.random(trials) < 1e-3 * data[0]
+    return np.where(told, 100.0 * data[0], rng.laplace(0, 1.0, trials))
+
+
+def nearly_fair(data, trials, rng):
+    """Return a coin that falls on heads 2% too often."""
+    return rng.random(trials) < (0.51 if data[0] else 0.5)
+
+
+RARE = {"epsilon": 1.0, "delta": 1e-5, "trials": 300_000}
+WEAK = {"epsilon": 1e-3, "trials": 200_000}
+
+
+@pytest.mark.parametrize(("mechanism", "given"), [(now_and_then, RARE), (nearly_fair, WEAK)])
+def test_an_event_that_a_few_runs_do_not_show_is_named(mechanism, given):
+    pair = np.array([0.0]), np.array([1.0])
+    found = dpaudit.audit(mechanism, *pair, isolation=IN_PROCESS, confidence=0.999, **given)
+    assert "`output` " in found.reason
+    assert found.witness.runs > 3000
+    assert found.witness.refutes == (mechanism is now_and_then)
+    if mechanism is now_and_then:
+        assert found.witness.on_dataset <= 3 < 15 < found.witness.on_neighbour < 90
+
+
+def test_the_ceiling_is_that_of_an_event_as_rare():
+    def told(data, trials, rng):
+        return np.where(rng.random(trials) < 0.1 * data[0], "record", "nothing")
+
+    pair = np.array([0.0]), np.array([1.0])
+    found = dpaudit.audit(told, *pair, epsilon=1.0, trials=4000, isolation=IN_PROCESS)
+    assert found.witness.on_dataset == 0 < found.witness.on_neighbour < 200
+    seen = found.witness.on_neighbour * 4000 // found.witness.runs
+    most = joint_lower_bound(seen, 0, 4000, 4000, delta=0.0, alpha=1 - found.witness.confidence)
+    assert found.witness.ceiling == pytest.approx(most)
+    assert found.lower <= 1.2 * found.witness.ceiling
