@@ -93,7 +93,7 @@ def draw_laplace(scale: float, shape: Any, rng: Generator) -> Array:
     >>> noise.shape, bool(abs(np.abs(noise).mean() - 2) < 0.05)
     ((50000, 2), True)
     """
-    noise = rng.standard_exponential(shape)
+    noise: Array = rng.standard_exponential(shape)
     noise -= rng.standard_exponential(shape)
     noise *= scale
     return noise
