@@ -301,7 +301,8 @@ def _merged(
 
 
 def _rounded(rows: Array, grain: Array) -> Array:
-    multiples = rows / grain
+    with np.errstate(over="ignore"):  # codes of what is no finite number
+        multiples = rows / grain
     np.round(multiples, out=multiples)
     multiples += 0.0  # no negative zeros
     tiny = np.abs(rows) < _NORMAL

@@ -38,7 +38,7 @@ from dpaudit.report.schema import Result, Witness
 # in so many, as many as usual unless a rare event takes more, and so many bytes at most.
 _SHARE, _USUAL, _LEAST, _BYTES = 5, 3000, 100, 64 * 2**20
 _SPARE = 2  # times as many as the certified event took: one of fewer parts tells less
-_ALIKE = 1e-9  # promises that differ by less are the same
+_ALIKE = 0.02  # promises that differ by so small a share are the same
 _TRIED = 16  # single parts of which the most promising is counted
 _TOGETHER = (2, 3, 5, 10)  # parts, where one alone refutes nothing
 _ATTEMPTS = 1 + len(_TOGETHER)
@@ -130,15 +130,20 @@ def _attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterato
     if not alone:
         return
     tried = [_Tried(one, (one.column,), choose_event(one(on_p), one(on_q), delta)) for one in alone]
-    most = max(one.event.promised for one in tried) - _ALIKE
+    most = (1 - _ALIKE) * max(one.event.promised for one in tried)
     alike = [one for one in tried if one.event.promised >= most]
-    yield min(alike, key=lambda one: _first_said(layout.columns[one.columns[0]].path))
+    yield min(alike, key=lambda one: _plainest(layout.columns[one.columns[0]]))
     columns = list(dict.fromkeys(one.column for one in alone))
     for count in _TOGETHER:
         if len(columns) >= count:
             score = _Together.of(columns[:count], on_p, on_q)
             event = choose_event(score(on_p), score(on_q), delta)
             yield _Tried(score, tuple(columns[:count]), event)
+
+
+def _plainest(column: Column) -> tuple[int, bool]:
+    """Return the place of a column among those that tell as much: codes go before numbers."""
+    return _first_said(column.path), not column.discrete
 
 
 def _first_said(path: str) -> int:
@@ -193,9 +198,9 @@ def _witness(
     alpha: float,
 ) -> Witness:
     (event, (on_p, on_q)), (runs, trials) = said, sizes
-    seen = max(on_p, on_q) * trials // runs
-    most = joint_lower_bound(seen, 0, trials, trials, delta=case.at_delta, alpha=alpha)
+    most = joint_lower_bound(trials, 0, trials, trials, delta=case.at_delta, alpha=alpha)
     never = min(on_p, on_q) == 0 and best.refutes
+    always = never and max(on_p, on_q) == runs
     success = 0.5 + abs(on_p - on_q) / (2 * runs)
     begins = "What leaked" if best.refutes else "Where it shows best"
     sentences = [
@@ -204,10 +209,12 @@ def _witness(
     ]
     if never:
         where = "neighbour" if on_q == 0 else "dataset"
-        sentences.append(
-            f"It was never seen on the {where}: all that {trials} runs can certify is "
-            f"{number(most, rounding=ROUND_FLOOR)}; the truth may be infinite."
+        ceiling = (
+            f" all that {trials} runs can certify is {number(most, rounding=ROUND_FLOOR)};"
+            if always
+            else ""
         )
+        sentences.append(f"It was never seen on the {where}:{ceiling} the truth may be infinite.")
     sentences.append(f"Who guesses by it, with even odds, is right in {_percent(success)}.")
     return Witness(
         event=event,
@@ -218,7 +225,7 @@ def _witness(
         lower=best.lower,
         confidence=1 - alpha,
         refutes=best.refutes,
-        ceiling=most if never else None,
+        ceiling=most if always else None,
         success=success,
         sentence=" ".join(sentences),
     )
