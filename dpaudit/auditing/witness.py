@@ -9,28 +9,23 @@ probability. What is found here never changes the verdict.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR
 
 import numpy as np
-from numpy.random import default_rng
 
 import dpaudit.auditing.contract as contract
 import dpaudit.auditing.outcomes as outcomes
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
-from dpaudit.estimation.counted import Event
+from dpaudit.auditing.wording import Tried, Words, path_of
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.features import Features, OnePart, farthest, one_part_scores
 from dpaudit.laws.layout import Column, Layout
-from dpaudit.laws.observations import ABSENT
 from dpaudit.neighbours import Side
-from dpaudit.records import Record, are_shown
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import Result, Witness
 
@@ -44,24 +39,13 @@ _TOGETHER = (2, 3, 5, 10)  # parts, where one alone refutes nothing
 _ATTEMPTS = 1 + len(_TOGETHER)
 _USUALLY = 0.9  # of the runs on either side: then what is rare is said
 _LARGE = 1e70  # up to where the variance of numbers is one
-_ODD = 1e290  # where the numbers stand for what is no finite number
-_KEY = re.compile(r"\[[^\]]*\]|^(?!output)\w+")
-
-
-@dataclass(frozen=True)
-class _Tried:
-    """A score of features, the columns it looks at, and the event of it that promises most."""
-
-    score: Callable[[Array], Array]
-    columns: tuple[int, ...]
-    event: Event
 
 
 @dataclass(frozen=True)
 class _Counted:
     """An event with its counts on fresh runs, what they certify, and whether that refutes."""
 
-    tried: _Tried
+    tried: Tried
     hits: tuple[int, int]
     lower: float
     refutes: bool
@@ -103,7 +87,7 @@ def of(
     if not any(one.lower > 0 for one in found) and len({one.path for one in layout.columns}) > 1:
         return None
     best = found[-1] if found[-1].refutes else max(found, key=lambda one: one.lower)
-    said = _said(best, _Words(layout, features, drawer, _USUALLY * runs), runs)
+    said = _said(best, Words(layout, features, drawer, _USUALLY * runs), runs)
     return _witness(best, said, layout, case, (runs, trials), alpha)
 
 
@@ -122,14 +106,14 @@ def _counted_events(
             return
 
 
-def _attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterator[_Tried]:
+def _attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterator[Tried]:
     """Yield the best event of one part, and then of ever more parts together."""
     alone: list[OnePart] = one_part_scores(layout, on_p, on_q)
     alone.sort(key=lambda score: _first_said(layout.columns[score.column].path))
     alone = farthest(alone, on_p, on_q, layout, _TRIED)
     if not alone:
         return
-    tried = [_Tried(one, (one.column,), choose_event(one(on_p), one(on_q), delta)) for one in alone]
+    tried = [Tried(one, (one.column,), choose_event(one(on_p), one(on_q), delta)) for one in alone]
     most = (1 - _ALIKE) * max(one.event.promised for one in tried)
     alike = [one for one in tried if one.event.promised >= most]
     yield min(alike, key=lambda one: _plainest(layout.columns[one.columns[0]]))
@@ -138,7 +122,7 @@ def _attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterato
         if len(columns) >= count:
             score = _Together.of(columns[:count], on_p, on_q)
             event = choose_event(score(on_p), score(on_q), delta)
-            yield _Tried(score, tuple(columns[:count]), event)
+            yield Tried(score, tuple(columns[:count]), event)
 
 
 def _plainest(column: Column) -> tuple[int, bool]:
@@ -182,7 +166,7 @@ class _Together:
         return found
 
 
-def _said(best: _Counted, words: _Words, runs: int) -> tuple[str, tuple[int, int]]:
+def _said(best: _Counted, words: Words, runs: int) -> tuple[str, tuple[int, int]]:
     """Return the event and its counts, or those of its complement where that is said plainly."""
     event, flipped = words.of(best.tried, best.hits)
     on_p, on_q = best.hits
@@ -218,7 +202,7 @@ def _witness(
     sentences.append(f"Who guesses by it, with even odds, is right in {_percent(success)}.")
     return Witness(
         event=event,
-        parts=[_path(layout.columns[n]) for n in best.tried.columns],
+        parts=[path_of(layout.columns[n]) for n in best.tried.columns],
         on_dataset=on_p,
         on_neighbour=on_q,
         runs=runs,
@@ -233,88 +217,6 @@ def _witness(
 
 def _percent(share: float) -> str:
     return "every case" if share == 1 else f"{math.floor(1000 * share) / 10:g}% of the cases"
-
-
-@dataclass(frozen=True)
-class _Words:
-    """Says an event in words, and whether it says the complement: of what is usual on both sides.
-
-    ``usual`` is from how many of the runs on.
-    """
-
-    layout: Layout
-    features: Features
-    drawer: Drawer
-    usual: float
-
-    def of(self, tried: _Tried, hits: tuple[int, int]) -> tuple[str, bool]:
-        above, threshold = tried.event.above, tried.event.threshold
-        if not isinstance(tried.score, OnePart):
-            paths = ", ".join(_path(self.layout.columns[n]) for n in tried.columns)
-            sign = ">" if above else "<"
-            return f"a weighted sum of {paths} {sign} {number(threshold)}", False
-        path, usual = _path(self.layout.columns[tried.score.column]), min(hits) > self.usual
-        if tried.score.column in self.features.ratios:
-            return self._values(tried, path, usual)
-        above, threshold = above == (tried.score.sign > 0), threshold * tried.score.sign
-        if tried.score.centre is not None:
-            how = "farther" if above != usual else "less far"
-            return f"{path} {how} than {number(threshold)} from {number(tried.score.centre)}", usual
-        if abs(threshold) > _ODD:
-            return f"{path} is odd", (threshold > 0) != above
-        return f"{path} {'>' if above != usual else '<'} {number(threshold)}", usual
-
-    def _values(self, tried: _Tried, path: str, usual: bool) -> tuple[str, bool]:
-        """Return which discrete values the event holds; or does not, if it holds unseen ones."""
-        ratios = self.features.ratios[tried.columns[0]]
-        inside = tried.event.happened(ratios.ratios) > 0
-        flipped = bool(inside.sum() > (~inside).sum())
-        if not flipped and inside.sum() == (~inside).sum():
-            plain, other = (_plainness(ratios.codes[which]) for which in (inside, ~inside))
-            flipped = other < plain or (other == plain and usual)
-        codes = ratios.codes[~inside if flipped else inside]
-        if set(ratios.codes.tolist()) <= {0.0, ABSENT.code}:
-            return f"{path} is {'absent' if ABSENT.code in codes else 'there'}", flipped
-        shown = " or ".join(self._texts(codes[:3].tolist()))
-        more = f" or one of {len(codes) - 3} others" if len(codes) > 3 else ""
-        return f"{path} is {shown}{more}", flipped
-
-    def _texts(self, codes: list[float]) -> list[str]:
-        pair, seed = self.drawer.pair, self.drawer.seed
-        rngs = [default_rng(stream(seed, "witness: texts", side.value)) for side in Side]
-        found = self.drawer.mechanism.texts([pair.on(side) for side in Side], 256, rngs, codes)
-        return [_value(code, found.get(code)) for code in codes]
-
-
-def _value(code: float, known: tuple[str, str] | None) -> str:
-    if code == ABSENT.code:
-        return "absent"
-    if code == 0.0:
-        return "a number"
-    kind, text = known or ("value", repr(code))
-    if kind in ("raised", "type", "shape", "dtype", "NoneType", "bool"):
-        return text
-    if kind == "number" and text in ("nan", "inf", "-inf"):
-        return {"nan": "NaN", "inf": "infinite", "-inf": "minus infinity"}[text]
-    return f"{text!r}" if are_shown() else f"{Record(text)}"
-
-
-def _plainness(codes: Array) -> int:
-    """Return how plainly codes are said: something there before what is usual or absent."""
-    return int(np.isin(codes, (0.0, ABSENT.code)).any())
-
-
-def _path(column: Column) -> str:
-    """Return the path of a part; a key that some outputs lack may be somebody's record."""
-    if column.everywhere or are_shown():
-        return f"`{column.path}`"
-    return f"`{_KEY.sub(_hidden, column.path)}`"
-
-
-def _hidden(found: re.Match[str]) -> str:
-    key = found[0].strip("[]'")
-    digest = f"{Record(key)}".rpartition("#")[2]
-    return f"[#{digest}]" if found[0].startswith("[") else f"output[#{digest}]"
 
 
 def added(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Result:
