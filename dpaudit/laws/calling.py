@@ -18,15 +18,27 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import Generator, RandomState
 
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.laws.layout import counted
 from dpaudit.records import stray
 
 Role = Literal["data", "trials", "rng"]
-_TRIALS = ("trials", "n_trials", "num_trials", "size", "n_samples", "num_samples", "repeats")
-_RNG = ("rng", "generator", "gen", "prng", "random_generator", "random_state", "seed")
+_TRIALS = frozenset(
+    "trials n_trials num_trials ntrials size n n_samples num_samples nsamples samples repeats "
+    "n_repeats repetitions reps runs n_runs num_runs draws n_draws num_draws how_many".split()
+)
+_RNG = frozenset(
+    "rng gen generator prng random_generator random_state randomstate np_random np_rng seed "
+    "random_seed".split()
+)
+_SHORT = frozenset("r g rs rnd rand random".split())  # a generator, of what has no default
+_GENERATORS = ("Generator", "RandomState", "Generator | None", "RandomState | None")
+_HINT = (
+    "what is {}? fix it with functools.partial, or say which is which with, for example, "
+    "form='f(data, trials, rng)'"
+)
 _ROLES: tuple[Role, ...] = ("data", "trials", "rng")
 _WRITTEN = re.compile(r"(?P<method>\w+)\((?P<roles>[\w,]*)\)")
 _EITHER, _NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
@@ -164,39 +176,43 @@ def _read(function: Callable[..., Any], *, bound: bool = True) -> Form:
     except (TypeError, ValueError):  # of a builtin, nobody knows
         return Form("", _METHODS["fit"])
     places = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, _EITHER)]
-    required = [one.name for one in places if one.default is one.empty]
+    required = [one for one in places if one.default is one.empty]
     roles = _roles_of(required, function)
-    found = [Argument(role, name) for role, name in zip(roles, required, strict=True)]
+    found = [Argument(role, one.name) for role, one in zip(roles, required, strict=True)]
     for one in parameters:
-        role, needed = _role(one.name), one.default is one.empty
-        by_name = one.kind in (_EITHER, _NAMED) and one.name not in required and role not in roles
+        role, needed = _role(one), one.default is one.empty
+        by_name = one.kind in (_EITHER, _NAMED) and one not in required and role not in roles
         if by_name and (role == "rng" or (role == "trials" and needed)):
             found.append(Argument(role, one.name, by_name=True))
     return Form("", tuple(found))
 
 
-def _role(name: str) -> Role:
-    return "trials" if name in _TRIALS else "rng" if name in _RNG else "data"
+def _role(one: inspect.Parameter) -> Role:
+    if str(one.annotation).endswith(_GENERATORS) or one.annotation in (Generator, RandomState):
+        return "rng"
+    name = one.name.lower().strip("_")
+    if name in _RNG or (name in _SHORT and one.default is one.empty):
+        return "rng"
+    return "trials" if name in _TRIALS else "data"
 
 
-def _roles_of(names: list[str], function: Callable[..., Any]) -> tuple[Role, ...]:
-    """Return the roles of required arguments: by name, where one alone has no known name.
+def _roles_of(required: list[inspect.Parameter], function: Callable[..., Any]) -> tuple[Role, ...]:
+    """Return the roles of required arguments, by name; the data may have any, and are first.
 
-    Else one is the data, two are data and rng, and three are data, trials and rng.
+    Nothing is guessed: a number of bins that is given how many outputs to draw is no error, and
+    its outputs are those of something else.
     """
-    roles = tuple(map(_role, names))
-    if roles.count("data") == 1 and len(set(roles)) == len(roles):
-        return roles
-    usual: dict[int, tuple[Role, ...]] = {1: ("data",), 2: ("data", "rng"), 3: _ROLES}
-    found = usual.get(len(names), ())
-    if not found or any(role not in ("data", one) for role, one in zip(roles, found, strict=True)):
+    roles = list(map(_role, required))
+    if roles and "data" not in roles:
+        roles[0] = "data"
+    twice = [one.name for n, one in enumerate(required) if roles[n] in roles[:n]]
+    if twice or not roles:
         called = getattr(function, "__qualname__", type(function).__name__)
-        expected = (
-            "one whose arguments are the data, and at most trials and rng beside it: fix the "
-            "others with functools.partial, or say which is which with form='f(data, rng)'"
-        )
-        raise InvalidArgument("mechanism", Shown(f"{called}({', '.join(names)})"), expected)
-    return found
+        shown = Shown(f"{called}({', '.join(one.name for one in required)})")
+        known = "one whose arguments are the data, and at most trials and rng beside it"
+        expected = f"{known}: {_HINT.format(twice[0])}" if twice else known
+        raise InvalidArgument("mechanism", shown, expected)
+    return tuple(roles)
 
 
 @dataclass(frozen=True)

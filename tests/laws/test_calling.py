@@ -1,0 +1,46 @@
+"""How a signature is read: what is said of it, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpaudit.errors import InvalidArgument
+from dpaudit.laws.calling import form_of
+
+
+def annotated(data, source: np.random.Generator):
+    return source.normal() + data.sum()
+
+
+READ = {
+    "f(data)": [lambda x: 0, lambda samples: 0, lambda data, r=2.0: 0, lambda x, g=9.8: 0],
+    "f(data, rng)": [lambda x, r: 0, lambda d, random_state: 0, annotated, lambda n, rng: 0],
+    "f(data, trials, rng)": [lambda x, n, rng: 0, lambda x, size, g: 0, lambda n, trials, rng: 0],
+    "f(trials, data)": [lambda trials, values: 0],
+    "f(rng, data)": [lambda rng, x: 0],
+    "f(data, rng=rng)": [lambda x, *, rng: 0, lambda x, rng=None: 0],
+}
+
+
+@pytest.mark.parametrize(("form", "function"), [(k, f) for k, fs in READ.items() for f in fs])
+def test_arguments_are_read_by_their_names(form, function):
+    assert str(form_of(function)) == form
+
+
+@pytest.mark.parametrize(
+    ("function", "unknown"),
+    [
+        (lambda data, epsilon: 0, "epsilon"),
+        (lambda data, bins, rng: 0, "bins"),
+        (lambda data, k, rng: 0, "k"),
+        (lambda data, trials, size, rng: 0, "size"),
+    ],
+)
+def test_an_argument_that_nobody_knows_is_refused_by_name(function, unknown):
+    with pytest.raises(InvalidArgument, match=rf"what is {unknown}\? fix it with functools"):
+        form_of(function)
+
+
+def test_what_is_refused_may_be_overruled():
+    assert str(form_of(lambda data, k, rng: 0, "f(data, trials, rng)")) == "f(data, trials, rng)"
