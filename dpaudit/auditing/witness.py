@@ -23,7 +23,15 @@ from dpaudit.auditing.wording import Tried, Words, path_of
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.laws.features import Features, OnePart, farthest, one_part_scores
+from dpaudit.laws.features import (
+    Features,
+    OneValue,
+    Part,
+    distance,
+    farthest,
+    few_valued_scores,
+    one_part_scores,
+)
 from dpaudit.laws.layout import Column, Layout
 from dpaudit.neighbours import Side
 from dpaudit.report.formatting import number
@@ -33,7 +41,7 @@ from dpaudit.report.schema import Result, Witness
 # in so many, as many as usual unless a rare event takes more, and so many bytes at most.
 _SHARE, _USUAL, _LEAST, _BYTES = 5, 3000, 100, 64 * 2**20
 _SPARE = 2  # times as many as the certified event took: one of fewer parts tells less
-_ALIKE = 0.02  # promises that differ by so small a share are the same
+_ALIKE = 0.05  # promises that differ by so small a share are the same
 _TRIED = 16  # single parts of which the most promising is counted
 _TOGETHER = (2, 3, 5, 10)  # parts, where one alone refutes nothing
 _ATTEMPTS = 1 + len(_TOGETHER)
@@ -87,7 +95,7 @@ def of(
     if not any(one.lower > 0 for one in found) and len({one.path for one in layout.columns}) > 1:
         return None
     best = found[-1] if found[-1].refutes else max(found, key=lambda one: one.lower)
-    said = _said(best, Words(layout, features, drawer, _USUALLY * runs), runs)
+    said = _said(best, Words(layout, features, drawer, fresh, _USUALLY * runs), runs)
     return _witness(best, said, layout, case, (runs, trials), alpha)
 
 
@@ -108,15 +116,18 @@ def _counted_events(
 
 def _attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterator[Tried]:
     """Yield the best event of one part, and then of ever more parts together."""
-    alone: list[OnePart] = one_part_scores(layout, on_p, on_q)
+    alone = one_part_scores(layout, on_p, on_q)
     alone.sort(key=lambda score: _first_said(layout.columns[score.column].path))
     alone = farthest(alone, on_p, on_q, layout, _TRIED)
-    if not alone:
+    by_value = few_valued_scores(layout, on_p, on_q)
+    by_value.sort(key=lambda score: distance(score, on_p, on_q), reverse=True)
+    parts: list[Part] = [*alone, *by_value[:_TRIED]]
+    if not parts:
         return
-    tried = [Tried(one, (one.column,), choose_event(one(on_p), one(on_q), delta)) for one in alone]
+    tried = [Tried(one, (one.column,), choose_event(one(on_p), one(on_q), delta)) for one in parts]
     most = (1 - _ALIKE) * max(one.event.promised for one in tried)
     alike = [one for one in tried if one.event.promised >= most]
-    yield min(alike, key=lambda one: _plainest(layout.columns[one.columns[0]]))
+    yield min(alike, key=lambda one: _plainest(layout.columns[one.columns[0]], one.score))
     columns = list(dict.fromkeys(one.column for one in alone))
     for count in _TOGETHER:
         if len(columns) >= count:
@@ -125,9 +136,9 @@ def _attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterato
             yield Tried(score, tuple(columns[:count]), event)
 
 
-def _plainest(column: Column) -> tuple[int, bool]:
-    """Return the place of a column among those that tell as much: codes go before numbers."""
-    return _first_said(column.path), not column.discrete
+def _plainest(column: Column, score: object) -> tuple[int, bool]:
+    """Return the place of a part among those that tell as much: codes go before numbers."""
+    return _first_said(column.path), not (column.discrete or isinstance(score, OneValue))
 
 
 def _first_said(path: str) -> int:

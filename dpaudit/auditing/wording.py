@@ -6,8 +6,9 @@ that only some outputs have, only where they are to be shown.
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,14 +18,20 @@ from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
 from dpaudit.estimation.counted import Event
 from dpaudit.execution import stream
-from dpaudit.laws.features import Features, OnePart
-from dpaudit.laws.layout import Column, Layout
+from dpaudit.laws.features import Features, LogRatios, OneOf, OnePart, OneValue
+from dpaudit.laws.layout import INFINITE, NAN, Column, Layout, Parted
 from dpaudit.laws.observations import ABSENT
 from dpaudit.neighbours import Side
 from dpaudit.records import Record, are_shown
 from dpaudit.report.formatting import number
 
 _ODD = 1e290  # where the numbers stand for what is no finite number
+_ODDITIES = {NAN: "NaN", INFINITE: "infinite", -INFINITE: "minus infinity"}
+_OTHER = "of another kind"
+_RESTS = {"absent": "is absent", "as": "is not as usual", "code": "is new", "number": "is new"}
+_FOLLOWS = ("keys", "len", "columns", "index")  # from what else is there
+_SPECIAL = {0.0, ABSENT.code}
+_AT_ONCE = 256  # runs in which codes are looked for at once
 _KEY = re.compile(r"\[[^\]]*\]|^(?!output)\w+")
 
 
@@ -41,12 +48,22 @@ class Tried:
 class Words:
     """Says an event in words, and whether it says the complement: of what is usual on both sides.
 
-    ``usual`` is from how many of the runs on.
+    Parameters
+    ----------
+    layout, features
+        Of the transcripts.
+    drawer
+        What draws outputs, to read off them what a code stands for.
+    fresh
+        Features of the runs that were counted, of both sides, shape ``(n, columns)`` each.
+    usual
+        From how many of the runs on an event is usual.
     """
 
     layout: Layout
     features: Features
     drawer: Drawer
+    fresh: Sequence[Array]
     usual: float
 
     def of(self, tried: Tried, hits: tuple[int, int]) -> tuple[str, bool]:
@@ -59,25 +76,40 @@ class Words:
         hits
             In how many runs it was seen, on the dataset and on its neighbour.
         """
-        above, threshold = tried.event.above, tried.event.threshold
-        if not isinstance(tried.score, OnePart):
+        if not isinstance(tried.score, OnePart | OneOf | OneValue):
+            above, threshold = tried.event.above, tried.event.threshold
             paths = ", ".join(path_of(self.layout.columns[n]) for n in tried.columns)
             sign = ">" if above else "<"
             return f"a weighted sum of {paths} {sign} {number(threshold)}", False
-        path, usual = path_of(self.layout.columns[tried.score.column]), min(hits) > self.usual
-        if tried.score.column in self.features.ratios:
-            return self._values(tried, path, usual)
-        above, threshold = above == (tried.score.sign > 0), threshold * tried.score.sign
-        if tried.score.centre is not None:
+        column, usual = tried.score.column, min(hits) > self.usual
+        path, ratios = path_of(self.layout.columns[column]), self.features.ratios.get(column)
+        if isinstance(tried.score, OneValue):
+            inside = tried.event.hits(np.array([tried.score.sign]))
+            return f"{path} is {_ODDITIES.get(tried.score.value, '-0')}", not inside
+        if isinstance(tried.score, OneOf):
+            return self._values(tried, tried.score.ratios, path, usual)
+        if ratios is not None:
+            return self._values(tried, ratios, path, usual)
+        return self._numbers(tried.event, tried.score, path, usual)
+
+    def _numbers(self, event: Event, score: OnePart, path: str, usual: bool) -> tuple[str, bool]:
+        """Return on which side of a threshold the event is."""
+        above, threshold = event.above == (score.sign > 0), event.threshold * score.sign
+        if score.centre is not None:
             how = "farther" if above != usual else "less far"
-            return f"{path} {how} than {number(threshold)} from {number(tried.score.centre)}", usual
+            return f"{path} {how} than {number(threshold)} from {number(score.centre)}", usual
         if abs(threshold) > _ODD:
-            return f"{path} is odd", (threshold > 0) != above
+            return f"{path} is {self._odd(score.column, threshold)}", (threshold > 0) != above
         return f"{path} {'>' if above != usual else '<'} {number(threshold)}", usual
 
-    def _values(self, tried: Tried, path: str, usual: bool) -> tuple[str, bool]:
+    def _odd(self, column: int, threshold: float) -> str:
+        """Return what was seen beyond a threshold that no finite number reaches."""
+        seen = np.concatenate([side[:, column] for side in self.fresh])
+        beyond = seen[seen > threshold] if threshold > 0 else seen[seen < threshold]
+        return " or ".join(sorted({_ODDITIES.get(one, _OTHER) for one in beyond.tolist()})) or "odd"
+
+    def _values(self, tried: Tried, ratios: LogRatios, path: str, usual: bool) -> tuple[str, bool]:
         """Return which discrete values the event holds; or does not, if it holds unseen ones."""
-        ratios = self.features.ratios[tried.columns[0]]
         inside = tried.event.happened(ratios.ratios) > 0
         flipped = bool(inside.sum() > (~inside).sum())
         if not flipped and inside.sum() == (~inside).sum():
@@ -86,15 +118,45 @@ class Words:
         codes = ratios.codes[~inside if flipped else inside]
         if set(ratios.codes.tolist()) <= {0.0, ABSENT.code}:
             return f"{path} is {'absent' if ABSENT.code in codes else 'there'}", flipped
-        shown = " or ".join(self._texts(codes[:3].tolist()))
-        more = f" or one of {len(codes) - 3} others" if len(codes) > 3 else ""
-        return f"{path} is {shown}{more}", flipped
+        first, more = codes[:3].tolist(), len(codes) - 3
+        if isinstance(tried.score, OneOf):
+            return f"{path} is {' or '.join(map(number, first))}{_others(more)}", flipped
+        known = self._known(first)
+        if any(kind == "rest" for kind, _ in known.values()):
+            said = " or ".join(self._rest(known.get(code)) for code in first)
+            return f"{said}{_others(more)}", flipped
+        said = " or ".join(_value(code, known.get(code)) for code in first)
+        return f"{path} is {said}{_others(more)}", flipped
 
-    def _texts(self, codes: list[float]) -> list[str]:
-        pair, seed = self.drawer.pair, self.drawer.seed
+    def _known(self, codes: list[float]) -> dict[float, tuple[str, str]]:
+        """Return kinds and texts of codes, of as many runs as show them, within limits."""
+        pair, seed, asked = self.drawer.pair, self.drawer.seed, set(codes) - _SPECIAL
         rngs = [default_rng(stream(seed, "witness: texts", side.value)) for side in Side]
-        found = self.drawer.mechanism.texts([pair.on(side) for side in Side], 256, rngs, codes)
-        return [_value(code, found.get(code)) for code in codes]
+        found, drawn = dict[float, tuple[str, str]](), 0
+        while asked - set(found) and drawn < max(_AT_ONCE, 2 * len(self.fresh[0])):
+            datasets = [pair.on(side) for side in Side]
+            found |= self.drawer.mechanism.texts(datasets, _AT_ONCE, rngs, sorted(asked))
+            drawn += _AT_ONCE
+        return found
+
+    def _rest(self, known: tuple[str, str] | None) -> str:
+        """Return what is there, or lacks, that the parts with a column do not tell."""
+        if known is None:
+            return "something else is there"
+        told = {path: what.split(" ")[0] for path, what in ast.literal_eval(known[1])}
+        told = {path: what for path, what in told.items() if path not in _FOLLOWS} or told
+        said = [f"{path_of(self._column(path))} {_RESTS[what]}" for path, what in told.items()]
+        more = f" and {len(said) - 3} more" if len(said) > 3 else ""
+        return " and ".join(said[:3]) + more
+
+    def _column(self, path: str) -> Column:
+        usual = self.layout.usual if isinstance(self.layout, Parted) else {}
+        everywhere = {one.path for one in self.layout.columns if one.everywhere} | set(usual)
+        return Column(path, True, path in everywhere)
+
+
+def _others(more: int) -> str:
+    return f" or one of {more} others" if more > 0 else ""
 
 
 def _value(code: float, known: tuple[str, str] | None) -> str:
@@ -117,9 +179,9 @@ def _plainness(codes: Array) -> int:
 
 def path_of(column: Column) -> str:
     """Return the path of a part; a key that some outputs lack may be somebody's record."""
-    if column.everywhere or are_shown():
-        return f"`{column.path}`"
-    return f"`{_KEY.sub(_hidden, column.path)}`"
+    shown = column.everywhere or are_shown()
+    path = f"`{column.path if shown else _KEY.sub(_hidden, column.path)}`"
+    return f"len({path})" if column.length else path
 
 
 def _hidden(found: re.Match[str]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.laws.layout import Layout
+from dpaudit.laws.layout import INFINITE, NAN, Layout
 
 _BY_CHANCE = 2.0  # standard errors up to which counts of a code are the same
 
@@ -86,6 +86,62 @@ class OnePart:
         """Return the scores, shape ``(R,)``."""
         found: Array = features.reshape(len(features), -1)[:, self.column]
         return self.sign * (found if self.centre is None else np.abs(found - self.centre))
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """How much more often a number of few values took its value on the dataset, as a score."""
+
+    column: int
+    ratios: LogRatios
+
+    @classmethod
+    def of(cls, column: int, on_p: Array, on_q: Array) -> OneOf:
+        """Return it of one column of features of both sides, shape ``(n, columns)`` each."""
+        return cls(column, LogRatios.of(on_p[:, column], on_q[:, column]))
+
+    def __call__(self, features: Array) -> Array:
+        """Return the scores, shape ``(R,)``."""
+        return self.ratios(features[:, self.column])
+
+
+@dataclass(frozen=True)
+class OneValue:
+    """Whether a number is one value, to the sign of a zero, as a score with a sign."""
+
+    column: int
+    value: float
+    sign: float
+
+    def __call__(self, features: Array) -> Array:
+        """Return the sign or 0, shape ``(R,)``."""
+        values = features[:, self.column]
+        same = (values == self.value) & (np.signbit(values) == np.signbit(self.value))
+        found: Array = np.where(same, self.sign, 0.0)
+        return found
+
+
+Part = OnePart | OneOf | OneValue
+_FEW = 8  # values that are worth a name each
+
+
+def few_valued_scores(layout: Layout, on_p: Array, on_q: Array) -> list[OneOf | OneValue]:
+    """Return the scores of numbers of few values, and of values that are no usual numbers.
+
+    Parameters
+    ----------
+    layout, on_p, on_q
+        As of `one_part_scores`.
+    """
+    found = list[OneOf | OneValue]()
+    for n in (n for n, column in enumerate(layout.columns) if not column.discrete):
+        values = np.concatenate([on_p[:, n], on_q[:, n]])
+        if 2 < len(np.unique(values)) <= _FEW:
+            found.append(OneOf.of(n, on_p, on_q))
+        special = [one for one in (NAN, INFINITE, -INFINITE) if (values == one).any()]
+        special += [-0.0] if len(set(np.signbit(values[values == 0]).tolist())) > 1 else []
+        found += [OneValue(n, one, sign) for one in special for sign in (1.0, -1.0)]
+    return found
 
 
 def one_part_scores(layout: Layout, on_p: Array, on_q: Array) -> list[OnePart]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import count
 from time import monotonic
 from types import FunctionType
@@ -400,7 +400,7 @@ def _laid_out(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:
     found = mechanism.laid_out(*arguments)
     if isinstance(found, Plain):
         return (found.shape, found.kind), [], {}
-    return None, [(one.path, one.discrete, one.everywhere) for one in found.columns], found.usual
+    return None, [astuple(one) for one in found.columns], found.usual
 
 
 def _texts(mechanism: Any, *arguments: Any) -> list[tuple[float, str, str]]:

@@ -21,7 +21,7 @@ from dpaudit.laws.outcomes import Inexact, as_doubles
 
 _MOST = 4096  # columns
 # What stands in an array of numbers for what is no finite number: far from what people add up.
-_NAN, _INFINITE, _ODD = 1e300, 2e300, 4e300
+NAN, INFINITE, _ODD = 1e300, 2e300, 4e300
 
 
 class OtherOutputs(ValueError):
@@ -33,12 +33,13 @@ class Column:
     """A column: the path of a part, and whether it holds codes of what is discrete there.
 
     ``everywhere`` says that every observation had the part when the layout was made: its path
-    then is no secret of one of them.
+    then is no secret of one of them. ``length`` says that the numbers are lengths of texts.
     """
 
     path: str
     discrete: bool
     everywhere: bool = True
+    length: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def kinds_of(observations: Any) -> set[str]:
 
 def _finite(found: Array) -> Array:
     if not np.isfinite(found).all():
-        return np.nan_to_num(found, nan=_NAN, posinf=_INFINITE, neginf=-_INFINITE)
+        return np.nan_to_num(found, nan=NAN, posinf=INFINITE, neginf=-INFINITE)
     return found
 
 
@@ -150,8 +151,7 @@ class Parted:
 
     def rows(self, observations: Any, trials: int) -> Array:
         """Return ``trials`` observations as rows, one column a part."""
-        place = {(one.path, one.discrete): n for n, one in enumerate(self.columns[:-2])}
-        found = np.zeros((trials, len(self.columns)))
+        place, found = self._place, np.zeros((trials, len(self.columns)))
         for row, one in zip(found, observations, strict=True):
             self._fill(row, parts(one), place)
         return found
@@ -159,6 +159,24 @@ class Parted:
     def _fill(
         self, row: Array, found: dict[str, tuple[Part, ...]], place: dict[tuple[str, bool], int]
     ) -> None:
+        rest = self._rest(row, found, place)
+        if rest:  # what never comes twice is still seen to be there
+            row[-2], row[-1] = (token.code for token in _told(rest))
+
+    def tokens(self, observation: Any) -> tuple[Token, ...]:
+        """Return the tokens of the two columns for the rest; none if there is no rest."""
+        found = parts(observation)
+        rest = self._rest(np.zeros(len(self.columns)), found, self._place)
+        return _told(rest) if rest else ()
+
+    @property
+    def _place(self) -> dict[tuple[str, bool], int]:
+        return {(one.path, one.discrete): n for n, one in enumerate(self.columns[:-2])}
+
+    def _rest(
+        self, row: Array, found: dict[str, tuple[Part, ...]], place: dict[tuple[str, bool], int]
+    ) -> list[tuple[str, str]]:
+        """Fill the columns of a row that have a path; return what has none, and what it is."""
         rest = list[tuple[str, str]]()
         for path, values in found.items():
             for value in values:
@@ -174,9 +192,13 @@ class Parted:
             elif not discrete and path not in found and (path, True) not in place:
                 rest.append((path, "absent"))
         rest += [(path, "as usual no more") for path in self.usual if not _has_code(found, path)]
-        if rest:  # what never comes twice is still seen to be there
-            kinds = sorted((path, what.split(" ")[0]) for path, what in rest)
-            row[-2], row[-1] = (Token("rest", str(one)).code for one in (kinds, sorted(rest)))
+        return rest
+
+
+def _told(rest: list[tuple[str, str]]) -> tuple[Token, ...]:
+    """Return which parts are the rest, and what they are."""
+    kinds = sorted((path, what.split(" ")[0]) for path, what in rest)
+    return Token("rest", str(kinds)), Token("rest", str(sorted(rest)))
 
 
 def _has_code(found: dict[str, tuple[Part, ...]], path: str) -> bool:
@@ -225,9 +247,17 @@ def _parted(observed: Sequence[dict[str, tuple[Part, ...]]]) -> Parted:
     varies += [path for path in numbers if path not in tokens and numbers[path] < len(observed)]
     found = [*((path, True) for path in varies), *((path, False) for path in numbers)]
     present = Counter(path for one in observed for path in one)
-    columns = [Column(*one, everywhere=present[one[0]] == len(observed)) for one in found]
+    lengths = {path for one in observed for path, values in one.items() if _is_text(values)}
+    columns = [
+        Column(path, code, present[path] == len(observed), path in lengths and not code)
+        for path, code in found
+    ]
     rest = (Column("the rest", True), Column("the values of the rest", True))
     return Parted((*columns[:_MOST], *rest), usual)
+
+
+def _is_text(values: tuple[Part, ...]) -> bool:
+    return any(isinstance(one, Token) and one.kind in ("str", "bytes") for one in values)
 
 
 def _is_usual(codes: Counter[float], observed: Sequence[Any]) -> bool:

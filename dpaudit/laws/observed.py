@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
@@ -18,7 +18,7 @@ from numpy.random import Generator
 from dpaudit._references import called, load_reference
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.laws.calling import Calls, form_of, looked_at
-from dpaudit.laws.layout import Layout, OtherOutputs, counted, layout_of
+from dpaudit.laws.layout import Layout, OtherOutputs, Parted, counted, layout_of
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, calling, name_of
 from dpaudit.laws.observations import Token, parts
 
@@ -127,10 +127,18 @@ class Observed(Wraps):
         found = dict[float, tuple[str, str]]()
         for one, rng in zip(datasets, rngs, strict=True):
             for observation in self._checked(one, trials, rng):
-                for part in (part for both in parts(observation).values() for part in both):
-                    if isinstance(part, Token) and part.code in codes:
+                for part in self._tokens(observation):
+                    if part.code in codes:
                         found[part.code] = (part.kind, part.text)
         return found
+
+    def _tokens(self, observation: Any) -> Iterator[Token]:
+        """Yield the discrete values of an observation, and what the layout has no column for."""
+        for part in (part for both in parts(observation).values() for part in both):
+            if isinstance(part, Token):
+                yield part
+        if isinstance(self.layout, Parted):
+            yield from self.layout.tokens(observation)
 
 
 def with_layout(mechanism: Observed, layout: Layout) -> Observed:
