@@ -124,8 +124,9 @@ def checks(
         side[_firsts(out.processes) & (order[out.processes] == which)]
         for which, (side, out) in enumerate(zip(again, drawn.outputs, strict=True))
     ]
+    checked = compared(*drawn.outputs, None if drawer.timed else again)
     return [
-        *(replace(one, name=f"alone: {one.name}") for one in compared(*drawn.outputs, again)),
+        *(replace(one, name=f"alone: {one.name}") for one in checked),
         seen.check(f"outputs drawn alone, {len(again[0])} a side", again),
         seen.check(f"the first outputs of {processes} processes", (first[0], first[1])),
         *([against.bet.check(_ALONE, drawn.scores)] if against.bet is not None else []),

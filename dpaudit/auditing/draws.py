@@ -20,6 +20,7 @@ from dpaudit.estimation.exact_loss import TiltedLosses
 from dpaudit.estimation.independence import COMPARED, Outputs
 from dpaudit.execution import Executor, Unit, planned_units, stream, unit_size
 from dpaudit.laws.isolated import Isolated, named
+from dpaudit.laws.layout import clocked
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, checked_sample, name_of
 from dpaudit.neighbours import Pair, Side
 
@@ -90,6 +91,11 @@ class Drawer:
     size: int = 8
 
     @property
+    def timed(self) -> bool:
+        """Whether the time that a call takes is an outcome: then each is one call, in turn."""
+        return bool(clocked(getattr(self.mechanism, "layout", None)))
+
+    @property
     def start(self) -> float:
         """Seconds that a process takes to import and make the mechanism."""
         return self.mechanism.start if isinstance(self.mechanism, Isolated) else 0.0
@@ -121,6 +127,7 @@ class Drawer:
         MechanismError
             The mechanism breaks its contract on either dataset.
         """
+        unit = 1 if clocked(getattr(mechanism, "layout", None)) else unit
         began = monotonic()
         shapes = {
             checked_sample(mechanism, dataset, 2, default_rng(stream(seed, "probe"))).shape
@@ -162,7 +169,7 @@ class Drawer:
     def for_look(self, trials: int, seed: int, most: int | None) -> Drawer:
         """Return a drawer for so many trials, in units of at most so many."""
         unit = unit_size(trials, self.size, several=not is_ours(self.mechanism))
-        unit = unit if most is None else min(unit, most)
+        unit = 1 if self.timed else unit if most is None else min(unit, most)
         return replace(self, seed=seed, unit=unit, chosen_by_pace=False)
 
     def tilted(self, side: Side, tilt: float, trials: int, purpose: str) -> TiltedLosses:
@@ -220,7 +227,8 @@ class Drawer:
             found = self._dealt(task, hands, purpose)
         else:
             found = self._results(task, hands[0], purpose)
-        return _sorted_out(hands, [(one, drawn.projected(one)) for one in found])
+        number = drawn.comparing(self.mechanism)
+        return _sorted_out(hands, [(one, number(one)) for one in found])
 
     def scores(self, scores: Sequence[Any], side: Side, trials: int, purpose: str) -> Array:
         """Return every score of fresh transcripts, shape ``(len(scores), trials)``."""

@@ -169,7 +169,9 @@ def _value(code: float, known: tuple[str, str] | None) -> str:
         return text
     if kind == "number" and text in ("nan", "inf", "-inf"):
         return {"nan": "NaN", "inf": "infinite", "-inf": "minus infinity"}[text]
-    return f"{text!r}" if are_shown() else f"{Record(text)}"
+    if are_shown():
+        return f"{text!r}"
+    return f"{Record(text)}" if kind in ("str", "value") else f"{kind} #{_digest(text)}"
 
 
 def _plainness(codes: Array) -> int:
@@ -186,5 +188,9 @@ def path_of(column: Column) -> str:
 
 def _hidden(found: re.Match[str]) -> str:
     key = found[0].strip("[]'")
-    digest = f"{Record(key)}".rpartition("#")[2]
-    return f"[#{digest}]" if found[0].startswith("[") else f"output[#{digest}]"
+    hidden = f"[#{_digest(key)}]"
+    return hidden if found[0].startswith("[") else f"output{hidden}"
+
+
+def _digest(text: str) -> str:
+    return f"{Record(text)}".rpartition("#")[2]

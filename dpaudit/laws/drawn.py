@@ -6,6 +6,7 @@ imports little.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.execution.units import Unit
+from dpaudit.laws.layout import clocked
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable, checked_sample, name_of
 from dpaudit.neighbours import Pair, Side
 
@@ -88,7 +90,7 @@ def side_unit(mechanism: Mechanism[Any], pair: Pair[Any], score: Any, unit: Unit
     The score, and a number that all entries of a transcript have a part in.
     """
     side = list(Side)[unit.which]
-    return score_unit(mechanism, pair.on(side), (score, projected), unit)
+    return score_unit(mechanism, pair.on(side), (score, comparing(mechanism)), unit)
 
 
 def counted_unit(
@@ -103,7 +105,7 @@ def counted_unit(
     transcripts = checked_sample(mechanism, dataset, unit.trials, unit.generator())
     score = _per_trial(mechanism, "score", counted.score(transcripts), unit.trials)
     kept = compared(unit.trials, most)
-    number = _per_trial(mechanism, "score", projected(transcripts[kept]), len(kept))
+    number = _per_trial(mechanism, "score", comparing(mechanism)(transcripts[kept]), len(kept))
     return counted.count(score), np.stack([score[kept], number])
 
 
@@ -126,6 +128,14 @@ def compared(trials: int, most: int) -> NDArray[np.int64]:
 def side_transcript_unit(mechanism: Mechanism[Any], pair: Pair[Any], unit: Unit) -> Array:
     """Return a unit of transcripts of the unit's side."""
     return transcript_unit(mechanism, pair.on(list(Side)[unit.which]), unit)
+
+
+def comparing(mechanism: object) -> Callable[[Array], Array]:
+    """Return what makes one number of a transcript to compare, of all but the time it took."""
+    times = clocked(getattr(mechanism, "layout", None))
+    if not times:
+        return projected
+    return lambda transcripts: projected(np.delete(transcripts, times, axis=1))
 
 
 def projected(transcripts: Array) -> Array:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,13 +33,15 @@ class Column:
     """A column: the path of a part, and whether it holds codes of what is discrete there.
 
     ``everywhere`` says that every observation had the part when the layout was made: its path
-    then is no secret of one of them. ``length`` says that the numbers are lengths of texts.
+    then is no secret of one of them. ``length`` says that the numbers are lengths of texts,
+    ``clock`` that they are the seconds that calls took.
     """
 
     path: str
     discrete: bool
     everywhere: bool = True
     length: bool = False
+    clock: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,11 @@ class Parted:
     columns: tuple[Column, ...]
     usual: dict[str, float]
 
+    def with_clock(self, path: str) -> Parted:
+        """Return the layout where the number at a path is how long a call took."""
+        columns = [replace(one, clock=one.path == path) for one in self.columns]
+        return replace(self, columns=tuple(columns))
+
     def rows(self, observations: Any, trials: int) -> Array:
         """Return ``trials`` observations as rows, one column a part."""
         place, found = self._place, np.zeros((trials, len(self.columns)))
@@ -206,6 +213,12 @@ def _has_code(found: dict[str, tuple[Part, ...]], path: str) -> bool:
 
 
 Layout = Plain | Parted
+
+
+def clocked(layout: Layout | None) -> list[int]:
+    """Return the columns that say how long a call took."""
+    columns = layout.columns if isinstance(layout, Parted) else ()
+    return [n for n, column in enumerate(columns) if column.clock]
 
 
 def layout_of(sides: Sequence[Any]) -> Layout:

@@ -203,8 +203,14 @@ def calling(mechanism: object, trials: int) -> Iterator[None]:
         raised = "" if isinstance(error, SystemExit) else "raised "
         raise MechanismError(
             f"mechanism {name_of(mechanism)}: {call_of(mechanism, trials)} "
-            f"{raised}{what_happened(error)}, expected an array of transcripts"
+            f"{raised}{what_happened(error)}, expected {_expected(mechanism, error)}"
         ) from error
+
+
+def _expected(mechanism: object, error: BaseException) -> str:
+    if not hasattr(mechanism, "called") or not isinstance(error, Exception):
+        return "an array of transcripts"
+    return "an output (what is raised counts as one where exceptions are observed)"
 
 
 def call_of(mechanism: object, trials: int) -> str:
