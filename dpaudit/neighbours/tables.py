@@ -319,8 +319,11 @@ def _node_that_shrank(longer: Table, shorter: Table) -> tuple[int, int]:
         raise InvalidArgument("pair", Shown("different numbers of nodes"), expected)
     shrunk = np.subtract(longer.node_sizes, shorter.node_sizes)
     if shrunk.sum() != 1 or np.abs(shrunk).sum() != 1:
-        given = Shown(f"node sizes {shorter.node_sizes} and {longer.node_sizes}")
-        raise InvalidArgument("pair", given, expected)
+        sizes = f"node sizes {shorter.node_sizes} and {longer.node_sizes}"
+        if len(shrunk) == 1:
+            sizes = f"{shorter.node_sizes[0]} and {longer.node_sizes[0]} records"
+            expected = "one record more in one of the two"
+        raise InvalidArgument("pair", Shown(sizes), expected)
     node = int(np.argmax(shrunk))
     start = sum(longer.node_sizes[:node])
     return start, start + longer.node_sizes[node]
