@@ -23,7 +23,14 @@ from dpaudit.auditing.contract import Kept
 from dpaudit.auditing.draws import Certifying, Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.estimation.counted import Counted, Tally
-from dpaudit.estimation.divergence import Bins, Chosen, choose_bet, resized, standard_errors
+from dpaudit.estimation.divergence import (
+    Bins,
+    Chosen,
+    choose_bet,
+    promise,
+    resized,
+    standard_errors,
+)
 from dpaudit.estimation.event import error_rates
 from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.extension.case import PrivacyCase
@@ -70,7 +77,10 @@ class Seen:
     def suffices(self, trials: int) -> bool:
         """Return whether so many outputs a side would refute by far, at the rates seen."""
         errors = math.sqrt(-2 * math.log(self.alpha)) + MARGIN
-        return standard_errors(self.chosen.bet, self._rates, trials, self.claimed) > errors
+        if standard_errors(self.chosen.bet, self._rates, trials, self.claimed) <= errors:
+            return False
+        bet = resized(self.chosen.bet, self._rates, trials, self.alpha)
+        return promise(bet, self._rates, (trials, trials), self.alpha) > self.claimed
 
     def check(self, name: str, scores: tuple[Array, Array]) -> SelfCheck:
         """Return whether other outputs certify as much, where so many have to."""

@@ -39,6 +39,7 @@ from dpaudit.estimation.model_based import EventCounts, model_based
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
+from dpaudit.guarantees.currency import Currency
 from dpaudit.neighbours import Side
 
 # Transcripts an attack learns on are the only ones ever held together.
@@ -47,6 +48,8 @@ _TRAINING_BYTES = 64 * 2**20
 _MOST_LEARNED, _MOST_SETTING = 2**17, 2**20
 # The pilot learns on so many times fewer transcripts than certify; it tells nothing from below 5.
 _PILOT, _LEAST, _MOST = 60, 5, 10_000
+# Where a leak is clear, a point is chosen on so many times fewer outputs than certify.
+_AT_POINT = 4
 # How far apart two sides are to be, in what scores spread within them.
 _FAR = 2.0
 
@@ -141,7 +144,24 @@ def _leak(
     low, high = sorted(scores, key=lambda side: float(side.min()))
     spread = np.ptp(low) + np.ptp(high)
     gap = float(high.min() - low.max())
-    return found if gap > 0 and gap >= _FAR * spread else None
+    if gap <= 0 or gap < _FAR * spread:
+        return None
+    return found if case.currency is None else _at_its_point(case.currency, drawer, found, sure)
+
+
+def _at_its_point(
+    currency: Currency, drawer: Drawer, found: Chosen, sure: tuple[int, float]
+) -> Chosen:
+    """Return the event at the delta where it shows most, of more outputs than a pilot's.
+
+    How far up a delta may be is a matter of how many outputs were without an error.
+    """
+    size = max(_LEAST, sure[0] // _AT_POINT)
+    on = [drawer.scores([found.score], side, size, "pilot: point") for side in Side]
+    delta = point.chosen(on[0], on[1], currency, sure)
+    best = promising(on[0], on[1], delta)
+    counts = found.counts | {"choosing the point, per dataset": size}
+    return replace(found, best=replace(best, index=0), counts=counts, at_delta=delta)
 
 
 def _best(

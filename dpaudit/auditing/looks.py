@@ -17,7 +17,6 @@ The report holds the looks that were taken; given in place of the time, they giv
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -26,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpaudit.auditing.evidence import Evidence
+from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.execution import stream
 
 _GROWTH = 8  # times as many trials as the look before
@@ -174,18 +174,24 @@ def seed_of(seed: int, number: int) -> int:
     return int(stream(seed, f"look {number}").generate_state(1, np.uint64)[0])
 
 
-def ceiling(trials: int, alpha: float) -> float:
+def ceiling(trials: int, alpha: float, delta: float) -> float:
     """Return the largest epsilon that so many trials a side can certify, all of them right.
 
     Examples
     --------
-    >>> round(ceiling(10_000, 0.05), 2)
-    8.81
+    >>> round(ceiling(10_000, 0.05, 0.0), 2), round(ceiling(100, 0.05, 0.5), 2)
+    (8.81, 3.47)
     """
-    return -math.log(math.expm1(-math.log(alpha) / (2 * trials)))
+    return joint_lower_bound(trials, 0, trials, trials, delta=delta, alpha=alpha)
 
 
-def plan(trials: int, alpha: float, claimed: float, pace: float, seconds: float | None) -> str:
+def plan(
+    trials: int,
+    alpha: float,
+    claimed: tuple[float, float],
+    pace: float,
+    seconds: float | None,
+) -> str:
     """Return what a run can find and about how long it takes, in words for whoever waits.
 
     Parameters
@@ -193,7 +199,7 @@ def plan(trials: int, alpha: float, claimed: float, pace: float, seconds: float 
     trials, alpha
         Of the run.
     claimed
-        The epsilon that may be refuted.
+        The epsilon that may be refuted, and its delta.
     pace
         Seconds that an output takes.
     seconds
@@ -201,17 +207,18 @@ def plan(trials: int, alpha: float, claimed: float, pace: float, seconds: float 
 
     Examples
     --------
-    >>> print(plan(10_000, 0.05, 1.0, 1e-4, None))
+    >>> print(plan(10_000, 0.05, (1.0, 0.0), 1e-4, None))
     10,000 trials can certify an epsilon of 8.8 at most; 1 is claimed. A probe drew 10,000 outputs \
 a second: about 8 s.
     """
     rate = f"A probe drew {1 / max(pace, 1e-9):,.0f} outputs a second"
     if seconds is not None:
         return f"{rate}: up to {seconds:g} s are used, in looks at ever more outputs."
-    most = ceiling(trials, alpha)
-    short = "" if most > claimed else ": too few to refute it"
+    epsilon, delta = claimed
+    most = ceiling(trials, alpha, delta)
+    short = "" if most > epsilon else ": too few to refute it"
     return (
-        f"{trials:,} trials can certify an epsilon of {most:.2g} at most; {claimed:g} is "
+        f"{trials:,} trials can certify an epsilon of {most:.2g} at most; {epsilon:g} is "
         f"claimed{short}. {rate}: about {_clock(2 * _DRAWN * trials * pace)}."
     )
 

@@ -425,7 +425,7 @@ def _tell_plan(
         return
     pace, given = drawer.seen_pace(), settings.time
     if given is not None or 8 * trials * pace + monotonic() - began > _SOON:
-        claimed = case.claimed.epsilon(case.at_delta)
+        claimed = case.claimed.epsilon(case.at_delta), case.at_delta
         tell(looks.plan(trials, 1 - settings.confidence, claimed, pace, given))
 
 

@@ -103,15 +103,28 @@ def _counted_events(
     layout: Layout, on: list[Array], fresh: list[Array], case: PrivacyCase, alpha: float
 ) -> Iterator[_Counted]:
     """Yield events of ever more parts with their counts, up to the first that refutes."""
-    claimed = case.claimed.epsilon(case.at_delta)
+    claimed = _claimed(case)
     for tried in _attempts(layout, on[0], on[1], case.at_delta):
         on_p, on_q = (tried.event.hits(tried.score(side)) for side in fresh)
         favoured, other = (on_p, on_q) if tried.event.above else (on_q, on_p)
         runs, share = len(fresh[0]), alpha / _ATTEMPTS
         lower = joint_lower_bound(favoured, other, runs, runs, delta=case.at_delta, alpha=share)
-        yield _Counted(tried, (on_p, on_q), lower, lower > claimed)
-        if lower > claimed:
+        refutes = _in_currency(case, lower) > claimed
+        yield _Counted(tried, (on_p, on_q), lower, refutes)
+        if refutes:
             return
+
+
+def _in_currency(case: PrivacyCase, epsilon: float) -> float:
+    """Return what a bound on epsilon is in the number of the claim."""
+    return epsilon if case.currency is None else case.currency.value(epsilon, case.at_delta)
+
+
+def _claimed(case: PrivacyCase) -> float:
+    """Return what is claimed, in the number of the claim."""
+    if case.currency is None:
+        return case.claimed.epsilon(case.at_delta)
+    return case.currency.claimed(case.at_delta)
 
 
 def _attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterator[Tried]:
@@ -193,9 +206,9 @@ def _witness(
     alpha: float,
 ) -> Witness:
     (event, (on_p, on_q)), (runs, trials) = said, sizes
-    most = joint_lower_bound(trials, 0, trials, trials, delta=case.at_delta, alpha=alpha)
+    most = _ceiling(case, trials, alpha)
     never = min(on_p, on_q) == 0 and best.refutes
-    always = never and max(on_p, on_q) == runs
+    always = never and max(on_p, on_q) == runs and most is not None
     success = 0.5 + abs(on_p - on_q) / (2 * runs)
     begins = "What leaked" if best.refutes else "Where it shows best"
     sentences = [
@@ -205,8 +218,8 @@ def _witness(
     if never:
         where = "neighbour" if on_q == 0 else "dataset"
         ceiling = (
-            f" all that {trials} runs can certify is {number(most, rounding=ROUND_FLOOR)};"
-            if always
+            f" all that {trials} runs can certify is {_said_number(case, most)};"
+            if always and most is not None
             else ""
         )
         sentences.append(f"It was never seen on the {where}:{ceiling} the truth may be infinite.")
@@ -224,6 +237,21 @@ def _witness(
         success=success,
         sentence=" ".join(sentences),
     )
+
+
+def _ceiling(case: PrivacyCase, trials: int, alpha: float) -> float | None:
+    """Return the most that events certify in the claim's number; None of what bets certify."""
+    if case.currency is not None and case.currency.orders:
+        return None
+    most = joint_lower_bound(trials, 0, trials, trials, delta=case.at_delta, alpha=alpha)
+    return _in_currency(case, most)
+
+
+def _said_number(case: PrivacyCase, value: float) -> str:
+    shown = number(value, rounding=ROUND_FLOOR)
+    if case.currency is None or case.currency.name == "epsilon":
+        return shown
+    return f"a {case.currency.name} of {shown}"
 
 
 def _percent(share: float) -> str:
@@ -245,12 +273,13 @@ def added(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Re
 def _enough(result: Result, case: PrivacyCase, alpha: float) -> int:
     """Return on how many runs an event as rare as the one that certified would refute."""
     counts = _certified(result)
-    runs, claimed = _USUAL, case.claimed.epsilon(case.at_delta)
+    runs, claimed = _USUAL, _claimed(case)
     while counts is not None and runs < result.trials:
         favoured, other, of = counts
         hits, others = math.floor(favoured / of * runs), math.ceil(other / of * runs)
         share = alpha / _ATTEMPTS
-        if claimed < joint_lower_bound(hits, others, runs, runs, delta=case.at_delta, alpha=share):
+        lower = joint_lower_bound(hits, others, runs, runs, delta=case.at_delta, alpha=share)
+        if claimed < _in_currency(case, lower):
             break
         runs *= 2
     return runs if runs == _USUAL else _SPARE * runs

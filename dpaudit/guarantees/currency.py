@@ -26,8 +26,12 @@ from dpaudit.guarantees.kinds import (
 )
 
 # Where a curve is looked at, and the orders of divergences that concentrated claims bound.
-_DELTAS = tuple(np.concatenate([np.geomspace(1e-6, 0.1, 151), np.linspace(0.11, 0.9, 80)]).tolist())
+_NEAR_ONE = 1 - np.geomspace(0.09, 1e-4, 40)
+_DELTAS = tuple(
+    np.concatenate([np.geomspace(1e-6, 0.1, 151), np.linspace(0.11, 0.9, 80), _NEAR_ONE]).tolist()
+)
 _OF_NOTHING = 2.0  # what any epsilon is of a claim of 0, at least
+_LARGEST = 600.0  # of an epsilon in an exponent
 _FEWER = 8  # times, where a delta only says which event is looked at
 _ORDERS = tuple((1 + np.geomspace(0.05, 31, 8)).tolist())
 
@@ -75,7 +79,9 @@ class _Mu(Currency):
         return self.guarantee.mu
 
     def value(self, epsilon: float, delta: float) -> float:
-        return gaussian.mu_at(epsilon, math.log(delta)) if epsilon > 0 else 0.0
+        if epsilon <= 0 or delta <= 0:  # where nothing is missed, every mu has any epsilon
+            return 0.0
+        return gaussian.mu_at(min(epsilon, _LARGEST), math.log(delta))
 
     def of(self, guarantee: Guarantee, delta: float) -> float:
         return guarantee._mu()
@@ -151,6 +157,7 @@ def least_divergence(order: float, epsilon: float, delta: float) -> float:
     """
     if epsilon <= 0 or delta <= 0:
         return 0.0
+    epsilon = min(epsilon, _LARGEST)  # a smaller one holds, too
     most = (1 - delta) * math.exp(-epsilon)
 
     def divergence(log_rate: float) -> float:

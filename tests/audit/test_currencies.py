@@ -149,12 +149,44 @@ def leaking(dataset, trials, rng):
     return np.full(trials, dataset.sum())
 
 
+POINTS = PrivacyProfile.of_points([(1.0, 0.08), (2.0, 0.01)])
+
+
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("claim", [GaussianDP(1.0), ZeroConcentratedDP(0.5)], ids=str)
-def test_an_output_that_is_the_data_is_refuted_by_far(claim):
+@pytest.mark.parametrize(
+    ("claim", "least"),
+    [
+        (GaussianDP(1.0), 4.5),
+        (ZeroConcentratedDP(0.5), 4.4),
+        (RenyiDP(1.05, 0.1), 4.5),
+        (RenyiDP(16.0, 0.1), 3.6),
+        (RenyiDP(32.0, 0.1), 3.6),
+        (POINTS, 5.5),
+    ],
+    ids=str,
+)
+def test_an_output_that_is_the_data_is_refuted_by_far(claim, least):
     result = audited(claim, leaking, trials=1000, isolation=None)
-    assert result.verdict == "refuted"
-    assert result.lower > 1.5
+    assert result.verdict == "refuted", result.reason
+    assert result.lower > least
+    assert result.witness.refutes
+    assert "never seen on the " in result.reason
+    most = result.witness.ceiling
+    assert most is None if claim_of_orders(claim) else most >= result.lower - 1e-9
+    assert ("can certify is a mu of" in result.reason) == isinstance(claim, GaussianDP)
+
+
+def claim_of_orders(claim):
+    return isinstance(claim, ZeroConcentratedDP | RenyiDP)
+
+
+@pytest.mark.parametrize("claim", [GaussianDP(1.0), ZeroConcentratedDP(0.5), RenyiDP(4.0, 1.0)])
+def test_extreme_epsilons_have_a_value(claim):
+    currency = currency_of(claim)
+    assert currency.value(1.0, 0.0) == 0.0
+    values = [currency.value(epsilon, 0.5) for epsilon in (1.0, 10.0, 800.0, math.inf)]
+    assert values == sorted(values)
+    assert math.isfinite(values[-1])
 
 
 @pytest.mark.parametrize(
