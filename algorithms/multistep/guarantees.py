@@ -13,6 +13,17 @@ release is below it only up to some epsilon (8.42 at delta = 1e-5): the proof re
 2014, Theorem A.1, which asks for epsilon in (0, 1). The proof of its Theorem 4 has
 ``c_0 = sqrt(ln(1/delta) / ln(1.25/delta))``, a little below 1, and breaks a little earlier.
 
+**No constant saves it.** "There exists a c_0" is no way out. For any c_0 and delta < 1 put
+``k = c_0 sqrt(2 ln(1.25/delta))``; where Lemma 5 is attained the law is Gaussian with ``mu =
+epsilon / k``, and the exact delta at the claimed epsilon is
+
+    Phi(epsilon/(2k) - k) - e^epsilon Phi(-epsilon/(2k) - k).
+
+As epsilon grows the first term tends to 1. By ``Phi(-x) <= phi(x)/x`` and ``e^epsilon phi(epsilon/
+(2k) + k) = phi(epsilon/(2k) - k)`` the second is at most ``phi(epsilon/(2k) - k) / (epsilon/(2k) +
+k)``, which tends to 0. So it exceeds delta from some epsilon on: 107 for c_0 = 2 and delta =
+1e-5, 968 and 4,282 for 5 and 10 (`theorem6_holds_up_to`).
+
 DP-ADMM's own article is not among this project's papers: it has no published formula here.
 """
 

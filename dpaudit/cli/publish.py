@@ -34,7 +34,7 @@ from dpaudit.extension.settings import Settings
 from dpaudit.files import prepare_directory
 from dpaudit.report.document import write_index, write_report
 from dpaudit.report.formatting import label_of
-from dpaudit.report.schema import Environment, Report, Result
+from dpaudit.report.schema import Environment, Report, Result, Standing
 
 Asked = tuple[str, str | None, Settings]  # a claim, the variant's name, how it is audited
 
@@ -229,8 +229,8 @@ def published_settings(
     True
     """
     yield None, Settings(**overrides)
-    for variant, changes in claim.published.items():
-        yield variant, Settings(**{**changes, **overrides})
+    for name, variant in claim.published.items():
+        yield name, Settings(**{**variant.settings, **overrides})
 
 
 def audit_all(
@@ -293,7 +293,7 @@ def _audited(claim: str, variant: str | None, settings: Settings) -> Published:
     failures, found = list[DpauditError](), list[Audited]()
     with attempted(failures), one_thread():
         found.append(run_claim(claim, settings, Executor()))
-    outcome = _portable(failures[0]) if failures else _called(found[0], variant)
+    outcome = _portable(failures[0]) if failures else _called(found[0], claim, variant)
     seconds = time.monotonic() - began
     return Published(claim=claim, variant=variant, outcome=outcome, seconds=seconds)
 
@@ -305,5 +305,15 @@ def _portable(error: DpauditError) -> DpauditError:
     return portable
 
 
-def _called(found: Audited, variant: str | None) -> Audited:
-    return replace(found, result=found.result.model_copy(update={"variant": variant}))
+def _called(found: Audited, claim: str, variant: str | None) -> Audited:
+    own = registry.CLAIMS.get(claim)
+    update = {"variant": variant, "standing": _standing(own, variant)}
+    scope = own.scope if variant is None else own.published[variant].scope
+    return replace(found, result=found.result.model_copy(update=update | {"scope": scope or None}))
+
+
+def _standing(claim: Claim, variant: str | None) -> Standing:
+    """Return whether an audit is about the claim as printed, a variant of it, or a question."""
+    if claim.question:
+        return "question"
+    return "claim" if variant is None or claim.published[variant].printed else "variant"

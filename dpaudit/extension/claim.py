@@ -41,6 +41,32 @@ class Statement:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Variant:
+    """An audit of the published report beside the one with default settings.
+
+    Parameters
+    ----------
+    settings
+        What it changes of `dpaudit.extension.settings.Settings`.
+    scope
+        As of a claim.
+    printed
+        Whether it is about the claim as its source prints it, with other numbers or another part of
+        it. Else it is about another statement: a stricter, looser or corrected one, or one with
+        other constants. Its verdict is none on the claim.
+
+    Examples
+    --------
+    >>> Variant(settings={"epsilon": 2.0}).printed
+    False
+    """
+
+    settings: Mapping[str, Any]
+    scope: str = ""
+    printed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Claim(Statement):
     """A published claim, as the registry knows it; the name is also that of its entry point.
 
@@ -56,10 +82,16 @@ class Claim(Statement):
     parameters
         A pydantic model of the claim's own parameters, with their defaults.
     published
-        The audits of the published report, beside the one with default settings: a name for each,
-        and the `dpaudit.extension.settings.Settings` it changes.
+        The audits of the published report, beside the one with default settings, by name.
+    scope
+        Of the audit with default settings, a sentence: of a refutation under which reading it would
+        not hold, else in which regime the claim was tried.
+    question
+        Whether nobody claims it: a question of those who audit. It counts as no claim.
     """
 
     prepare: Prepare
     parameters: type[BaseModel]
-    published: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    published: Mapping[str, Variant] = field(default_factory=dict)
+    scope: str = ""
+    question: bool = False

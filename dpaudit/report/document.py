@@ -16,7 +16,8 @@ from dpaudit.files import write_files
 from dpaudit.formats import later, read_json, schema_of, stamped
 from dpaudit.refutation.certificate import Certificate, certificates_text
 from dpaudit.report.formatting import label, numbers, value_of
-from dpaudit.report.render import Row, render_html, render_index, render_markdown
+from dpaudit.report.index import Row, render_index
+from dpaudit.report.render import render_html, render_markdown
 from dpaudit.report.schema import SCHEMA_VERSION, Report
 from dpaudit.text import json_escaped, one_line
 
@@ -128,9 +129,10 @@ def write_index(
     ]
     entries = [*map(_entry, rows), *(_without_verdict(*one) for one in missing.items())]
     content = stamped("index", {"audits": entries})
+    self_test = (folder / "selftest" / "selftest.json").exists()
     contents = {
-        page: render_index(rows, missing, html=True),
-        folder / "index.md": render_index(rows, missing, html=False),
+        page: render_index(rows, missing, html=True, self_test=self_test),
+        folder / "index.md": render_index(rows, missing, html=False, self_test=self_test),
         folder / "index.json": json.dumps(content, indent=2, allow_nan=False) + "\n",
     }
     write_files(folder, {path: text.encode("utf-8") for path, text in contents.items()})
@@ -167,6 +169,8 @@ def _entry(row: Row) -> dict[str, Any]:
         "upper": _number(result.measured.upper),
         "alpha": result.alpha,
         "reason": result.reason,
+        "standing": result.standing,
+        "scope": result.scope,
         "report": f"{row.folder}/report.html",
         "certificate": f"{row.folder}/certificate.json" if row.certified else None,
         "rerun": result.rerun,

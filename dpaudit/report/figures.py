@@ -22,7 +22,7 @@ from dpaudit.report.charts import (
     picture,
     plain_ticks,
 )
-from dpaudit.report.formatting import NO_UPPER, Numbers, label, number, numbers, value_of
+from dpaudit.report.formatting import NO_UPPER, Numbers, divisor, label, number, numbers, value_of
 from dpaudit.report.schema import Result
 from dpaudit.text import one_line
 
@@ -197,13 +197,6 @@ def overview(results: Sequence[Result], *, prefix: str = "overview") -> str:
         label=f"Proved and measured numbers, each divided by the claimed one. {rows}.",
         prefix=prefix,
     )
-
-
-def divisor(result: Result) -> float | None:
-    """Return the claimed number if others can be divided by it."""
-    claimed = value_of(result.claimed, result.kind)
-    usable = claimed is not None and math.isfinite(claimed) and claimed > 0
-    return claimed if usable else None
 
 
 def _draw_all(axes: Axes, results: Sequence[Result]) -> None:

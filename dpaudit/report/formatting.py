@@ -133,6 +133,13 @@ def value_of(stated: Claimed | Proved | None, kind: str) -> float | None:
     return by_kind[kind]
 
 
+def divisor(result: Result) -> float | None:
+    """Return the claimed number if others can be divided by it."""
+    claimed = value_of(result.claimed, result.kind)
+    usable = claimed is not None and math.isfinite(claimed) and claimed > 0
+    return claimed if usable else None
+
+
 def label(result: Result) -> str:
     """Return the claim's name on one line, with the variant that was audited, if it has several."""
     return label_of(result.claim, result.variant)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dpaudit.report.formatting import (
     NONE,
-    Numbers,
     count,
+    divisor,
     label,
     landmarks,
     modelled,
@@ -61,39 +59,8 @@ def render_markdown(report: Report) -> str:
     return re.sub(r"\n{3,}", "\n\n", printable(text)).rstrip("\n") + "\n"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """A line of the index: a folder, the place in its report, and the result there."""
-
-    folder: str
-    place: int
-    result: Result
-    shown: Numbers
-    certified: bool
-
-
-def render_index(
-    rows: Sequence[Row], missing: Mapping[str, str] | None = None, *, html: bool
-) -> str:
-    """Return the index as a page, or as Markdown; ``missing`` names what is not in it, and why."""
-    name = "index.html.j2" if html else "index.md.j2"
-    words = {"outcome": _outcome(rows), "surety": _surety(rows)}
-    words["missing"] = _missing_from_index(len(rows), missing or {})
-    text = templates(html=html).get_template(name).render(rows=rows, **words)
-    return printable(text)
-
-
-def _missing_from_index(there: int, missing: Mapping[str, str]) -> str:
+def missing_audits(there: int, names: Sequence[str], words: str) -> str:
     """Return how many of all audits are there, and which are not; nothing if all are."""
-    failed = all(why.startswith("failed") for why in missing.values())
-    return _missing(
-        there,
-        [f"{one_line(name)} ({one_line(why)})" for name, why in missing.items()],
-        "Only {} audits gave a verdict" if failed else "Interrupted, {}",
-    )
-
-
-def _missing(there: int, names: Sequence[str], words: str) -> str:
     counted = f"{there} of {there + len(names)}"
     return f"{words.format(counted)}. Missing: {'; '.join(names)}." if names else ""
 
@@ -101,29 +68,7 @@ def _missing(there: int, names: Sequence[str], words: str) -> str:
 def missing_from(report: Report) -> str:
     """Return which audits the report lacks, in words; nothing if it lacks none."""
     names = [one_line(name) for name in report.missing]
-    return _missing(len(report.results), names, "Only {} audits gave a verdict")
-
-
-def _outcome(rows: Sequence[Row]) -> str:
-    refuted = sum(row.result.verdict == "refuted" for row in rows)
-    claims = len({row.result.claim for row in rows})
-    audited = "1 claim was" if claims == 1 else f"{claims} claims were"
-    return f"{refuted} of {len(rows)} audits refuted what they looked at; {audited} audited."
-
-
-def _surety(rows: Sequence[Row]) -> str:
-    """Return the confidence of the whole index, and how it is shared."""
-    spent = [row.result.alpha for row in rows if row.result.alpha > 0]
-    if not spent:
-        return "Every number was computed without drawing: none is left to chance."
-    alpha = math.fsum(spent)
-    drawn = "1 audit that draws" if len(spent) == 1 else f"{len(spent)} audits that draw"
-    return (
-        f"All of it together holds at {percent(1 - alpha)} confidence: the {drawn} share one error "
-        f"probability of {number(alpha)}, at most {number(max(spent))} each, and the other "
-        f"{len(rows) - len(spent)} were computed and spend none. Each report alone holds at what "
-        "it states, which is more."
-    )
+    return missing_audits(len(report.results), names, "Only {} audits gave a verdict")
 
 
 def markdown_text(text: object) -> str:
@@ -214,7 +159,7 @@ def _holds_any(points: Sequence[float | None] | None) -> bool:
 def _overview(report: Report) -> str | None:
     import dpaudit.report.figures as figures
 
-    ratios = any(figures.divisor(result) is not None for result in report.results)
+    ratios = any(divisor(result) is not None for result in report.results)
     return figures.overview(report.results) if ratios and len(report.results) > 1 else None
 
 

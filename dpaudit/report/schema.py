@@ -232,6 +232,9 @@ class TradeOffCurves(Document):
     measured_label: Label = "assumption"
 
 
+Standing = Literal["claim", "variant", "question"]
+
+
 class Result(Document):
     """One audited claim: the three numbers, the verdict, and all that supports them."""
 
@@ -243,6 +246,14 @@ class Result(Document):
         "than epsilon, its symbol.",
     )
     variant: str | None = Field(default=None, description="Which of several published audits.")
+    standing: Standing = Field(
+        default="claim",
+        description="The claim as its source prints it, a variant of it, or what nobody claims.",
+    )
+    scope: str | None = Field(
+        default=None,
+        description="Under which reading a refutation would not hold, or what regime was tried.",
+    )
     statement: str
     source: str
     verdict: Literal["refuted", "not refuted", "withheld"]

@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,7 +21,7 @@ from matplotlib.figure import Figure
 from dpaudit.files import write_files
 from dpaudit.formats import stamped
 from dpaudit.report.formatting import count, number, percent
-from dpaudit.report.render import markdown_text
+from dpaudit.report.render import markdown_text, templates
 from dpaudit.report.schema import Environment
 from dpaudit.selftest.run import CERTAIN, CONFIDENCE, Measured, SelfTest, Tested
 from dpaudit.text import printable
@@ -377,26 +376,10 @@ def _markdown_table(columns: Sequence[str], rows: Rows) -> str:
 
 
 def _html(result: SelfTest) -> str:
-    style = (
-        "body{font-family:sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}"
-        "table{border-collapse:collapse;font-size:.9rem}"
-        "td,th{border-bottom:1px solid #ccc;padding:.3rem .6rem;text-align:left}"
-        "svg{max-width:100%;height:auto}"
-    )
-    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences(result))
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>Self-test</title><style>{style}</style></head>\n<body><h1>Self-test</h1>{said}\n"
-        f"{draw(result, 'svg').decode('utf-8')}\n"
-        f"<h2>Estimators</h2>{_html_table(ESTIMATOR_COLUMNS, estimator_rows(result))}\n"
-        f"<h2>Known answers</h2>{_html_table(answer_columns(result), answer_rows(result))}\n"
-        "</body></html>\n"
-    )
-
-
-def _html_table(columns: Sequence[str], rows: Rows) -> str:
-    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>\n" for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"
+    tables = [
+        ("Estimators", ESTIMATOR_COLUMNS, estimator_rows(result)),
+        ("Known answers", answer_columns(result), answer_rows(result)),
+    ]
+    page = templates(html=True).get_template("selftest.html.j2")
+    drawn = draw(result, "svg").decode("utf-8")
+    return page.render(sentences=sentences(result), picture=drawn, tables=tables)

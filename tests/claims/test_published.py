@@ -68,7 +68,7 @@ def test_rows_agree_with_the_report_and_the_claim(name, folder, index):
     for row, result in zip(rows_of(index, name), report.results, strict=True):
         assert (result.claim, result.variant) == (name, row["variant"])
         assert result.statement == registry.CLAIMS.get(name).statement, AGAIN
-        for part in ("verdict", "reason", "kind", "rerun"):
+        for part in ("verdict", "reason", "kind", "rerun", "standing", "scope"):
             assert row[part] == getattr(result, part)
         assert row["label"] == label(result)
         assert row["claimed"] == as_written(value_of(result.claimed, result.kind))
@@ -106,6 +106,18 @@ def test_every_certificate_is_verified(name, folder, index):
         assert (verdict.claim, verdict.failures) == (name, ())
 
 
+def test_every_audit_says_under_which_reading_or_in_which_regime(index):
+    assert [row["label"] for row in index if not row["scope"]] == []
+
+
+def test_what_nobody_claims_and_variants_are_no_claims(index):
+    questions = {row["claim"] for row in index if row["standing"] == "question"}
+    assert questions == {"huang2020-broadcast", "zhang2018-broadcasts"}
+    for name in set(CLAIMS) - questions:
+        first = rows_of(index, name)[0]
+        assert (first["variant"], first["standing"]) == (None, "claim")
+
+
 def test_links_of_the_index_lead_somewhere(folder):
     page = (folder / "index.html").read_text(encoding="utf-8")
     markdown = (folder / "index.md").read_text(encoding="utf-8")
@@ -113,6 +125,6 @@ def test_links_of_the_index_lead_somewhere(folder):
     assert len(links) >= 2 * len(CLAIMS)
     for link in links:
         path, _, anchor = unquote(link).partition("#")
-        target = folder / path
+        target = folder / (path or "index.html")
         assert target.is_file(), link
         assert not anchor or f'id="{anchor}"' in target.read_text(encoding="utf-8"), link

@@ -37,6 +37,8 @@ def given(*, epsilon: float = 1.0, delta: float = 1e-5, **parameters: Any) -> As
 
 FIRST = {"earliest": 1, "iterations": 1, "start": "zero", "loss": "squared", "penalty": 10.0}
 SMALL = {"parties": 2, "penalty": 2.0, "start": "any"}  # (M - 1) rho / 2 is 1
+COMPOSED = {"reading": "composition"}
+SQUARE = {"features": 3, "samples": 3}
 NOISELESS = {"noise": "none", "iterations": 100}
 CORRECTED = {"sensitivity": "corrected", "features": 16, "budget": 1_000}
 SHORT = {"nodes": 2, "iterations": 2, "inner_steps": 2}
@@ -68,9 +70,11 @@ FAMILIES = {
     "hu2020-corollary1": Family(
         quick=1,
         trials=1_000,
-        true=(given(), given(factor=2.0), given(epsilon=0.5)),
-        false=(given(factor=0.5),),
+        true=(given(**COMPOSED), given(**COMPOSED, factor=2.0), given(**COMPOSED, epsilon=0.5)),
+        false=(given(**COMPOSED, factor=0.5), given()),
     ),
+    "hu2019-corollary1": Family(trials=300, true=(given(**SQUARE),), false=(given(),)),
+    "hu2019-theorem1": Family(trials=300, true=(given(**SQUARE),), false=(given(),)),
     "hu2020-lemma1": Family(
         quick=1,
         trials=1_000,

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 
 import pytest
 
 from dpaudit.report.document import read_index, write_index, write_report
+from dpaudit.report.formatting import numbers
+from dpaudit.report.index import Row, headline, plainly, sections
 
 from . import samples
 
@@ -28,13 +32,66 @@ def folder(tmp_path):
 @pytest.mark.parametrize("name", ["index.html", "index.md"])
 def test_it_counts_audits_and_claims_and_shows_every_number(folder, name):
     text = (folder / name).read_text(encoding="utf-8")
-    assert "2 of 3 audits refuted what they looked at; 2 claims were audited." in text
+    assert "2 of 2 claims are refuted as printed." in text
     assert text.count("at most -0.7533") == 2
     assert "ε = 1" in text
     assert "∞" in text
     assert "at least ∞" not in text
     assert "—" in text
     assert "None" not in text
+
+
+def rows(*given):
+    return [
+        Row(folder="a", place=1, result=result, shown=numbers(result), certified=False)
+        for result in given
+    ]
+
+
+def of(claim, verdict, standing="claim", variant=None):
+    change = {"claim": claim, "verdict": verdict, "standing": standing, "variant": variant}
+    return samples.searched().model_copy(update=change)
+
+
+def test_a_claim_falls_with_any_audit_of_it_as_printed_and_with_no_other():
+    held, broken = "not refuted", "refuted"
+    given = [of("a", held), of("a", broken, variant="elsewhere"), of("b", held)]
+    given += [of("b", broken, "variant", "stricter"), of("c", broken, "question")]
+    said = headline(rows(*given))
+    found = "1 of 2 claims is refuted as printed; nothing that was tried contradicts the other."
+    assert said == found
+    assert headline(rows(of("a", held))).startswith("None of 1 claim is refuted as printed;")
+    assert "of 1 no verdict" in headline(rows(of("a", "withheld"), of("b", broken)))
+    assert headline([]) == "No claim was audited."
+    assert [section.title for section in sections(rows(*given))] == [
+        "Claims, as printed",
+        "Variants",
+        "Questions",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (samples.refuted(), "An attacker goes from 50% to "),
+        (
+            samples.no_finite_epsilon(),
+            "An attacker goes from 50% to entirely sure; claimed: 73.1%.",
+        ),
+        (samples.sensitivity(), "It is 1.4 times what is claimed."),
+        (samples.searched(), "It reaches 0.0467, where -0.7533 is claimed."),
+    ],
+)
+def test_what_was_found_in_a_sentence(result, words):
+    assert words in plainly(result)
+
+
+def test_the_policy_of_the_page_lets_its_own_script_run_and_no_other(folder):
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    script = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in page
+    assert page.count("<script") == 1
 
 
 def test_a_statement_is_said_once_for_all_variants(folder):

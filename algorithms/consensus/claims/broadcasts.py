@@ -90,4 +90,6 @@ CLAIM = Claim(
     assumptions=SECTION_4,
     prepare=prepare,
     parameters=BroadcastsParameters,
+    question=True,
+    scope="Tried on real records at one delta.",
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -172,13 +172,30 @@ CLAIM = Claim(
     },
     prepare=prepare,
     parameters=Theorem31Parameters,
+    scope="It would stand for penalties that stay bounded, as far as was tried (below).",
     published={
-        "penalties-of-figure-1a": {"parameters": _FIGURE_1A},
-        "two-nodes": {"parameters": {"nodes": 2, "loss": "linear", "dual_step": 1.0}},
-        "inequality-19": {"parameters": {"part": "inequality"}},
-        "inequality-19-shared-penalty": {
-            "parameters": {"part": "inequality", "penalties": "shared"}
-        },
-        "bounded-penalties": {"parameters": {"part": "bounded", "nodes": 5, "budget": 20_000}},
+        "penalties-of-figure-1a": Variant(
+            settings={"parameters": _FIGURE_1A},
+            scope="It would stand for penalties that stay bounded; those of Figure 1 (a) do not.",
+            printed=True,
+        ),
+        "two-nodes": Variant(
+            settings={"parameters": {"nodes": 2, "loss": "linear", "dual_step": 1.0}},
+            scope="It would stand for penalties that stay bounded.",
+            printed=True,
+        ),
+        "inequality-19": Variant(
+            settings={"parameters": {"part": "inequality"}},
+            scope="It would stand if all nodes had one penalty (inequality-19-shared-penalty).",
+            printed=True,
+        ),
+        "inequality-19-shared-penalty": Variant(
+            settings={"parameters": {"part": "inequality", "penalties": "shared"}},
+            scope="Of one penalty for all nodes, where it is proved.",
+        ),
+        "bounded-penalties": Variant(
+            settings={"parameters": {"part": "bounded", "nodes": 5, "budget": 20_000}},
+            scope="Of penalties that are constant from some iteration on; tried on up to 5 nodes.",
+        ),
     },
 )

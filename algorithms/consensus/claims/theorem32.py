@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -90,9 +90,21 @@ CLAIM = Claim(
     },
     prepare=prepare,
     parameters=Theorem32Parameters,
+    scope="It would stand with the smaller rate of the variant proved-rate.",
     published={
-        "penalties-of-their-own": {"parameters": {"penalties": "own"}},
-        "proved-rate": {"parameters": {"rate": "proved"}},
-        "two-nodes": {"parameters": {"nodes": 2}},
+        "penalties-of-their-own": Variant(
+            settings={"parameters": {"penalties": "own"}},
+            scope="It would stand if all nodes had one penalty, with the smaller rate.",
+            printed=True,
+        ),
+        "two-nodes": Variant(
+            settings={"parameters": {"nodes": 2}},
+            scope="It would stand with the smaller rate of the variant proved-rate.",
+            printed=True,
+        ),
+        "proved-rate": Variant(
+            settings={"parameters": {"rate": "proved"}},
+            scope="Of a smaller rate, with a proof, where all nodes have one penalty.",
+        ),
     },
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -118,11 +118,21 @@ CLAIM = Claim(
     assumptions=SECTION_4,
     prepare=prepare,
     parameters=Theorem41Parameters,
+    scope="Tried over outputs and neighbours of a few records, from any start.",
     published={
-        "little-noise": {"parameters": {"noise_rate": 30.0}},
-        "start-at-zero": {"parameters": {"start": "zero"}},
-        "without-the-condition-on-theta": {
-            "parameters": {"penalty": 0.01, "dual_step": 0.01, "records": 1}
-        },
+        "little-noise": Variant(
+            settings={"parameters": {"noise_rate": 30.0}},
+            scope="Tried with alpha = 30.",
+            printed=True,
+        ),
+        "start-at-zero": Variant(
+            settings={"parameters": {"start": "zero"}},
+            scope="Tried from zero, as Algorithm 1 may start.",
+            printed=True,
+        ),
+        "without-the-condition-on-theta": Variant(
+            settings={"parameters": {"penalty": 0.01, "dual_step": 0.01, "records": 1}},
+            scope="Of fewer assumptions: theta is not what Algorithm 1 asks for.",
+        ),
     },
 )

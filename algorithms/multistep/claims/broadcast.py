@@ -8,7 +8,7 @@ from pydantic import Field
 
 from dpaudit.algorithms.multistep.claims import theorem6
 from dpaudit.algorithms.multistep.claims.theorem6 import ASSUMPTIONS, Deployment
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Claim, Variant
 
 if TYPE_CHECKING:
     from dpaudit.extension.case import PrivacyCase
@@ -56,8 +56,16 @@ CLAIM = Claim(
     assumptions=ASSUMPTIONS | {"published noise": "sigma is the one of eq. (20)"},
     prepare=prepare,
     parameters=Broadcast,
+    question=True,
+    scope="Tried with linear losses, few inner steps and records made for the worst case.",
     published={
-        "many inner steps": {"parameters": {"iterations": 2, "inner_steps": 25}},
-        "logistic loss": {"trials": 2_000, "parameters": {"loss": "logistic"}},
+        "many inner steps": Variant(
+            settings={"parameters": {"iterations": 2, "inner_steps": 25}},
+            scope="Tried with 25 inner steps, where averaging hides most.",
+        ),
+        "logistic loss": Variant(
+            settings={"trials": 2_000, "parameters": {"loss": "logistic"}},
+            scope="Tried with the logistic loss.",
+        ),
     },
 )

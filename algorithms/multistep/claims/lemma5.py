@@ -60,4 +60,5 @@ CLAIM = Claim(
     assumptions=ASSUMPTIONS,
     prepare=prepare,
     parameters=Deployment,
+    scope="Attained: a loss of slope c_1 on either side moves the update by all but rounding.",
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -126,15 +126,38 @@ CLAIM = Claim(
     assumptions={"private algorithms": "every algorithm is (epsilon, delta)-DP"},
     prepare=prepare,
     parameters=Composition,
+    scope="Another c_0 could suit this pair; at epsilon = 0, below, none does.",
     published={
-        "epsilon = 0": {"epsilon": 0.0},
-        "c_0 = 100": {"parameters": {"c0": 100.0}},
-        "delta = 0": {"delta": 0.0},
-        "c_0 of the proof": {"parameters": {"c0_of_proof": True}},
-        "Gaussian mechanisms": {"epsilon": 0.5, "parameters": {"algorithms": "gaussian"}},
-        "Gaussian mechanisms, many": {
-            "epsilon": 0.5,
-            "parameters": {"algorithms": "gaussian", "count": 1000},
-        },
+        "epsilon = 0": Variant(
+            settings={"epsilon": 0.0},
+            scope="No c_0 changes it: t algorithms of delta each lose 1 - (1 - delta)^t. It would "
+            "stand with t delta in place of delta.",
+            printed=True,
+        ),
+        "c_0 = 100": Variant(
+            settings={"parameters": {"c0": 100.0}},
+            scope="It would stand with t delta in place of delta.",
+            printed=True,
+        ),
+        "delta = 0": Variant(
+            settings={"delta": 0.0},
+            scope="For one t a c_0 of sqrt(t) would do; for every t none does.",
+            printed=True,
+        ),
+        "c_0 of the proof": Variant(
+            settings={"parameters": {"c0_of_proof": True}},
+            scope="Of the constant that the proof arrives at, which the theorem does not name.",
+        ),
+        "Gaussian mechanisms": Variant(
+            settings={"epsilon": 0.5, "parameters": {"algorithms": "gaussian"}},
+            scope="Of Gaussian mechanisms alone, as the paper uses the theorem; tried with few.",
+        ),
+        "Gaussian mechanisms, many": Variant(
+            settings={
+                "epsilon": 0.5,
+                "parameters": {"algorithms": "gaussian", "count": 1000},
+            },
+            scope="Of Gaussian mechanisms alone; a larger c_0 would suit so many, and not others.",
+        ),
     },
 )

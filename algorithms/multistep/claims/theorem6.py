@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -143,8 +143,32 @@ CLAIM = Claim(
     assumptions=ASSUMPTIONS | {"published noise": "sigma is the one of eq. (20)"},
     prepare=prepare,
     parameters=Deployment,
+    scope="Tried at epsilon = 1, where the claim is loose; from 8.42 on it is false at this delta.",
     published={
-        "epsilon = 20": {"epsilon": 20.0},
-        "epsilon = 20, c_0 of the proof": {"epsilon": 20.0, "parameters": {"c0_of_proof": True}},
+        "epsilon = 20": Variant(
+            settings={"epsilon": 20.0},
+            scope="It would stand for epsilon up to 8.41, or with a larger c_0; every c_0 fails "
+            "further up, below.",
+            printed=True,
+        ),
+        "epsilon = 150, c_0 = 2": Variant(
+            settings={"epsilon": 150.0, "parameters": {"c0": 2.0}},
+            scope="It would stand for smaller epsilon: no c_0 is large enough for all.",
+            printed=True,
+        ),
+        "epsilon = 1100, c_0 = 5": Variant(
+            settings={"epsilon": 1100.0, "parameters": {"c0": 5.0}},
+            scope="It would stand for smaller epsilon: no c_0 is large enough for all.",
+            printed=True,
+        ),
+        "epsilon = 5000, c_0 = 10": Variant(
+            settings={"epsilon": 5000.0, "parameters": {"c0": 10.0}},
+            scope="It would stand for smaller epsilon: no c_0 is large enough for all.",
+            printed=True,
+        ),
+        "epsilon = 20, c_0 of the proof": Variant(
+            settings={"epsilon": 20.0, "parameters": {"c0_of_proof": True}},
+            scope="Of the constant that the proof of Theorem 4 arrives at.",
+        ),
     },
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -125,10 +125,28 @@ CLAIM = Claim(
     },
     prepare=prepare,
     parameters=Utility,
+    scope="It would stand with c_2 read as a Lipschitz constant of every n L_i, as below.",
     published={
-        "c_2 of every node": {"parameters": {"lipschitz": "node"}},
-        "one node": {"parameters": {"nodes": 1}},
-        "one node, one step": {"parameters": {"nodes": 1, "iterations": 1}},
-        "several inner steps": {"parameters": {"iterations": 20, "inner_steps": 5}},
+        "several inner steps": Variant(
+            settings={"parameters": {"iterations": 20, "inner_steps": 5}},
+            scope="It would stand with c_2 read as a Lipschitz constant of every n L_i.",
+            printed=True,
+        ),
+        "c_2 of every node": Variant(
+            settings={"parameters": {"lipschitz": "node"}},
+            scope="The other reading of c_2, which the text does not give; tried where the first "
+            "one falls.",
+            printed=True,
+        ),
+        "one node": Variant(
+            settings={"parameters": {"nodes": 1}},
+            scope="Tried with one node, where both readings of c_2 are one.",
+            printed=True,
+        ),
+        "one node, one step": Variant(
+            settings={"parameters": {"nodes": 1, "iterations": 1}},
+            scope="Tried with one node and one step.",
+            printed=True,
+        ),
     },
 )

@@ -13,6 +13,17 @@ r"""Theorem 2 on joined tables where all models are released, for one client and
 them, or with one table, x reaches its own clipped gradient alone: 2 C a step under replacement. The
 instance has one tuple and hardly any noise on predictions, so that every step moves by all of 2 C.
 
+With r = 1 the exact law is Gaussian with ``mu = 2 sqrt(tau) / sigma``, and ``sqrt(tau) / sigma``
+where the tuple is removed, as in Abadi et al. (2016): a tuple of zeros adds nothing to a sum, too.
+At the end of the range, ``epsilon = c_1 tau``, the theorem asks for ``sigma = c_2 sqrt(tau
+ln(1/delta)) / (c_1 tau)``, so that even under removal
+
+    mu^2 / 2 = c_1^2 tau^2 / (2 c_2^2 ln(1/delta))  >  epsilon
+
+once ``tau > 2 c_2^2 ln(1/delta) / c_1``, and then delta is nearly a half or more: a Gaussian
+profile at ``epsilon = mu^2/2`` is ``1/2 - e^(mu^2/2) Phi(-mu)``, at least ``1/2 - 1/(mu sqrt(2
+pi))``. So no c_1 and c_2 suit every tau.
+
 **Across clients.** Half of the n facts have the label +1, half -1, and all are the same, so that
 in the first round all gradients cancel: the law of (u, v) on both sides is N(0, s^2 I). In the
 second round the server turns ``h = f u + x v`` into the facts' Y. With ``lambda = grad l(z; y)``
@@ -45,6 +56,7 @@ from dpaudit.algorithms.tables.guarantees import model_event
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.laws import BatchSteps
 from dpaudit.algorithms.tables.loss import LOGISTIC
+from dpaudit.errors import InvalidArgument
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof
 from dpaudit.extension.claim import Statement
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
@@ -66,9 +78,19 @@ def model_view(
     *,
     seed: int,
     parameters: dict[str, Any],
+    removed: bool = False,
 ) -> PrivacyCase:
-    """Return the audit of the models' release, with clients of a given learning rate."""
-    pair, algorithm = pair_of(theorem, joined), theorem.algorithm(rate)
+    """Return the audit of the models' release, with clients of a given learning rate.
+
+    Raises
+    ------
+    InvalidArgument
+        The tuple is removed where it is joined, or drawn into batches.
+    """
+    if removed and (joined or theorem.sampling_ratio < 1):
+        expected = "false where tuples are joined or drawn: what it proves is for one client"
+        raise InvalidArgument("removed", True, expected)
+    pair, algorithm = pair_of(theorem, joined, removed), theorem.algorithm(rate)
     mechanism, seen = _mechanism(theorem, joined, algorithm)
     return PrivacyCase(
         mechanism=mechanism,
@@ -80,8 +102,8 @@ def model_view(
         default_trials=4_000,
         parameters=parameters
         | {"noise_multiplier": theorem.noise_multiplier, "learning_rate": rate},
-        assumptions=_outcomes(theorem, pair),
-        proved=proof(theorem, joined, algorithm),
+        assumptions=_outcomes(theorem, pair, removed),
+        proved=proof(theorem, joined, algorithm, removed),
         notes=_notes(theorem, joined),
         certify=lambda lower: certificate(statement, theorem, joined, rate, seed=seed),
     )
@@ -98,8 +120,8 @@ def _mechanism(
     return BatchSteps(algorithm), "after every local step"
 
 
-def pair_of(theorem: Theorem2, joined: int) -> Pair[JoinedTables]:
-    """Return the tables of the module docstring, and x replaced by its opposite."""
+def pair_of(theorem: Theorem2, joined: int, removed: bool = False) -> Pair[JoinedTables]:
+    """Return the tables of the module docstring, and x replaced by its opposite, or by zeros."""
     norm, n = theorem.tuple_norm, joined
     if n == 0:
         data = JoinedTables(
@@ -108,7 +130,8 @@ def pair_of(theorem: Theorem2, joined: int) -> Pair[JoinedTables]:
             np.ones(1),
             name="one client with one tuple, replaced",
         )
-        return Pair(data, data.with_tuple(0, 0, [-norm]), REPLACE_TUPLE)
+        other = 0.0 if removed else -norm
+        return Pair(data, data.with_tuple(0, 0, [other]), REPLACE_TUPLE)
     labels = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
     tables = (np.full((n, 1), _SHORT * norm), np.full((1, 1), norm))
     words = f"{n} equal facts of one client, half of each label, joined with one tuple of another"
@@ -124,7 +147,9 @@ def learning_rate(theorem: Theorem2, joined: int) -> float:
     return _QUIET * theorem.sampling_ratio / (one * math.sqrt(theorem.steps))
 
 
-def proof(theorem: Theorem2, joined: int, algorithm: TablesADMM) -> Proof | None:
+def proof(
+    theorem: Theorem2, joined: int, algorithm: TablesADMM, removed: bool = False
+) -> Proof | None:
     """Return what is proved of the released models, if anything is.
 
     Examples
@@ -146,10 +171,11 @@ def proof(theorem: Theorem2, joined: int, algorithm: TablesADMM) -> Proof | None
     event = model_event(
         iterations=theorem.iterations,
         local_steps=theorem.local_steps,
-        noise_multiplier=getattr(solver, "noise_multiplier", 0.0),
+        noise_multiplier=getattr(solver, "noise_multiplier", 0.0) * (2 if removed else 1),
         joined=(joined,),
     )
     source = "2 C a step at the owner, 2 C a_k at client k from the second round on"
+    source = "C a step at the owner: a tuple of zeros adds nothing" if removed else source
     return Proof(guarantee=gaussian_guarantee(event), source=source)
 
 
@@ -268,7 +294,9 @@ def _certified_conditions(theorem: Theorem2, reach: float) -> tuple[Condition, .
     )
 
 
-def _outcomes(theorem: Theorem2, pair: Pair[JoinedTables]) -> tuple[AssumptionOutcome, ...]:
+def _outcomes(
+    theorem: Theorem2, pair: Pair[JoinedTables], removed: bool
+) -> tuple[AssumptionOutcome, ...]:
     norms = [
         max(float(np.linalg.norm(table, axis=1).max()) for table in data.features)
         for data in (pair.dataset, pair.neighbour)
@@ -279,7 +307,8 @@ def _outcomes(theorem: Theorem2, pair: Pair[JoinedTables]) -> tuple[AssumptionOu
         AssumptionOutcome(name=name, holds=held, evidence=words)
         for name, held, words in zip((BOUNDED, BOUNDED_NEIGHBOUR), holds, shown, strict=True)
     )
-    differs = f"tuple {pair.index} of all clients' tuples is replaced by its opposite"
+    by = "zeros" if removed else "its opposite"
+    differs = f"tuple {pair.index} of all clients' tuples is replaced by {by}"
     return (
         *bounded,
         AssumptionOutcome(name=ONE_TUPLE, holds=True, evidence=differs),

@@ -115,4 +115,5 @@ CLAIM = Claim(
     },
     prepare=prepare,
     parameters=LabelParameters,
+    scope="Attained by one-hot labels: no smaller epsilon is true.",
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ class FeatureParameters(Parameters):
         ge=0,
         multiple_of=2,
         description="model view: tuples of another client that the replaced one is joined with",
+    )
+    removed: bool = Field(
+        False, description="model view: the tuple is replaced by zeros, as if it were removed"
     )
     iterations: int = Field(2, ge=1, description="T, rounds of server and clients")
     local_steps: int = Field(1, ge=1, description="tau', steps of a client in a round")
@@ -94,6 +97,7 @@ def prepare(settings: Settings, parameters: FeatureParameters) -> Case:
         parameters.learning_rate or learning_rate(theorem, joined),
         seed=settings.seed,
         parameters=parameters.model_dump(mode="json"),
+        removed=parameters.removed,
     )
 
 
@@ -147,6 +151,13 @@ def _server_view(settings: Settings, parameters: FeatureParameters) -> SearchCas
     )
 
 
+def _many(steps: int, scope: str, *, removed: bool = False) -> Variant:
+    """Return the audit of so many steps at the end of the range of epsilon."""
+    own = {"view": "model", "iterations": steps, "removed": removed}
+    settings = {"epsilon": float(steps), "trials": 2_000, "parameters": own}
+    return Variant(settings=settings, scope=scope, printed=True)
+
+
 CLAIM = Claim(
     name="tables-theorem2",
     title="Privacy of the clients' features",
@@ -168,14 +179,34 @@ CLAIM = Claim(
     },
     prepare=prepare,
     parameters=FeatureParameters,
+    scope="It would stand if the server were trusted, or nobody saw what clients send it in every "
+    "round.",
     published={
-        "model": {"parameters": {"view": "model"}},
-        "model across clients": {"parameters": {"view": "model", "joined": 40}},
+        "model": Variant(
+            settings={"parameters": {"view": "model"}},
+            scope="Tried on all models of one client, two steps and c_1 = 1, c_2 = 4.",
+            printed=True,
+        ),
+        "model across clients": Variant(
+            settings={"parameters": {"view": "model", "joined": 40}},
+            scope="It would stand for tables that are not joined: a tuple moves more sums the more "
+            "facts it is joined with.",
+            printed=True,
+        ),
         # At the end of the range of epsilon mu grows with tau: no c_1 and c_2 suit every tau.
-        "model, many steps": {
-            "epsilon": 200.0,
-            "trials": 2_000,
-            "parameters": {"view": "model", "iterations": 200},
-        },
+        "model, 200 steps": _many(
+            200,
+            "It would stand further below the end of the range of epsilon, and if the tuple were "
+            "removed, as below.",
+        ),
+        "model, 200 steps, a tuple removed": _many(
+            200, "Tried with tuples removed, as in Abadi et al. 2016, and 200 steps.", removed=True
+        ),
+        "model, 400 steps, a tuple removed": _many(
+            400,
+            "It would stand for fewer steps or a larger c_2: with r = 1 every c_1 and c_2 fail "
+            "once tau exceeds 2 c_2^2 ln(1/delta) / c_1.",
+            removed=True,
+        ),
     },
 )

@@ -1,4 +1,18 @@
-"""Averaging with known penalties."""
+r"""Averaging with known penalties.
+
+**Penalties that grow.** In eq. (67) the record enters iteration t as ``s(t) x``, ``s(t) = C y l'(t)
+/ (2 eta(t) V B)``, beside noise eps(t) of one law in every iteration, with mean 0 and a standard
+deviation v per entry. The sum over T iterations is ``S x + E``. With geometric penalties, ``eta(t)
+>= theta q^(t-1)`` and ``q > 1``,
+
+    |S|  <=  C / (2 theta V B)  sum_t q^(1-t)  <  C q / (2 theta V B (q - 1)),
+
+as ``|l'| <= 1``: the signal's sum converges. E has the standard deviation ``v sqrt(T)``, which does
+not. So the direction of the average tends to that of noise alone: the more iterations are averaged,
+the less they tell, and "over a large number of iterations" is where Appendix E fails for the
+penalties that the paper recommends. With constant penalties S grows like T, and it holds in the
+end.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +21,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -93,4 +107,25 @@ CLAIM = Claim(
     assumptions=ASSUMPTIONS,
     prepare=prepare,
     parameters=RunParameters,
+    scope="Tried at alpha = 30 with penalties that grow by at most a two-hundredth an iteration.",
+    published={
+        "alpha = 3": Variant(
+            settings={"parameters": {"noise_rate": 3.0}},
+            scope="It would stand for less noise, as above, or far more iterations of constant "
+            "penalties.",
+            printed=True,
+        ),
+        "alpha = 3, growth 1.02": Variant(
+            settings={"parameters": {"noise_rate": 3.0, "growth": 1.02}},
+            scope="It would stand, in the end, for penalties that do not grow; of those that do "
+            "the signals' sum converges and the noise's does not.",
+            printed=True,
+        ),
+        "growth 1.2": Variant(
+            settings={"parameters": {"growth": 1.2}},
+            scope="It would stand, in the end, for penalties that do not grow; of those that do "
+            "the signals' sum converges and the noise's does not.",
+            printed=True,
+        ),
+    },
 )

@@ -122,6 +122,22 @@ def attack_case(
     )
 
 
+def theorem41(setting: Setting) -> tuple[float, float]:
+    """Return Theorem 4.1's beta for the largest and for the least penalties that may be drawn.
+
+    Examples
+    --------
+    >>> least, most = theorem41(Setting(noise_rate=30.0, iterations=200))
+    >>> round(least), round(most)
+    (1375, 3035)
+    """
+    rate, degree = setting.noise_rate or 0.0, setting.nodes - 1
+    summand = setting.loss_weight * (1.4 * LOGISTIC.largest_curvature + rate)
+    one = summand / (setting.dual_step * degree * setting.records)
+    slowest = sum(setting.growth ** -float(t) for t in range(setting.iterations))
+    return one * slowest / setting.spread, one * setting.iterations
+
+
 def _attacked(
     setting: Setting, estimators: tuple[str, ...], trials: int, rng: Generator
 ) -> dict[str, list[Closeness]]:
@@ -170,6 +186,12 @@ def _notes(setting: Setting) -> tuple[str, ...]:
     notes = ["Runs are drawn from the seed; the error probability is part of the claim's bound."]
     if not setting.participates:
         notes.append("Control: the missing record takes no part in the runs.")
+    if setting.noise_rate is not None:
+        least, most = theorem41(setting)
+        notes.append(
+            f"Theorem 4.1 promises these runs a beta between {least:.4g} and {most:.4g}, by their "
+            "penalties: pure differential privacy with so large an epsilon hides nothing."
+        )
     if setting.norm == 1:
         notes.append("Likelihoods are searched up to norm 1, the norm that the record has here.")
     return tuple(notes)

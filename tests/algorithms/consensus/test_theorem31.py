@@ -25,7 +25,7 @@ from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
 from dpaudit.verification import read, verify
 
-FIGURE_1A = CLAIM.published["penalties-of-figure-1a"]["parameters"]
+FIGURE_1A = CLAIM.published["penalties-of-figure-1a"].settings["parameters"]
 
 
 def audited(trials=300, seed=0, **parameters):

@@ -35,6 +35,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
 from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import GaussianDP
 
 CLAIM = "tables-theorem2"
 
@@ -67,8 +68,37 @@ def test_the_noise_is_the_theorems():
 
 
 def test_the_published_variants():
-    names = {"model", "model across clients", "model, many steps"}
-    assert set(CLAIMS.get(CLAIM).published) == names
+    steps = {"model, 200 steps", "model, 200 steps, a tuple removed"}
+    steps |= {"model, 400 steps, a tuple removed"}
+    assert set(CLAIMS.get(CLAIM).published) == {"model", "model across clients"} | steps
+
+
+@pytest.mark.parametrize(("steps", "removed"), [(200, False), (200, True), (400, True)])
+def test_many_steps_break_it_even_where_tuples_are_removed(steps, removed):
+    own = {"view": "model", "iterations": steps, "removed": removed}
+    asked = Settings(epsilon=float(steps), trials=300, parameters=own)
+    found = run_claim(CLAIM, asked, Executor()).result
+    sigma = 4 * math.sqrt(steps * math.log(1e5)) / steps
+    mu = (1 if removed else 2) * math.sqrt(steps) / sigma
+    assert found.proved.epsilon == pytest.approx(GaussianDP(mu).epsilon(1e-5), rel=1e-6)
+    assert (found.verdict == "refuted") == (found.proved.epsilon > steps)
+    assert (found.verdict == "refuted") == (steps == 400 or not removed)
+
+
+@pytest.mark.parametrize(("first", "second"), [(1.0, 4.0), (0.1, 1.0), (3.0, 20.0)])
+def test_with_whole_batches_every_constant_fails_in_the_end(first, second):
+    least = 2 * second**2 * math.log(1e5) / first
+    for steps in (math.ceil(1.01 * least), 10 * math.ceil(least)):
+        epsilon = first * steps
+        mu = math.sqrt(steps) / (second * math.sqrt(steps * math.log(1e5)) / epsilon)
+        assert GaussianDP(mu).delta(epsilon) > 0.4
+
+
+def test_a_removed_tuple_is_of_one_client_and_of_whole_batches():
+    for wrong in ({"joined": 4}, {"sampling_ratio": 0.5}):
+        own = {"view": "model", "removed": True} | wrong
+        with pytest.raises(InvalidArgument, match="removed: got True"):
+            run_claim(CLAIM, Settings(epsilon=0.1, parameters=own), Executor())
 
 
 # The server

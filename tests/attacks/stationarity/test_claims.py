@@ -62,7 +62,7 @@ def test_private_penalties_do_not_hide_the_record(audited, size):
 
 
 def test_without_noise_every_record_is_found(audited):
-    variant = SECTION_6_2.published["no noise"]["parameters"]
+    variant = SECTION_6_2.published["no noise"].settings["parameters"]
     result = audited(SECTION_6_2, parameters=variant).result
     assert result.verdict == "refuted"
     assert result.measured.lower == variant["runs"]

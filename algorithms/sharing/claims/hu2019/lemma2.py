@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from pydantic import Field
 
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -135,16 +135,25 @@ CLAIM = Claim(
     assumptions=ASSUMPTION_1,
     prepare=prepare,
     parameters=Lemma2Parameters,
+    scope="Tried from the second iteration on, where y and z come from an update before.",
     published={
-        "identity": {"parameters": {"part": "identity"}},
-        "first-iteration": {
-            "parameters": {
-                "earliest": 1,
-                "iterations": 1,
-                "start": "zero",
-                "loss": "squared",
-                "penalty": 10.0,
-            }
-        },
+        "identity": Variant(
+            settings={"parameters": {"part": "identity"}},
+            scope="Tried in every iteration; what is left of the equation is rounding.",
+            printed=True,
+        ),
+        "first-iteration": Variant(
+            settings={
+                "parameters": {
+                    "earliest": 1,
+                    "iterations": 1,
+                    "start": "zero",
+                    "loss": "squared",
+                    "penalty": 10.0,
+                }
+            },
+            scope="It does not fall if the lemma speaks of iterates only: its proof uses the "
+            "update that made y^t, and a start is made by none.",
+        ),
     },
 )

@@ -12,7 +12,7 @@ from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import (
     Loss,
     ProblemParameters,
 )
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Claim, Variant
 
 if TYPE_CHECKING:
     from dpaudit.extension.case import SearchCase
@@ -93,11 +93,29 @@ CLAIM = Claim(
     },
     prepare=prepare,
     parameters=Lemma4Parameters,
+    scope="It would stand for (M - 1) rho at most 2; here it is 50, and Assumption 1 allows that.",
     published={
-        "any-start": {"parameters": {"start": "any"}},
-        "diverging": {"parameters": {"parties": 3, "loss_weight": 9.0, "iterations": 12}},
-        "with-penalty": {"parameters": {"version": "with-penalty"}},
-        "corrected": {"parameters": {"version": "corrected", "start": "any"}},
-        "two-parties-small-penalty": {"parameters": {"parties": 2, "penalty": 2.0, "start": "any"}},
+        "diverging": Variant(
+            settings={"parameters": {"parties": 3, "loss_weight": 9.0, "iterations": 12}},
+            scope="It would stand for (M - 1) rho at most 2; here it is 20, and the run diverges.",
+            printed=True,
+        ),
+        "any-start": Variant(
+            settings={"parameters": {"start": "any"}},
+            scope="It does not fall on the lemma as printed: its proof needs y^t from an update.",
+        ),
+        "with-penalty": Variant(
+            settings={"parameters": {"version": "with-penalty"}},
+            scope="Of the lemma with the factor rho / 2 that the proof drops: who puts it back "
+            "still lacks the factor M - 1.",
+        ),
+        "corrected": Variant(
+            settings={"parameters": {"version": "corrected", "start": "any"}},
+            scope="Of the lemma with (M - 1) rho / 2 times sigma_max; tried from any start.",
+        ),
+        "two-parties-small-penalty": Variant(
+            settings={"parameters": {"parties": 2, "penalty": 2.0, "start": "any"}},
+            scope="Tried where (M - 1) rho is 2: there the lemma is the corrected one.",
+        ),
     },
 )

@@ -20,6 +20,9 @@ message is ``N(D x, sigma^2 I)``. Designs with dependent columns are left out, a
 not exist for them (with noise on the model they are separated all the same, also where N is d_m:
 a design of rank 1 and a neighbour of rank 2).
 
+Neighbours are so in the Frobenius norm, as Definition 1 of the sensitivity has it, and in the sum
+of all entries' distances, as hu2019 defines neighbours for its privacy.
+
 Two audits: `support_case` refutes without a message, as supports differ; `sent_case` counts
 messages of one run of ADMM sharing, so that any attack can be tried.
 """
@@ -35,17 +38,23 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.random import Generator, default_rng
 
+import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.accounting.composition import advanced
+from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
+from dpaudit.algorithms.sharing.claims.hu2020.corollary1 import RunParameters
 from dpaudit.algorithms.sharing.claims.hu2020.message import Theorem1
 from dpaudit.algorithms.sharing.claims.hu2020.search import neighbours, space
 from dpaudit.algorithms.sharing.claims.hu2020.update import ROUNDING, Setting
 from dpaudit.algorithms.sharing.noise import Noise, ParameterNoise, WhitenedNoise
 from dpaudit.algorithms.sharing.vertical import Risk
 from dpaudit.datasets import Dataset
+from dpaudit.errors import InvalidArgument
 from dpaudit.execution import stream
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Statement
+from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
 from dpaudit.refutation import (
@@ -70,12 +79,47 @@ _ENFORCED = (
     "unit rows of the neighbour",
     "one column differs",
     "close neighbours",
+    "close neighbours entry by entry",
     "independent columns",
 )
 _BECAUSE = (
     "The message lies in the column space of the design; the neighbour's spans another, so that a "
     "message of the one has probability 0 under the other: delta is 1 at every epsilon."
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finite:
+    """A claim that what is sent has a finite epsilon: (claimed, delta)-DP.
+
+    Parameters
+    ----------
+    setting
+        Of the update whose result is sent.
+    variant
+        Where the noise goes: ``parameter`` or ``whitened``.
+    claimed, delta
+        What is claimed.
+    stated
+        The parameters that a certificate states.
+    """
+
+    setting: Setting
+    variant: str
+    claimed: float
+    delta: float
+    stated: dict[str, Any]
+
+    @classmethod
+    def of(cls, theorem: Theorem1) -> Finite:
+        """Return what the theorem claims of one message."""
+        return cls(
+            setting=theorem.setting,
+            variant=theorem.variant,
+            claimed=theorem.claimed,
+            delta=theorem.delta,
+            stated=theorem.stated(),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -107,7 +151,7 @@ def support_space(setting: Setting) -> Space:
 
 def message_of(batch: Batch, bound: float) -> Message:
     """Return the instance of one row of an evaluated batch; its model has norm ``bound``."""
-    neighbour = neighbours(batch["design"][None], batch["score"][None])[0]
+    neighbour = neighbours(batch["design"][None], batch["score"][None], entrywise=True)[0]
     left, upper = np.linalg.qr(batch["design"])
     overlap = np.linalg.qr(neighbour)[0].T @ left
     farthest = np.linalg.svd(overlap)[2][-1]  # of col(D), in the coordinates of ``left``
@@ -141,6 +185,7 @@ def support_conditions(message: Message) -> tuple[Condition, ...]:
         "unit rows of the neighbour": (_off_unit(neighbour), ROUNDING),
         "one column differs": (int(differs.sum()), 1),
         "close neighbours": (np.linalg.norm(design - neighbour), 1.0),
+        "close neighbours entry by entry": (np.abs(design - neighbour).sum(), 1.0),
         "independent columns": (_dependent(design), 0),
         "independent columns of the neighbour": (_dependent(neighbour), 0),
         "output on the dataset's columns": (0.0, 1e-30),
@@ -183,7 +228,7 @@ def _separates(rows: list[list[int]]) -> tuple[float, float]:
 def _small_conditions(rows: list[list[int]]) -> tuple[Condition, ...]:
     design, neighbour = _small_pair(rows)
     zero = sum(not any(row) for row in rows)
-    moved = float(np.linalg.norm(design - neighbour))
+    moved = float(np.abs(design - neighbour).sum())
     return (
         Condition(name="rows of zeros", value=zero, limit=0.0),
         Condition(name="close neighbours", value=moved, limit=1.0),
@@ -209,7 +254,7 @@ def _small_rows(draw: st.DrawFn) -> list[list[int]]:
 
 
 def _evaluate(batch: Batch) -> tuple[Batch, Array]:
-    neighbour = neighbours(batch["design"], batch["score"])
+    neighbour = neighbours(batch["design"], batch["score"], entrywise=True)
     return batch, _sines(batch["design"], neighbour)
 
 
@@ -251,7 +296,7 @@ def _off_unit(rows: Array) -> float:
 
 
 def support_case(
-    claim: Statement, theorem: Theorem1, *, seed: int, parameters: dict[str, Any]
+    claim: Statement, theorem: Finite, *, seed: int, parameters: dict[str, Any]
 ) -> SearchCase:
     """Return the search for a pair whose messages lie in different column spaces."""
 
@@ -284,7 +329,7 @@ def support_case(
     )
 
 
-def finite_epsilon(claim: Statement, theorem: Theorem1) -> Inequality[Message | None]:
+def finite_epsilon(claim: Statement, theorem: Finite) -> Inequality[Message | None]:
     """Return the theorem as an inequality: a message that separates a pair makes epsilon infinite.
 
     None stands for a search in which no pair was separated.
@@ -315,11 +360,11 @@ def _words(message: Message | None) -> str:
     )
 
 
-def _evidence(theorem: Theorem1, message: Message | None) -> Evidence | None:
+def _evidence(theorem: Finite, message: Message | None) -> Evidence | None:
     if message is None:
         return None
     return Evidence(
-        parameters=theorem.stated(),
+        parameters=theorem.stated,
         instance=vars(message),
         quantities={
             "distance from the neighbour's columns": distance(message),
@@ -329,6 +374,42 @@ def _evidence(theorem: Theorem1, message: Message | None) -> Evidence | None:
         kind="support",
         relation=REPLACE_COLUMN.name,
     )
+
+
+def run_case(
+    claim: Statement, settings: Settings, variant: str, parameters: RunParameters
+) -> SearchCase:
+    """Return the audit of a run by its first message; hu2020's Corollary 1 and hu2019's.
+
+    From ``x = y = z = 0`` the first update leaves x at 0, the least of the regulariser, so that
+    the message is noise alone, and in the column space.
+    """
+    refuse_data(settings)
+    check.probability("delta", settings.delta)
+    if not 0 < settings.epsilon <= 1:
+        raise InvalidArgument("epsilon", settings.epsilon, "in (0, 1]: Theorem 1's range")
+    features, rounds, slack = parameters.features, parameters.rounds, parameters.slack
+    setting = Setting(features=features, samples=parameters.samples or 2 * features)
+    bound, delta = advanced(settings.epsilon, settings.delta, rounds, slack)
+    stated = {
+        "features": setting.features,
+        "samples": setting.samples,
+        "variant": variant,
+        "epsilon": settings.epsilon,
+        "delta": settings.delta,
+        "iterations": rounds,
+        "slack": slack,
+        "factor": parameters.factor,
+    }
+    theorem = Finite(
+        setting=setting,
+        variant=variant,
+        claimed=parameters.factor * bound,
+        delta=delta,
+        stated=stated,
+    )
+    public = parameters.model_dump(mode="json")
+    return support_case(claim, theorem, seed=settings.seed, parameters=public)
 
 
 # The audit by messages that are sent

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from dpaudit.extension.claim import Claim
+from dpaudit.algorithms.sharing.claims.hu2020.lemma1 import SEPARATED
+from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -15,14 +16,28 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-class Corollary1Parameters(Parameters):
-    """The compositions that are searched, up to the epsilon and the delta of the settings."""
+class RunParameters(Parameters):
+    """A run of T messages, and the search for a pair that the first one tells apart."""
 
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
-    iterations: int = Field(1_000, ge=1, le=10_000, description="the largest T")
-    least_slack: float = Field(1e-12, gt=0, lt=1, description="the smallest delta'")
-    least_epsilon: float = Field(1e-3, gt=0, description="the smallest epsilon of an iteration")
-    budget: int = Field(2_000, ge=100, description="evaluated compositions")
+    rounds: int = Field(20, ge=1, description="T of the run")
+    slack: float = Field(1e-5, gt=0, lt=1, description="delta' of the run")
+    features: int = Field(4, ge=1, description="d_m")
+    samples: int | None = Field(None, ge=1, description="N (by default 2 d_m)")
+
+
+class Corollary1Parameters(RunParameters):
+    """The run, or the compositions that are searched up to the settings' epsilon and delta."""
+
+    reading: Literal["printed", "composition"] = Field(
+        "printed", description="of Algorithm 1, or of any T releases that are private"
+    )
+    iterations: int = Field(1_000, ge=1, le=10_000, description="composition: the largest T")
+    least_slack: float = Field(1e-12, gt=0, lt=1, description="composition: the smallest delta'")
+    least_epsilon: float = Field(
+        1e-3, gt=0, description="composition: the smallest epsilon of an iteration"
+    )
+    budget: int = Field(2_000, ge=100, description="evaluated compositions, unless --trials")
 
     def limits(self, settings: Settings) -> Limits:
         """Return the limits between which every number of a composition is searched."""
@@ -38,14 +53,31 @@ class Corollary1Parameters(Parameters):
 
 
 def prepare(settings: Settings, parameters: Corollary1Parameters) -> SearchCase:
-    """Return the audit: a search for the composition on which eq. (10) is tightest.
+    """Return the audit: the first message of Algorithm 1, or the composition alone.
+
+    Examples
+    --------
+    >>> from dpaudit.extension.settings import Settings
+    >>> case = prepare(Settings(), Corollary1Parameters())
+    >>> round(case.bound, 2), round(case.at_delta, 6)
+    (55.83, 0.00021)
+    """
+    from dpaudit.algorithms.sharing.claims.hu2020.column_space import run_case
+
+    if parameters.reading == "printed":
+        return run_case(CLAIM, settings, "parameter", parameters)
+    return composition_case(settings, parameters)
+
+
+def composition_case(settings: Settings, parameters: Corollary1Parameters) -> SearchCase:
+    """Return the search for the composition on which eq. (10) is tightest.
 
     The search is made here, so that the proved number is that of the composition found.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), Corollary1Parameters(iterations=50, budget=200))
+    >>> case = composition_case(Settings(), Corollary1Parameters(iterations=50, budget=200))
     >>> 0.6 < case.proved[0] / case.bound < 1
     True
     """
@@ -104,10 +136,10 @@ _TIGHT = (
 
 CLAIM = Claim(
     name="hu2020-corollary1",
-    title="Composition over iterations",
+    title="Privacy of a run",
     statement=(
-        "If each of T iterations is (epsilon, delta)-DP, all of them are (epsilon', T delta + "
-        "delta')-DP with epsilon' = sqrt(2 T ln(1/delta')) epsilon + T epsilon (e^epsilon - 1)."
+        "For any delta' > 0, Algorithm 1 is (epsilon', T delta + delta')-DP within T epochs of "
+        "updates, with epsilon' = sqrt(2 T ln(1/delta')) epsilon + T epsilon (e^epsilon - 1)."
     ),
     source=(
         "Hu et al., ADMM sharing over vertically split features, NeurIPS 2020, Corollary 1, "
@@ -115,9 +147,16 @@ CLAIM = Claim(
     ),
     kind="privacy",
     relation="replace-column",
-    assumptions={
-        "private iterations": "each iteration is (epsilon, delta)-DP given those before (Theorem 1)"
-    },
+    assumptions=SEPARATED,
     prepare=prepare,
     parameters=Corollary1Parameters,
+    scope="It falls with Theorem 1 for the noise that Algorithm 1 draws (7). It would stand if "
+    "every iteration were (epsilon, delta)-DP, as below.",
+    published={
+        "composition alone": Variant(
+            settings={"parameters": {"reading": "composition"}},
+            scope="Of the composition theorem alone: if each of T iterations is (epsilon, "
+            "delta)-DP given those before, so much is proved of all of them.",
+        ),
+    },
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -106,6 +106,20 @@ ASSUMPTIONS = {
     "bounded prediction": "||z|| is at most b_1",
 }
 
+SEPARATED = {
+    "unit rows": "every row of D_m has norm 1",
+    "unit rows of the neighbour": "every row of D_m' has norm 1",
+    "one column differs": "D_m and D_m' differ in one column",
+    "close neighbours": "||D_m - D_m'||_F is at most 1",
+    "close neighbours entry by entry": "the distances of all entries sum to at most 1",
+    "independent columns": "D_m'D_m can be inverted, on both datasets",
+}
+
+_SCOPE = (
+    "It would stand if D_m'D_m were d_m times the identity, as the proof takes it: then unit rows "
+    "would say what they do not."
+)
+
 CLAIM = Claim(
     name="hu2020-lemma1",
     title="Sensitivity of a party's message",
@@ -119,8 +133,13 @@ CLAIM = Claim(
     assumptions=ASSUMPTIONS,
     prepare=prepare,
     parameters=UpdateParameters,
+    scope=_SCOPE,
     published={
-        "8 features": {"parameters": {"features": 8}},
-        "32 features": {"parameters": {"features": 32}},
+        "8 features": Variant(settings={"parameters": {"features": 8}}, scope=_SCOPE, printed=True),
+        "32 features": Variant(
+            settings={"parameters": {"features": 32}}, scope=_SCOPE, printed=True
+        ),
+        "2 parties": Variant(settings={"parameters": {"parties": 2}}, scope=_SCOPE, printed=True),
+        "4 parties": Variant(settings={"parameters": {"parties": 4}}, scope=_SCOPE, printed=True),
     },
 )

@@ -166,7 +166,7 @@ def _local_models(setting: Setting, design: Array, v: Array) -> Array:
     return np.asarray(-np.linalg.solve(curvature, transposed @ v[..., None])[..., 0])
 
 
-def neighbours(design: Array, score: Array) -> Array:
+def neighbours(design: Array, score: Array, *, entrywise: bool = False) -> Array:
     """Return the designs with signs of the first column flipped, ``||D - D'||_F`` below 1.
 
     Parameters
@@ -175,6 +175,8 @@ def neighbours(design: Array, score: Array) -> Array:
         Shape ``(B, N, d_m)``.
     score
         Shape ``(B, N)``: signs of positive score flip, the highest first, as long as they may.
+    entrywise
+        Whether the entries' distances sum to less than 1, too.
 
     Examples
     --------
@@ -189,7 +191,8 @@ def neighbours(design: Array, score: Array) -> Array:
     order = np.argsort(-score, axis=1, kind="stable")
     first = np.take_along_axis(design[:, :, 0], order, axis=1)
     wanted = np.take_along_axis(score, order, axis=1) > 0
-    flipped = wanted & (np.cumsum(4 * first**2, axis=1) <= _INSIDE)
+    moved = 2 * np.abs(first) if entrywise else 4 * first**2
+    flipped = wanted & (np.cumsum(moved, axis=1) <= _INSIDE)
     column = np.empty_like(first)
     np.put_along_axis(column, order, np.where(flipped, -first, first), axis=1)
     changed = design.copy()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from dpaudit.algorithms.sharing.claims.hu2020.lemma1 import ASSUMPTIONS, UpdateParameters
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Claim, Variant
 
 if TYPE_CHECKING:
     from dpaudit.extension.case import Case
@@ -39,7 +39,11 @@ def prepare(settings: Settings, parameters: Theorem1Parameters) -> Case:
     """
     import dpaudit._validate as check
     from dpaudit.algorithms.problems.records import refuse_data
-    from dpaudit.algorithms.sharing.claims.hu2020.column_space import sent_case, support_case
+    from dpaudit.algorithms.sharing.claims.hu2020.column_space import (
+        Finite,
+        sent_case,
+        support_case,
+    )
     from dpaudit.algorithms.sharing.claims.hu2020.message import Theorem1, message_case
     from dpaudit.errors import InvalidArgument
 
@@ -62,7 +66,7 @@ def prepare(settings: Settings, parameters: Theorem1Parameters) -> Case:
         return message_case(CLAIM, theorem, seed=seed, budget=budget, parameters=public)
     if settings.estimator == "event":
         return sent_case(theorem, seed=seed, parameters=public)
-    return support_case(CLAIM, theorem, seed=seed, parameters=public)
+    return support_case(CLAIM, Finite.of(theorem), seed=seed, parameters=public)
 
 
 CLAIM = Claim(
@@ -78,9 +82,18 @@ CLAIM = Claim(
     assumptions=ASSUMPTIONS | {"independent columns": "D_m'D_m can be inverted, on both datasets"},
     prepare=prepare,
     parameters=Theorem1Parameters,
+    scope="Of noise on the message, which is what the theorem asks for: it would stand with the "
+    "sensitivity of the variant below.",
     published={
-        "corrected sensitivity": {"parameters": {"sensitivity": "corrected"}},
-        "noise on the model": {"parameters": {"variant": "parameter"}},
-        "whitened noise": {"parameters": {"variant": "whitened"}},
+        "noise on the model": Variant(
+            settings={"parameters": {"variant": "parameter"}},
+            scope="Of noise on the model, which is what Algorithm 1 draws (7): it would stand if "
+            "the message had N entries of noise, or d_m were N.",
+            printed=True,
+        ),
+        "corrected sensitivity": Variant(
+            settings={"parameters": {"sensitivity": "corrected"}},
+            scope="Of noise on the message for a sensitivity that is proved.",
+        ),
     },
 )

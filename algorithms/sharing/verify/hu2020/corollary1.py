@@ -1,6 +1,11 @@
-r"""Re-checks a composition that breaks a multiple of hu2020's Corollary 1.
+r"""Re-checks what refutes hu2020's Corollary 1, as printed or as a theorem on composition.
 
-The claim: T releases, each (eps, delta)-DP, are (c eps', T delta + delta')-DP with
+Kind ``support``: the first message of Algorithm 1 tells the two datasets apart
+(`dpaudit.algorithms.sharing.verify.hu2020.support`), so that no epsilon' is finite at any delta
+below 1.
+
+Kind ``approximate-dp``: a composition that breaks a multiple of the formula. The claim: T releases,
+each (eps, delta)-DP, are (c eps', T delta + delta')-DP with
 
     eps' = sqrt(2 T ln(1/delta')) eps + T eps (e^eps - 1)
 
@@ -12,6 +17,7 @@ the secret with probability delta, and else answers truthfully with probability 
 
 from __future__ import annotations
 
+from dpaudit.algorithms.sharing.verify.hu2020.support import support
 from dpaudit.algorithms.sharing.verify.hu2020.update import scaled
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Real, exp, log, smallest, sqrt
@@ -48,6 +54,8 @@ def recompute(document: Document) -> Outcome:
     >>> round(float(outcome.assumptions["claimed delta is exceeded"][1]), 4)
     0.2948
     """
+    if document.kind == "support":
+        return first_message(document, "parameter")
     document.require_kind("approximate-dp")
     epsilon, delta, slack = (_at_most_one(document, n) for n in ("epsilon", "delta", "slack"))
     count = document.count("iterations")
@@ -70,6 +78,15 @@ def recompute(document: Document) -> Outcome:
         f"{float(ratio):.6g} times the claimed one{scaled(document)}, delta is still "
         f"{float(exact):.6g}",
     )
+
+
+def first_message(document: Document, variant: str) -> Outcome:
+    """Return the outcome for a run with the noise of a variant: T delta + delta' is claimed."""
+    document.choice("variant", variant)
+    _at_most_one(document, "epsilon")
+    delta, slack = (_at_most_one(document, name) for name in ("delta", "slack"))
+    document.positive("factor")
+    return support(document, document.count("iterations") * delta + slack)
 
 
 def _exact_delta(epsilon: Real, delta: Real, count: int, at: Real) -> Real:

@@ -103,6 +103,16 @@ def neighbours(document: Document) -> tuple[Matrix, Matrix, dict[str, tuple[Numb
     return design, other, assumptions
 
 
+def entrywise_distance(document: Document) -> Real:
+    """Return the sum of the distances of all entries of the two designs."""
+    shape = document.count("samples"), document.count("features")
+    one, other = (_fractions(document.array(a, shape)) for a in ("design", "neighbour"))
+    pairs = (
+        (a, b) for row, row2 in zip(one, other, strict=True) for a, b in zip(row, row2, strict=True)
+    )
+    return Real(sum((abs(a - b) for a, b in pairs), Fraction(0)))
+
+
 def scaled(document: Document) -> str:
     """Return what a summary has to say of a claim that was multiplied by a factor."""
     factor = document.number("parameters", "factor")

@@ -27,7 +27,7 @@ from dpaudit.refutation import exceeds
 from dpaudit.verification import Document
 from dpaudit.verification.reals import precision
 
-FIRST = CLAIM.published["first-iteration"]["parameters"]
+FIRST = CLAIM.published["first-iteration"].settings["parameters"]
 
 
 def audited(budget=3_000, seed=0, **parameters):

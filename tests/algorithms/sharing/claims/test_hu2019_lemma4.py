@@ -24,7 +24,7 @@ from dpaudit.extension.settings import Settings
 from dpaudit.verification import Document
 from dpaudit.verification.reals import precision
 
-VARIANTS = {"default": {}} | {n: o["parameters"] for n, o in CLAIM.published.items()}
+VARIANTS = {"default": {}} | {n: o.settings["parameters"] for n, o in CLAIM.published.items()}
 
 
 def audited(budget=2_000, seed=0, **parameters):

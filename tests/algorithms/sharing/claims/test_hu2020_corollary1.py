@@ -1,4 +1,8 @@
-"""hu2020's Corollary 1 holds, as close as 87 % within the limits searched; less is refuted."""
+"""hu2020's Corollary 1 falls with the first message; as a theorem on composition it holds.
+
+As close as 87 % within the limits searched; less is refuted. hu2019's Corollary 1 and Theorem 1
+fall in the same way.
+"""
 
 import math
 
@@ -8,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dpaudit.extension.registry as registry
+import dpaudit.verification.judge as judge
 from dpaudit.algorithms.sharing.claims.hu2020.composition import (
     Composition,
     claimed_epsilon,
@@ -18,12 +24,46 @@ from dpaudit.algorithms.sharing.verify.hu2020.corollary1 import recompute
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.guarantees.gaussian import epsilon_at
 
-FEW = {"iterations": 200, "budget": 1_000}
+COMPOSITION = {"reading": "composition"}
+FEW = COMPOSITION | {"iterations": 200, "budget": 1_000}
+FALLS = [("hu2019-theorem1", "whitened"), ("hu2019-corollary1", "whitened")]
+FALLS.append(("hu2020-corollary1", "parameter"))
+
+
+@pytest.mark.parametrize(("name", "variant"), FALLS)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_one_message_of_noise_on_the_model_refutes(audited, plain, judged, name, variant, seed):
+    claim = registry.CLAIMS.get(name)
+    found = audited(claim, trials=300, seed=seed)
+    assert found.result.verdict == "refuted"
+    assert math.isinf(found.result.measured.lower)
+    document = plain(found.certificate)
+    assert document["parameters"]["variant"] == variant
+    verdict = judged(document, judge._verifier(name))
+    assert verdict.failures == ()
+    assert "no finite epsilon" in verdict.summary
+
+
+@pytest.mark.parametrize("name", [name for name, _ in FALLS])
+def test_square_designs_are_not_separated(audited, name):
+    square = {"features": 4, "samples": 4}
+    found = audited(registry.CLAIMS.get(name), parameters=square, trials=300)
+    assert found.result.verdict == "not refuted"
+
+
+@pytest.mark.parametrize("name", [name for name, _ in FALLS])
+def test_designs_farther_apart_than_one_are_no_neighbours(audited, plain, judged, changed, name):
+    document = plain(audited(registry.CLAIMS.get(name), trials=300).certificate)
+    far = np.array(document["instance"]["design"])
+    far[:, 0] *= -1
+    document = changed(document, far.tolist(), "instance", "neighbour")
+    failures = " ".join(judged(document, judge._verifier(name)).failures)
+    assert "close neighbours entry by entry" in failures
 
 
 @pytest.mark.slow
 def test_the_default_audit_does_not_refute_and_says_how_close_it_came(audited):
-    found = audited(CLAIM)
+    found = audited(CLAIM, parameters=COMPOSITION)
     result = found.result
     assert result.verdict == "not refuted"
     assert found.certificate is None
@@ -134,7 +174,7 @@ def test_a_tampered_certificate_is_named(genuine, judged, changed, how):
 
 
 MALFORMED = {
-    "kind": ("support", ("kind",)),
+    "kind": ("property", ("kind",)),
     "parameters.epsilon": (1.5, ("parameters", "epsilon")),
     "parameters.delta": (1.0, ("parameters", "delta")),
     "parameters.slack": (0.0, ("parameters", "slack")),

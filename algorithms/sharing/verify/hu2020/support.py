@@ -1,0 +1,84 @@
+r"""Re-checks that one message tells a dataset from its neighbour, whatever the noise on the model.
+
+D and D' have independent columns, the message ``D x~`` is some distance away from col(D'). Then
+col(D) is not col(D'), and the event "the message is in col(D)" has probability 1 on the one side
+and 0 on the other: delta is 1 at every epsilon. Of a run it is the first message: from ``x = y = z
+= 0`` the update leaves x at 0, and ``D x~`` is noise alone, of a density above 0 on col(D).
+"""
+
+from __future__ import annotations
+
+from dpaudit.algorithms.sharing.verify.hu2020.update import (
+    RESIDUALS,
+    entrywise_distance,
+    neighbours,
+)
+from dpaudit.errors import Shown
+from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import Matrix, Real, dot, norm, vector
+
+_DEPENDENT = 1e-6  # what is left of a column, relatively, if it counts as dependent
+_LOST = 1e-30  # product of what is left: dependence that builds up over many columns
+_ON_SPACE = 1e-30
+_OFF_SPACE = 1e-6
+
+
+def support(document: Document, delta: Real) -> Outcome:
+    """Return the outcome of a message that one dataset cannot send; ``delta`` is the claimed one.
+
+    Raises
+    ------
+    DataError
+        The message is 0, or an array does not have the shape that the parameters say.
+    """
+    design, other, assumptions = neighbours(document)
+    sent = (design * vector(document.array("model", (design.cols,)))).entries()
+    if not any(document.array("model", (design.cols,))):
+        raise document.refused("instance.model", Shown("a message of 0"), "another")
+    (basis, dependent), (other_basis, other_dependent) = _basis(design), _basis(other)
+    inside, outside = _distance(sent, basis), _distance(sent, other_basis)
+    assumptions |= {
+        "close neighbours entry by entry": (entrywise_distance(document), 1),
+        "independent columns": (dependent, 0),
+        "independent columns of the neighbour": (other_dependent, 0),
+        "output on the dataset's columns": (inside, _ON_SPACE),
+        "output off the neighbour's columns": (_OFF_SPACE, outside),
+    }
+    return Outcome(
+        assumptions=assumptions,
+        residuals=RESIDUALS | {"output on the dataset's columns"},
+        quantities={
+            "distance from the neighbour's columns": outside,
+            "delta at every epsilon": 1,
+            "ratio": 1 / delta,
+        },
+        summary="a message that is possible on one dataset has probability 0 on its neighbour "
+        f"({float(outside):.4g} of its length away from the column space): no finite epsilon",
+    )
+
+
+def _basis(design: Matrix) -> tuple[list[list[Real]], int]:
+    """Return an orthonormal basis of the columns, and how many depend on those before them."""
+    basis: list[list[Real]] = []
+    dependent, left = 0, Real(1)
+    for j in range(design.cols):
+        column = design.column(j)
+        rest = _rest(column, basis)
+        length, whole = norm(rest), norm(column)
+        if length <= _DEPENDENT * whole or (left := left * length / whole) <= _LOST:
+            dependent += 1
+        else:
+            basis.append([value / length for value in rest])
+    return basis, dependent
+
+
+def _rest(column: list[Real], basis: list[list[Real]]) -> list[Real]:
+    rest = column
+    for direction in basis:
+        share = dot(direction, rest)
+        rest = [value - share * along for value, along in zip(rest, direction, strict=True)]
+    return rest
+
+
+def _distance(sent: list[Real], basis: list[list[Real]]) -> Real:
+    return norm(_rest(sent, basis)) / norm(sent)

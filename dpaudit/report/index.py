@@ -1,0 +1,231 @@
+"""The index of many reports: what fails, what holds, and by how much.
+
+A claim counts by its audits as its source prints it: it is refuted if one of them is. Variants, and
+questions that nobody claims, stand apart and count for nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR
+from importlib.resources import files
+
+from dpaudit.report.formatting import Numbers, divisor, number, percent, value_of
+from dpaudit.report.render import missing_audits, templates
+from dpaudit.report.schema import Result, Standing
+from dpaudit.text import one_line, printable
+
+_SECTIONS: tuple[tuple[Standing, str, str], ...] = (
+    ("claim", "Claims, as printed", "Each as its source prints it, some at several numbers."),
+    (
+        "variant",
+        "Variants",
+        "Stricter, looser and corrected statements, and other constants: no verdict on a claim.",
+    ),
+    ("question", "Questions", "What nobody claims, and those who audit wanted to know."),
+)
+_ORDER = ("refuted", "withheld", "not refuted")  # of several verdicts the first is the claim's
+_SUREST = 0.9999
+_SELF_TEST = "selftest/selftest"  # and the ending
+_SCRIPT = files("dpaudit.report").joinpath("templates/index.js").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A line of the index: a folder, the place in its report, and the result there."""
+
+    folder: str
+    place: int
+    result: Result
+    shown: Numbers
+    certified: bool
+
+    @property
+    def plainly(self) -> str:
+        """What was found, in one sentence."""
+        return plainly(self.result)
+
+    @property
+    def ratio(self) -> float | None:
+        """The measured number over the claimed one, where that is a ratio."""
+        claimed = divisor(self.result)
+        return None if claimed is None else self.result.measured.lower / claimed
+
+    @property
+    def sorted_by(self) -> str:
+        """The ratio as the page's script reads it; nothing where there is none."""
+        if self.ratio is None:
+            return ""
+        return "Infinity" if math.isinf(self.ratio) else repr(self.ratio)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """Audits that stand for the same: claims, variants of them, or questions."""
+
+    title: str
+    says: str
+    rows: Sequence[Row]
+
+
+def render_index(
+    rows: Sequence[Row],
+    missing: Mapping[str, str] | None = None,
+    *,
+    html: bool,
+    self_test: bool = False,
+) -> str:
+    """Return the index as a page, or as Markdown.
+
+    Parameters
+    ----------
+    rows
+        Every audit that gave a result.
+    missing
+        The others, and why there is none.
+    html
+        Whether a page is asked for.
+    self_test
+        Whether the self-test stands beside it, to be linked.
+    """
+    page = templates(html=html).get_template("index.html.j2" if html else "index.md.j2")
+    text = page.render(
+        sections=sections(rows),
+        rows=rows,
+        outcome=headline(rows),
+        surety=_surety(rows),
+        missing=_missing(len(rows), missing or {}),
+        picture=_picture(rows) if html else None,
+        self_test=_SELF_TEST if self_test else None,
+        script=_SCRIPT,
+        script_hash=_hash(_SCRIPT),
+    )
+    return printable(text)
+
+
+def sections(rows: Sequence[Row]) -> list[Section]:
+    """Return the rows by what they stand for, without the sections that have none."""
+    found = [
+        Section(title=title, says=says, rows=[row for row in rows if row.result.standing == which])
+        for which, title, says in _SECTIONS
+    ]
+    return [section for section in found if section.rows]
+
+
+def headline(rows: Sequence[Row]) -> str:
+    """Return the finding: how many claims fail as printed, and how many nothing contradicts."""
+    verdicts = _verdicts(rows)
+    counts = Counter(verdicts.values())
+    if not verdicts:
+        return "No claim was audited."
+    several = len(verdicts) > 1
+    of = f"{len(verdicts)} claims" if several else "1 claim"
+    said = [f"{counts['refuted'] or 'None'} of {of} {_is(counts['refuted'])} refuted as printed"]
+    if counts["not refuted"]:
+        said.append(f"nothing that was tried contradicts {_others(counts['not refuted'], counts)}")
+    if counts["withheld"]:
+        said.append(f"of {counts['withheld']} no verdict was reached")
+    return "; ".join(said) + "."
+
+
+def _verdicts(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the verdict on each claim: refuted if an audit of it as printed is."""
+    found = dict[str, str]()
+    for row in rows:
+        if row.result.standing == "claim":
+            known = found.get(row.result.claim, row.result.verdict)
+            found[row.result.claim] = min(known, row.result.verdict, key=_ORDER.index)
+    return found
+
+
+def _is(count: int) -> str:
+    return "is" if count < 2 else "are"
+
+
+def _others(count: int, counts: Mapping[str, int]) -> str:
+    if counts["refuted"] and not counts["withheld"]:
+        return "the other" if count == 1 else f"the other {count}"
+    return f"{count}"
+
+
+def plainly(result: Result) -> str:
+    """Return what was found, as one sentence for people.
+
+    A bound on epsilon says how sure an attacker who started with even odds is after some output.
+    """
+    claimed, lower = value_of(result.claimed, result.kind), result.measured.lower
+    if claimed is None:
+        return f"At least {number(lower, rounding=ROUND_FLOOR)} was found."
+    if result.kind == "privacy" and result.quantity is None:
+        if lower <= 0:
+            return "Nothing that was tried tells the two datasets apart."
+        return f"An attacker goes from 50% to {_sure(lower)} sure; claimed: {_sure(claimed)}."
+    ratio = divisor(result)
+    if ratio is None:
+        return f"It reaches {number(lower)}, where {number(claimed)} is claimed."
+    times = lower / ratio
+    if times > 1:
+        return f"It is {number(times, 2, ROUND_FLOOR)} times what is claimed."
+    return f"It reaches {_share(max(times, 0.0))} of what is claimed."
+
+
+def _sure(epsilon: float) -> str:
+    share = 1 / (1 + math.exp(-epsilon))
+    if share == 1:
+        return "entirely" if math.isinf(epsilon) else "almost entirely"
+    return f"more than {percent(_SUREST)}" if share > _SUREST else _share(share)
+
+
+def _share(share: float) -> str:
+    return f"{number(100 * share, 3, ROUND_FLOOR)}%"
+
+
+def _picture(rows: Sequence[Row]) -> str | None:
+    """Return one picture of all claims: of each the audit that exceeds it most."""
+    worst = dict[str, Row]()
+    for row in rows:
+        known = worst.get(row.result.claim)
+        if row.ratio is not None and row.result.standing == "claim":
+            if known is None or (known.ratio or 0.0) < row.ratio:
+                worst[row.result.claim] = row
+    if len(worst) < 2:
+        return None
+    import dpaudit.report.figures as figures
+
+    ordered = sorted(worst.values(), key=lambda row: -(row.ratio or 0.0))
+    return figures.overview([row.result for row in ordered], prefix="index")
+
+
+def _missing(there: int, missing: Mapping[str, str]) -> str:
+    """Return how many of all audits are there, and which are not; nothing if all are."""
+    failed = all(why.startswith("failed") for why in missing.values())
+    return missing_audits(
+        there,
+        [f"{one_line(name)} ({one_line(why)})" for name, why in missing.items()],
+        "Only {} audits gave a verdict" if failed else "Interrupted, {}",
+    )
+
+
+def _hash(script: str) -> str:
+    """Return what the page's policy calls its only script."""
+    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+
+
+def _surety(rows: Sequence[Row]) -> str:
+    """Return the confidence of the whole index, and how it is shared."""
+    spent = [row.result.alpha for row in rows if row.result.alpha > 0]
+    if not spent:
+        return "Every number was computed without drawing: none is left to chance."
+    alpha = math.fsum(spent)
+    drawn = "1 audit that draws" if len(spent) == 1 else f"{len(spent)} audits that draw"
+    return (
+        f"All of it together holds at {percent(1 - alpha)} confidence: the {drawn} share one error "
+        f"probability of {number(alpha)}, at most {number(max(spent))} each, and the other "
+        f"{len(rows) - len(spent)} were computed and spend none. Each report alone holds at what "
+        "it states, which is more."
+    )
