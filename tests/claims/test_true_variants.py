@@ -51,6 +51,16 @@ FEW = {"nodes": 2, "iterations": 50, "records": 20, "loss_weight": 20.0}
 OPEN = {"noise": False, "iterations": 2}
 
 FAMILIES = {
+    "hu2019-lemma1": Family(
+        trials=8_000,
+        true=(given(features=2), given(factor=7.0), given(features=2, parties=2)),
+        false=(given(), given(parties=2)),
+    ),
+    "hu2019-lemma3": Family(
+        trials=2_000,
+        true=(given(parties=2), given(version="corrected", parties=5), given(factor=2.0)),
+        false=(given(), given(version="corrected", parties=5, factor=0.5)),
+    ),
     "hu2019-lemma2": Family(
         trials=2_000,
         true=(given(), given(part="identity"), given(loss="logistic"), given(factor=2.0)),

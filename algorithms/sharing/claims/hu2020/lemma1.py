@@ -51,6 +51,13 @@ def prepare(settings: Settings, parameters: UpdateParameters) -> SearchCase:
     >>> round(case.bound, 4), case.proved[0]
     (0.4125, 1.1)
     """
+    return update_case(CLAIM, settings, parameters)
+
+
+def update_case(
+    claim: Claim, settings: Settings, parameters: UpdateParameters, *, convex: bool = False
+) -> SearchCase:
+    """Return the audit of hu2020's Lemma 1, or of hu2019's with its convex subproblems."""
     from dataclasses import asdict
     from functools import partial
 
@@ -62,16 +69,17 @@ def prepare(settings: Settings, parameters: UpdateParameters) -> SearchCase:
 
     refuse_data(settings)
     setting, seed = parameters.setting(), settings.seed
-    lemma = lemma1(setting, parameters.factor)
+    lemma = lemma1(setting, parameters.factor, claim, convex=convex)
+    small = None if convex else lambda _: smallest_instance(setting.bound, parameters.factor, seed)
     return SearchCase(
         bound=lemma.claimed,
         attain=lambda trials, rng: searched(
             lemma,
-            partial(worst, setting, lemma),
+            partial(worst, setting, lemma, convex=convex),
             trials,
             rng,
             seed=seed,
-            smallest=lambda _: smallest_instance(setting.bound, parameters.factor, seed),
+            smallest=small,
         ),
         view="one update (6) of one party, given y, z and the other parties' models",
         data="designs with unit rows, drawn and improved by the search",
@@ -81,7 +89,7 @@ def prepare(settings: Settings, parameters: UpdateParameters) -> SearchCase:
         parameters=parameters.model_dump(mode="json") | asdict(setting),
         assumptions=tuple(
             AssumptionOutcome(name=name, holds=True, evidence=_checked(name))
-            for name in condition_names(setting)
+            for name in condition_names(setting, convex=convex)
         ),
         proved=(lemma.proved, lemma.proof),
         notes=("R is half the squared norm, without a constraint: c_1 = 1.",),

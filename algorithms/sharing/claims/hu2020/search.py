@@ -33,28 +33,49 @@ from dpaudit.algorithms.sharing.claims.hu2020.update import (
     Setting,
     conditions,
     local_model,
+    modulus,
     movement,
     published_bound,
 )
+from dpaudit.errors import InvalidArgument
 from dpaudit.refutation import Inequality, Sensitivity, Space, maximise, minimal
 from dpaudit.refutation.search import Batch
 
 Kind = NDArray[np.int64]
 _ENTRIES, _SIGNS, _SCORES, _STATE = range(4)  # what a move changes
 _INSIDE = 1 - 1e-9  # keeps norms strictly within their limits whatever rounding does
+_FLAT = 1e-3  # of a ratio outside the assumptions, which is to lead back into them
 _PENALTIES = (1.0, 10.0, 100.0)  # of small instances, as the two that follow
 _WEIGHTS = (0.1, 0.01, 0.001)
 _FEATURES = (4, 8)
 _BUDGET = 500
 
 
-def worst(setting: Setting, lemma: Sensitivity[Instance], budget: int, rng: Generator) -> Instance:
-    """Return the best instance of a search for large movements."""
-    return instance_of(maximise(space(setting, lemma.claimed), budget, rng).instance)
+def worst(
+    setting: Setting,
+    lemma: Sensitivity[Instance],
+    budget: int,
+    rng: Generator,
+    *,
+    convex: bool = False,
+) -> Instance:
+    """Return the best instance of a search for large movements.
+
+    Raises
+    ------
+    InvalidArgument
+        No design was found whose subproblem is convex enough.
+    """
+    found = maximise(space(setting, lemma.claimed, convex=convex), budget, rng)
+    instance = instance_of(found.instance)
+    if convex and any("convex" in name for name in lemma.broken(instance)):
+        expected = "more of them, or a larger penalty: no design found is convex enough"
+        raise InvalidArgument("parameters.samples", setting.samples, expected)
+    return instance
 
 
-def space(setting: Setting, claimed: float) -> Space:
-    """Return the search space; ratios are to ``claimed``.
+def space(setting: Setting, claimed: float, *, convex: bool = False) -> Space:
+    """Return the search space; ratios are to ``claimed``, and 0 where subproblems are too flat.
 
     Examples
     --------
@@ -66,7 +87,7 @@ def space(setting: Setting, claimed: float) -> Space:
     return Space(
         start=partial(_start, setting),
         move=partial(_move, setting),
-        evaluate=partial(_evaluate, setting, claimed),
+        evaluate=partial(_convex_enough if convex else _evaluate, setting, claimed),
     )
 
 
@@ -156,6 +177,15 @@ def _evaluate(setting: Setting, claimed: float, batch: Batch) -> tuple[Batch, Ar
     inside |= {"difference": factor[:, None] * moved, "models": factor[:, None] * models}
     inside |= {"dual": factor[:, None] * dual, "prediction": factor[:, None] * prediction}
     return inside, np.linalg.norm(inside["difference"], axis=1) / claimed
+
+
+def _convex_enough(setting: Setting, claimed: float, batch: Batch) -> tuple[Batch, Array]:
+    """Return what `_evaluate` does, with ratios of 0 where hu2019's Assumption 1.2 (b) fails."""
+    inside, ratio = _evaluate(setting, claimed, batch)
+    for design in (inside["design"], neighbours(inside["design"], inside["score"])):
+        needed, found = modulus(setting, design)
+        ratio = np.where(needed <= _INSIDE * found, ratio, ratio * _FLAT * found / needed)
+    return inside, ratio
 
 
 def _local_models(setting: Setting, design: Array, v: Array) -> Array:

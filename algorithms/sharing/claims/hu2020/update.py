@@ -30,6 +30,7 @@ import numpy as np
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.noise import published_sensitivity
+from dpaudit.extension.claim import Statement
 from dpaudit.neighbours import REPLACE_COLUMN
 from dpaudit.refutation import Condition, Evidence, Sensitivity
 
@@ -143,8 +144,17 @@ def corrected_bound(setting: Setting) -> float:
     return min(diameter, 2 * root) * setting.bound
 
 
-def lemma1(setting: Setting, factor: float = 1.0) -> Sensitivity[Instance]:
+def lemma1(
+    setting: Setting,
+    factor: float = 1.0,
+    claim: Statement | None = None,
+    *,
+    convex: bool = False,
+) -> Sensitivity[Instance]:
     """Return Lemma 1 on a setting, its bound multiplied by ``factor``.
+
+    ``convex`` is whether subproblems have to be convex enough, as hu2019 has it; its claim is then
+    given.
 
     Examples
     --------
@@ -156,16 +166,16 @@ def lemma1(setting: Setting, factor: float = 1.0) -> Sensitivity[Instance]:
     """
     proved = corrected_bound(setting)
     return Sensitivity(
-        name="hu2020-lemma1",
-        source=SOURCE,
+        name="hu2020-lemma1" if claim is None else claim.name,
+        source=SOURCE if claim is None else claim.source,
         norm="L2",
         relation=REPLACE_COLUMN.name,
         claimed=factor * published_bound(setting),
         proved=proved,
         proof=PROOF,
         movement=partial(movement, setting),
-        conditions=partial(conditions, setting),
-        words=partial(_words, setting, proved),
+        conditions=partial(conditions, setting, convex=convex),
+        words=partial(_words, setting, proved, convex),
         because=lambda instance: _WHY,
         evidence=partial(_evidence, setting, factor),
     )
@@ -176,9 +186,10 @@ def stated(setting: Setting, factor: float) -> dict[str, Any]:
     return asdict(setting) | {"curvature": CURVATURE, "factor": factor}
 
 
-def _words(setting: Setting, proved: float, instance: Instance) -> str:
+def _words(setting: Setting, proved: float, convex: bool, instance: Instance) -> str:
     numbers = "; ".join(
-        f"{c.name} {c.value:.4g} (at most {c.limit:.4g})" for c in conditions(setting, instance)
+        f"{c.name} {c.value:.4g} (at most {c.limit:.4g})"
+        for c in conditions(setting, instance, convex=convex)
     )
     return f"{numbers}; {movement(setting, instance) / proved:.1%} of the proved bound"
 
@@ -221,7 +232,9 @@ def movement(setting: Setting, instance: Instance) -> float:
     return float(np.linalg.norm(here - there))
 
 
-def conditions(setting: Setting, instance: Instance) -> tuple[Condition, ...]:
+def conditions(
+    setting: Setting, instance: Instance, *, convex: bool = False
+) -> tuple[Condition, ...]:
     """Return Assumption 1 and the neighbour relation as numbers of the instance.
 
     Examples
@@ -256,13 +269,32 @@ def conditions(setting: Setting, instance: Instance) -> tuple[Condition, ...]:
         "bounded dual": (norm(instance.dual), setting.bound),
         "bounded prediction": (norm(instance.prediction), setting.bound),
     }
+    if convex:
+        both = np.stack([instance.design, instance.neighbour])
+        here, there = np.transpose(modulus(setting, both))
+        found["convex subproblem"] = tuple(here)
+        found["convex subproblem of the neighbour"] = tuple(there)
     return tuple(
         Condition(name=name, value=float(value), limit=float(limit))
         for name, (value, limit) in found.items()
     )
 
 
-def condition_names(setting: Setting) -> tuple[str, ...]:
+def modulus(setting: Setting, design: Array) -> tuple[Array, Array]:
+    """Return twice the largest eigenvalue of D'D and the modulus of (6), for stacked designs.
+
+    Examples
+    --------
+    >>> setting = Setting(features=1, samples=2, penalty=3.0, regulariser_weight=1.0)
+    >>> modulus(setting, np.ones((1, 2, 1)))
+    (array([4.]), array([7.]))
+    """
+    values: Array = np.linalg.eigvalsh(np.swapaxes(design, -1, -2) @ design).astype(np.float64)
+    modulus = setting.regulariser_weight + setting.penalty * values[..., 0]
+    return 2 * values[..., -1], modulus
+
+
+def condition_names(setting: Setting, *, convex: bool = False) -> tuple[str, ...]:
     """Return the names of the conditions, read off an instance of zeros."""
     n, k = setting.samples, setting.parties - 1
     design = np.zeros((n, setting.features))
@@ -274,7 +306,7 @@ def condition_names(setting: Setting) -> tuple[str, ...]:
         others=np.zeros((k, n)),
         models=np.zeros(k),
     )
-    return tuple(condition.name for condition in conditions(setting, zero))
+    return tuple(condition.name for condition in conditions(setting, zero, convex=convex))
 
 
 def _off_unit(rows: Array) -> float:
