@@ -103,38 +103,16 @@ def most_by_chance(runs: int, cosine: float, dimension: int, error: float) -> in
     >>> most_by_chance(20, 0.6, 10, 1e-9)
     8
     """
-    counts = np.arange(runs + 1)
-    rare = binom.sf(counts, runs, chance_above(cosine, dimension)) <= error
+    return rarely_more(runs, chance_above(cosine, dimension), error)
+
+
+def rarely_more(runs: int, probability: float, error: float) -> int:
+    """Return the least count, at least 1, that a binomial one exceeds with so small an ``error``.
+
+    Examples
+    --------
+    >>> rarely_more(20, 0.5, 1e-6), rarely_more(100, 0.5, 1e-6)
+    (19, 73)
+    """
+    rare = binom.sf(np.arange(runs + 1), runs, probability) <= error
     return max(1, int(np.argmax(rare)))
-
-
-def angle_by_chance(runs: int, dimension: int, error: float) -> float:
-    """Return the angle, in degrees, within which half of the runs rarely are by chance.
-
-    With probability at most ``error``, guesses of independent uniform directions are within it in
-    at least half of the runs.
-
-    Examples
-    --------
-    >>> round(angle_by_chance(20, 10, 1e-6), 2)
-    63.03
-    """
-    low, high, half = 0.0, 180.0, -(-runs // 2)
-    for _ in range(60):
-        middle = (low + high) / 2
-        inside = chance_above(float(np.cos(np.radians(middle))), dimension)
-        rare = binom.sf(half - 1, runs, inside) <= error
-        low, high = (middle, high) if rare else (low, middle)
-    return low
-
-
-def middle_angle(cosines: Array) -> float:
-    """Return the angle, in degrees, within which half of the estimates are.
-
-    Examples
-    --------
-    >>> round(middle_angle(np.array([1.0, 0.5, -1.0])), 1)
-    60.0
-    """
-    ordered = np.sort(np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0))))
-    return float(ordered[-(-len(ordered) // 2) - 1])

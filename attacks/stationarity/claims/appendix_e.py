@@ -59,13 +59,13 @@ class RunParameters(Parameters):
 
 
 def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
-    """Return the audit of Appendix E: the angle of the averaged direction.
+    """Return the audit of Appendix E: how often the averaged direction is not the record's.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> round(prepare(Settings(), RunParameters()).bound, 2)
-    63.03
+    >>> prepare(Settings(), RunParameters(runs=150)).bound
+    104.0
     """
     from dpaudit.attacks.stationarity.claims.chance import attack_case, averaging
 
@@ -76,9 +76,9 @@ def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
         settings,
         setting,
         parameters.runs,
-        averaging(setting, parameters.factor),
+        averaging(setting, parameters.cosine, parameters.factor),
         parameters.model_dump(mode="json"),
-        quantity="degrees within which half of the averages are",
+        quantity="runs in which the average misses the record",
         view="all broadcasts and the node's penalties",
     )
 
@@ -98,8 +98,8 @@ CLAIM = Claim(
     statement=(
         "If the attacker knows theta and eta_i(t), it determines the features of the unknown "
         "individual up to a scaling factor by averaging the stationarity conditions. Made precise: "
-        "in at least half of the independent runs the average is within an angle of the record "
-        "that guesses reach so often with probability at most 1e-6."
+        "in a run the average has a cosine above c with the record with probability at least 1/2, "
+        "so that more independent runs miss it than the bound with probability at most 1e-6."
     ),
     source="Zhang, Khalili & Liu, ADMM with penalty perturbation, ICML 2018, Appendix E",
     kind="property",
@@ -110,19 +110,19 @@ CLAIM = Claim(
     scope="Tried at alpha = 30 with penalties that grow by at most a two-hundredth an iteration.",
     published={
         "alpha = 3": Variant(
-            settings={"parameters": {"noise_rate": 3.0}},
+            settings={"parameters": {"noise_rate": 3.0, "runs": 100}},
             scope="It would stand for less noise, as above, or far more iterations of constant "
             "penalties.",
             printed=True,
         ),
         "alpha = 3, growth 1.02": Variant(
-            settings={"parameters": {"noise_rate": 3.0, "growth": 1.02}},
+            settings={"parameters": {"noise_rate": 3.0, "growth": 1.02, "runs": 100}},
             scope="It would stand, in the end, for penalties that do not grow; of those that do "
             "the signals' sum converges and the noise's does not.",
             printed=True,
         ),
         "growth 1.2": Variant(
-            settings={"parameters": {"growth": 1.2}},
+            settings={"parameters": {"growth": 1.2, "runs": 200}},
             scope="It would stand, in the end, for penalties that do not grow; of those that do "
             "the signals' sum converges and the noise's does not.",
             printed=True,

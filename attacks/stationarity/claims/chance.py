@@ -7,9 +7,10 @@ record. If broadcasts and record are independent, K is Binomial(n, p), p the pro
 
 * Section 6.2 holds that K, of the estimate that sees no penalty, is at most the least k with
   ``P(Binomial(n, p) > k) <= 1e-9``. n and c are parameters: they are set before anything is drawn.
-* Appendix E holds that the averaged direction is within an angle A of the record in half of the
-  runs or more, A being so small that guesses do that with probability at most 1e-6. A refutation
-  says that averaging does not do better than that in so many iterations, not that it never can.
+* Appendix E holds that the averaged direction has a cosine above c with the record in half of the
+  runs or more. Then the number of runs in which it has not is at most Binomial(n, 1/2), and exceeds
+  the least k with ``P(Binomial(n, 1/2) > k) <= 1e-6`` so rarely. A refutation says that averaging
+  does not do that in so many iterations, not that it never can.
 
 Counts come from draws, not from an instance that could be shrunk: the seed gives them again, and
 they mislead with the probabilities above.
@@ -29,10 +30,9 @@ from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
 from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN
 from dpaudit.attacks.stationarity.measures import (
     Closeness,
-    angle_by_chance,
     chance_above,
-    middle_angle,
     most_by_chance,
+    rarely_more,
 )
 from dpaudit.attacks.stationarity.runs import AVERAGED, EXACT, MEAN, UNIFORM, Setting, measured
 from dpaudit.errors import InvalidArgument
@@ -41,22 +41,27 @@ from dpaudit.extension.case import AssumptionOutcome, SearchCase
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import Attained
 
-_INDEPENDENT, _GUESSED = 1e-9, 1e-6  # error probabilities of the two claims
+_INDEPENDENT, _HALF = 1e-9, 1e-6  # error probabilities of the two claims
 Bound = Callable[[int], float]
 Attain = Callable[[int, Generator], Attained]
 
 
-def averaging(setting: Setting, factor: float) -> tuple[Bound, Attain]:
-    """Return the angle of guesses in so many runs, and that of the averaged direction."""
+def averaging(setting: Setting, cosine: float, factor: float) -> tuple[Bound, Attain]:
+    """Return how often an average that finds half of the records misses, and how often it does."""
 
     def allowed(runs: int) -> float:
-        return factor * angle_by_chance(runs, setting.dimension, _GUESSED)
+        return factor * rarely_more(runs, 1 / 2, _HALF)
 
     def attain(trials: int, rng: Generator) -> Attained:
-        close = _attacked(setting, (AVERAGED, KNOWN, MEAN, UNIFORM), trials, rng)
-        bound = allowed(len(close[AVERAGED]))
-        angle = middle_angle(_cosines(close[AVERAGED]))
-        return Attained(value=angle, bound=bound, instance=_words(close))
+        close = _attacked(setting, (AVERAGED, MEAN, UNIFORM), trials, rng)
+        cosines = _cosines(close[AVERAGED])
+        missed = int(np.sum(cosines <= cosine))
+        return Attained(
+            value=missed,
+            bound=allowed(len(cosines)),
+            instance=_words(close),
+            confidence=1 - _HALF,
+        )
 
     return allowed, attain
 

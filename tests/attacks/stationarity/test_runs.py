@@ -11,12 +11,11 @@ from scipy.stats import binom, kstest
 from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN, PROFILE, likeliest
 from dpaudit.attacks.stationarity.measures import (
     Closeness,
-    angle_by_chance,
     chance_above,
     chance_quantile,
     matched,
-    middle_angle,
     most_by_chance,
+    rarely_more,
 )
 from dpaudit.attacks.stationarity.runs import (
     AVERAGED,
@@ -72,19 +71,11 @@ def test_the_count_by_chance_is_the_least_one_that_is_rarely_exceeded():
     assert most_by_chance(3, 0.6, 104, 1e-9) == 1
 
 
-def test_the_angle_by_chance_is_the_largest_that_is_rarely_reached():
-    for runs in (5, 20, 21):
-        angle = angle_by_chance(runs, 10, 1e-6)
-        half = -(-runs // 2)
-        for off, rare in ((-1e-6, True), (1e-6, False)):
-            inside = chance_above(np.cos(np.radians(angle + off)), 10)
-            assert bool(binom.sf(half - 1, runs, inside) <= 1e-6) is rare
-
-
-def test_half_of_the_runs_are_within_the_middle_angle():
-    angles = np.array([10.0, 20.0, 30.0, 40.0])
-    assert middle_angle(np.cos(np.radians(angles))) == pytest.approx(20.0)
-    assert middle_angle(np.cos(np.radians(angles[:3]))) == pytest.approx(20.0)
+def test_a_fair_coin_rarely_exceeds_its_count():
+    for runs, error in ((20, 1e-6), (100, 1e-6), (150, 1e-3)):
+        most = rarely_more(runs, 0.5, error)
+        assert binom.sf(most, runs, 0.5) <= error < binom.sf(most - 1, runs, 0.5)
+    assert rarely_more(5, 0.5, 1e-6) == 5  # five coins are all heads more often than that
 
 
 def test_estimates_are_matched_in_the_order_that_suits_them():
