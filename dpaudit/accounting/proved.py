@@ -11,7 +11,12 @@ import numpy as np
 import dpaudit._validate as check
 from dpaudit.accounting.composition import gaussian_guarantee, optimal
 from dpaudit.accounting.events import ApproximateRelease, Event, GaussianRelease, releases
-from dpaudit.accounting.grid.numerical import LEAST_CELLS, numerical_delta, numerical_epsilon
+from dpaudit.accounting.grid.numerical import (
+    LEAST_CELLS,
+    chernoff_delta,
+    numerical_delta,
+    numerical_epsilon,
+)
 from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.accounting.renyi import RenyiCurveDP
 from dpaudit.accounting.series.inversion import inverted_delta, inverted_epsilon
@@ -136,12 +141,27 @@ class NumericalDP(Guarantee):
     def delta(self, epsilon: float) -> float:
         """Return a delta implied at ``epsilon >= 0``."""
         epsilon = check.non_negative("epsilon", epsilon)
+        if epsilon not in self._known:
+            self._known[epsilon] = self._delta(epsilon)
+        return self._known[epsilon]
+
+    @cached_property
+    def _known(self) -> dict[float, float]:
+        """Delta by epsilon: an advantage and a success ask for the same one."""
+        return {}
+
+    def _delta(self, epsilon: float) -> float:
         if self.cells is None:
             try:
                 return inverted_delta(self.event, epsilon).upper
             except ConvergenceError:
                 pass
         return numerical_delta(self.event, epsilon, self.cells).upper
+
+    def delta_within(self, epsilon: float, slack: float) -> float:
+        """Return Chernoff's bound of delta where that is no more than the slack."""
+        bound = chernoff_delta(self.event, check.non_negative("epsilon", epsilon))
+        return bound if bound <= slack else self.delta(epsilon)
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta`` in [0, 1)."""

@@ -180,7 +180,7 @@ def ceiling(trials: int, alpha: float, delta: float) -> float:
     Examples
     --------
     >>> round(ceiling(10_000, 0.05, 0.0), 2), round(ceiling(100, 0.05, 0.5), 2)
-    (8.81, 3.47)
+    (8.79, 3.48)
     """
     return joint_lower_bound(trials, 0, trials, trials, delta=delta, alpha=alpha)
 

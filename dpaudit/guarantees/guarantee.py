@@ -20,6 +20,9 @@ import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees import tangents
 
+# Of a probability: less than anybody asks or reads.
+_UNSEEN = 1e-10
+
 
 class Guarantee(ABC):
     """A privacy guarantee, for one relation, in both directions: delta at every epsilon.
@@ -51,6 +54,10 @@ class Guarantee(ABC):
         if delta == 0:
             return -math.inf if self.epsilon(0.0) <= epsilon else math.log(math.ulp(0.0))
         return math.log(delta)
+
+    def delta_within(self, epsilon: float, slack: float) -> float:
+        """Return a delta implied at ``epsilon >= 0``, at most ``slack`` above the smallest."""
+        return self.delta(epsilon)
 
     def trade_off(self, false_positive_rate: float) -> float:
         """Return the least false-negative rate of any attack at this false-positive rate.
@@ -114,7 +121,7 @@ class Guarantee(ABC):
         if rare == 0:
             return 1.0
         log_odds = max(0.0, math.log1p(-rare) - math.log(rare))
-        return min(1.0, (1 - rare) + rare * self.delta(log_odds))
+        return min(1.0, (1 - rare) + rare * self.delta_within(log_odds, _UNSEEN))
 
     def posterior(self, prior: float, delta: float = 0.0) -> float:
         r"""Return the greatest belief in the truth that outputs leave, but for a share ``delta``.

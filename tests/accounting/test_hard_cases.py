@@ -43,7 +43,7 @@ def norm(shift, dimension, count=1):
 @pytest.mark.parametrize("shift", [0.3, 1.0, 5.0])
 @pytest.mark.parametrize("delta", [1e-3, 1e-8, 1e-12])
 def test_one_minimiser_in_one_dimension_is_known(shift, delta):
-    """Beyond its knee the profile is Laplace's: epsilon is ``s + 2 log(1 - delta)``."""
+    """The profile is Laplace's: epsilon is ``s + 2 log(1 - delta)``."""
     exact = shift + 2 * math.log1p(-delta)
     bracket = numerical_epsilon(minimiser(shift, 1), delta)
     assert bracket.lower <= exact <= bracket.upper

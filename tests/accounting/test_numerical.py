@@ -20,9 +20,10 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
     Sequence,
 )
-from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.grid.numerical import chernoff_delta, numerical_delta, numerical_epsilon
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.accounting.pairs.known import SubsampledGaussianPair
+from dpaudit.accounting.proved import NumericalDP
 from dpaudit.errors import ConvergenceError
 
 # Sums of parameters are rounded: brackets may be off by that much.
@@ -373,3 +374,19 @@ def test_mass_that_leaves_the_window_is_counted_as_astray():
     assert law.astray >= outside + 1e-3
     whole = grid.convolved([(part, 4)], 0, 64, 0.1, (20.0, 20.0), 1e-3, 1)
     assert 1e-3 <= whole.astray < 2e-3
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 2.0, 9.0])
+@pytest.mark.parametrize(
+    "event",
+    [
+        gaussian(1.0),
+        laplace(0.5, 7),
+    ],
+)
+def test_chernoffs_bound_is_above_what_a_grid_finds(event, epsilon):
+    bound, exact = chernoff_delta(event, epsilon), numerical_delta(event, epsilon)
+    assert exact.lower <= bound <= 1
+    assert bound <= 30 * exact.upper + 1e-300
+    assert NumericalDP(event).delta_within(epsilon, 0.0) <= exact.upper * (1 + 1e-9)
+    assert NumericalDP(event).delta_within(epsilon, 1.0) == bound

@@ -58,21 +58,19 @@ def assert_is_a_symmetric_profile(pair):
     assert masses.sum() == pytest.approx(1, abs=1e-9)
     assert masses @ np.exp(-losses) == pytest.approx(1, abs=1e-9)
     assert losses.max() == pytest.approx(pair.largest, rel=0.02)
-    assert np.abs(losses).min() >= pair.knee * (1 - 1e-9)
+    assert np.abs(losses).min() >= pair.log_determinant * (1 - 1e-9)
     assert pair.reversed() == pair
     for order in (0.2, 1.0, 3.0):
         up, down = masses @ np.exp(order * losses), masses @ np.exp((-1 - order) * losses)
         assert math.log(up) == pytest.approx(math.log(down), rel=1e-8, abs=1e-9)
 
 
-def assert_is_the_bound_beyond_the_knee(pair):
+def assert_is_the_bound_beyond_the_determinant(pair):
     s, d, j = pair.shift, pair.dimension, pair.log_determinant
-    assert j <= pair.knee <= j + s
     for share in (0.0, 0.1, 0.5, 0.9):
-        epsilon = pair.knee + share * (pair.largest - pair.knee)
-        bound = smooth(d, s, epsilon - j) + 2 * smooth(d, s / 2, epsilon - j)
+        epsilon = j + share * s
         ours = divergence(*law(pair, epsilon), epsilon)
-        assert ours == pytest.approx(bound, rel=1e-7, abs=1e-11)
+        assert ours == pytest.approx(smooth(d, s, epsilon - j), rel=1e-7, abs=1e-11)
 
 
 def middle(value):
@@ -87,7 +85,7 @@ def middle(value):
 def test_is_a_profile_and_the_bound(dimension, shift, log_determinant):
     pair = ObjectivePerturbationPair(shift, dimension, log_determinant)
     assert_is_a_symmetric_profile(pair)
-    assert_is_the_bound_beyond_the_knee(pair)
+    assert_is_the_bound_beyond_the_determinant(pair)
 
 
 @settings(max_examples=8, deadline=None)
@@ -95,7 +93,7 @@ def test_is_a_profile_and_the_bound(dimension, shift, log_determinant):
 def test_is_a_profile_and_the_bound_for_any_parameters(shift, dimension, log_determinant):
     pair = ObjectivePerturbationPair(shift, dimension, log_determinant)
     assert_is_a_symmetric_profile(pair)
-    assert_is_the_bound_beyond_the_knee(pair)
+    assert_is_the_bound_beyond_the_determinant(pair)
 
 
 def test_laplace_keeps_its_atoms_when_the_sum_of_parameters_was_rounded():
@@ -201,7 +199,7 @@ def losses_of_a_random_map(rng, shift, dimension, log_determinant, size):
 def test_losses_of_real_maps_stay_below(dimension, log_determinant, shift):
     rng = np.random.default_rng([7, dimension, int(10 * log_determinant), int(shift)])
     pair = ObjectivePerturbationPair(shift, dimension, log_determinant)
-    levels = [0.0, log_determinant / 2, log_determinant, pair.knee, (pair.knee + pair.largest) / 2]
+    levels = [0.0, log_determinant / 2, log_determinant, log_determinant + shift / 2]
     upper = [numerical_delta(release(shift, dimension, log_determinant), e).upper for e in levels]
     size = 20_000
     for _ in range(12):
@@ -214,17 +212,76 @@ def test_losses_of_real_maps_stay_below(dimension, log_determinant, shift):
                 assert value.mean() - 5 * value.std() / math.sqrt(size) <= bound + 1e-12
 
 
-def test_without_the_corners_of_half_the_length_it_would_not_dominate():
-    # The smooth part at s alone is no bound: one record moves the noise on one half, the other
-    # record on the other half, and the losses on the two halves are both near s/2.
+def test_the_shift_that_both_records_make_is_no_bound_by_itself():
+    # One record moves the noise on one half, the other record on the other half, and the losses on
+    # the two halves are both near s/2.
     shift, epsilon = 4.0, 1.0
     rng = np.random.default_rng(11)
     output = noise(rng, 10, 200_000)
-    u, w = np.eye(10)[0], np.eye(10)[1]
-    corners = [output + shift / 2 * v for v in (u, w, u + w)]
-    loss = np.max(
-        [np.linalg.norm(c, axis=1) - np.linalg.norm(output, axis=1) for c in corners], axis=0
-    )
+    loss = largest_loss(output, shift / 2, math.pi / 2)
     mean = float(np.maximum(0, -np.expm1(epsilon - loss)).mean())
     alone = smooth(10, shift / 2 * math.sqrt(2), epsilon)
     assert alone < mean <= numerical_delta(release(shift, 10), epsilon).upper
+
+
+# No two directions are worse than two that agree
+
+
+def largest_loss(output, length, angle):
+    """Return the largest loss at a corner of two shifts of this length, at this angle."""
+    v, w = np.zeros((2, output.shape[1]))
+    v[0], w[0], w[1] = length, length * math.cos(angle), length * math.sin(angle)
+    corners = [np.linalg.norm(output + corner, axis=1) for corner in (v, w, v + w)]
+    return np.max(corners, axis=0) - np.linalg.norm(output, axis=1)
+
+
+def lost(r, r_far, a, angle, rays=4_000):
+    """Return the area of a disc that one of the shifts takes out of the larger disc, by rays."""
+    turn = (np.arange(rays) + 0.5) * 2 * math.pi / rays
+    low, high = np.zeros(rays), np.full(rays, r)
+    v, w = (a * np.array([math.cos(x), math.sin(x)]) for x in (angle / 2, -angle / 2))
+    for shift in (v, w, v + w):
+        along = shift[0] * np.cos(turn) + shift[1] * np.sin(turn)
+        across = shift[0] * np.sin(turn) - shift[1] * np.cos(turn)
+        half = np.sqrt(np.maximum(r_far**2 - across**2, 0))
+        low, high = np.maximum(low, -along - half), np.minimum(high, half - along)
+    kept = np.maximum(np.maximum(high, 0) ** 2 - np.maximum(low, 0) ** 2, 0) / 2
+    return math.pi * r**2 - float(kept.sum()) * 2 * math.pi / rays
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(-3, 0.5), st.floats(0, 1), st.floats(0, math.pi))
+def test_shifts_that_agree_take_the_largest_area_out_of_a_disc(size, share, angle):
+    a = 10**size
+    r_far = 1 + 2 * a * share
+    assert lost(1, r_far, a, angle) <= lost(1, r_far, a, 0.0) + 1e-5 * a
+
+
+def test_where_the_discs_are_one_opposite_shifts_take_out_as_much():
+    for a in (0.01, 0.3, 0.9):
+        exact = 2 * (math.asin(a) + a * math.sqrt(1 - a * a))
+        for angle in (0.0, math.pi):
+            assert lost(1, 1, a, angle) == pytest.approx(exact, rel=1e-5)
+        assert lost(1, 1, a, math.pi / 2) < exact
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 10, 104])
+@pytest.mark.parametrize("shift", [0.3, 4.0])
+def test_no_angle_between_two_records_is_worse_than_none(dimension, shift):
+    rng = np.random.default_rng([3, dimension])
+    size = 100_000
+    output = noise(rng, dimension, size)
+    for angle in (0.3, 1.0, math.pi / 2, 2.5, math.pi):
+        loss = largest_loss(output, shift / 2, angle)
+        for epsilon in (0.0, 0.02 * shift, 0.1 * shift, 0.4 * shift):
+            value = np.maximum(0, -np.expm1(epsilon - loss))
+            above = value.mean() - 5 * value.std() / math.sqrt(size)
+            assert above <= smooth(dimension, shift, epsilon) + 1e-12
+
+
+@pytest.mark.parametrize("dimension", [2, 10])
+def test_shifts_that_agree_attain_the_bound(dimension):
+    loss = largest_loss(noise(np.random.default_rng(5), dimension, 400_000), 1.0, 0.0)
+    for epsilon in (0.1, 0.5):
+        value = np.maximum(0, -np.expm1(epsilon - loss))
+        assert value.mean() == pytest.approx(smooth(dimension, 2.0, epsilon), rel=0.02)

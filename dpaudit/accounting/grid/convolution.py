@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
-from scipy.signal import lfilter
+from scipy.linalg.lapack import dtbtrs
 
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.pair import DominatingPair
@@ -214,7 +214,9 @@ def _norm(values: Array) -> float:
 
 
 def _filtered(masses: Array, rate: float) -> Array:
-    sums: Array = lfilter([1.0], [1.0, -math.exp(-rate)], masses[::-1])[::-1]
+    bands = np.ones((2, len(masses)))
+    bands[1] = -math.exp(-rate)
+    sums: Array = dtbtrs(bands, masses[::-1], uplo="L")[0][::-1]
     return sums
 
 

@@ -267,6 +267,31 @@ def numerical_delta(event: Event, epsilon: float, cells: int | None = None) -> B
     return _worst(event, partial(_delta, epsilon=epsilon), cells)
 
 
+def chernoff_delta(event: Event, epsilon: float) -> float:
+    """Return about the least of Chernoff's bounds of delta at ``epsilon >= 0``, without a grid.
+
+    Examples
+    --------
+    >>> from dpaudit.accounting.events import GaussianRelease
+    >>> release = GaussianRelease(sensitivity=1.0, noise_scale=1.0)
+    >>> chernoff_delta(release, 6.0) / numerical_delta(release, 6.0).upper < 7
+    True
+    """
+    return max(_chernoff(pairs, epsilon) for pairs in Composition.of(event).directions)
+
+
+def _chernoff(pairs: Composition, epsilon: float) -> float:
+    if epsilon >= pairs.largest:
+        return pairs.infinite_mass
+    if pairs.out_of_range:
+        return 1.0
+
+    def bound(order: float) -> float:
+        return pairs.log_moment(order) + _saddle(order) - order * epsilon
+
+    return min(1.0, pairs.infinite_mass + math.exp(min(bound(_order(pairs, bound)), 0.0)))
+
+
 def _worst(event: Event, answer: Callable[..., Bracket], cells: int | None) -> Bracket:
     """Return the larger of both directions' answers, from a finer grid where that is needed."""
     if cells is not None:

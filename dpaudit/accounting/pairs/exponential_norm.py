@@ -28,27 +28,58 @@ are at most ``s/2`` each, in units in which the noise has rate 1; the records ha
 Besides, the two changes of variables from f to the noise have determinants whose ratio is within
 ``exp(j)`` and ``exp(-j)``: the loss is at most ``j + ||e + p u + q w|| - ||e||``.
 
-The norm is convex, so on the rectangle of p and q it is largest at a corner, and
+The norm is convex, so on the rectangle of p and q it is largest at a corner. With shifts v and w of
+length ``s/2``, the longest there are, and k = epsilon - j >= 0,
 
-    L <= j + max(0, L_1, L_2, L_3),
+    delta(epsilon)  <=  int (n(e) - exp(k) min{n(e + v), n(e + w), n(e + v + w)})_+ de
+                    <=  D(k; s),
 
-where the L_i are losses of *fixed* shifts, of length at most s/2, s/2 and s. With D(epsilon; s) the
-divergence of a query's noise above, for epsilon >= j
+n being the density of the noise and D(k; s) the divergence of a query's noise above: *no two
+directions are worse than two that agree*. Without the second step a sum over the three corners,
+``D(k; s) + 2 D(k; s/2)``, bounds the integral.
 
-    delta(epsilon) <= D(epsilon - j; s) + 2 D(epsilon - j; s/2),
+Proof of the second step. With levels l of n, whose level sets are balls around 0, the integral is
+one over l of the volume of those e in a ball of radius R that at least one of the three shifts
+takes out of a ball of radius R + k. Cut by planes parallel to v and w, both are discs around one
+centre, of radii r <= r'. So let ``v = a (cos x, sin x)`` and ``w = a (cos x, -sin x)`` with
+``a = s/2`` and ``0 <= x <= pi/2``. What is lost is symmetric in the first axis, and where
+``e_2 >= 0`` it is where ``|e + v| > r'`` or ``|e + v + w| > r'``, as ``|e + w| <= |e + v|``. Let
+g(x) be the area of that half. It has to be shown that ``g(x) <= g(0)``, unless all is lost at x =
+0. Then nothing is lost of a neighbourhood of a point on the first axis for any x, and what is
+kept is bounded by the axis and arcs of three circles: A around 0 of radius r, B around -v and C
+around -(v + w), both of radius r'. If B's arc goes from Y on the right to Z on the left and C's
+from the axis up to W, rotating normals of arcs into chords gives, with ``b = (cos x, sin x)``,
 
-in both directions, as the two datasets play the same part.
+    g'(x) / a  =  b . (Y - Z)  -  2 sin x W_2.
+
+* No arc of B, or arcs of B and C that do not meet: ``b . Y = b . Z`` where both are on A, and
+  ``g' <= 0``.
+* No arc of C: on B's arc ``b . e`` is least where it meets A, so that ``g' >= 0``. Once C has no
+  arc it has none for larger x.
+* The arcs meet, at ``Y = W``: by equal distances from -v and -(v + w),
+  ``b . W - 2 sin x W_2 = -a/2 - a cos 2x``. If Z is on A, ``b . Z = (r'^2 - r^2 - a^2) / (2a)``
+  and ``g' / a = -a cos 2x - (r'^2 - r^2) / (2a)``, which grows with x. If Z is on the axis,
+  ``b . Z`` is no less, so that g' is no more, and
+  ``g' / a = -(a/2) cos 2x + cos x sqrt(r'^2 - a^2 sin^2 x)``: not positive up to pi/4, by the
+  former, and not negative beyond, by the latter.
+
+g' is continuous, so g falls and then rises: it is largest at x = 0 or at pi/2. There
+``v + w = 0``. Let f be g(0) - g(pi/2), a function of r'. Where r' = r both areas are
+``r^2 arcsin(a/r) + a sqrt(r^2 - a^2)`` (for a <= r; else all is lost at x = 0 until r' = 2a - r,
+where f >= 0). Its derivative is the difference of the lengths of the arcs,
+``2 r' arccos(max(a, (z + a^2) / (2a)) / r') - r' arccos((z + 4 a^2) / (4 a r'))`` with
+``z = r'^2 - r^2``: positive while the maximum is a, then of the sign of ``1 + u - 2 t^2``, u and
+t being the two cosines, which changes once, as ``4 t t' > u'`` where it is 0. So f rises and then
+falls, to g(0) >= 0 at r' = r + a. In one dimension v and w agree or are opposite, and
+``2 (a - k)_+ <= (2a - k)_+``.
 
 Completion. The right-hand side has the derivatives of a profile: it is that of a loss with tails
-
-    G(x) = P_s(L > x - j) + 2 P_{s/2}(L > x - j)                    under P,
-    H(x) = exp(-j) (Q_s(L > x - j) + 2 Q_{s/2}(L > x - j))          under Q.
-
-The true profile is convex in ``exp(epsilon)`` and bounded the same way in the other direction, that
-is for ``epsilon <= -j``. A convex function below two others is below their convex hull: a straight
-piece from -t to t, where the masses add up to 1, that is the least ``t >= j`` with
-``G(t) + H(t) <= 1``. So the dominating pair is symmetric, has the tails above beyond t, and all of
-its other mass on the losses t and -t, with odds ``exp(t)``.
+``P(L > x - j)`` under P and ``exp(-j) Q(L > x - j)`` under Q, L being the query's loss and
+``x >= j``. The true profile is convex in ``exp(epsilon)`` and bounded the same way in the other
+direction, that is for ``epsilon <= -j``. A convex function below two others is below their convex
+hull: a straight piece from -j to j. So the dominating pair is symmetric, has the tails above
+beyond j, and all of its other mass on the losses j and -j, with odds ``exp(j)``; that mass is not
+negative, as ``P(L > 0) + exp(-j) Q(L > 0) <= P(L > 0) + P(L < 0)``.
 """
 
 from __future__ import annotations
@@ -59,7 +90,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import minimize_scalar
 from scipy.special import betaln, gammaln, ive, k0e, k1e, logsumexp
 
 import dpaudit._validate as check
@@ -286,49 +317,37 @@ class ObjectivePerturbationPair(DominatingPair):
         """``j + s``: pure differential privacy."""
         return self.log_determinant + self.shift
 
+    @cached_property
+    def query(self) -> ExponentialNormPair | LaplacePair:
+        """The pair of the noise added to a query, with this shift."""
+        return pair_of(self.shift, self.dimension)
+
     def _beyond(self, edges: Array) -> Atoms:
-        """Return the P-masses of both parts between the edges, which are at least j."""
+        """Return the P-masses between the edges, which are at least j."""
         # An end that rounding moves inwards would lose what sits there: an atom, in one dimension.
         moved = np.where(edges >= self.largest, np.inf, edges - self.log_determinant)
-        parts = []
-        for shift, copies in ((self.shift, 1), (self.shift / 2, 2)):
-            part = pair_of(shift, self.dimension).atoms(moved)
-            losses = np.minimum(part.losses + self.log_determinant, self.largest)
-            parts.append(Atoms(losses, part.log_masses + math.log(copies)))
-        return joined(*parts)
+        part = self.query.atoms(moved)
+        losses = np.minimum(part.losses + self.log_determinant, self.largest)
+        return Atoms(losses, part.log_masses)
 
     @cached_property
-    def knee(self) -> float:
-        """``t``: no loss is nearer to 0."""
-
-        def excess(t: float) -> float:
-            return self._mass_beyond(t) - 1
-
-        if excess(self.log_determinant) <= 0:
-            return self.log_determinant
-        found = brentq(excess, self.log_determinant, self.largest, xtol=1e-13 * self.largest)
-        return float(min(found * (1 + 1e-12), self.largest))
-
-    def _mass_beyond(self, t: float) -> float:
-        """Return ``G(t) + H(t)``: mass of losses beyond t in size."""
-        atoms = self._beyond(np.array([t, self.largest]))
-        return float(np.exp(atoms.log_masses) @ (1 + np.exp(-atoms.losses)))
-
-    @cached_property
-    def _knees(self) -> Atoms:
-        t = self.knee
-        rest = max(0.0, 1 - self._mass_beyond(t))
-        level = math.log(rest) if rest else -math.inf
-        lower = level - float(np.logaddexp(0, t))
-        return Atoms(np.array([-t, t]), np.array([lower, lower + t]))
+    def _middle(self) -> Atoms:
+        """The losses -j and j."""
+        j = self.log_determinant
+        atoms = self._beyond(np.array([j, self.largest]))
+        rest = 1 - float(np.exp(atoms.log_masses) @ (1 + np.exp(-atoms.losses)))
+        level = math.log(rest) if rest > 0 else -math.inf
+        lower = level - float(np.logaddexp(0, j))
+        return Atoms(np.array([-j, j]), np.array([lower, lower + j]))
 
     def atoms(self, edges: Array) -> Atoms:
         """Return the law between the first and the last edge; no panel lies astride an edge."""
-        above = np.clip(np.append(edges, self.knee), self.knee, self.largest)
-        below = np.clip(np.append(-edges, self.knee), self.knee, self.largest)
+        least = self.log_determinant
+        above = np.clip(np.append(edges, least), least, self.largest)
+        below = np.clip(np.append(-edges, least), least, self.largest)
         right, left = self._beyond(np.unique(above)), self._beyond(np.unique(below))
         mirrored = Atoms(-left.losses, left.log_masses - left.losses)
-        return joined(mirrored, self._knees, right).within(edges[0], edges[-1])
+        return joined(mirrored, self._middle, right).within(edges[0], edges[-1])
 
     def log_mgf(self, orders: Array) -> Array:
         """Return ``log E_P[exp(order L)]``, same shape."""
@@ -340,21 +359,18 @@ class ObjectivePerturbationPair(DominatingPair):
         return farthest_moment(-self.largest, self.largest)
 
     def atomic_share(self, order: float) -> float:
-        """Return the share of the losses t and -t, and in one dimension of Laplace's atoms."""
+        """Return the share of the losses -j and j, and in one dimension of Laplace's atoms."""
         if self.dimension == 1:
             return 1.0
         at = np.array(order)
-        return float(np.exp(log_mgf_of(self._knees, at) - self.log_mgf(at)))
+        return float(np.exp(log_mgf_of(self._middle, at) - self.log_mgf(at)))
 
     def variation(self, order: float) -> float:
-        """Return the sum over the parts above and below the knee: cut, they vary no more."""
-        at, total = np.array(order), 0.0
-        norm = float(self.log_mgf(at))
-        for shift, copies in ((self.shift, 1), (self.shift / 2, 2)):
-            part = pair_of(shift, self.dimension)
-            for c in (order, -(order + 1)):
-                scale = float(part.log_mgf(np.array(c))) + c * self.log_determinant - norm
-                total += copies * math.exp(scale) * part.variation(c)
+        """Return the sum over the losses above j and below -j: cut, they vary no more."""
+        total, norm = 0.0, float(self.log_mgf(np.array(order)))
+        for c in (order, -(order + 1)):
+            scale = float(self.query.log_mgf(np.array(c))) + c * self.log_determinant - norm
+            total += math.exp(scale) * self.query.variation(c)
         return total
 
     def characteristic(self, order: float, frequencies: Array) -> Complex:

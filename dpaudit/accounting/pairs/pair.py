@@ -238,14 +238,15 @@ def tilted_moments(pair: DominatingPair, low: float, high: float, orders: Array)
     `farthest_moment` that takes too many cells and the answer is an upper bound, the tilt at the
     end.
     """
-    flat = [float(order) for order in np.ravel(orders)]
-    sums, farthest = [], farthest_moment(low, high)
-    for order in flat:
+    farthest = farthest_moment(low, high)
+
+    def moment(order: float) -> float:
         if abs(order) > farthest:
-            sums.append(max(order * high, order * low, 0.0))
-        else:
-            power = 2.0 ** math.ceil(math.log2(max(abs(order), 1.0)))
-            sums.append(log_sum(_resolved(pair, low, high, power), order))
+            return max(order * high, order * low, 0.0)
+        power = 2.0 ** math.ceil(math.log2(max(abs(order), 1.0)))
+        return log_sum(_resolved(pair, low, high, power), order)
+
+    sums = [moment(order) for order in np.asarray(orders, dtype=float).ravel().tolist()]
     return np.array(sums).reshape(np.shape(orders))
 
 
@@ -255,7 +256,7 @@ def farthest_moment(low: float, high: float) -> float:
     return 2.0 ** math.floor(math.log2(most)) if most >= 1 else 0.0
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _resolved(pair: DominatingPair, low: float, high: float, order: float) -> Atoms:
     return pair.atoms(cut(low, high, math.ceil((high - low) * order / _GROWTH) + 1))
 
