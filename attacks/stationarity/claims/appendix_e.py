@@ -110,7 +110,7 @@ CLAIM = Claim(
     scope="Tried at alpha = 30 with penalties that grow by at most a two-hundredth an iteration.",
     published={
         "alpha = 3": Variant(
-            settings={"parameters": {"noise_rate": 3.0, "runs": 100}},
+            settings={"parameters": {"noise_rate": 3.0, "runs": 200}},
             scope="It would stand for less noise, as above, or far more iterations of constant "
             "penalties.",
             printed=True,
@@ -122,7 +122,7 @@ CLAIM = Claim(
             printed=True,
         ),
         "growth 1.2": Variant(
-            settings={"parameters": {"growth": 1.2, "runs": 200}},
+            settings={"parameters": {"growth": 1.2, "runs": 300}},
             scope="It would stand, in the end, for penalties that do not grow; of those that do "
             "the signals' sum converges and the noise's does not.",
             printed=True,

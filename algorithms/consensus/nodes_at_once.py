@@ -1,0 +1,88 @@
+"""The problems of all nodes at once, by Newton's method, for the few trials of a single run.
+
+A pass over one trial of one node is all overhead: nodes with equally many records become an axis.
+Full steps are taken for as long as they at least halve every gradient that is still too large.
+Where they do not, nothing is returned, and the caller solves node by node with the method that
+always ends (`dpaudit.algorithms.consensus.margin_problem`), to the same tolerance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpaudit._typing import Array
+from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
+
+# Trials, and entries of all records, up to which this is quicker.
+FEW, SMALL = 8, 100_000
+_PASSES = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeProblems:
+    """Minimise ``weight sum_n l(u_n'f) + curvature_i ||f||^2 / 2 - linear'f`` at every node i.
+
+    Parameters
+    ----------
+    loss
+        ``l``.
+    records
+        ``u_n`` of every node, shape ``(N, B, d)``.
+    weight
+        What a record's loss counts.
+    curvature
+        Of every node, shape ``(N,)``.
+    tolerance
+        As `dpaudit.algorithms.consensus.margin_problem.MarginProblem` has it.
+
+    Examples
+    --------
+    >>> from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
+    >>> problems = NodeProblems(
+    ...     loss=LOGISTIC, records=np.ones((2, 3, 1)), weight=1.0, curvature=np.ones(2),
+    ...     tolerance=1e-12,
+    ... )
+    >>> problems.minimise(np.zeros((1, 2, 1))).round(6).tolist()
+    [[[0.879712], [0.879712]]]
+    """
+
+    loss: SmoothLoss
+    records: Array
+    weight: float
+    curvature: Array
+    tolerance: float
+
+    def minimise(self, linear: Array) -> Array | None:
+        """Return the minimisers, shape ``(R, N, d)`` as ``linear``; None where steps fall short."""
+        models, allowed = np.zeros_like(linear), self.tolerance * self._scale(linear)
+        before = np.full(allowed.shape, np.inf)
+        for _ in range(_PASSES):
+            margins = np.einsum("nbd,rnd->rnb", self.records, models)
+            gradient = self._gradient(models, margins) - linear
+            sizes = np.linalg.norm(gradient, axis=-1)
+            if (sizes <= allowed).all():
+                return models
+            if not (sizes <= np.maximum(before / 2, allowed)).all():
+                return None
+            before = sizes
+            models = models - np.linalg.solve(self._hessians(margins), gradient[..., None])[..., 0]
+        return None
+
+    def _gradient(self, models: Array, margins: Array) -> Array:
+        slopes = self.loss.margin.slope(margins)
+        of_loss = self.weight * np.einsum("rnb,nbd->rnd", slopes, self.records)
+        return np.asarray(of_loss + self.curvature[:, None] * models)
+
+    def _hessians(self, margins: Array) -> Array:
+        scaled = self.weight * self.loss.curvature(margins)[..., None] * self.records
+        own = np.matmul(scaled.swapaxes(-1, -2), self.records)
+        return np.asarray(own + self.curvature[:, None, None] * np.eye(self.records.shape[-1]))
+
+    def _scale(self, linear: Array) -> Array:
+        """Return what the tolerance is relative to, shape ``(R, N)``."""
+        largest = np.linalg.norm(self.records, axis=2).sum(axis=1)
+        weight = self.weight * self.loss.lipschitz
+        scale: Array = self.curvature + weight * largest + np.linalg.norm(linear, axis=-1)
+        return scale
