@@ -40,6 +40,7 @@ gradient is semismooth, so they converge superlinearly, and at once where it is 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -73,7 +74,8 @@ class MarginProblem:
         Of the quadratic term, above 0.
     tolerance
         Largest norm of a returned model's gradient, relative to the size of its terms
-        ``curvature + ||linear|| + weight c sum_n ||u_n||``, c the Lipschitz constant of ``l``.
+        ``curvature + ||linear|| + weight c sum_n ||u_n||``, c the Lipschitz constant of ``l``, or
+        ``|l'(0)|`` where there is none.
     """
 
     loss: SmoothLoss
@@ -122,7 +124,10 @@ class MarginProblem:
 
     def scale(self, linear: Array, records: Array) -> Array:
         """Return what the tolerance is relative to, shape ``(R,)``."""
-        largest = self.weight * self.loss.lipschitz * np.linalg.norm(records, axis=1).sum()
+        steepest = self.loss.lipschitz
+        if math.isinf(steepest):
+            steepest = float(np.abs(self.loss.margin.slope(np.zeros(1)))[0])
+        largest = self.weight * steepest * np.linalg.norm(records, axis=1).sum()
         scale: Array = self.curvature + largest + np.linalg.norm(linear, axis=1)
         return scale
 

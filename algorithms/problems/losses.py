@@ -9,6 +9,7 @@ equations.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -90,11 +91,23 @@ def _absolute_slope(margin: Array) -> Array:
     return np.sign(margin - 1)
 
 
+def _squared(margin: Array) -> Array:
+    error = 1 - margin
+    half: Array = error * error / 2
+    return half
+
+
+def _squared_slope(margin: Array) -> Array:
+    return margin - 1
+
+
 LOGISTIC = MarginLoss("logistic", _logistic, _logistic_slope, (-1.0, 0.0))
 HINGE = MarginLoss("hinge", _hinge, _hinge_slope, (-1.0, 0.0))
 SMOOTHED_HINGE = MarginLoss("smoothed-hinge", _smoothed_hinge, _smoothed_hinge_slope, (-1.0, 0.0))
 LINEAR = MarginLoss("linear", _linear, _linear_slope, (-1.0, -1.0))
 ABSOLUTE = MarginLoss("absolute", _absolute, _absolute_slope, (-1.0, 1.0))
+# No bound on its slope, so no sensitivity: only for views, where nothing has to be bounded.
+SQUARED = MarginLoss("squared", _squared, _squared_slope, (-math.inf, math.inf))
 LOSSES: dict[str, MarginLoss] = {
     loss.name: loss for loss in (LOGISTIC, HINGE, SMOOTHED_HINGE, LINEAR, ABSOLUTE)
 }

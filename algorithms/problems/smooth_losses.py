@@ -25,6 +25,7 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.problems.losses import LINEAR as LINEAR_MARGIN
 from dpaudit.algorithms.problems.losses import LOGISTIC as LOGISTIC_MARGIN
 from dpaudit.algorithms.problems.losses import SMOOTHED_HINGE as SMOOTHED_HINGE_MARGIN
+from dpaudit.algorithms.problems.losses import SQUARED as SQUARED_MARGIN
 from dpaudit.algorithms.problems.losses import MarginLoss
 from dpaudit.errors import UnknownName
 
@@ -73,6 +74,7 @@ def _smoothed_hinge_curvature(margin: Array) -> Array:
 LOGISTIC = SmoothLoss(LOGISTIC_MARGIN, _logistic_curvature, 0.25, strictly_convex=True)
 SMOOTHED_HINGE = SmoothLoss(SMOOTHED_HINGE_MARGIN, _smoothed_hinge_curvature, 1.0)
 LINEAR = SmoothLoss(LINEAR_MARGIN, np.zeros_like, 0.0)
+SQUARED = SmoothLoss(SQUARED_MARGIN, np.ones_like, 1.0, strictly_convex=True)  # see its margin
 SMOOTH_LOSSES: dict[str, SmoothLoss] = {
     loss.name: loss for loss in (LOGISTIC, SMOOTHED_HINGE, LINEAR)
 }

@@ -1,0 +1,166 @@
+r"""Gossip averaging on a graph with Gaussian noise: the textbook iteration, its runs and its views.
+
+| symbol  | code              | meaning                                              | shape   |
+|---------|-------------------|------------------------------------------------------|---------|
+| x_i     | ``values``        | private vector of node i, later its estimate         | (R,n,d) |
+| W       | ``weights``       | symmetric, doubly stochastic, along the edges        | (n, n)  |
+| sigma_i | ``noise_scale``   | standard deviation of a coordinate of its noise      | (n,)    |
+| m_i(t)  | ``sample``        | what node i sends to its neighbours in round t       | (R,n,d) |
+
+    m_i(t) = x_i(t) + sigma_i n_i(t),   x_i(t+1) = W_ii x_i(t) + sum_j W_ij m_j(t)    (messages)
+    x_i(0) <- x_i(0) + sigma_i n_i,     m_i(t) = x_i(t),  x(t+1) = W x(t)              (initial)
+
+It is Xiao & Boyd's linear iteration (2004) with Metropolis' weights. With noise on the messages a
+node keeps its own value without noise and sends it again and again, so that its neighbours learn
+more with every round. With noise on the private vectors nothing is learnt beyond them: mu is at
+most ``||c|| / sigma``, however long it runs, and infinite only where some node adds no noise and
+the observer's messages pin its value down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.algorithms.problems.graphs import Graph
+from dpaudit.algorithms.views.system import Basis, Form, Network, Round, exact_table, eye
+from dpaudit.errors import InvalidArgument, Shown
+
+
+def metropolis(graph: Graph) -> NDArray[Any]:
+    """Return ``W_ij = 1 / (1 + max(V_i, V_j))`` on edges, rows summing to 1, as fractions.
+
+    Examples
+    --------
+    >>> from dpaudit.algorithms.problems.graphs import ring
+    >>> metropolis(ring(3))[0].tolist()
+    [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
+    """
+    degrees = graph.degrees.astype(int)
+    weights = np.full((graph.nodes, graph.nodes), Fraction(0), dtype=object)
+    for i, j in np.argwhere(graph.adjacency):
+        weights[i, j] = Fraction(1, 1 + int(max(degrees[i], degrees[j])))
+    for i in range(graph.nodes):
+        weights[i, i] = 1 - weights[i].sum()
+    return weights
+
+
+@dataclass(frozen=True, eq=False)
+class Gossip:
+    """The iteration, as public parameters.
+
+    Parameters
+    ----------
+    graph
+        Who is whose neighbour.
+    iterations
+        ``T``, the number of messages of every node.
+    noise_scale
+        ``sigma_i``: a number, or one a node; 0 for no noise.
+    noise
+        ``messages`` or ``initial``.
+    weights
+        W, shape ``(n, n)``, 0 off the edges; Metropolis' by default. Taken exactly: thirds are to
+        be given as fractions.
+    dimension
+        ``d``, of the private vectors.
+
+    Notes
+    -----
+    Formal guarantee: that of `dpaudit.algorithms.views.view.View`, for private vectors that differ
+    by a known change.
+
+    Examples
+    --------
+    >>> from dpaudit.algorithms.problems.graphs import ring
+    >>> gossip = Gossip(ring(4), iterations=3, noise_scale=1.0)
+    >>> gossip.sample(np.ones((4, 1)), 5, np.random.default_rng(0)).shape
+    (5, 3, 4, 1)
+    """
+
+    graph: Graph
+    iterations: int
+    noise_scale: Any = 1.0
+    noise: str = "messages"
+    weights: Any = None
+    dimension: int = 1
+
+    def __post_init__(self) -> None:
+        check.integer("iterations", self.iterations, least=1)
+        check.integer("dimension", self.dimension, least=1)
+        check.choice("noise", self.noise, ("messages", "initial"))
+        off = (self.graph.adjacency == 0) & ~np.eye(self.graph.nodes, dtype=np.bool_)
+        if any(entry != 0 for entry in self._weights[off]):
+            raise InvalidArgument("weights", Shown("a weight off the edges"), "0 off the edges")
+        self._scales  # noqa: B018
+
+    @property
+    def _weights(self) -> Form:
+        given = metropolis(self.graph) if self.weights is None else self.weights
+        return exact_table("weights", given, (self.graph.nodes, self.graph.nodes))
+
+    @property
+    def _scales(self) -> Form:
+        return exact_table("noise_scale", self.noise_scale, (self.graph.nodes,), least=0)
+
+    def sample(self, values: ArrayLike, trials: int, rng: Generator) -> Array:
+        """Return all messages of ``trials`` runs from private vectors ``(n, d)``: (R, T, n, d)."""
+        start = check.finite_array("values", values, ndim=2)
+        expected = (self.graph.nodes, self.dimension)
+        if start.shape != expected:
+            raise InvalidArgument("values", Shown(f"shape {start.shape}"), f"shape {expected}")
+        rounds = self.iterations if self.noise == "messages" else 1
+        return self.messages(start, rng.standard_normal((trials, rounds, *expected)))
+
+    def messages(self, values: Array, normals: Array) -> Array:
+        """Return the messages that these standard normals, ``(R, T or 1, n, d)``, lead to."""
+        weights = self._weights.astype(float)
+        own = np.diagonal(weights)[:, None]
+        noise = self._scales.astype(float)[:, None] * normals
+        others, sent = weights - np.diag(own[:, 0]), []
+        here = values + (0 * noise[:, 0] if self.noise == "messages" else noise[:, 0])
+        for t in range(self.iterations):
+            sent.append(here + noise[:, t] if self.noise == "messages" else here)
+            here = own * here + others @ sent[-1]
+        return np.stack(sent, axis=1)
+
+    def network(self) -> Network:
+        """Return the rounds as linear forms; the change is of the private vectors, row by row."""
+        first, later = self._rounds()
+        nodes = range(self.graph.nodes)
+        owners = tuple(np.repeat(nodes, self.dimension).tolist())
+        return Network(
+            rounds=(first, *[later] * (self.iterations - 1)),
+            senders=owners,
+            data_owners=owners,
+            hears=heard_on(self.graph),
+            names=tuple(f"node {i}" for i in nodes),
+        )
+
+    def _rounds(self) -> tuple[Round, Round]:
+        size = self.graph.nodes * self.dimension
+        owners = np.repeat(range(self.graph.nodes), self.dimension).tolist()
+        basis = Basis(2 * size, size, size)
+        weights = np.kron(self._weights, eye(self.dimension))
+        kept = weights * eye(size)
+        noise = np.repeat(self._scales, self.dimension)[:, None] * basis.noise()
+        sent, values = np.split(basis.state(), 2)
+        there = kept @ values + (weights - kept) @ sent
+        if self.noise == "messages":
+            parts = [(basis.change() + noise, basis.change()), (there + noise, there)]
+        else:
+            parts = [(basis.change() + noise,) * 2, (there, there)]
+        first, later = (basis.round(part, owners) for part in parts)
+        return first, later
+
+
+def heard_on(graph: Graph) -> tuple[frozenset[int], ...]:
+    """Return the neighbours of every node."""
+    return tuple(frozenset(np.flatnonzero(row).tolist()) for row in graph.adjacency)
