@@ -39,6 +39,7 @@ from dpaudit.algorithms.views.system import (
     exact_table,
     eye,
     inverse,
+    on_coordinates,
 )
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
@@ -150,7 +151,7 @@ class GaussianConsensus:
         stretch = exact_table("stretch", self.algorithm.stretch[t], shape)
         step = exact_table("dual_step", self.algorithm.dual_steps[t], shape)
         ridge = exact("rho", self.algorithm.regulariser_weight) / dataset.nodes
-        degrees, adjacency = _kron(self.algorithm.graph, size)
+        degrees, adjacency = on_coordinates(self.algorithm.graph, size)
         models, dual = np.split(basis.state(), 2)
         noise = _each(self._scales[t], size) * basis.noise()
         around = degrees @ models + adjacency @ models
@@ -172,11 +173,3 @@ class GaussianConsensus:
 def _each(values: Form, size: int) -> Form:
     """Return a node's number at each of its coordinates, as a column."""
     return np.asarray(np.repeat(values, size)[:, None])
-
-
-def _kron(graph: Any, size: int) -> tuple[Form, Form]:
-    """Return degrees and adjacency of a graph, acting on every coordinate, as rationals."""
-    degrees = np.kron(np.diag(graph.degrees), np.eye(size))
-    adjacency = np.kron(graph.adjacency, np.eye(size))
-    shape = adjacency.shape
-    return exact_table("degrees", degrees, shape), exact_table("adjacency", adjacency, shape)

@@ -32,6 +32,7 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 import dpaudit._validate as check
+from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.errors import InvalidArgument, Shown
 
 Form: TypeAlias = NDArray[Any]  # of fmpq, shape (rows, columns)
@@ -68,6 +69,14 @@ def eye(size: int) -> Form:
     form = np.full((size, size), fmpq(0), dtype=object)
     np.fill_diagonal(form, fmpq(1))
     return form
+
+
+def on_coordinates(graph: Graph, dimension: int) -> tuple[Form, Form]:
+    """Return degrees (diagonal) and adjacency, acting on every coordinate of a vector a node."""
+    degrees = np.kron(np.diag(graph.degrees), np.eye(dimension))
+    adjacency = np.kron(graph.adjacency, np.eye(dimension))
+    shape = adjacency.shape
+    return exact_table("degrees", degrees, shape), exact_table("adjacency", adjacency, shape)
 
 
 def packed(form: Form) -> fmpq_mat:
