@@ -36,7 +36,7 @@ from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.errors import InvalidArgument, Shown
 
 Form: TypeAlias = NDArray[Any]  # of fmpq, shape (rows, columns)
-Exact: TypeAlias = int | float | Fraction
+Exact: TypeAlias = int | float | Fraction | fmpq
 Matrix = TypeVar("Matrix", bound=Any)
 
 
@@ -48,11 +48,13 @@ def exact(name: str, value: object, *, least: float = -math.inf) -> fmpq:
     >>> exact("penalty", 0.5), exact("weight", Fraction(1, 3))
     (1/2, 1/3)
     """
-    if not isinstance(value, Fraction):
-        value = Fraction(check.real(name, value))
-    if value < least:
-        raise InvalidArgument(name, float(value), f"a finite number, at least {least:g}")
-    return fmpq(value.numerator, value.denominator)
+    if isinstance(value, fmpq):
+        found = Fraction(int(value.p), int(value.q))
+    else:
+        found = value if isinstance(value, Fraction) else Fraction(check.real(name, value))
+    if found < least:
+        raise InvalidArgument(name, float(found), f"a finite number, at least {least:g}")
+    return fmpq(found.numerator, found.denominator)
 
 
 def exact_table(name: str, values: Any, shape: tuple[int, ...], least: float = -math.inf) -> Form:

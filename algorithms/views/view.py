@@ -140,7 +140,7 @@ class View:
         owners = self.network.noise_owners
         return np.flatnonzero([owner not in self.observer.knows for owner in owners])
 
-    def _seen(self, kind: Kind) -> NDArray[Any]:
+    def seen(self, kind: Kind) -> NDArray[Any]:
         """Return ``[W, D]`` of the view, its last column the change of the mean."""
         every, noises = kind.coefficients(self.network), len(self.network.noise_owners)
         change = kind.column(self._change)
@@ -157,7 +157,7 @@ class View:
     @cached_property
     def _ranks(self) -> tuple[int, int]:
         """The ranks of ``W`` and of ``[W, D]``, the largest found modulo the primes."""
-        found = [ranks(kind, self._seen(kind)) for kind in map(Residues, PRIMES)]
+        found = [ranks(kind, self.seen(kind)) for kind in map(Residues, PRIMES)]
         return max(one for one, _ in found), max(other for _, other in found)
 
     @cached_property
@@ -200,7 +200,7 @@ class View:
         """Return the answer of exact ranks; None where they are too much work."""
         if len(self.rows) * len(self.columns) > _MOST_EXACT:
             return None
-        one, other = ranks(Rationals(), self._seen(Rationals()))
+        one, other = ranks(Rationals(), self.seen(Rationals()))
         return other > one
 
     # --- the number ------------------------------------------------------------------------
@@ -228,18 +228,18 @@ class View:
     @cached_property
     def _moves(self) -> bool:
         kinds = map(Residues, PRIMES)
-        return any(int(moved) != 0 for kind in kinds for moved in self._seen(kind)[:, -1])
+        return any(int(moved) != 0 for kind in kinds for moved in self.seen(kind)[:, -1])
 
     @cached_property
     def basis(self) -> NDArray[np.intp]:
         """Rows of the view that the others depend on, as places in `rows`."""
         kinds = [Residues(prime) for prime in PRIMES]
-        return max((independent(kind, self._seen(kind)[:, :-1]) for kind in kinds), key=len)
+        return max((independent(kind, self.seen(kind)[:, :-1]) for kind in kinds), key=len)
 
     def _enclosed(self, digits: int) -> Bracket | None:
         """Return a bracket of mu, or None where these digits do not prove that rows differ."""
         kind = Balls(digits)
-        seen = self._seen(kind)[self.basis]
+        seen = self.seen(kind)[self.basis]
         noise, moved = kind.matrix(seen[:, :-1]), kind.matrix(seen[:, -1:])
         factor = _whitening(noise)
         if factor is None:
@@ -267,7 +267,7 @@ class View:
     def moments(self) -> tuple[Array, Array]:
         """Return W, shape ``(rows, columns)``, and D, shape ``(rows,)``, to the last bit."""
         with precision(_DIGITS[0]):
-            seen = self._seen(Balls(_DIGITS[0])).astype(np.float64)
+            seen = self.seen(Balls(_DIGITS[0])).astype(np.float64)
         return seen[:, :-1], seen[:, -1]
 
     # --- what it means ---------------------------------------------------------------------
@@ -297,11 +297,11 @@ def _rounded_down(value: arb) -> float:
 
 def _whitening(noise: arb_mat) -> tuple[arb_mat, arb] | None:
     """Return X' and a bound on ``||X' W W' X - 1||`` in Frobenius' norm, or None if above 1/2."""
-    sizes = np.abs(_rounded(noise)).max(axis=1)
+    sizes = np.abs(rounded(noise)).max(axis=1)
     left = arb_mat(np.diag(1 / sizes).tolist()) if np.all(sizes > 1e-300) else None
     if left is None:
         return None
-    factor = np.linalg.qr(_rounded(left * noise).T, mode="r")
+    factor = np.linalg.qr(rounded(left * noise).T, mode="r")
     for _ in range(_PASSES):
         if not np.all(np.diagonal(factor)) or not np.isfinite(factor).all():
             return None
@@ -311,11 +311,12 @@ def _whitening(noise: arb_mat) -> tuple[arb_mat, arb] | None:
         error = _distance_from_one(gram)
         if error < 0.001:
             return left, error
-        factor = np.linalg.qr(_rounded(whitened).T, mode="r")
+        factor = np.linalg.qr(rounded(whitened).T, mode="r")
     return None
 
 
-def _rounded(matrix: arb_mat) -> Array:
+def rounded(matrix: arb_mat) -> Array:
+    """Return the midpoints of balls, as doubles."""
     return np.asarray(unpacked(matrix).astype(np.float64))
 
 
