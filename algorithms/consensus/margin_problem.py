@@ -40,7 +40,6 @@ gradient is semismooth, so they converge superlinearly, and at once where it is 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -124,10 +123,7 @@ class MarginProblem:
 
     def scale(self, linear: Array, records: Array) -> Array:
         """Return what the tolerance is relative to, shape ``(R,)``."""
-        steepest = self.loss.lipschitz
-        if math.isinf(steepest):
-            steepest = float(np.abs(self.loss.margin.slope(np.zeros(1)))[0])
-        largest = self.weight * steepest * np.linalg.norm(records, axis=1).sum()
+        largest = self.weight * self.loss.slope_scale * np.linalg.norm(records, axis=1).sum()
         scale: Array = self.curvature + largest + np.linalg.norm(linear, axis=1)
         return scale
 

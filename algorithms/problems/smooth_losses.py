@@ -16,6 +16,7 @@ from model to noise one-to-one and differentiable almost everywhere, so all thre
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -55,6 +56,13 @@ class SmoothLoss:
     def name(self) -> str:
         """Its name in specifications and reports."""
         return self.margin.name
+
+    @property
+    def slope_scale(self) -> float:
+        """The size of a slope: the Lipschitz constant, or ``|l'(0)|`` where there is none."""
+        if math.isfinite(self.lipschitz):
+            return self.lipschitz
+        return float(np.abs(self.margin.slope(np.zeros(1)))[0])
 
     @property
     def lipschitz(self) -> float:

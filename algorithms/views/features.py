@@ -37,7 +37,7 @@ from scipy.special import ndtr
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.algorithms.views.numbers import Balls, Kind, Residues
+from dpaudit.algorithms.views.numbers import Balls, Kind, Residues, independent
 from dpaudit.algorithms.views.system import Form, Network, Observer
 from dpaudit.algorithms.views.view import PRIMES, View, rounded
 from dpaudit.errors import ConvergenceError, InvalidArgument, Shown
@@ -257,7 +257,7 @@ class _Quadratic:
     def floored(self, spacing: float) -> tuple[int, Array]:
         """Return the first cell and the masses of cells, of z within the farthest."""
         first, last = math.floor(self.low / spacing) - 1, math.ceil(self.high / spacing) + 1
-        edges = spacing * np.arange(first, last + 1)
+        edges: Array = spacing * np.arange(first, last + 1, dtype=np.float64)
         return first, np.diff(self._distribution(edges))
 
     def _distribution(self, losses: Array) -> Array:
