@@ -8,6 +8,8 @@ from collections import defaultdict
 
 # Test files run side by side, one a core: libraries that read these have not been loaded yet.
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+# What a test draws is for no other test: it is kept where one says so.
+os.environ["DPAUDIT_STORE"] = ""
 
 import hypothesis
 import pytest

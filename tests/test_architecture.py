@@ -36,6 +36,7 @@ FLOORS = (
     ("_validate", "_references", "formats", "files"),
     ("datasets", "toml"),
     ("neighbours", "execution", "drawing"),
+    ("store",),
     ("guarantees",),
     ("laws",),
     ("estimation",),

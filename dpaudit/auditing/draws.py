@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import default_rng
@@ -19,6 +19,7 @@ from dpaudit.estimation.counted import Counted, Tally
 from dpaudit.estimation.exact_loss import TiltedLosses
 from dpaudit.estimation.independence import COMPARED, Outputs
 from dpaudit.execution import Executor, Unit, planned_units, stream, unit_size
+from dpaudit.execution.ledger import current
 from dpaudit.laws.isolated import Isolated, named
 from dpaudit.laws.layout import clocked
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, checked_sample, name_of
@@ -49,6 +50,30 @@ class Certifying:
     outputs: tuple[Outputs, Outputs]
 
 
+class Seen(NamedTuple):
+    """What the first transcripts showed of a mechanism.
+
+    ``pace``, ``call`` and ``start`` are seconds: of a trial, of a call, and of a process that
+    imports and makes the mechanism. ``size`` is that of a transcript in bytes. ``repeats`` and
+    ``own`` say whether randomness is not that of the generator.
+    """
+
+    pace: float
+    call: float
+    start: float
+    size: int
+    repeats: bool
+    own: bool
+
+    def is_slow(self, trials: int, *, several: bool) -> bool:
+        """Return whether units have to be smaller for the mechanism's pace."""
+        slow = unit_size(trials, self.size, self.pace, several=several)
+        return slow != unit_size(trials, self.size, several=several)
+
+
+_NOTHING_SEEN = Seen(0.0, 0.0, 0.0, 8, False, False)
+
+
 @dataclass(frozen=True)
 class Drawer:
     """Draws transcripts of a mechanism on a pair, unit by unit.
@@ -65,16 +90,10 @@ class Drawer:
         Trials per unit.
     chosen_by_pace
         Whether the unit is smaller than it would be because the mechanism is slow.
-    pace, call
-        Seconds that a trial takes, and a call of the mechanism, about.
     fine
         Whether what is bet on is drawn in many calls: where they are quick and compared.
-    repeats
-        Whether a call returns what the call before did, whatever generator it is given.
-    own
-        Whether a call returns something else than the call before, with the same generator.
-    size
-        Bytes of a transcript.
+    seen
+        What the first transcripts showed of the mechanism.
     """
 
     mechanism: Any
@@ -83,12 +102,33 @@ class Drawer:
     seed: int
     unit: int
     chosen_by_pace: bool = False
-    pace: float = 0.0
-    call: float = 0.0
     fine: bool = False
-    repeats: bool = False
-    own: bool = False
-    size: int = 8
+    seen: Seen = _NOTHING_SEEN
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a call returns what the call before did, whatever generator it is given."""
+        return self.seen.repeats
+
+    @property
+    def own(self) -> bool:
+        """Whether a call returns something else than the call before, with the same generator."""
+        return self.seen.own
+
+    @property
+    def pace(self) -> float:
+        """Seconds that a trial takes, about."""
+        return self.seen.pace
+
+    @property
+    def call(self) -> float:
+        """Seconds that a call takes, about."""
+        return self.seen.call
+
+    @property
+    def size(self) -> int:
+        """Bytes of a transcript."""
+        return self.seen.size
 
     @property
     def timed(self) -> bool:
@@ -98,7 +138,7 @@ class Drawer:
     @property
     def start(self) -> float:
         """Seconds that a process takes to import and make the mechanism."""
-        return self.mechanism.start if isinstance(self.mechanism, Isolated) else 0.0
+        return self.seen.start
 
     @classmethod
     def probing(
@@ -128,43 +168,27 @@ class Drawer:
             The mechanism breaks its contract on either dataset.
         """
         unit = 1 if clocked(getattr(mechanism, "layout", None)) else unit
-        began = monotonic()
-        shapes = {
-            checked_sample(mechanism, dataset, 2, default_rng(stream(seed, "probe"))).shape
-            for dataset in (pair.dataset, pair.neighbour)
-        }
-        pace, call = (monotonic() - began) / 4, _seconds_per_call(mechanism, pair.dataset, seed)
-        repeats = _repeats(mechanism, pair.dataset, seed)
-        own = not is_ours(mechanism) and _own(mechanism, pair.dataset, seed)
-        if repeats and (not isinstance(mechanism, Isolated) or isinstance(mechanism, HasLaw)):
+        seen = Seen(*_decided(mechanism, pair, seed, trials, unit))
+        if seen.repeats and (not isinstance(mechanism, Isolated) or isinstance(mechanism, HasLaw)):
             raise not_its_rng(mechanism)
-        if len(shapes) > 1:
-            raise MechanismError(
-                f"mechanism {name_of(mechanism)}: transcripts of shapes {sorted(shapes)} on "
-                "the two datasets, expected the same shape on both"
-            )
-        size = int(np.prod(shapes.pop()[1:])) * 8
         theirs = not is_ours(mechanism)
         several = theirs and trials > 0
-        usual = unit_size(trials, size, several=several)
-        # Few trials show the pace of a slow mechanism, of a quick one the costs of a call.
-        if theirs and unit is None and unit_size(trials, size, pace, several=several) != usual:
-            pace = _seconds_per_trial(mechanism, pair.dataset, seed)
-            unit = unit_size(trials, size, pace, several=several)
-        fine = theirs and unit is None and call < _CHEAP
+        usual = unit_size(trials, seen.size, several=several)
+        if theirs and unit is None and seen.is_slow(trials, several=several):
+            unit = unit_size(trials, seen.size, seen.pace, several=several)
+        fine = theirs and unit is None and seen.call < _CHEAP
         unit = usual if unit is None else unit
         if several and unit > max(_LEAST_UNIT, trials // _FEWEST_CALLS):
             most = max(_LEAST_UNIT, trials // _FEWEST_CALLS)
             expected = f"at most {most} of {trials} trials: calls are compared with one another"
             raise InvalidArgument("unit", unit, expected)
         by_pace = unit != usual or (theirs and not trials and not fine)
-        return cls(
-            mechanism, pair, executor, seed, unit, by_pace, pace, call, fine, repeats, own, size
-        )
+        return cls(mechanism, pair, executor, seed, unit, by_pace, fine, seen)
 
     def seen_pace(self) -> float:
         """Return the seconds that an output takes, less what a call does, at least a little."""
-        return max(1e-8, _seconds_per_trial(self.mechanism, self.pair.dataset, self.seed))
+        given = self.mechanism, self.pair.dataset, self.seed
+        return current().fact("pace", lambda: max(1e-8, _seconds_per_trial(*given)), given)
 
     def for_look(self, trials: int, seed: int, most: int | None) -> Drawer:
         """Return a drawer for so many trials, in units of at most so many."""
@@ -277,7 +301,7 @@ class Drawer:
         if not isinstance(self.mechanism, Isolated):
             return 1
         worth = self.pace * 2 * units * self.unit + _PROCESSES * _QUICK
-        slowly = max(_FEWEST, int(worth / max(self.mechanism.start, 1e-3)))
+        slowly = max(_FEWEST, int(worth / max(self.start, 1e-3)))
         return min(_PROCESSES, slowly, units)
 
     def _dealt(self, task: Any, hands: Sequence[Sequence[Unit]], stage: str) -> Iterator[Array]:
@@ -297,6 +321,40 @@ class Drawer:
         crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
         with named(name_of(self.mechanism)):
             yield from self.executor.map(task, units, stage, crew)
+
+
+def _decided(
+    mechanism: Mechanism[Any], pair: Pair[Any], seed: int, trials: int, unit: int | None
+) -> Seen:
+    """Return what is seen of a mechanism: what an audit that goes on saw when it began."""
+    given = mechanism, pair, seed, trials, unit
+    return current().fact("what was seen", lambda: _seen(*given), given)
+
+
+def _seen(
+    mechanism: Mechanism[Any], pair: Pair[Any], seed: int, trials: int, unit: int | None
+) -> Seen:
+    began = monotonic()
+    shapes = {
+        checked_sample(mechanism, dataset, 2, default_rng(stream(seed, "probe"))).shape
+        for dataset in (pair.dataset, pair.neighbour)
+    }
+    pace, call = (monotonic() - began) / 4, _seconds_per_call(mechanism, pair.dataset, seed)
+    repeats = _repeats(mechanism, pair.dataset, seed)
+    own = not is_ours(mechanism) and _own(mechanism, pair.dataset, seed)
+    if len(shapes) > 1:
+        raise MechanismError(
+            f"mechanism {name_of(mechanism)}: transcripts of shapes {sorted(shapes)} on "
+            "the two datasets, expected the same shape on both"
+        )
+    size = int(np.prod(shapes.pop()[1:])) * 8
+    start = mechanism.start if isinstance(mechanism, Isolated) else 0.0
+    seen = Seen(pace, call, start, size, repeats, own)
+    theirs = not is_ours(mechanism)
+    # Few trials show the pace of a slow mechanism, of a quick one the costs of a call.
+    if theirs and unit is None and seen.is_slow(trials, several=trials > 0):
+        pace = _seconds_per_trial(mechanism, pair.dataset, seed)
+    return seen._replace(pace=pace)
 
 
 def first_of(number: int) -> int:

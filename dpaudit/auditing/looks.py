@@ -27,6 +27,7 @@ import numpy as np
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.execution import stream
+from dpaudit.execution.ledger import current
 
 _GROWTH = 8  # times as many trials as the look before
 _WORTH = 24  # times as many that the time left has to allow for a look that is not the last
@@ -72,9 +73,15 @@ class Clock:
         look = self._first()
         before = Look(0, 0.0), 0.0
         for number in range(2, 64):
+            planned = look
+            trials, share = current().fact(f"look {number - 1}", lambda: tuple(planned))  # noqa: B023
+            look = Look(int(trials), share)
             began = self.now()
             yield look
-            took = self.now() - began
+            took = current().fact(
+                f"look {number - 1}, seconds",
+                lambda: self.now() - began,  # noqa: B023
+            )
             if look.share == _LAST:
                 return
             more = self._marginal(look, took, *before)
@@ -90,7 +97,8 @@ class Clock:
         return Look(_round(min(self.trials, _FIRST * fitting)), _EARLY / 2)
 
     def _left(self) -> float:
-        return self.began + self.seconds - self.now()
+        """Return the seconds that are left, after those before an interruption too."""
+        return self.began + self.seconds - current().seconds - self.now()
 
     def _marginal(self, look: Look, took: float, before: Look, earlier: float) -> float:
         """Return the seconds that a further trial takes: much of what a short look does is fixed.

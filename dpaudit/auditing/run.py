@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from time import monotonic
-from typing import Literal
 
 from numpy.random import default_rng
 
@@ -26,6 +25,7 @@ import dpaudit.extension.registry as registry
 import dpaudit.records as records
 from dpaudit.auditing.draws import Drawer, is_ours
 from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.kept import what_determines, with_machines
 from dpaudit.auditing.own_certificate import own_certificate
 from dpaudit.auditing.rerun import (
     rerun_command,
@@ -39,6 +39,7 @@ from dpaudit.auditing.result import (
     stated_in_claim,
     with_relation,
 )
+from dpaudit.auditing.stated import stated
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.execution import Executor, importable, one_thread, stream, unit_size
 from dpaudit.extension.case import Case, PrivacyCase, SearchCase
@@ -50,6 +51,7 @@ from dpaudit.laws.mechanism import HasLossBounds, HasLossInDigits, Tiltable
 from dpaudit.records import are_shown
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import Result
+from dpaudit.store.keeping import kept
 
 
 @dataclass(frozen=True)
@@ -264,12 +266,17 @@ def run_case(
     settings, executor = settings or Settings(), executor or Executor()
     claim, rerun = statement or stated(case), _call(settings) if rerun is None else rerun
     trials = case.default_trials if settings.trials is None else settings.trials
+    known_by = what_determines(case, settings, trials)
     with one_thread(), _released(case), records.run(settings.show_records):
-        match case:
-            case PrivacyCase():
-                return _run_privacy(claim, case, settings, executor, rerun, trials)
-            case SearchCase():
-                return _run_search(claim, case, settings, executor, rerun, trials)
+        with kept(claim.name, *known_by) as ledger:
+            match case:
+                case PrivacyCase():
+                    found = _run_privacy(claim, case, settings, executor, rerun, trials)
+                case SearchCase():
+                    found = _run_search(claim, case, settings, executor, rerun, trials)
+            if not found.interrupted:
+                ledger.end()
+        return replace(found, result=with_machines(found.result, ledger))
 
 
 @contextmanager
@@ -280,33 +287,6 @@ def _released(case: Case) -> Iterator[None]:
     finally:
         if isinstance(case, PrivacyCase) and isinstance(case.mechanism, Isolated):
             case.mechanism.crew.close()
-
-
-def stated(case: Case) -> Statement:
-    """Return what a case claims, in words, where nobody has stated it."""
-    if isinstance(case, PrivacyCase):
-        claimed = f"({case.claimed.epsilon(case.at_delta):g}, {case.at_delta:g})-DP"
-        return Statement(
-            name=type(case.mechanism).__name__,
-            title="A mechanism of one's own",
-            statement=f"the mechanism is {claimed}",
-            source="the case",
-            kind="privacy",
-            relation=case.pair.relation.name,
-            assumptions={},
-        )
-    quantity = case.quantity or ("epsilon" if case.at_delta is not None else "sensitivity")
-    kinds: dict[str, Literal["privacy", "sensitivity"]]
-    kinds = {"epsilon": "privacy", "sensitivity": "sensitivity"}
-    return Statement(
-        name=quantity,
-        title="A bound of one's own",
-        statement=f"the {quantity} is at most {case.bound:g}",
-        source="the case",
-        kind=kinds.get(quantity, "property"),
-        relation=case.relation,
-        assumptions={},
-    )
 
 
 def _call(settings: Settings) -> str:

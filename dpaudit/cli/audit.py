@@ -23,6 +23,7 @@ from dpaudit.cli.options import (
     pairs,
 )
 from dpaudit.cli.output import Output, processes
+from dpaudit.cli.storing import NoStore, Store, kept_at
 from dpaudit.errors import InvalidArgument, UnknownName
 
 if TYPE_CHECKING:
@@ -167,6 +168,8 @@ def audit(
         list[str] | None,
         typer.Option(help="Of a target module:function: exceptions, warnings or time count too."),
     ] = None,
+    store: Store = None,
+    no_store: NoStore = False,
     as_json: Json = False,
     quiet: Quiet = False,
     traceback: Traceback = False,
@@ -213,10 +216,13 @@ def audit(
     if every and (time is not None or looks is not None):
         expected = "nothing with --all: some claims are searched"
         raise InvalidArgument("time", time or looks, expected)
+    from dpaudit.store.keeping import storing
+
     if every:
         from dpaudit.cli import publish
 
-        return publish.run(overrides, workers, output)
+        where = kept_at(store, no_store, out or publish.FOLDER)
+        return publish.run(overrides, workers, output, where)
     own = {
         "dataset": dataset,
         "neighbour": neighbour,
@@ -231,7 +237,8 @@ def audit(
     }
     isolation = isolation_of(in_process, timeout, memory)
     given_of_own = {name: one for name, one in own.items() if one not in (None, [])}
-    return run(targets or [], overrides, workers, output, isolation, given_of_own)
+    with storing(kept_at(store, no_store, out)):
+        return run(targets or [], overrides, workers, output, isolation, given_of_own)
 
 
 def isolation_of(in_process: bool, timeout: float | None, memory: float | None) -> Isolation:

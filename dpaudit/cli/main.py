@@ -10,6 +10,7 @@ from typing import Annotated, TextIO
 import typer
 
 import dpaudit.cli.ending as ending
+import dpaudit.cli.storing as storing
 import dpaudit.cli.streams as streams
 import dpaudit.records as records
 from dpaudit.cli.account import account
@@ -66,7 +67,13 @@ def _options(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; whatever happens is one line and a status of docs/exit-statuses.md."""
     try:
-        with ending.stoppable(), records.showing(False), warnings.catch_warnings():
+        words = sys.argv[1:] if arguments is None else arguments
+        with (
+            ending.stoppable(),
+            records.showing(False),
+            warnings.catch_warnings(),
+            storing.said(words),
+        ):
             warnings.showwarning = _show_warning
             status = _status(arguments)
     except KeyboardInterrupt as error:  # once more, while the first one was dealt with

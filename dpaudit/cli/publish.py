@@ -35,6 +35,7 @@ from dpaudit.files import prepare_directory
 from dpaudit.report.document import write_index, write_report
 from dpaudit.report.formatting import label_of
 from dpaudit.report.schema import Environment, Report, Result, Standing
+from dpaudit.store.keeping import Storing, storing
 
 Asked = tuple[str, str | None, Settings]  # a claim, the variant's name, how it is audited
 
@@ -57,10 +58,13 @@ class Published:
 FOLDER = "reports"
 
 
-def run(overrides: dict[str, Any], workers: int | None, output: Output) -> int:
+def run(
+    overrides: dict[str, Any], workers: int | None, output: Output, where: Storing | None = None
+) -> int:
     """Audit every installed claim, write a report each and an index; return the exit status.
 
-    Whenever an audit ends, the report of its claim and the index are written.
+    Whenever an audit ends, the report of its claim and the index are written. What is drawn is kept
+    ``where`` somebody says.
 
     Raises
     ------
@@ -75,7 +79,7 @@ def run(overrides: dict[str, Any], workers: int | None, output: Output) -> int:
     with progress_bar("every claim", shown=not output.quiet) as progress:
         try:
             with attempted(failures):
-                for one in audit_all(overrides, workers, progress):
+                for one in audit_all(overrides, workers, progress, where):
                     gallery.keep(one)
         except KeyboardInterrupt as error:
             interrupt = error
@@ -234,7 +238,10 @@ def published_settings(
 
 
 def audit_all(
-    overrides: Mapping[str, Any], workers: int, progress: Progress
+    overrides: Mapping[str, Any],
+    workers: int,
+    progress: Progress,
+    where: Storing | None = None,
 ) -> Iterator[Published]:
     """Run the published audits of every installed claim; yield each as it ends.
 
@@ -246,12 +253,14 @@ def audit_all(
         Processes; no number depends on it.
     progress
         Receives how many audits are done.
+    where
+        Where what is drawn is kept.
     """
     asked = sharing(_asked(overrides))
     progress.start("auditing", len(asked))
     ending = {"initializer": end_with, "initargs": (os.getpid(),)}
     for published in Parallel(n_jobs=workers, return_as="generator_unordered", **ending)(
-        delayed(_audited)(*one) for one in asked
+        delayed(_audited)(*one, where) for one in asked
     ):
         progress.advance(1)
         yield published
@@ -288,10 +297,12 @@ def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(names[:-1]) + f" and {names[-1]}"
 
 
-def _audited(claim: str, variant: str | None, settings: Settings) -> Published:
+def _audited(
+    claim: str, variant: str | None, settings: Settings, where: Storing | None
+) -> Published:
     began = time.monotonic()
     failures, found = list[DpauditError](), list[Audited]()
-    with attempted(failures), one_thread():
+    with attempted(failures), one_thread(), storing(where):
         found.append(run_claim(claim, settings, Executor()))
     outcome = _portable(failures[0]) if failures else _called(found[0], claim, variant)
     seconds = time.monotonic() - began

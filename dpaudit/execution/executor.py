@@ -13,7 +13,8 @@ from typing import Any, Protocol, TypeVar
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument, MechanismError, shorten
 from dpaudit.execution.failures import CannotTravel, WorkerEnded
-from dpaudit.execution.pool import Crew
+from dpaudit.execution.ledger import KeptStage, current
+from dpaudit.execution.pool import Arrived, Crew
 from dpaudit.execution.threads import one_thread
 from dpaudit.execution.units import Unit
 
@@ -91,13 +92,12 @@ class Executor:
 
         With a ``crew`` all of it runs there, however short it is.
         """
-        self.progress.start(stage, sum(unit.trials for unit in units))
-        started = 0
-        for results in self._run(task, deque(units), crew):
-            stop = started + len(results)
-            self.progress.advance(sum(unit.trials for unit in units[started:stop]))
-            started = stop
-            yield from results
+        left = list(units)
+
+        def run(places: Sequence[int], arrived: Arrived) -> Iterator[list[ResultT]]:
+            return self._run(task, deque(left[place] for place in places), crew, arrived)
+
+        yield from self._all(task, left, stage, run)
 
     def deal(
         self,
@@ -111,23 +111,50 @@ class Executor:
         if crew is None:
             yield from self.map(task, units, stage)
             return
+        owner = [number for number, hand in enumerate(hands) for _ in hand]
+
+        def run(places: Sequence[int], arrived: Arrived) -> Iterator[list[ResultT]]:
+            dealt = [[units[i] for i in places if owner[i] == n] for n in range(len(hands))]
+            return crew.deal(task, [hand for hand in dealt if hand], self.workers, arrived)
+
+        yield from self._all(task, units, stage, run)
+
+    def _all(
+        self,
+        task: Callable[[Unit], ResultT],
+        units: Sequence[Unit],
+        stage: str,
+        run: Callable[[Sequence[int], Arrived], Iterator[list[ResultT]]],
+    ) -> Iterator[ResultT]:
+        """Yield the results of all units: those that are kept, and those that ``run`` computes."""
         self.progress.start(stage, sum(unit.trials for unit in units))
+        kept = current().stage(task, units, stage)
         started = 0
-        for results in crew.deal(task, hands, self.workers):
+        for results in _filled(kept, len(units), run):
             stop = started + len(results)
             self.progress.advance(sum(unit.trials for unit in units[started:stop]))
             started = stop
             yield from results
 
     def _run(
-        self, task: Callable[[Unit], ResultT], left: deque[Unit], crew: Crew | None
+        self,
+        task: Callable[[Unit], ResultT],
+        left: deque[Unit],
+        crew: Crew | None,
+        arrived: Arrived,
     ) -> Iterator[list[ResultT]]:
         if crew is not None:
-            yield from crew.map(task, list(left), self.workers)
+            yield from crew.map(task, list(left), self.workers, arrived)
             return
-        yield from self._computed_here(task, left)
+        total = len(left)
+        for results in self._computed_here(task, left):
+            arrived(total - len(left) - len(results), results)
+            yield results
         if left:
-            yield from self._handed_out(task, list(left))
+            done = total - len(left)
+            yield from self._handed_out(
+                task, list(left), lambda first, found: arrived(done + first, found)
+            )
 
     def _computed_here(
         self, task: Callable[[Unit], ResultT], left: deque[Unit]
@@ -141,10 +168,10 @@ class Executor:
             yield results
 
     def _handed_out(
-        self, task: Callable[[Unit], ResultT], units: list[Unit]
+        self, task: Callable[[Unit], ResultT], units: list[Unit], arrived: Arrived
     ) -> Iterator[list[ResultT]]:
         try:
-            yield from _everybodys.map(task, units, self.workers)
+            yield from _everybodys.map(task, units, self.workers, arrived)
         except WorkerEnded as error:
             raise MechanismError(
                 f"workers: one of {self.workers} worker processes {error}; try fewer"
@@ -152,6 +179,35 @@ class Executor:
         except CannotTravel as error:
             expected = f"1: the mechanism cannot be sent to a worker ({shorten(str(error))})"
             raise InvalidArgument("workers", self.workers, expected) from error
+
+
+def _filled(
+    kept: KeptStage | None,
+    count: int,
+    run: Callable[[Sequence[int], Arrived], Iterator[list[ResultT]]],
+) -> Iterator[list[ResultT]]:
+    """Yield all results in order; those that are not kept are computed, and kept as they come."""
+    if kept is None:
+        yield from run(range(count), _nobody)
+        return
+    there = kept.there
+    places = [place for place in range(count) if place not in there]
+
+    def arrived(first: int, results: Sequence[Any]) -> None:
+        kept.keep(places[first : first + len(results)], results)
+
+    computed = run(places, arrived) if places else iter(())
+    ready = deque[ResultT]()
+    for place in range(count):
+        if place not in there and not ready:
+            ready.extend(next(computed))
+        yield [kept.load(place) if place in there else ready.popleft()]
+    for _ in computed:  # its end
+        pass
+
+
+def _nobody(first: int, results: Sequence[Any]) -> None:
+    """Keep nothing."""
 
 
 def _on_one_thread(task: Callable[[Unit], Any], unit: Unit) -> Any:

@@ -25,7 +25,7 @@ _SCRIPT = Path(worker.__file__)
 _HOME = str(_SCRIPT.parents[2])
 # What every task needs; a worker has it from the start.
 # numpy loads its masked arrays when somebody first asks for them.
-_PRELOADED = ("dpaudit.laws.drawn", "cloudpickle", "numpy.ma")
+_PRELOADED = ("dpaudit.laws.drawn", "dpaudit.store.identity", "cloudpickle", "numpy.ma")
 _PATIENCE = 10.0  # seconds for a process to start, or to be known as ended
 
 

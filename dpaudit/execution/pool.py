@@ -28,6 +28,8 @@ from dpaudit.execution.tasks import Calling, OnUnit, libraries_of, pickled
 from dpaudit.execution.units import Unit
 
 ResultT = TypeVar("ResultT")
+# Is told of results as they come: the place of the first among the units, and the results.
+Arrived = Callable[[int, Sequence[Any]], None]
 
 # A request is worth so many seconds, and has at most so many units.
 _REQUEST, _MOST = 0.02, 64
@@ -227,9 +229,15 @@ class Crew:
         return result
 
     def map(
-        self, task: Callable[[Unit], ResultT], units: Sequence[Unit], workers: int
+        self,
+        task: Callable[[Unit], ResultT],
+        units: Sequence[Unit],
+        workers: int,
+        arrived: Arrived | None = None,
     ) -> Iterator[list[ResultT]]:
         """Yield results of the units in order, a few at a time, from so many workers.
+
+        ``arrived`` is told of each as it comes, in whatever order.
 
         Raises
         ------
@@ -240,7 +248,7 @@ class Crew:
         DpauditError
             A task failed.
         """
-        stage = _Stage(next(self._names), pickled(OnUnit(task)), units)
+        stage = _Stage(next(self._names), pickled(OnUnit(task)), units, arrived)
         with selectors.DefaultSelector() as selector:
             try:
                 busy = _Busy(selector, self._files)
@@ -253,16 +261,24 @@ class Crew:
                 self._dismiss_busy()
 
     def deal(
-        self, task: Callable[[Unit], ResultT], hands: Sequence[Sequence[Unit]], workers: int
+        self,
+        task: Callable[[Unit], ResultT],
+        hands: Sequence[Sequence[Unit]],
+        workers: int,
+        arrived: Arrived | None = None,
     ) -> Iterator[list[ResultT]]:
         """Yield results of all units in order; each hand of units has a process of its own.
 
-        These are fresh ones, of which so many run at a time, and end with their last unit. Raises
-        what `map` raises.
+        These are fresh ones, of which so many run at a time, and end with their last unit.
+        ``arrived`` and what is raised are those of `map`.
         """
         blob = pickled(OnUnit(task))
         the_keeper().preload(libraries_of(blob))
-        stages = [_Stage(next(self._names), blob, units) for units in hands]
+        before = itertools.accumulate((len(units) for units in hands), initial=0)
+        stages = [
+            _Stage(next(self._names), blob, units, arrived, first)
+            for units, first in zip(hands, before, strict=False)
+        ]
         waiting = deque(stages)
         with selectors.DefaultSelector() as selector:
             try:
@@ -308,8 +324,15 @@ def _end_all(workers: list[_Worker]) -> None:
 class _Stage:
     """A task, the units that are still to be asked for, and the results there are."""
 
-    def __init__(self, name: str, blob: bytes, units: Sequence[Unit]) -> None:
-        self.name, self.blob = name, blob
+    def __init__(
+        self,
+        name: str,
+        blob: bytes,
+        units: Sequence[Unit],
+        arrived: Arrived | None = None,
+        first: int = 0,
+    ) -> None:
+        self.name, self.blob, self.arrived, self.first = name, blob, arrived, first
         self.left, self.total, self.next = deque(enumerate(units)), len(units), 0
         self._ready: dict[int, list[Any]] = {}
         self._held, self._pace = 0, 0.0
@@ -345,6 +368,8 @@ class _Stage:
         request = worker.asked[0]
         if request.units:
             found = answer["value"]
+            if self.arrived is not None:
+                self.arrived(self.first + request.first, found)
             self._ready[request.first] = found
             self._held += _size(found)
             self._pace = answer["seconds"] / len(found)

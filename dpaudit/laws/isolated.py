@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
+from functools import cached_property
 from itertools import count
 from time import monotonic
 from types import FunctionType
@@ -24,6 +25,7 @@ from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, MechanismError, Shown, what_happened
 from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded
 from dpaudit.execution.keeper import the_keeper
+from dpaudit.execution.ledger import current
 from dpaudit.execution.pool import Crew, Limits
 from dpaudit.execution.tasks import (
     by_value,
@@ -49,6 +51,7 @@ from dpaudit.laws.observed import (
     with_layout,
 )
 from dpaudit.neighbours import Pair
+from dpaudit.store.identity import Identity, Unidentified, identified
 
 _METHODS = (
     *("sample", "privacy_loss", "uniform_residuals"),
@@ -121,6 +124,7 @@ class Isolated:
     called_as: str | None = None
     layout: Layout | None = None
     code: Code | None = None
+    _without_layout: Isolated | None = None
 
     def __init__(self, crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> None:
         self.crew, self.made, self.key = crew, made, f"{id(crew)}.{next(_keys)}"
@@ -136,7 +140,10 @@ class Isolated:
 
     def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
         """Return a layout of so many observations on each dataset."""
-        plain, columns, usual = self._call(_laid_out, datasets, trials, rngs)
+        given = list(datasets), trials, list(rngs)
+        plain, columns, usual = current().fact(
+            "layout", lambda: self._call(_laid_out, *given), (self, *given)
+        )
         if plain is not None:
             return Plain(tuple(plain[0]), plain[1])
         return Parted(tuple(Column(*one) for one in columns), usual)
@@ -149,15 +156,26 @@ class Isolated:
         codes: Sequence[float],
     ) -> dict[float, tuple[str, str]]:
         """Return kind and text of codes, as far as they turn up in so many observations."""
-        found = self._call(_texts, datasets, trials, rngs, list(codes))
+        given = list(datasets), trials, list(rngs), list(codes)
+        found = current().fact("texts", lambda: self._call(_texts, *given), (self, *given))
         return {code: (kind, text) for code, kind, text in found}
 
     def having(self, layout: Layout) -> Isolated:
         """Return the proxy, in the same workers, of the mechanism with a layout."""
         proxy = type(self)(self.crew, (_with_layout, (*self.made, layout)))
         proxy.start, proxy.layout, proxy.called_as = self.start, layout, self.called_as
-        proxy.code = self.code
+        proxy.code, proxy._without_layout = self.code, self
         return proxy
+
+    @cached_property
+    def __identity__(self) -> str:
+        """What identifies the mechanism and its code, worked out where it is."""
+        if self._without_layout is not None:
+            return identified(self._without_layout, self.layout).digest
+        digest, files, packages, nothing = self._call(_identity)
+        if nothing is not None:
+            raise Unidentified(nothing)
+        return Identity(digest, tuple(files), tuple(packages)).sealed()
 
     def way(self) -> float:
         """Return the seconds that a call takes which does nothing."""
@@ -385,6 +403,15 @@ def _made(what: str, reference: str) -> bytes:
     except CannotTravel as error:
         expected = f"something that can be brought to another process ({error})"
         raise InvalidArgument(what, reference, expected) from error
+
+
+def _identity(mechanism: Any) -> tuple[str, list[str], list[str], str | None]:
+    """Return the identity of a mechanism, or what has none."""
+    try:
+        found = identified(mechanism)
+    except Unidentified as error:
+        return "", [], [], str(error)
+    return found.digest, list(found.files), list(found.packages), None
 
 
 def _described(mechanism: Any) -> tuple[Any, ...]:

@@ -1,0 +1,43 @@
+"""What a store has to know about an audit: what determines its numbers, and on which machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpaudit.execution.ledger import Ledger
+from dpaudit.extension.case import Case, PrivacyCase
+from dpaudit.extension.settings import Settings
+from dpaudit.report.schema import Result
+
+# Settings that are the mechanism's, or in the pair, or ask for no other number.
+_NOT_DETERMINING = ("parameters", "data", "data_path", "data_options")
+
+
+def what_determines(case: Case, settings: Settings, trials: int) -> tuple[Any, ...]:
+    """Return what the draws of an audit depend on, besides its name and the code.
+
+    Bets hold whenever one looks: the cap on their number is no part of it, and a larger one goes on
+    from what there is. Any other bound holds for the number of trials that was set beforehand, and
+    another number is another audit.
+    """
+    asked = settings.document()
+    for name in _NOT_DETERMINING:
+        del asked[name]
+    if settings.until_refuted:
+        del asked["trials"]
+        trials = 0
+    if not isinstance(case, PrivacyCase):
+        return case.attain, case.parameters, asked, trials
+    pairs = [case.pair, *(one.pair for one in case.candidates)]
+    return case.mechanism, pairs, case.claimed, case.at_delta, asked, trials
+
+
+def with_machines(result: Result, ledger: Ledger) -> Result:
+    """Return a result that says on which other machine it was begun, if on another."""
+    if not ledger.elsewhere:
+        return result
+    note = (
+        f"Begun on another machine ({'; '.join(ledger.elsewhere)}): counts and verdict do not "
+        "depend on it, the last digits of other numbers may."
+    )
+    return result.model_copy(update={"notes": [*result.notes, note]})

@@ -1,0 +1,73 @@
+"""Where a command keeps what it draws, and the words that repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from dpaudit.store.keeping import Storing
+
+FILE = "store.sqlite"
+_OF_PLACE = {"--out", "--store"}
+_words: ContextVar[Sequence[str]] = ContextVar("words", default=())
+
+Store = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Keep what is drawn in this file, to go on after an interruption (in --out, else in "
+        "the user's cache for what takes more than a second).",
+    ),
+]
+NoStore = Annotated[bool, typer.Option("--no-store", help="Keep nothing of what is drawn.")]
+
+
+@contextmanager
+def said(words: Sequence[str]) -> Iterator[None]:
+    """Remember the words of the command that runs in the block."""
+    before = _words.set(words)
+    try:
+        yield
+    finally:
+        _words.reset(before)
+
+
+def command_words() -> list[str]:
+    """Return the words of the present command, without where its report and its store are."""
+    found, words = list[str](), iter(_words.get())
+    for word in words:
+        if word in _OF_PLACE:
+            next(words, None)
+        elif word.partition("=")[0] not in _OF_PLACE:
+            found.append(word)
+    return found
+
+
+def kept_at(store: str | None, no_store: bool, out: str | None) -> Storing | None:
+    """Return where a command keeps what it draws, None if nowhere.
+
+    Raises
+    ------
+    InvalidArgument
+        Both a file and none are asked for.
+    """
+    from dpaudit.errors import InvalidArgument, Shown
+    from dpaudit.store.keeping import Storing, usual_path
+
+    if no_store:
+        if store is not None:
+            raise InvalidArgument("store", store, f"{Shown('nothing')} with --no-store")
+        return None
+    if store is not None:
+        return Storing(Path(store), command_words())
+    if out is not None:
+        return Storing(Path(out) / FILE, command_words(), at_once=False)
+    if (usual := usual_path()) is None:
+        return None
+    return Storing(usual, command_words(), at_once=False, in_the_end=False)

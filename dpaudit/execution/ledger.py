@@ -1,0 +1,86 @@
+"""What a run need not do again: results of units and decisions, as far as somebody keeps them.
+
+A run whose numbers are functions of its seed can be interrupted anywhere: with the results of its
+units, and with the few decisions that hang on a clock, it goes on as if nothing had been. This is
+what runs ask; `dpaudit.store` answers from a file. Where nothing is kept, everything is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeVar
+
+from dpaudit.execution.units import Unit
+
+FactT = TypeVar("FactT")
+
+
+class KeptStage(Protocol):
+    """The results of a stage's units, by their places in the plan."""
+
+    @property
+    def there(self) -> frozenset[int]:
+        """Places of units whose results were kept before."""
+        ...
+
+    def load(self, place: int) -> Any:
+        """Return a result that was kept before."""
+        ...
+
+    def keep(self, places: Sequence[int], results: Sequence[Any]) -> None:
+        """Keep results, from which moment on nobody has to compute them again."""
+        ...
+
+
+class Ledger:
+    """What is kept of a run: nothing.
+
+    Attributes
+    ----------
+    seconds
+        What the run had taken before it was interrupted.
+    elsewhere
+        What was different about the machine that began it, if anything was.
+
+    Examples
+    --------
+    >>> current().fact("pace", lambda: 0.5)
+    0.5
+    """
+
+    seconds: float = 0.0
+    elsewhere: tuple[str, ...] = ()
+
+    def fact(self, name: str, compute: Callable[[], FactT], about: Any = None) -> FactT:
+        """Return what was decided under a name about something; decide it, if it is the first time.
+
+        It is made of numbers, arrays of them, text, lists, tuples and dictionaries.
+        """
+        return compute()
+
+    def stage(self, task: Any, units: Sequence[Unit], name: str) -> KeptStage | None:
+        """Return what is kept of a stage, None where nothing can be."""
+        return None
+
+    def end(self) -> None:
+        """Take note that the run ended with a result."""
+
+
+_current: ContextVar[Ledger] = ContextVar("ledger", default=Ledger())  # noqa: B039
+
+
+def current() -> Ledger:
+    """Return the ledger of the run that is under way here."""
+    return _current.get()
+
+
+@contextmanager
+def under(ledger: Ledger) -> Iterator[None]:
+    """Let a ledger be the current one inside the block."""
+    before = _current.set(ledger)
+    try:
+        yield
+    finally:
+        _current.reset(before)

@@ -1,0 +1,212 @@
+"""The file of a store: SQLite with a log of its own, typed data in it, and one line if it fails.
+
+    audits    what was drawn: an identity, a name, the command, the machine, the seconds it took
+    facts     decisions of an audit, by name
+    stages    of an audit: the units of one purpose
+    blocks    the result of a unit, by its place in the stage
+
+Nothing in it is ever unpickled or imported. Several programs may use one file at a time; what they
+write is the same where it is about the same.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dpaudit.errors import DataError
+from dpaudit.execution.worker import packed, unpacked
+
+_ID = 0x64706131  # "dpa1"
+_VERSION = 1
+_PATIENCE = 20.0  # seconds for another program to be done writing
+_HEAD = struct.Struct("!I")
+_SCHEMA = """
+CREATE TABLE audits (
+    id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, name TEXT NOT NULL,
+    command TEXT NOT NULL, machine TEXT NOT NULL, began TEXT NOT NULL,
+    seconds REAL NOT NULL DEFAULT 0, ended TEXT
+);
+CREATE TABLE facts (
+    audit INTEGER NOT NULL REFERENCES audits(id) ON DELETE CASCADE,
+    name TEXT NOT NULL, data BLOB NOT NULL, UNIQUE (audit, name)
+);
+CREATE TABLE stages (
+    id INTEGER PRIMARY KEY, audit INTEGER NOT NULL REFERENCES audits(id) ON DELETE CASCADE,
+    identity TEXT NOT NULL, name TEXT NOT NULL, units INTEGER NOT NULL, trials INTEGER NOT NULL,
+    UNIQUE (audit, identity)
+);
+CREATE TABLE blocks (
+    id INTEGER PRIMARY KEY, stage INTEGER NOT NULL REFERENCES stages(id) ON DELETE CASCADE,
+    place INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (stage, place)
+);
+"""
+
+
+class StoreError(DataError):
+    """A store that cannot be read or written; nothing that was drawn is lost by it."""
+
+
+class Store:
+    """A file that keeps audits.
+
+    Parameters
+    ----------
+    path
+        Of the file; it is created unless ``must_exist``.
+    must_exist
+        Whether there has to be one.
+
+    Raises
+    ------
+    StoreError
+        It is damaged, something else, locked, or cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "one") as store:
+    ...     store.run("SELECT count(*) FROM audits")
+    [(0,)]
+    """
+
+    def __init__(self, path: str | Path, *, must_exist: bool = False) -> None:
+        self.path = Path(path)
+        if must_exist and not self.path.is_file():
+            raise StoreError(f"store {self.path}: there is no such file")
+        with self._spoken_of():
+            self._connection = sqlite3.connect(
+                self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with self._spoken_of():
+                self._open()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _open(self) -> None:
+        application, version = (self._pragma(name) for name in ("application_id", "user_version"))
+        tables = self.run("SELECT count(*) FROM sqlite_master")[0][0]
+        if application not in (0, _ID) or (application == 0 and tables):
+            raise StoreError(f"store {self.path}: this is a database, but not a store of dpaudit")
+        if version > _VERSION:
+            raise StoreError(f"store {self.path}: it is of a later dpaudit; use that one")
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+            self.run(f"PRAGMA {pragma}")
+        if not tables:
+            with self.together():
+                if not self.run("SELECT count(*) FROM sqlite_master")[0][0]:
+                    for statement in filter(str.strip, _SCHEMA.split(";")):
+                        self.run(statement)
+                    self.run(f"PRAGMA application_id={_ID}")
+                    self.run(f"PRAGMA user_version={_VERSION}")
+            self.path.chmod(0o600)
+
+    def _pragma(self, name: str) -> int:
+        return int(self.run(f"PRAGMA {name}")[0][0])
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; the last one who does leaves nothing beside it."""
+        with self._spoken_of():
+            self._connection.close()
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement."""
+        with self._spoken_of():
+            return self._connection.execute(statement, values).fetchall()
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a statement, one in memory at a time."""
+        with self._spoken_of():
+            yield from self._connection.execute(statement, values)
+
+    def write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Carry out a statement for every row, for all of them or for none."""
+        with self.together(), self._spoken_of():
+            self._connection.executemany(statement, rows)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write everything in the block, or nothing of it; a block within one is a part of it."""
+        inside = self._connection.in_transaction
+        if not inside:
+            self.run("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            if not inside and self._connection.in_transaction:  # a full disk ends it by itself
+                self._connection.rollback()
+            raise
+        if not inside:
+            self.run("COMMIT")
+
+    @contextmanager
+    def _spoken_of(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(f"store {self.path}: {_meaning(error)}") from error
+
+
+def _meaning(error: sqlite3.Error) -> str:
+    said = str(error)
+    if "locked" in said or "busy" in said:
+        return f"another program has kept it locked for {_PATIENCE:g} seconds; try again"
+    if "full" in said:
+        return "the disk is full; make room, and run the same command again"
+    if "readonly" in said or "unable to open" in said:
+        return f"it cannot be written ({said}); name another with --store, or use --no-store"
+    if "not a database" in said or "malformed" in said or "disk image" in said:
+        return f"it is damaged ({said}); move it away, or name another with --store"
+    return f"it cannot be used ({said})"
+
+
+def encoded(value: Any) -> bytes:
+    """Return numbers, arrays, text, and what is made of them, as bytes.
+
+    Raises `dpaudit.execution.worker.CannotBeSent` on anything else.
+
+    Examples
+    --------
+    >>> decoded(encoded({"a": (1, 2.5), "b": [None, "c"]}))
+    {'a': (1, 2.5), 'b': [None, 'c']}
+    """
+    buffers: list[Any] = []
+    content = packed(value, buffers)
+    head = json.dumps([content, [len(one) for one in buffers]]).encode()
+    return b"".join([_HEAD.pack(len(head)), head, *map(bytes, buffers)])
+
+
+def decoded(data: bytes) -> Any:
+    """Return what `encoded` was given.
+
+    Raises
+    ------
+    StoreError
+        These are no such bytes.
+    """
+    try:
+        (size,) = _HEAD.unpack_from(data)
+        start = _HEAD.size + size
+        content, sizes = json.loads(data[_HEAD.size : start])
+        view, buffers = memoryview(data), []
+        for one in sizes:
+            buffers.append(view[start : start + one])
+            start += one
+        if start != len(data):
+            raise ValueError("of another length")
+        return unpacked(content, buffers)
+    except (ValueError, TypeError, KeyError, struct.error) as error:
+        raise StoreError(f"store: a block in it is damaged ({error}); draw it again") from error

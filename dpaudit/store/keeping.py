@@ -1,0 +1,387 @@
+"""What a store keeps of an audit, and what it gives back when the audit goes on.
+
+An audit is known by its identity: name, code, mechanism, pair, claim and settings
+(`dpaudit.store.identity`), so that a changed mechanism never meets the outputs of an old one. In it
+a stage is known by its task, its name and its units. Results are kept from the moment that they
+arrive: an interruption, of whatever kind, loses the units that are being drawn.
+
+A store that fails in the middle of an audit, as the disk is full, is given up with a warning: the
+audit goes on without it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from dpaudit.execution.ledger import FactT, Ledger, under
+from dpaudit.execution.units import Unit
+from dpaudit.execution.worker import CannotBeSent
+from dpaudit.store.file import Store, StoreError, decoded, encoded
+from dpaudit.store.identity import Unidentified, identified
+
+# A file that nobody named is begun when so many seconds, or bytes, are at stake.
+_WORTH, _BYTES = 1.0, 32 * 2**20
+
+
+class NotKept(UserWarning):
+    """What is drawn is not kept, or no longer."""
+
+
+@dataclass
+class Storing:
+    """Where audits are kept: a file, that is opened when there is something to keep.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    command
+        The words of the command that is to be repeated, for `dpaudit resume`.
+    at_once
+        Whether the file is begun at once, and not when it is worth it.
+    in_the_end
+        Whether an audit that ended before it was worth it is kept too.
+    """
+
+    path: Path
+    command: Sequence[str] = ()
+    at_once: bool = True
+    in_the_end: bool = True
+    _store: Store | None = field(default=None, repr=False)
+
+    def open(self) -> Store:
+        """Return the store, opened the first time."""
+        if self._store is None:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreError(f"store {self.path}: {error.strerror}") from error
+            self._store = Store(self.path)
+        return self._store
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file."""
+        return self._store is not None or self.path.is_file()
+
+    def close(self) -> None:
+        """Close the file, if it was opened."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+
+_storing: ContextVar[Storing | None] = ContextVar("storing", default=None)
+
+
+@contextmanager
+def storing(where: Storing | None) -> Iterator[None]:
+    """Keep the audits of the block in a file, or none of them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dpaudit.execution import Executor, planned_units
+    >>> from dpaudit.execution.units import stream
+    >>> drawn = []
+    >>> def draw(unit):
+    ...     drawn.append(unit.trials)
+    ...     return unit.generator().random(unit.trials)
+    >>> units = planned_units(100, size=50, seed=stream(0, "doctest"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for _ in range(2):
+    ...         with storing(Storing(Path(folder) / "store")), kept("one", "any"):
+    ...             first, second = Executor().map(draw, units, "drawing")
+    >>> drawn, first.shape
+    ([50, 50], (50,))
+    """
+    before = _storing.set(where)
+    try:
+        yield
+    finally:
+        _storing.reset(before)
+        if where is not None:
+            where.close()
+
+
+def where_stored() -> Storing | None:
+    """Return where the audits of this block are kept, None if nowhere."""
+    return _storing.get()
+
+
+@contextmanager
+def kept(name: str, *known_by: Any) -> Iterator[Ledger]:
+    """Keep what is drawn in the block, as an audit that is known by a name and these values.
+
+    Where nothing is stored, or nothing identifies the values, nothing is kept.
+    """
+    where = _storing.get()
+    if where is None:
+        yield Ledger()
+        return
+    try:
+        identity = identified(name, known_by).sealed()
+    except Unidentified as error:
+        if where.at_once:
+            warnings.warn(f"{name}: not kept: nothing identifies a {error}", NotKept, stacklevel=3)
+        yield Ledger()
+        return
+    ledger = KeptAudit(where, name, identity)
+    with under(ledger):
+        yield ledger
+
+
+Write = Callable[[Store, int], None]  # of something, to an audit of a store
+
+
+class KeptAudit(Ledger):
+    """The ledger of one audit, in a store.
+
+    Parameters
+    ----------
+    where
+        The store.
+    name, identity
+        Of the audit.
+
+    Attributes
+    ----------
+    elsewhere
+        What was different about the machine on which the audit was begun, if anything was.
+    """
+
+    def __init__(self, where: Storing, name: str, identity: str) -> None:
+        self.where, self.name, self.identity = where, name, identity
+        self.number = 0
+        self._began, self._failed = monotonic(), False
+        self._waiting: list[Write] = []
+        self._bytes = 0
+        self._digests: dict[int, tuple[Any, str]] = {}
+        if where.at_once:
+            self._enter()
+        elif where.exists:
+            self._flush()
+
+    def _enter(self) -> None:
+        """Find the audit in the file, or begin it there."""
+        store, machine = self.where.open(), machine_here()
+        command = json.dumps(list(self.where.command))
+        row = (self.identity, self.name, command, json.dumps(machine), _now())
+        store.write(_AUDIT, [row])
+        found = store.run(
+            "SELECT id, machine, seconds FROM audits WHERE identity = ?", (self.identity,)
+        )
+        self.number, then, self.seconds = int(found[0][0]), json.loads(found[0][1]), found[0][2]
+        self.elsewhere = tuple(
+            f"{part} {then.get(part)}, now {here}"
+            for part, here in machine.items()
+            if then.get(part) != here
+        )
+
+    def read(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return rows about this audit, whose number is the statement's first value."""
+        if not self.number or self._failed:
+            return []
+        return self.where.open().run(statement, (self.number, *values))
+
+    def fact(self, name: str, compute: Callable[[], FactT], about: Any = None) -> FactT:
+        """Return what was decided under a name about something, or decide and keep it."""
+        try:
+            name = f"{name}: {self._about(about)}" if about is not None else name
+        except Unidentified:
+            return compute()
+        if rows := self.read("SELECT data FROM facts WHERE audit = ? AND name = ?", name):
+            found: FactT = decoded(rows[0][0])
+            return found
+        decided = compute()
+        data = encoded(decided)
+        self.put([lambda store, audit: store.write(_FACT, [(audit, name, data)])], len(data))
+        return decided
+
+    def stage(self, task: Any, units: Sequence[Unit], name: str) -> Stage | None:
+        """Return what is kept of a stage; None if nothing identifies its task."""
+        try:
+            identity = identified(name, self._arguments(task), _plan(units)).digest
+        except Unidentified:
+            return None
+        return None if self._failed else Stage(self, identity, name, units)
+
+    def _arguments(self, task: Any) -> Any:
+        """Return a task with digests in place of its arguments, which may be large."""
+        if not isinstance(task, partial):
+            return task
+        return task.func, [self._digest(one) for one in task.args], task.keywords
+
+    def _about(self, about: Any) -> str:
+        parts = about if isinstance(about, tuple) else (about,)
+        return identified([self._digest(one) for one in parts]).digest
+
+    def _digest(self, value: Any) -> str:
+        if id(value) not in self._digests:
+            self._digests[id(value)] = value, identified(value).digest
+        return self._digests[id(value)][1]
+
+    def put(self, writes: Sequence[Write], size: int) -> None:
+        """Write something of so many bytes, now or when the file is begun."""
+        self._waiting += writes
+        self._bytes += size
+        taken = monotonic() - self._began
+        if self.number or taken > _WORTH or self._bytes > _BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Write all that waits; a store that fails is given up, with a warning."""
+        waiting, self._waiting, self._bytes = self._waiting, [], 0
+        if self._failed:
+            return
+        try:
+            if not self.number:
+                self._enter()
+            store = self.where.open()
+            with store.together():
+                for write in waiting:
+                    write(store, self.number)
+                seconds = self.seconds + monotonic() - self._began
+                store.run("UPDATE audits SET seconds = ? WHERE id = ?", (seconds, self.number))
+        except StoreError as error:
+            self._failed = True
+            warnings.warn(f"{error}; the audit goes on and is not kept", NotKept, stacklevel=2)
+
+    def end(self) -> None:
+        """Take note that the audit ended."""
+        if self.number or self.where.at_once or self.where.in_the_end:
+            now = _now()
+            self._waiting.append(
+                lambda store, audit: store.write(
+                    "UPDATE audits SET ended = ? WHERE id = ?", [(now, audit)]
+                )
+            )
+            self._flush()
+
+
+_AUDIT = (
+    "INSERT OR IGNORE INTO audits (identity, name, command, machine, began) VALUES (?, ?, ?, ?, ?)"
+)
+_FACT = "INSERT OR REPLACE INTO facts (audit, name, data) VALUES (?, ?, ?)"
+_STAGE = (
+    "INSERT OR IGNORE INTO stages (audit, identity, name, units, trials) VALUES (?, ?, ?, ?, ?)"
+)
+_BLOCK = "INSERT OR IGNORE INTO blocks (stage, place, data) VALUES (?, ?, ?)"
+
+
+class Stage:
+    """What is kept of the units of one purpose.
+
+    Parameters
+    ----------
+    audit
+        Whose stage it is.
+    identity, name
+        Of the stage.
+    units
+        All of them.
+    """
+
+    def __init__(self, audit: KeptAudit, identity: str, name: str, units: Sequence[Unit]) -> None:
+        self.audit, self.identity, self.name = audit, identity, name
+        self.units, self.trials = len(units), sum(unit.trials for unit in units)
+        self._number = 0
+        self._places = {
+            int(place): int(row)
+            for place, row in audit.read(
+                "SELECT place, blocks.id FROM blocks JOIN stages ON stages.id = stage "
+                "WHERE audit = ? AND identity = ?",
+                identity,
+            )
+        }
+
+    @property
+    def there(self) -> frozenset[int]:
+        """Places of units whose results were kept before."""
+        return frozenset(self._places)
+
+    def load(self, place: int) -> Any:
+        """Return a result that was kept before."""
+        rows = self.audit.where.open().run(
+            "SELECT data FROM blocks WHERE id = ?", (self._places[place],)
+        )
+        return decoded(rows[0][0])
+
+    def keep(self, places: Sequence[int], results: Sequence[Any]) -> None:
+        """Keep results of units; one that is no typed data is drawn again, if ever."""
+        try:
+            rows = [(place, encoded(one)) for place, one in zip(places, results, strict=True)]
+        except CannotBeSent:
+            return
+        self.audit.put([partial(self._write, rows)], sum(len(data) for _, data in rows))
+
+    def _write(self, rows: Sequence[tuple[int, bytes]], store: Store, audit: int) -> None:
+        if not self._number:
+            store.run(_STAGE, (audit, self.identity, self.name, self.units, self.trials))
+            found = store.run(
+                "SELECT id FROM stages WHERE audit = ? AND identity = ?", (audit, self.identity)
+            )
+            self._number = int(found[0][0])
+        store.write(_BLOCK, [(self._number, place, data) for place, data in rows])
+
+
+def _plan(units: Sequence[Unit]) -> tuple[Any, ...]:
+    """Return what makes the units of a stage what they are."""
+    trials = np.array([unit.trials for unit in units])
+    which = np.array([unit.which for unit in units])
+    seeds = [(unit.seed.entropy, unit.seed.spawn_key) for unit in units]
+    return trials, which, repr(seeds)
+
+
+def machine_here() -> dict[str, str]:
+    """Return what may change the last bits of a number."""
+    names = ("dpaudit", "numpy", "scipy", "scikit-learn")
+    return {
+        "processor": _processor(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        **{name: version(name) for name in names},
+    }
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def usual_path() -> Path | None:
+    """Return the file that keeps what no report is asked for: in the user's cache.
+
+    ``DPAUDIT_STORE`` names another; where it is empty, there is none.
+    """
+    if (given := os.environ.get("DPAUDIT_STORE")) is not None:
+        return Path(given) if given else None
+    home = os.environ.get("XDG_CACHE_HOME") or (
+        "~/Library/Caches" if sys.platform == "darwin" else "~/.cache"
+    )
+    return Path(home).expanduser() / "dpaudit" / "store.sqlite"
