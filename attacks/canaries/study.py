@@ -17,6 +17,7 @@ from dpaudit.datasets import Dataset, load, split_evenly
 from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
+from dpaudit.execution.ledger import current
 from dpaudit.extension.attack import Cell, Findings, numbers
 
 _LEAST, _MOST = 1e-6, 1e6  # proved: beyond, a run's noise is all, or nothing
@@ -73,7 +74,8 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     progress.start("one run each", len(parameters.epsilons))
     rows = []
     for epsilon in parameters.epsilons:
-        rows.append(_row(_audited(parameters, epsilon, data, canaries, seed)))
+        given = parameters, epsilon, data, canaries, seed
+        rows.append(current().fact("row", lambda: _row(_audited(*given)), given))  # noqa: B023
         progress.advance(1)
     return Findings(
         rows=rows,

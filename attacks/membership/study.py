@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from numpy.random import Generator, default_rng
+from numpy.random import Generator, SeedSequence, default_rng
 from pydantic import BaseModel, ConfigDict, Field
 
 from dpaudit.algorithms.problems.losses import loss_called
@@ -26,6 +26,7 @@ from dpaudit.datasets import load, split_evenly
 from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
+from dpaudit.execution.ledger import current
 from dpaudit.extension.attack import Cell, Findings, numbers
 
 Algorithm = Literal["multi-step", "fdml", "tables"]
@@ -89,8 +90,8 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     progress.start("attacking", len(noise))
     rows = []
     for amount, target in zip(noise, _targets(parameters, noise, rng), strict=True):
-        own = default_rng(stream(seed, f"runs at {amount!r}"))
-        rows.append(_row(_axis(parameters), amount, _attacked(parameters, target, own)))
+        given = parameters, target, stream(seed, f"runs at {amount!r}")
+        rows.append(current().fact("row", lambda: _line(amount, *given), given))  # noqa: B023
         progress.advance(1)
     return Findings(
         rows=rows,
@@ -98,6 +99,12 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
         chance=f"advantage 0, and a TPR of {parameters.target_rate:g}, as the FPR",
         panels=(_panel(_axis(parameters), rows),),
     )
+
+
+def _line(
+    amount: float, parameters: Parameters, target: Target[Any], seed: SeedSequence
+) -> dict[str, Cell]:
+    return _row(_axis(parameters), amount, _attacked(parameters, target, default_rng(seed)))
 
 
 def _axis(parameters: Parameters) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.random import Generator, default_rng
+from numpy.random import Generator, SeedSequence, default_rng
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
 
 import dpaudit._validate as check
@@ -38,6 +38,7 @@ from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.execution import Progress, stream
+from dpaudit.execution.ledger import current
 from dpaudit.extension.attack import Cell, Findings, numbers
 from dpaudit.guarantees.kinds import ApproximateDP, Guarantee, PureDP
 from dpaudit.laws.mechanism import HasLaw
@@ -175,8 +176,9 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     progress.start("guessing", len(cases))
     rows, error = [], (1 - parameters.confidence) / len(cases)
     for case in cases:
-        own = default_rng(stream(seed, " ".join(map(str, case.names.values()))))
-        rows.append(_row(parameters, case, case.count(own), error))
+        own = stream(seed, " ".join(map(str, case.names.values())))
+        given = parameters, case, own, error
+        rows.append(current().fact("row", lambda: _line(*given), given))  # noqa: B023
         progress.advance(1)
     return Findings(
         rows=rows,
@@ -184,6 +186,10 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
         chance="without the output a guess is right as often as the column by chance says",
         panels=_panels(rows),
     )
+
+
+def _line(parameters: Parameters, case: _Case, seed: SeedSequence, error: float) -> dict[str, Cell]:
+    return _row(parameters, case, case.count(default_rng(seed)), error)
 
 
 def _panels(rows: list[dict[str, Cell]]) -> tuple[Panel, ...]:

@@ -17,9 +17,9 @@ How close the attack comes, as a table against T and alpha, and a picture of the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
@@ -36,6 +36,7 @@ from dpaudit.datasets.dataset import Dataset
 from dpaudit.drawing import Curve, Panel, picture
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import one_thread, stream
+from dpaudit.execution.ledger import current
 from dpaudit.files import write_file
 
 AVERAGED, EXACT, MEAN, UNIFORM = "averaged", "exact", "mean of the known", "uniform guess"
@@ -259,10 +260,24 @@ def measured(
     Every run has a stream of its own: more runs, or other estimators, change no other run.
     """
     found: dict[str, list[Closeness]] = {name: [] for name in estimators}
-    for run, own in runs_of(setting, runs, seed, people):
-        for name in estimators:
-            found[name] += closeness_of(run, name, own)
+    for index in range(check.integer("runs", runs, least=1)):
+        given = setting, tuple(estimators), index, _root(seed), people
+        close = current().fact("run", lambda: _close(*given), given)  # noqa: B023
+        for name, each in zip(estimators, close, strict=True):
+            found[name] += [Closeness(*one) for one in each]
     return found
+
+
+def _close(
+    setting: Setting,
+    estimators: Sequence[str],
+    index: int,
+    root: SeedSequence,
+    people: Dataset | None,
+) -> list[list[tuple[Any, ...]]]:
+    """Return every estimator's closeness to the missing records of one run, as plain data."""
+    run, own = _run_at(setting, index, root, people)
+    return [[astuple(one) for one in closeness_of(run, name, own)] for name in estimators]
 
 
 def closeness_of(run: Run, estimator: str, own: SeedSequence) -> list[Closeness]:
@@ -275,14 +290,23 @@ def runs_of(
     setting: Setting, runs: int, seed: SeedSequence | int, people: Dataset | None = None
 ) -> Iterator[tuple[Run, SeedSequence]]:
     """Yield runs, each with the randomness that an estimator may use."""
-    root = stream(seed, "stationarity") if isinstance(seed, int) else seed
     for index in range(check.integer("runs", runs, least=1)):
-        own = SeedSequence(root.entropy, spawn_key=(*root.spawn_key, index))
-        drawing, attacking = own.spawn(2)
-        yield run_of(setting, default_rng(drawing), people), attacking
+        yield _run_at(setting, index, _root(seed), people)
 
 
-@dataclass(frozen=True, kw_only=True)
+def _root(seed: SeedSequence | int) -> SeedSequence:
+    return stream(seed, "stationarity") if isinstance(seed, int) else seed
+
+
+def _run_at(
+    setting: Setting, index: int, root: SeedSequence, people: Dataset | None
+) -> tuple[Run, SeedSequence]:
+    own = SeedSequence(root.entropy, spawn_key=(*root.spawn_key, index))
+    drawing, attacking = own.spawn(2)
+    return run_of(setting, default_rng(drawing), people), attacking
+
+
+@dataclass(frozen=True)
 class Row:
     """One estimator at one alpha and T: the cosines of all runs, and what they come to.
 
@@ -319,11 +343,26 @@ def table(
     rows = []
     for rate in rates:
         longest = replace(setting, noise_rate=rate, iterations=max(iterations))
-        drawn = list(runs_of(longest, runs, seed, people))
-        for length in iterations:
-            cut = [(replace(r, conditions=r.conditions.first(length)), s) for r, s in drawn]
-            rows += [_row(cut, rate, length, name) for name in estimators]
+        given = longest, tuple(iterations), tuple(estimators), runs, seed, people
+        found = current().fact("rows", lambda: _rows(*given), given)  # noqa: B023
+        rows += [Row(*one) for one in found]
     return rows
+
+
+def _rows(
+    longest: Setting,
+    iterations: Sequence[int],
+    estimators: Sequence[str],
+    runs: int,
+    seed: int,
+    people: Dataset | None,
+) -> list[tuple[Any, ...]]:
+    """Return the rows of one alpha, as plain data."""
+    drawn, rows = list(runs_of(longest, runs, seed, people)), list[Row]()
+    for length in iterations:
+        cut = [(replace(r, conditions=r.conditions.first(length)), s) for r, s in drawn]
+        rows += [_row(cut, longest.noise_rate or 0.0, length, name) for name in estimators]
+    return [tuple(getattr(row, one.name) for one in fields(row)) for row in rows]
 
 
 def _row(drawn: Sequence[tuple[Run, SeedSequence]], rate: float, length: int, name: str) -> Row:

@@ -21,6 +21,7 @@ from dpaudit.cli.console import cell, console
 from dpaudit.cli.ending import ShowRecords
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, pairs
 from dpaudit.cli.progress import progress_bar
+from dpaudit.cli.storing import NoStore, Store, kept_at
 from dpaudit.errors import UnknownName
 from dpaudit.extension.attack import Attack, Cell, Findings, Run
 from dpaudit.extension.registry import ATTACKS, DISTINGUISHERS
@@ -29,6 +30,7 @@ from dpaudit.report.formatting import number
 
 if TYPE_CHECKING:
     from dpaudit.extension.distinguisher import Distinguisher
+    from dpaudit.store.keeping import Storing
 
 
 def attack(
@@ -43,12 +45,15 @@ def attack(
     out: Annotated[
         str | None, folder_option("Write the table and draw it into this directory.")
     ] = None,
+    store: Store = None,
+    no_store: NoStore = False,
     as_json: Json = False,
     quiet: Quiet = False,
     show_records: ShowRecords = False,
 ) -> None:
     """Run an attack and say how close it comes to what the attacker wants, next to chance."""
-    run(name, pairs("--set", set_), seed, out, as_json=as_json, quiet=quiet)
+    where = kept_at(store, no_store, out)
+    run(name, pairs("--set", set_), seed, out, as_json=as_json, quiet=quiet, where=where)
 
 
 def run(
@@ -59,6 +64,7 @@ def run(
     *,
     as_json: bool,
     quiet: bool,
+    where: Storing | None = None,
 ) -> None:
     """Run an attack, write its findings into a directory, if one is named, and print them.
 
@@ -73,14 +79,21 @@ def run(
     from dpaudit.execution import one_thread
     from dpaudit.extension.parameters import parsed_parameters
     from dpaudit.files import prepare_directory
+    from dpaudit.store.keeping import kept, storing
 
     check.integer("seed", seed, least=0)
     card = card_called(name)
     parameters = parsed_parameters(card.load_parameters(), changes)
     if out is not None:
         prepare_directory(out)
-    with progress_bar(name, shown=not (quiet or as_json)) as progress, one_thread():
+    with (
+        storing(where),
+        progress_bar(name, shown=not (quiet or as_json)) as progress,
+        one_thread(),
+        kept(f"attack {name}", parameters, seed) as ledger,
+    ):
         findings = card.load()(parameters, seed, progress)
+        ledger.end()
     document = _document(card, parameters, findings, seed)
     files = () if out is None else _write(card, findings, document, Path(out))
     if as_json:

@@ -20,6 +20,7 @@ from dpaudit.cli.browse import list_installed, schema, show, version
 from dpaudit.cli.calibrate import calibrate
 from dpaudit.cli.reproduce import reproduce
 from dpaudit.cli.selftest import selftest
+from dpaudit.cli.store import merge, resume, store
 from dpaudit.cli.verify import verify
 
 app = typer.Typer(
@@ -44,6 +45,9 @@ app.command("reproduce")(ending.carried(reproduce))
 app.command("account")(ending.carried(account))
 app.command("calibrate")(ending.carried(calibrate))
 app.command("selftest")(ending.carried(selftest))
+app.command("resume")(ending.carried(resume))
+app.command("merge")(ending.carried(merge))
+app.add_typer(store, name="store")
 
 
 def _print_version(asked: bool) -> None:
@@ -96,6 +100,12 @@ def _status(arguments: list[str] | None) -> int:
         return ending.ended(raised.error)
     except BaseException as error:
         raise SystemExit(ending.ended(_of_the_stream(error))) from None
+
+
+def carried_out(words: list[str]) -> int:
+    """Carry out another command in the place of the present one; return its status."""
+    with storing.said(words):
+        return int(app(words, standalone_mode=False) or ending.FINE)
 
 
 def _of_the_stream(error: BaseException) -> BaseException:

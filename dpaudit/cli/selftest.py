@@ -16,11 +16,13 @@ from dpaudit.cli.ending import FINE, REFUTED, Interrupted, Traceback, attempted,
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option
 from dpaudit.cli.output import counted
 from dpaudit.cli.progress import progress_bar
+from dpaudit.cli.storing import NoStore, Store, kept_at
 from dpaudit.errors import DpauditError
 
 if TYPE_CHECKING:
     from dpaudit.selftest.run import SelfTest
     from dpaudit.selftest.write import Rows
+    from dpaudit.store.keeping import Storing
 
 
 def selftest(
@@ -40,6 +42,8 @@ def selftest(
     out: Annotated[
         str | None, folder_option("Write selftest.json, .md, .html and .png here.")
     ] = None,
+    store: Store = None,
+    no_store: NoStore = False,
     as_json: Json = False,
     quiet: Quiet = False,
     traceback: Traceback = False,
@@ -48,11 +52,27 @@ def selftest(
 
     Exit status: 0 if all are sound, 1 if one is not, 2 if one has no result.
     """
-    return run(full=full, seed=seed, workers=workers, out=out, as_json=as_json, quiet=quiet)
+    where = kept_at(store, no_store, out)
+    return run(
+        full=full,
+        seed=seed,
+        workers=workers,
+        out=out,
+        as_json=as_json,
+        quiet=quiet,
+        where=where,
+    )
 
 
 def run(
-    *, full: bool, seed: int, workers: int | None, out: str | None, as_json: bool, quiet: bool
+    *,
+    full: bool,
+    seed: int,
+    workers: int | None,
+    out: str | None,
+    as_json: bool,
+    quiet: bool,
+    where: Storing | None = None,
 ) -> int:
     """Run the self-test, write and show it, and return the exit status.
 
@@ -78,7 +98,7 @@ def run(
     if out is not None:
         prepare_directory(out)
     with progress_bar("selftest", shown=not (quiet or as_json)) as progress:
-        result = size.run(size.FULL if full else size.QUICK, seed, processes, progress)
+        result = size.run(size.FULL if full else size.QUICK, seed, processes, progress, where)
     failures = [DpauditError(f"{one.name}: {one.why}") for one in result.missing]
     said, shown = list[str](), [] if result.interrupted else failures
     if out is not None:

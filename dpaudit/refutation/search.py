@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from time import monotonic
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -17,6 +19,7 @@ from numpy.random import Generator
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
+from dpaudit.execution.ledger import current
 
 Batch = Mapping[str, Array]
 
@@ -24,7 +27,8 @@ CHAINS = 32
 _STARTS = 0.25  # of the budget
 _RENEWAL = 40  # rounds between two renewals of the worse half
 _LONGER, _SHORTER = 1.5, 0.94
-_STEPS = (1e-5, 1.0)
+_STEP, _STEPS = 0.3, (1e-5, 1.0)
+_SECONDS = 1.0  # after which an interruption loses nothing of what was found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,35 +93,62 @@ def maximise(space: Space, budget: int, rng: Generator) -> Found:
     (2.0, 2000)
     """
     check.integer("budget", budget, least=1)
-    chains, ratios, left = _starts(space, budget, rng)
-    steps = np.full(len(ratios), 0.3)
-    rounds = 0
-    while left > 0:
-        rounds += 1
-        if rounds % _RENEWAL == 0:
-            chains, ratios, steps = _renewed(chains, ratios, steps)
-        size = min(left, len(ratios))
-        if size < len(ratios):
-            chains, ratios, steps = _best(chains, ratios, steps, size)
-        moved, reached = _evaluated(space, space.move(chains, steps, rng))
-        chains, ratios, steps = _kept(chains, ratios, steps, moved, reached)
-        left -= size
-    top = int(np.argmax(ratios))
-    instance = {name: values[top] for name, values in chains.items()}
-    return Found(ratio=float(ratios[top]), instance=instance, evaluations=budget)
+    about, state, parts = (space, rng.bit_generator.state, budget), None, 0
+    while state is None or state.left > 0:
+        given = space, budget, state, rng
+        found, after = current().fact(f"search, part {parts}", lambda: _part(*given), about)  # noqa: B023
+        state, rng.bit_generator.state, parts = _State(*found), after, parts + 1
+    top = int(np.argmax(state.ratios))
+    instance = {name: values[top] for name, values in state.chains.items()}
+    return Found(ratio=float(state.ratios[top]), instance=instance, evaluations=budget)
 
 
-def _starts(space: Space, budget: int, rng: Generator) -> tuple[Batch, Array, int]:
-    """Return the best random starts, their ratios, and what is left of the budget."""
-    spent = min(budget, CHAINS)
-    chains, ratios = _evaluated(space, space.start(spent, rng))
-    while spent + CHAINS <= _STARTS * budget:
-        more, reached = _evaluated(space, space.start(CHAINS, rng))
-        joined = {name: np.concatenate([chains[name], more[name]]) for name in chains}
-        every = np.concatenate([ratios, reached])
-        chains, ratios, _ = _best(joined, every, every, CHAINS)
-        spent += CHAINS
-    return chains, ratios, budget - spent
+class _State(NamedTuple):
+    """The chains, their ratios and steps; what is left of the budget; rounds of moves."""
+
+    chains: Batch
+    ratios: Array
+    steps: Array
+    left: int
+    rounds: int = 0
+
+
+def _part(
+    space: Space, budget: int, state: _State | None, rng: Generator
+) -> tuple[tuple[Any, ...], Any]:
+    """Go on for about a second; return the state then, and that of the generator."""
+    began = monotonic()
+    while state is None or (state.left > 0 and monotonic() - began < _SECONDS):
+        state = _further(space, budget, state, rng)
+    return tuple(state._replace(chains=dict(state.chains))), rng.bit_generator.state
+
+
+def _further(space: Space, budget: int, state: _State | None, rng: Generator) -> _State:
+    """Return the state after one more batch: of random starts at first, then of moves."""
+    if state is None:
+        spent = min(budget, CHAINS)
+        chains, ratios = _evaluated(space, space.start(spent, rng))
+        return _State(chains, ratios, np.full(len(ratios), _STEP), budget - spent)
+    if state.rounds == 0 and budget - state.left + CHAINS <= _STARTS * budget:
+        return _started(space, state, rng)
+    chains, ratios, steps, left, rounds = state
+    rounds += 1
+    if rounds % _RENEWAL == 0:
+        chains, ratios, steps = _renewed(chains, ratios, steps)
+    size = min(left, len(ratios))
+    if size < len(ratios):
+        chains, ratios, steps = _best(chains, ratios, steps, size)
+    moved, reached = _evaluated(space, space.move(chains, steps, rng))
+    return _State(*_kept(chains, ratios, steps, moved, reached), left - size, rounds)
+
+
+def _started(space: Space, state: _State, rng: Generator) -> _State:
+    """Return the best of the starts so far and of as many others."""
+    more, reached = _evaluated(space, space.start(CHAINS, rng))
+    joined = {name: np.concatenate([state.chains[name], more[name]]) for name in state.chains}
+    every = np.concatenate([state.ratios, reached])
+    chains, ratios, _ = _best(joined, every, every, CHAINS)
+    return _State(chains, ratios, np.full(len(ratios), _STEP), state.left - CHAINS)
 
 
 def _evaluated(space: Space, batch: Batch) -> tuple[Batch, Array]:
@@ -144,7 +175,7 @@ def _renewed(chains: Batch, ratios: Array, steps: Array) -> tuple[Batch, Array, 
     half = -(-len(ratios) // 2)
     order = np.argsort(-ratios, kind="stable")[:half]
     twice = np.concatenate([order, order])[: len(ratios)]
-    longer = np.where(np.arange(len(ratios)) < half, steps[twice], 0.3)
+    longer = np.where(np.arange(len(ratios)) < half, steps[twice], _STEP)
     return {name: values[twice] for name, values in chains.items()}, ratios[twice], longer
 
 

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.random import default_rng
+from pydantic import TypeAdapter
 
 import dpaudit._validate as check
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, what_happened
@@ -22,6 +23,7 @@ from dpaudit.selftest import answers
 from dpaudit.selftest.answers import KnownAnswer, Learner
 from dpaudit.selftest.black_box import Budget, Found, audit
 from dpaudit.selftest.estimators import CASES, CONTROLS, Case
+from dpaudit.store.keeping import Storing, kept, storing
 
 ALPHA, TINY = 0.05, 1e-7
 CONFIDENCE = 0.999
@@ -231,11 +233,14 @@ class SelfTest:
                 yield f"{one.name} is broken and was not refuted"
 
 
+_OUTCOMES = TypeAdapter[Tested | Measured](Tested | Measured)
 Outcome = Tested | Measured | Missing
 Task = tuple[str, Callable[[], Tested | Measured]]
 
 
-def run(size: Size, seed: int, workers: int, progress: Progress) -> SelfTest:
+def run(
+    size: Size, seed: int, workers: int, progress: Progress, where: Storing | None = None
+) -> SelfTest:
     """Run the self-test.
 
     One that fails is missing, and the others run. After an interrupt those that did not run are
@@ -251,6 +256,8 @@ def run(size: Size, seed: int, workers: int, progress: Progress) -> SelfTest:
         Processes; no number depends on it.
     progress
         Is told how many cases are done.
+    where
+        Where the outcomes are kept.
 
     Raises
     ------
@@ -276,7 +283,7 @@ def run(size: Size, seed: int, workers: int, progress: Progress) -> SelfTest:
         (one[0].name, partial(_measured, *one, size.budget, alphas, seed)) for one in known
     ]
     progress.start("estimators and known answers", len(tests) + len(audits))
-    found, interrupted = _all([*audits, *tests], workers, progress)
+    found, interrupted = _all([*audits, *tests], workers, progress, where)
     return SelfTest(
         full=size.full,
         seed=seed,
@@ -288,7 +295,9 @@ def run(size: Size, seed: int, workers: int, progress: Progress) -> SelfTest:
     )
 
 
-def _all(tasks: Sequence[Task], workers: int, progress: Progress) -> tuple[list[Outcome], bool]:
+def _all(
+    tasks: Sequence[Task], workers: int, progress: Progress, where: Storing | None
+) -> tuple[list[Outcome], bool]:
     """Run the tasks, one at a time on every worker: no worker is idle while one is left.
 
     Return what came of each, and whether it was interrupted.
@@ -300,7 +309,7 @@ def _all(tasks: Sequence[Task], workers: int, progress: Progress) -> tuple[list[
     found = list[Outcome]()
     try:
         with _quiet_when_interrupted():
-            for one in pool(delayed(_alone)(*task) for task in tasks):
+            for one in pool(delayed(_alone)(*task, where) for task in tasks):
                 progress.advance(1)
                 found.append(one)
     except KeyboardInterrupt:
@@ -334,10 +343,14 @@ def _quiet_when_interrupted() -> Iterator[None]:
     threading.excepthook = before
 
 
-def _alone(name: str, task: Callable[[], Tested | Measured]) -> Outcome:
+def _alone(
+    name: str, task: Callable[[], Tested | Measured], where: Storing | None = None
+) -> Outcome:
     try:
-        with one_thread():
-            return _in_words(task)
+        with one_thread(), storing(where), kept(f"selftest: {name}", task) as ledger:
+            plain = ledger.fact("outcome", lambda: _OUTCOMES.dump_python(_in_words(task)))
+            ledger.end()
+            return _OUTCOMES.validate_python(plain)
     except DpauditError as error:
         return Missing(name, f"failed: {error}")
 

@@ -210,7 +210,10 @@ class KeptAudit(Ledger):
             found: FactT = decoded(rows[0][0])
             return found
         decided = compute()
-        data = encoded(decided)
+        try:
+            data = encoded(decided)
+        except CannotBeSent:
+            return decided
         self.put([lambda store, audit: store.write(_FACT, [(audit, name, data)])], len(data))
         return decided
 

@@ -1,0 +1,212 @@
+"""What a store holds, in words and in numbers; what is left out of it, and what it is merged of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.store.file import Store, decoded
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An audit in a store.
+
+    Parameters
+    ----------
+    number, name, command
+        Its number in this file, its name, and the words of the command that draws it.
+    began, ended
+        When, in UTC; ``ended`` is None while it has no result.
+    seconds
+        It has taken so far.
+    units, planned
+        Results that are kept, of so many in the stages that were begun.
+    size
+        Bytes of what is kept.
+    machine
+        Where it was begun.
+    """
+
+    number: int
+    name: str
+    command: tuple[str, ...]
+    began: str
+    ended: str | None
+    seconds: float
+    units: int
+    planned: int
+    size: int
+    machine: dict[str, str]
+
+
+def entries(store: Store) -> list[Entry]:
+    """Return the audits of a store, in the order in which they were begun."""
+    rows = store.run(
+        "SELECT audits.id, audits.name, command, began, ended, seconds, machine, "
+        "(SELECT count(*) FROM blocks JOIN stages ON stages.id = stage WHERE audit = audits.id), "
+        "(SELECT coalesce(sum(units), 0) FROM stages WHERE audit = audits.id), "
+        "(SELECT coalesce(sum(length(data)), 0) FROM blocks JOIN stages ON stages.id = stage "
+        " WHERE audit = audits.id) FROM audits ORDER BY audits.id"
+    )
+    return [
+        Entry(
+            number=number,
+            name=str(name),
+            command=tuple(map(str, json.loads(command))),
+            began=str(began),
+            ended=ended,
+            seconds=float(seconds),
+            units=int(units),
+            planned=int(planned),
+            size=int(size),
+            machine={str(k): str(v) for k, v in json.loads(machine).items()},
+        )
+        for number, name, command, began, ended, seconds, machine, units, planned, size in rows
+    ]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A stage of an audit: its name, trials, units, and of how many the result is kept."""
+
+    number: int
+    name: str
+    trials: int
+    units: int
+    kept: int
+
+
+def stages(store: Store, audit: int) -> list[Kept]:
+    """Return the stages of an audit, in the order in which they were begun."""
+    rows = store.run(
+        "SELECT id, name, trials, units, (SELECT count(*) FROM blocks WHERE stage = stages.id) "
+        "FROM stages WHERE audit = ? ORDER BY id",
+        (audit,),
+    )
+    return [Kept(int(i), str(name), int(t), int(u), int(k)) for i, name, t, u, k in rows]
+
+
+def prune(store: Store, *, all_of: bool = False) -> int:
+    """Forget the audits that ended, or all of them; return how many.
+
+    The file becomes smaller by what they took.
+    """
+    where = "" if all_of else "WHERE ended IS NOT NULL"
+    gone = int(store.run(f"SELECT count(*) FROM audits {where}")[0][0])
+    with store.together():
+        store.run(f"DELETE FROM audits {where}")
+    store.run("VACUUM")
+    return gone
+
+
+def numbers(store: Store, audit: int) -> Iterator[tuple[str, int, int, int, float]]:
+    """Yield stage, place of the unit, number of the array in it, entry, and value of what is kept.
+
+    Results that are made of several arrays are told apart by their number in the result.
+    """
+    for stage in stages(store, audit):
+        rows = store.rows(
+            "SELECT place, data FROM blocks WHERE stage = ? ORDER BY place", (stage.number,)
+        )
+        for place, data in rows:
+            for part, array in enumerate(_arrays(decoded(data))):
+                for entry, value in enumerate(array.ravel().tolist()):
+                    yield stage.name, int(place), part, entry, value
+
+
+def _arrays(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _arrays(one)
+    elif isinstance(value, dict):
+        yield from _arrays(list(value.values()))
+    elif isinstance(value, (int, float, np.ndarray, np.generic)):
+        yield np.atleast_1d(np.asarray(value, dtype=np.float64))
+
+
+def export(store: Store, audit: int, path: Path) -> int:
+    """Write what is kept of an audit as a table, Parquet or CSV by the name; return the rows.
+
+    Raises
+    ------
+    InvalidArgument
+        The name ends otherwise, or Parquet needs a package that is not installed.
+    """
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        list(numbers(store, audit)), columns=["stage", "unit", "part", "entry", "value"]
+    )
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif path.suffix == ".parquet":
+        try:
+            frame.to_parquet(path, index=False)
+        except ImportError:
+            expected = "a name ending in .csv, or Parquet with pip install 'dpaudit[parquet]'"
+            raise InvalidArgument("export", str(path), expected) from None
+    else:
+        raise InvalidArgument("export", str(path), "a name ending in .parquet or .csv")
+    return len(frame)
+
+
+def merge(into: Store, others: Sequence[Store]) -> tuple[int, int]:
+    """Add what other stores hold; return how many audits and results that were new.
+
+    Audits are the same if their identity is; what two stores have of one is the same.
+    """
+    before = _counts(into)
+    for other in others:
+        if other.path.resolve() == into.path.resolve():
+            raise InvalidArgument("merge", str(other.path), "other files than the one written")
+        with into.together():
+            for row in other.rows("SELECT * FROM audits ORDER BY id"):
+                _merge_audit(into, other, row)
+    after = _counts(into)
+    return after[0] - before[0], after[1] - before[1]
+
+
+def _counts(store: Store) -> tuple[int, int]:
+    audits, blocks = (store.run(f"SELECT count(*) FROM {t}")[0][0] for t in ("audits", "blocks"))
+    return int(audits), int(blocks)
+
+
+def _merge_audit(into: Store, other: Store, row: tuple[Any, ...]) -> None:
+    old, identity, name, command, machine, began, seconds, ended = row
+    into.write(
+        "INSERT OR IGNORE INTO audits (identity, name, command, machine, began, ended) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        [(identity, name, command, machine, began, ended)],
+    )
+    (new,) = into.run("SELECT id FROM audits WHERE identity = ?", (identity,))[0]
+    into.run("UPDATE audits SET seconds = seconds + ? WHERE id = ?", (seconds, new))
+    facts = other.run("SELECT name, data FROM facts WHERE audit = ?", (old,))
+    into.write(
+        "INSERT OR IGNORE INTO facts (audit, name, data) VALUES (?, ?, ?)",
+        [(new, *fact) for fact in facts],
+    )
+    for number, key, stage, units, trials in other.run(
+        "SELECT id, identity, name, units, trials FROM stages WHERE audit = ?", (old,)
+    ):
+        into.write(
+            "INSERT OR IGNORE INTO stages (audit, identity, name, units, trials) "
+            "VALUES (?, ?, ?, ?, ?)",
+            [(new, key, stage, units, trials)],
+        )
+        found = into.run(
+            "SELECT id, units FROM stages WHERE audit = ? AND identity = ?", (new, key)
+        )
+        if found[0][1] != units:
+            raise DataError(f"store {other.path}: the stage {stage!r} has other units there")
+        for place, data in other.rows("SELECT place, data FROM blocks WHERE stage = ?", (number,)):
+            into.write(
+                "INSERT OR IGNORE INTO blocks (stage, place, data) VALUES (?, ?, ?)",
+                [(found[0][0], place, data)],
+            )
