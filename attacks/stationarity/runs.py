@@ -17,7 +17,7 @@ How close the attack comes, as a table against T and alpha, and a picture of the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -264,7 +264,7 @@ def measured(
         given = setting, tuple(estimators), index, _root(seed), people
         close = current().fact("run", lambda: _close(*given), given)  # noqa: B023
         for name, each in zip(estimators, close, strict=True):
-            found[name] += [Closeness(*one) for one in each]
+            found[name] += [Closeness(**one) for one in each]
     return found
 
 
@@ -274,10 +274,10 @@ def _close(
     index: int,
     root: SeedSequence,
     people: Dataset | None,
-) -> list[list[tuple[Any, ...]]]:
+) -> list[list[dict[str, Any]]]:
     """Return every estimator's closeness to the missing records of one run, as plain data."""
     run, own = _run_at(setting, index, root, people)
-    return [[astuple(one) for one in closeness_of(run, name, own)] for name in estimators]
+    return [[asdict(one) for one in closeness_of(run, name, own)] for name in estimators]
 
 
 def closeness_of(run: Run, estimator: str, own: SeedSequence) -> list[Closeness]:

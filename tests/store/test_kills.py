@@ -132,6 +132,7 @@ def test_at_most_a_unit_of_each_worker_is_drawn_again(here, seed):
     assert calls_again(here) <= 2 * os.cpu_count()
 
 
+@pytest.mark.slow
 def test_a_signal_that_asks_loses_no_more(here):
     killed_and_given_again(here, "event", 1, 0, (signal.SIGTERM,))
     assert result(here, "event", "killed") == result(here, "event", "whole")
