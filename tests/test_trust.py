@@ -26,7 +26,7 @@ DRIVER = """
 import json, os, sys
 events, heard = [], False
 STARTED = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork")
-LISTENED = ("open", "import", "exec", "pickle.find_class", *STARTED)
+LISTENED = ("open", "import", "exec", "pickle.find_class", "sqlite3.connect", *STARTED)
 
 def hook(event, given):
     if heard and (event in LISTENED or event.startswith(("socket.", "urllib.", "http."))):
@@ -35,6 +35,8 @@ def hook(event, given):
         if event == "open" and isinstance(given[0], str):
             writes = given[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
             given = (os.path.abspath(given[0]), "w" if writes else "r")
+        if event == "sqlite3.connect":
+            event, given = "open", (os.path.abspath(given[0]), "w")
         events.append([event, str(given[0]), str(given[1]) if len(given) > 1 else ""])
 
 sys.addaudithook(hook)
@@ -44,6 +46,14 @@ from dpaudit.report.document import read_index, read_report
 from dpaudit.formats import read_json
 READERS = {"@report": read_report, "@index": read_index}
 READERS["@selftest"] = lambda path: read_json(path, "selftest")
+
+def forged(path):
+    from dpaudit.store.keeping import Storing, kept, storing
+    words = ("audit", "decoy:fit", "--in-process")
+    with storing(Storing(path, words)), kept("decoy:fit", "any"):
+        pass
+
+READERS["@store"] = lambda path: forged(__import__("pathlib").Path(path))
 
 def run(words):
     if words[0] in READERS:
@@ -215,6 +225,12 @@ COMMANDS = {
     "report names": ["@report", "names-report.json"],
     "watch": ["audit", "--watch", "lines", *CLAIM],
     "claim": ["audit", "huang2020-lemma5", *QUICK, *ON_CSV, "--out", "out"],
+    "store ls": ["store", "ls", "out"],
+    "store show": ["store", "show", "out", "1"],
+    "merge": ["merge", "out", "--into", "all.sqlite"],
+    "resume": ["resume", "out"],
+    "forged": ["@store", "forged.sqlite"],
+    "resume forged": ["resume", "forged.sqlite"],
     "own": ["audit", "csv.toml", *QUICK],
     "verify own": ["verify", "own.json", "--mechanism", "own_sum:Sum", *ON_FILES],
     "function": ["audit", "own_sum:Sum", *QUICK, *CLAIM, *ON_FILES],
@@ -482,10 +498,34 @@ def test_verify_runs_the_mechanism_of_the_reader(ran):
 
 @row("`audit CLAIM`")
 def test_the_audit_of_a_claim(ran):
-    files = {"report.json", "report.md", "report.html"}
+    files = {"report.json", "report.md", "report.html", "store.sqlite"}
     assert {one for one in ran["claim"].opened if not one.startswith("out")} == {"own.csv"}
     assert {one.split("/")[0] for one in ran["claim"].wrote} == {"out"}
     assert {one.name for one in (ran["claim"].place / "work" / "out").iterdir()} == files
+
+
+@row("a store of audits (`store.sqlite`)", "`resume`")
+def test_what_a_store_says_is_repeated_only_where_it_names_no_code(ran):
+    assert [ran[name].status for name in ("resume", "resume forged")] == [0, 2]
+    assert {one.split("/")[0] for one in ran["resume"].opened} == {"out", "own.csv"}
+    for name in ("resume", "resume forged"):
+        assert nothing_started(ran[name]) == set()
+        assert ran[name].foreign_code == set()
+        assert not any("decoy" in what for what in ran[name].of("import"))
+
+
+@row("`store`, `merge`")
+def test_stores_are_read_as_data(ran):
+    for name, wrote in {
+        "store ls": {"out"},
+        "store show": {"out"},
+        "merge": {"out", "all.sqlite"},
+    }.items():
+        assert ran[name].status == 0
+        assert {one.split("/")[0] for one in ran[name].opened} == wrote
+        assert nothing_started(ran[name]) == set()
+        assert ran[name].foreign_code == set()
+        assert "dpaudit.extension.registry" not in ran[name].new
 
 
 @row("`audit FILE.toml`", "`audit FILE.toml --in-process`")
