@@ -43,6 +43,7 @@ NOISELESS = {"noise": "none", "iterations": 100}
 CORRECTED = {"sensitivity": "corrected", "features": 16, "budget": 1_000}
 SHORT = {"nodes": 2, "iterations": 2, "inner_steps": 2}
 BASIC = {"c0": 10**0.5, "factor": 10.0}  # t epsilon and t delta, for t = 10
+TWICE = {"version": "corrected", "multiple": 2.0}
 ONE_STEP = {"nodes": 1, "iterations": 1}
 FEW_BROADCASTS = {"nodes": 2, "iterations": 4, "records": 10, "dimension": 4}
 SPREAD = {"view": "model", "joined": 10}
@@ -105,6 +106,11 @@ FAMILIES = {
         true=(given(**SHORT), given(nodes=2, iterations=2, inner_steps=5)),
         false=(given(**SHORT, factor=0.5),),
         seeds=(0,),
+    ),
+    "huang2020-definition3": Family(
+        trials=2_000,
+        true=(given(delta=0.0), given(**TWICE), given(mechanism="gaussian")),
+        false=(given(), given(**TWICE, factor=0.5), given(epsilon=8.0, mechanism="gaussian")),
     ),
     "huang2020-lemma5": Family(
         trials=500,

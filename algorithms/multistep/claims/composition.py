@@ -26,6 +26,7 @@ as ``sqrt(t) epsilon`` is not too large.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 
@@ -71,6 +72,7 @@ _DOMINATES = (
 )
 
 Laws = tuple[Array, Array]
+Revealed = Callable[[Array, Array], Array]
 
 
 # --- what t draws reveal --------------------------------------------------------------------------
@@ -210,7 +212,7 @@ def composed_laws(statement: Statement, setting: Composed, factor: float) -> Ine
         ),
         conditions=lambda laws: conditions(setting, *laws),
         scale=None if factor * setting.delta > 0 else lambda laws: 1.0,
-        words=lambda laws: f"laws {_shown(laws[0])} and {_shown(laws[1])}",
+        words=lambda laws: f"laws {shown(laws[0])} and {shown(laws[1])}",
         because=lambda laws: _NO_CONSTANT if setting.delta > 0 else _PURE,
         evidence=lambda laws: _evidence(
             statement,
@@ -262,7 +264,7 @@ def most_revealing(
     """Return what the pair of laws reaches that a search finds, and the smallest one in words."""
     return searched(
         composed_laws(statement, setting, factor),
-        partial(_most_revealing, setting),
+        partial(worst_laws, setting),
         budget,
         rng,
         seed=seed,
@@ -306,7 +308,14 @@ def _evidence(
     )
 
 
-def _shown(law: Array) -> str:
+def shown(law: Array) -> str:
+    """Return a law to four digits.
+
+    Examples
+    --------
+    >>> shown(np.array([0.5, 0.5]))
+    '(0.5, 0.5)'
+    """
     return "(" + ", ".join(f"{p:.4g}" for p in law) + ")"
 
 
@@ -346,22 +355,23 @@ def _smallest(statement: Statement, setting: Composed, factor: float, seed: int)
 # --- the search -----------------------------------------------------------------------------------
 
 
-def _most_revealing(setting: Composed, budget: int, rng: Generator) -> Laws:
+def worst_laws(
+    setting: Composed, budget: int, rng: Generator, revealed: Revealed | None = None
+) -> Laws:
     """Return the best pair of laws of a search, in the direction that reveals more."""
-    found = maximise(space(setting), budget, rng).instance
+    revealed = revealed or partial(composed_delta, setting, epsilon=setting.claimed_epsilon)
+    found = maximise(space(setting, revealed), budget, rng).instance
     one, other = (found[name] / found[name].sum() for name in ("one", "other"))
-    epsilon = setting.claimed_epsilon
-    here, there = (
-        float(composed_delta(setting, p, q, epsilon)) for p, q in ((one, other), (other, one))
-    )
+    here, there = (float(revealed(p, q)) for p, q in ((one, other), (other, one)))
     return (one, other) if here >= there else (other, one)
 
 
-def space(setting: Composed) -> Space:
+def space(setting: Composed, revealed: Revealed | None = None) -> Space:
     """Return pairs on four outcomes that are (epsilon, delta)-DP; ratios are deltas.
 
     Starts are random pairs, some with impossible outcomes. A pair that is not private enough is
-    mixed with what its two laws share until it is.
+    mixed with what its two laws share until it is. Another ``revealed`` takes pairs of laws, shape
+    ``(B, 4)`` each, to ratios, shape ``(B,)``; of the two directions the larger one counts.
 
     Examples
     --------
@@ -371,7 +381,8 @@ def space(setting: Composed) -> Space:
     >>> 0.74 < found.ratio < 0.75
     True
     """
-    return Space(start=_start, move=_move, evaluate=partial(_evaluate, setting))
+    delta = partial(composed_delta, setting, epsilon=setting.claimed_epsilon)
+    return Space(start=_start, move=_move, evaluate=partial(_evaluate, setting, revealed or delta))
 
 
 def _start(count: int, rng: Generator) -> Batch:
@@ -404,12 +415,9 @@ def _laws(weights: Array) -> Array:
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
-def _evaluate(setting: Composed, batch: Batch) -> tuple[Batch, Array]:
+def _evaluate(setting: Composed, revealed: Revealed, batch: Batch) -> tuple[Batch, Array]:
     one, other = _private(setting, batch["one"], batch["other"])
-    epsilon = setting.claimed_epsilon
-    reached = np.maximum(
-        composed_delta(setting, one, other, epsilon), composed_delta(setting, other, one, epsilon)
-    )
+    reached = np.maximum(revealed(one, other), revealed(other, one))
     return {"one": one, "other": other}, reached
 
 

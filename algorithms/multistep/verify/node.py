@@ -46,6 +46,16 @@ def unusual_constant(c0: Real, delta: Real) -> tuple[str, ...]:
     return (f"c_0 = {float(c0):g}, below the {float(own):.6g} of the proof",)
 
 
+def law(document: Document, name: str, outcomes: int) -> list[Real]:
+    """Return probabilities of the instance divided by their sum, which is 1 up to rounding."""
+    weights = [Fraction(p) for p in document.array(name, (outcomes,))]
+    whole = sum(weights, Fraction(0))
+    if min(weights) < 0 or abs(whole - 1) > LAST_DIGIT:
+        given = document.instance[name]
+        raise document.refused(f"instance.{name}", given, "probabilities that sum to 1")
+    return [Real(p / whole) for p in weights]
+
+
 def records(document: Document) -> tuple[list[Real], list[Real], Real]:
     """Return the record, its replacement, and the longer norm as the file has it."""
     shape = (document.count("dimension"),)

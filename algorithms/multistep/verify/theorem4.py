@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpaudit.algorithms.multistep.verify.node import LAST_DIGIT, unusual_constant
+from dpaudit.algorithms.multistep.verify.node import law, unusual_constant
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import (
     Number,
@@ -90,7 +90,7 @@ def _composed(
         mu = epsilon / sqrt(2 * log(Fraction(5, 4) / delta))
         alone = _gaussian(mu, epsilon)
         return _gaussian(sqrt(count) * mu, claimed), {"delta of one": (alone, delta)}
-    one, other = _law(document, "one"), _law(document, "other")
+    one, other = (law(document, name, _OUTCOMES) for name in ("one", "other"))
     if count > _LONGEST:
         raise document.refused("parameters.count", count, f"at most {_LONGEST}")
     assumptions: dict[str, tuple[Number, Number]] = {
@@ -122,12 +122,3 @@ def _counts(total: int, outcomes: int) -> Iterator[tuple[int, ...]]:
 
 def _gaussian(mu: Real, epsilon: Real) -> Real:
     return ncdf(-epsilon / mu + mu / 2) - exp(epsilon) * ncdf(-epsilon / mu - mu / 2)
-
-
-def _law(document: Document, name: str) -> list[Real]:
-    law = [Fraction(p) for p in document.array(name, (_OUTCOMES,))]
-    whole = sum(law, Fraction(0))
-    if min(law) < 0 or abs(whole - 1) > LAST_DIGIT:
-        given = document.instance[name]
-        raise document.refused(f"instance.{name}", given, "probabilities that sum to 1")
-    return [Real(p / whole) for p in law]
