@@ -73,6 +73,11 @@ FAMILIES = {
         true=(given(version="corrected", start="any"), given(**SMALL), given(**SMALL, factor=2.0)),
         false=(given(start="any"), given(version="with-penalty")),
     ),
+    "hu2019-lemma5": Family(
+        trials=400,
+        true=(given(**SMALL, loss_weight=1.5), given(parties=2), given(factor=1.9)),
+        false=(given(), given(parties=2, factor=0.9), given(factor=1.8)),
+    ),
     "hu2020-assumption1": Family(
         quick=1,
         trials=100,

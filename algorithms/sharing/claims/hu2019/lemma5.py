@@ -1,0 +1,101 @@
+"""The augmented Lagrangian converges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import ASSUMPTION_1, PAPER, ProblemParameters
+from dpaudit.extension.claim import Claim, Variant
+
+if TYPE_CHECKING:
+    from dpaudit.extension.case import SearchCase
+    from dpaudit.extension.settings import Settings
+
+
+class Lemma5Parameters(ProblemParameters):
+    """Public parameters of the problems, which are quadratic, and the budget.
+
+    A factor above 1 allows steps to grow by so much in every iteration.
+    """
+
+    parties: int = Field(3, ge=1, le=20, description="M")
+    features: int = Field(1, ge=1, le=20, description="d_m, of every party")
+    samples: int = Field(2, ge=1, le=20, description="N")
+    penalty: float = Field(10.0, gt=0, description="rho")
+    loss_weight: float = Field(9.0, gt=0, description="c of the loss c ||z - b||^2 / 2")
+    iterations: int = Field(2, ge=2, le=50, description="the iteration whose step is followed")
+    start: Literal["any", "zero"] = Field("zero", description="x, y and z before iteration 1")
+    budget: int = Field(2_000, ge=100, description="evaluated problems, unless --trials is given")
+
+
+def prepare(settings: Settings, parameters: Lemma5Parameters) -> SearchCase:
+    """Return the audit: a search for quadratic problems whose iterations grow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpaudit.extension.settings import Settings
+    >>> case = prepare(Settings(), Lemma5Parameters())
+    >>> case.attain(400, np.random.default_rng(0)).ratio > 1.8
+    True
+    """
+    from dpaudit.algorithms.problems.records import refuse_data
+    from dpaudit.algorithms.sharing.claims.hu2019 import growth
+    from dpaudit.algorithms.sharing.claims.hu2019.search import search_case
+
+    refuse_data(settings)
+    factor = parameters.factor
+    setting = parameters.setting(parameters.parties, parameters.penalty, "squared")
+    return search_case(
+        growth.lemma5(CLAIM, factor),
+        growth.growth(factor),
+        (setting,),
+        parameters.window(parameters.iterations, parameters.start),
+        seed=settings.seed,
+        short=growth.growth_words,
+        parameters=parameters.model_dump(mode="json"),
+        budget=parameters.budget,
+        quantity="growth of the steps of z in an iteration",
+        notes=(
+            "That the Lagrangian is bounded below is true, by (20): what fails is the limit.",
+            "Where (M - 1) rho is at most 2 the lemma is true: there Lemma 4 is.",
+        ),
+        reached=True,
+    )
+
+
+CLAIM = Claim(
+    name="hu2019-lemma5",
+    title="The augmented Lagrangian converges",
+    statement=(
+        "Under Assumption 1 the limit of the augmented Lagrangian as t grows exists and is bounded "
+        "from below."
+    ),
+    source=f"{PAPER}, supplement, Lemma 5, eq. (19)",
+    kind="property",
+    relation="none",
+    assumptions={
+        **ASSUMPTION_1,
+        "reached by an iteration": "x^t, z^t and y^t come from an iteration (Lemma 2 at t)",
+    },
+    prepare=prepare,
+    parameters=Lemma5Parameters,
+    scope="It would stand for (M - 1) rho at most 2. Here it is 20, and Assumption 1 allows that.",
+    published={
+        "6 parties": Variant(
+            settings={
+                "parameters": {"parties": 6, "features": 2, "samples": 4, "loss_weight": 2.0}
+            },
+            scope="It would stand for (M - 1) rho at most 2; here it is 50, of a loss a fifth as "
+            "steep as the penalty.",
+            printed=True,
+        ),
+        "2 parties": Variant(
+            settings={"parameters": {"parties": 2}},
+            scope="Tried with two parties on quadratic problems: their iterations do not grow.",
+            printed=True,
+        ),
+    },
+)

@@ -1,0 +1,181 @@
+"""The augmented Lagrangian of hu2019 has no limit for three parties; for two it seems to have."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+
+from dpaudit.algorithms.sharing.claims.hu2019.growth import linear_map, modes
+from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    Problems,
+    Setting,
+    iterate,
+    starting_point,
+)
+from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import lagrangian
+from dpaudit.algorithms.sharing.claims.hu2019.lemma5 import CLAIM
+from dpaudit.algorithms.sharing.verify.hu2019.lemma5 import recompute
+from dpaudit.errors import DataError, InvalidArgument
+
+PUBLISHED = {name: one.settings["parameters"] for name, one in CLAIM.published.items()}
+
+
+def drawn(rng, count=2, **setting):
+    """Random problems and states, of blocks of any conditioning."""
+    one = Setting(**{"parties": 3, "penalty": 10.0, "loss_weight": 4.0} | setting)
+    shape = (count, one.parties, one.samples, one.features)
+    problems = Problems(
+        setting=one,
+        designs=rng.standard_normal(shape),
+        labels=rng.choice([-1.0, 1.0], size=(count, one.samples)),
+    )
+    row = (count, one.samples)
+    state = (rng.standard_normal(s) for s in ((count, one.parties, one.features), row, row))
+    return problems, starting_point(problems, *state)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("name", ["default", "6 parties"])
+def test_the_search_breaks_it_and_the_certificate_is_verified(audited, plain, judged, seed, name):
+    found = audited(CLAIM, seed=seed, parameters=PUBLISHED.get(name, {}))
+    assert found.result.verdict == "refuted"
+    assert found.result.measured.lower > 1.4
+    verdict = judged(plain(found.certificate), recompute)
+    assert verdict.failures == ()
+    assert verdict.ratio == pytest.approx(found.result.measured.lower, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        PUBLISHED["2 parties"],
+        {"parties": 1},
+        {"parties": 2, "penalty": 2.0, "loss_weight": 1.9},
+        {"parties": 2, "start": "any", "features": 2},
+        {"factor": 1.88},
+    ],
+    ids=str,
+)
+def test_what_does_not_grow_is_not_refuted(audited, parameters):
+    found = audited(CLAIM, parameters=parameters)
+    assert found.result.verdict == "not refuted"
+    assert found.certificate is None
+
+
+def test_what_grows_a_little_more_than_is_allowed_is_refuted(audited):
+    assert audited(CLAIM, parameters={"factor": 1.85}).result.verdict == "refuted"
+
+
+@given(st.integers(1, 4), st.integers(1, 2), st.integers(0, 2**32 - 1))
+@settings(max_examples=30, deadline=None)
+def test_the_linear_map_takes_steps_of_the_iterations_to_steps(parties, features, seed):
+    problems, start = drawn(default_rng(seed), parties=parties, features=features)
+    points = iterate(problems, start, 3)
+    steps = [
+        np.concatenate([(b.models - a.models).reshape(2, -1), b.prediction - a.prediction], axis=1)
+        for a, b in pairwise(points[1:])
+    ]
+    taken = np.einsum("bij,bj->bi", linear_map(problems), steps[0])
+    assert taken == pytest.approx(steps[1], rel=1e-7, abs=1e-7 * np.abs(steps).max())
+
+
+@given(st.sampled_from(["squared", "logistic", "smoothed-hinge", "sigmoid"]), st.integers(0, 2**32))
+@settings(max_examples=40, deadline=None)
+def test_the_lagrangian_has_the_lower_bound_of_equation_20(loss, seed):
+    problems, start = drawn(default_rng(seed), loss=loss)
+    setting = problems.setting
+    for point in iterate(problems, start, 4)[1:]:
+        value, size = lagrangian(problems, point)
+        reached = setting.sample_loss.value(point.parts.sum(axis=1), problems.labels).sum(axis=1)
+        objective = setting.loss_weight * reached
+        objective += setting.regulariser_weight / 2 * (point.models**2).sum(axis=(1, 2))
+        apart = (setting.penalty - setting.smoothness) / 2 * (point.gap**2).sum(axis=1)
+        assert (value >= objective + apart - 1e-9 * size).all()
+
+
+def test_three_equal_columns_in_closed_form():
+    """With one sample and no regulariser (S, z) obeys a map of two entries."""
+    setting = Setting(
+        parties=3, features=1, samples=1, regulariser_weight=0.0, loss_weight=9.0, penalty=10.0
+    )
+    problems = Problems(setting=setting, designs=np.ones((1, 3, 1, 1)), labels=np.ones((1, 1)))
+    zero = starting_point(problems, *(np.zeros(s) for s in ((1, 3, 1), (1, 1), (1, 1))))
+    points = iterate(problems, zero, 60)
+    eps = 0.9
+    two = np.array([[-2.0, 3 * (1 - eps)], [-2 / (1 + eps), (eps + 3 * (1 - eps)) / (1 + eps)]])
+    mode = np.linalg.eigvals(two).min()
+    assert modes(problems, *points[1:3])[0] == pytest.approx(mode, rel=1e-9)
+    values = [float(lagrangian(problems, point)[0][0]) for point in points[-2:]]
+    assert values[1] / values[0] == pytest.approx(mode**2, rel=1e-6)
+
+
+def test_a_start_at_rest_has_no_growth():
+    """At the minimiser nothing moves, whatever the eigenvalues are."""
+    setting = Setting(
+        parties=3, features=1, samples=1, regulariser_weight=0.0, loss_weight=9.0, penalty=10.0
+    )
+    problems = Problems(setting=setting, designs=np.ones((1, 3, 1, 1)), labels=np.ones((1, 1)))
+    third = np.full((1, 3, 1), 1 / 3)
+    start = starting_point(problems, third, np.ones((1, 1)), np.zeros((1, 1)))
+    _, first, second = iterate(problems, start, 2)
+    assert np.abs(np.linalg.eigvals(linear_map(problems)[0])).max() > 1.8
+    assert np.abs(second.prediction - first.prediction).max() < 1e-12
+
+
+# The certificate
+
+
+@pytest.fixture(scope="module")
+def genuine(audited, plain):
+    return plain(audited(CLAIM, trials=400).certificate)
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "named"),
+    [
+        ("sensitivity", ("kind",), "kind"),
+        ("logistic", ("parameters", "loss"), "parameters.loss"),
+        (0.0, ("parameters", "eigenvalue"), "parameters.eigenvalue"),
+        (-2.5, ("parameters", "eigenvalue"), "no eigenvalue|an eigenvalue"),
+        (0, ("parameters", "factor"), "parameters.factor"),
+        (70, ("parameters", "parties"), "parameters.parties"),
+        (60, ("parameters", "iteration"), "parameters.iteration"),
+        ([1.0], ("instance", "labels"), "instance.labels"),
+    ],
+)
+def test_a_malformed_certificate_names_the_field(genuine, judged, changed, value, path, named):
+    with pytest.raises(DataError, match=named):
+        judged(changed(genuine, value, *path), recompute)
+
+
+def test_an_eigenvalue_that_the_step_does_not_have_is_refused(genuine, judged, changed):
+    """Three equal columns from the minimiser: nothing moves, and nothing grows."""
+    ones = changed(genuine, [[[1.0]]] * 3, "instance", "designs")
+    ones = changed(ones, 1, "parameters", "samples")
+    ones = changed(ones, 0.0, "parameters", "regulariser_weight")
+    for name, value in {"labels": [1.0], "prediction": [1.0], "dual": [0.0]}.items():
+        ones = changed(ones, value, "instance", name)
+    ones = changed(ones, [[1.0], [0.5], [-0.5]], "instance", "models")
+    eps = 0.9
+    two = np.array([[-2.0, 3 * (1 - eps)], [-2 / (1 + eps), (eps + 3 * (1 - eps)) / (1 + eps)]])
+    ones = changed(ones, float(np.linalg.eigvals(two).min()), "parameters", "eigenvalue")
+    with pytest.raises(DataError, match="steps do not grow"):
+        judged(ones, recompute)
+
+
+def test_another_problem_is_seen(genuine, judged, changed):
+    document = changed(genuine, 8.9, "parameters", "loss_weight")
+    with pytest.raises(DataError, match="eigenvalue"):
+        judged(document, recompute)
+
+
+def test_bad_input_is_named(audited):
+    with pytest.raises(InvalidArgument, match=r"^penalty: "):
+        audited(CLAIM, parameters={"penalty": 5.0})
+    with pytest.raises(InvalidArgument, match=r"^data: "):
+        audited(CLAIM, data="breast-cancer")
