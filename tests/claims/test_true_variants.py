@@ -78,6 +78,16 @@ FAMILIES = {
         true=(given(**SMALL, loss_weight=1.5), given(parties=2), given(factor=1.9)),
         false=(given(), given(parties=2, factor=0.9), given(factor=1.8)),
     ),
+    "hu2019-convergence": Family(
+        trials=400,
+        true=(given(**SMALL, loss_weight=1.5), given(parties=2), given(factor=1.9)),
+        false=(given(), given(parties=2, factor=0.9), given(factor=1.8)),
+    ),
+    "hu2019-equation42": Family(
+        trials=400,
+        true=(given(**SMALL, loss_weight=1.5), given(parties=2), given(factor=1.9)),
+        false=(given(), given(parties=2, factor=0.9), given(factor=1.8)),
+    ),
     "hu2020-assumption1": Family(
         quick=1,
         trials=100,

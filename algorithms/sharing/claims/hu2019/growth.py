@@ -1,4 +1,4 @@
-r"""hu2019, Lemma 5: whether the augmented Lagrangian has a limit, read off a linear map.
+r"""hu2019, Lemma 5 and the proofs after it: whether iterations settle, read off a linear map.
 
 For the squared loss ``l(z) = c ||z - b||^2 / 2`` and no constraint the iterations are affine. By
 Lemma 2 y is ``c (z - b)`` after every iteration, so that a step ``e = (dx_1, ..., dx_M, dz)`` is
@@ -22,12 +22,24 @@ objective
 so that the Lagrangian is bounded below, as Lemma 5 states, and has no bound above. The proof has
 that it falls from Lemma 4, which is false; where Lemma 4 is true, ``(M - 1) rho <= 2``, so is this.
 
+The stationarity measure V^t of 7.2 grows as well, and no T is large enough. With R_m smooth, as
+here, it is the sum of the squares of
+
+    grad_{x_m} L^t = lambda x_m + D_m'(y + rho gap),   grad_z L^t = c (z - b) - y - rho gap,   gap.
+
+All are linear in the state, and (6) and (7), which are quadratic, are solved by ``dx_m = -(lambda I
++ rho D_m'D_m)^-1 grad_{x_m} L^t`` and ``dz = -(grad_z L^t - rho sum_m D_m dx_m) / (c + rho)``: so
+``||e^t||^2 <= K V^t`` for a constant K. The row of ``adj(mu I - A)`` that belongs to an entry as
+above is a left eigenvector w with ``w.e != 0``, and ``w.A^t e = mu^t w.e``: V^t is at least a
+positive constant times ``mu^(2t)`` in every iteration, and T(epsilon) infinite for small epsilon.
+
 Proof of (20). ``l(S) <= l(z) + <grad l(z), S - z> + L/2 ||S - z||^2`` for ``S = sum_m D_m x_m``,
 as the slope of l is L-Lipschitz; put ``y = grad l(z)`` into (5).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -43,6 +55,7 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     iterate,
     scale_at,
     sides_at,
+    slopes,
     starting_point,
 )
 from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import lagrangian
@@ -129,8 +142,13 @@ def growth(factor: float = 1.0) -> Measure:
     return measure
 
 
-def lemma5(claim: Statement, factor: float) -> Inequality[Instance]:
-    """Return what a limit implies as an inequality: steps of z do not grow."""
+def steady(
+    claim: Statement, factor: float, words: Callable[[Instance], str], because: str
+) -> Inequality[Instance]:
+    """Return what convergence implies as an inequality: steps of z do not grow.
+
+    ``words`` says what an instance does, and ``because`` why the claim fails.
+    """
     measure = growth(factor)
 
     def evidence(instance: Instance) -> Evidence:
@@ -143,31 +161,58 @@ def lemma5(claim: Statement, factor: float) -> Inequality[Instance]:
         sides=partial(sides_at, measure),
         conditions=partial(conditions_at, reached=True),
         scale=partial(scale_at, measure),
-        words=lambda one: f"{one.words()}; {growth_words(one)}",
-        because=partial(_because, factor),
+        words=lambda one: f"{one.words()}; {words(one)}",
+        because=lambda _: because if factor == 1 else None,
         evidence=evidence,
     )
 
 
-def growth_words(instance: Instance) -> str:
-    """Return by what z moves, and where the Lagrangian gets to."""
+def stationarity(problems: Problems, point: Point) -> Array:
+    """Return V^t, the squared gradients of the Lagrangian and the squared gap, shape ``(B,)``.
+
+    Examples
+    --------
+    >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import Setting
+    >>> one = Setting(parties=1, features=1, samples=1, penalty=3.0, regulariser_weight=1.0)
+    >>> problems = Problems(setting=one, designs=np.ones((1, 1, 1, 1)), labels=np.ones((1, 1)))
+    >>> two = starting_point(problems, np.full((1, 1, 1), 2.0), np.zeros((1, 1)), np.ones((1, 1)))
+    >>> stationarity(problems, two)  # (2 + 1 + 6)^2 + (-1 - 1 - 6)^2 + 2^2
+    array([149.])
+    """
+    rho = problems.setting.penalty
+    pull = point.dual + rho * point.gap
+    models = problems.setting.regulariser_weight * point.models
+    models = models + np.einsum("bmnd,bn->bmd", problems.designs, pull)
+    centre = slopes(problems, point.prediction) - pull
+    squares = (models**2).sum(axis=(1, 2)) + (centre**2).sum(axis=1)
+    return np.asarray(squares + (point.gap**2).sum(axis=1))
+
+
+def lagrangian_words(instance: Instance) -> str:
+    """Return by what steps of z grow, and where the Lagrangian gets to."""
+    return _words(instance, "the augmented Lagrangian", lambda *at: lagrangian(*at)[0])
+
+
+def step_words(instance: Instance) -> str:
+    """Return by what steps of z grow, and how far the parties' sum stays from z."""
+    return _words(
+        instance, "||sum_m D_m x_m - z||", lambda _, point: np.linalg.norm(point.gap, axis=1)
+    )
+
+
+def stationarity_words(instance: Instance) -> str:
+    """Return by what steps of z grow, and where V^t gets to."""
+    return _words(instance, "V^t", stationarity)
+
+
+def _words(instance: Instance, name: str, number: Callable[[Problems, Point], Array]) -> str:
     mode = float(modes(*instance.step())[0])
     start = (instance.models, instance.prediction, instance.dual)
     problems = instance.problem
     first = starting_point(problems, *(array[None] for array in start))
     points = iterate(problems, first, max(_SHOWN))
-    values = ", ".join(f"{float(lagrangian(problems, points[t])[0][0]):.4g}" for t in _SHOWN)
-    iterations = ", ".join(map(str, _SHOWN))
+    values = ", ".join(f"{float(number(problems, points[t])[0]):.4g}" for t in _SHOWN)
     return (
-        f"steps of z are multiplied by {mode:.4g} in every iteration, and the augmented Lagrangian "
-        f"is {values} after {iterations} iterations"
-    )
-
-
-def _because(factor: float, instance: Instance) -> str | None:
-    if factor != 1:
-        return None
-    return (
-        "The proof has from Lemma 4 that the augmented Lagrangian decreases; with parallel updates "
-        "of three or more parties it can grow without bound."
+        f"steps of z are multiplied by {mode:.4g} in every iteration, and {name} is {values} after "
+        f"{', '.join(map(str, _SHOWN))} iterations"
     )

@@ -10,11 +10,14 @@ from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import ASSUMPTION_1, PAPER,
 from dpaudit.extension.claim import Claim, Variant
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpaudit.algorithms.sharing.claims.hu2019.iterations import Instance
     from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
 
-class Lemma5Parameters(ProblemParameters):
+class RunParameters(ProblemParameters):
     """Public parameters of the problems, which are quadratic, and the budget.
 
     A factor above 1 allows steps to grow by so much in every iteration.
@@ -30,41 +33,80 @@ class Lemma5Parameters(ProblemParameters):
     budget: int = Field(2_000, ge=100, description="evaluated problems, unless --trials is given")
 
 
-def prepare(settings: Settings, parameters: Lemma5Parameters) -> SearchCase:
+def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
     """Return the audit: a search for quadratic problems whose iterations grow.
 
     Examples
     --------
     >>> import numpy as np
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), Lemma5Parameters())
+    >>> case = prepare(Settings(), RunParameters())
     >>> case.attain(400, np.random.default_rng(0)).ratio > 1.8
     True
     """
+    from dpaudit.algorithms.sharing.claims.hu2019.growth import lagrangian_words
+
+    because = (
+        "The proof has from Lemma 4 that the augmented Lagrangian decreases; with parallel updates "
+        "of three or more parties it can grow without bound."
+    )
+    notes = (
+        "That the Lagrangian is bounded below is true, by (20): what fails is the limit.",
+        "Where (M - 1) rho is at most 2 the lemma is true: there Lemma 4 is.",
+    )
+    return growth_case(CLAIM, settings, parameters, lagrangian_words, because, notes)
+
+
+def growth_case(
+    claim: Claim,
+    settings: Settings,
+    parameters: RunParameters,
+    words: Callable[[Instance], str],
+    because: str,
+    notes: tuple[str, ...],
+) -> SearchCase:
+    """Return the audit of a claim that fails where steps grow.
+
+    ``words`` says what an instance does, ``because`` why the claim fails.
+    """
     from dpaudit.algorithms.problems.records import refuse_data
-    from dpaudit.algorithms.sharing.claims.hu2019 import growth
+    from dpaudit.algorithms.sharing.claims.hu2019.growth import growth, steady
     from dpaudit.algorithms.sharing.claims.hu2019.search import search_case
 
     refuse_data(settings)
-    factor = parameters.factor
     setting = parameters.setting(parameters.parties, parameters.penalty, "squared")
     return search_case(
-        growth.lemma5(CLAIM, factor),
-        growth.growth(factor),
+        steady(claim, parameters.factor, words, because),
+        growth(parameters.factor),
         (setting,),
         parameters.window(parameters.iterations, parameters.start),
         seed=settings.seed,
-        short=growth.growth_words,
+        short=words,
         parameters=parameters.model_dump(mode="json"),
         budget=parameters.budget,
         quantity="growth of the steps of z in an iteration",
-        notes=(
-            "That the Lagrangian is bounded below is true, by (20): what fails is the limit.",
-            "Where (M - 1) rho is at most 2 the lemma is true: there Lemma 4 is.",
-        ),
+        notes=notes,
         reached=True,
     )
 
+
+REACHED = ASSUMPTION_1 | {
+    "reached by an iteration": "x^t, z^t and y^t come from an iteration (Lemma 2 at t)"
+}
+SCOPE = "It would stand for (M - 1) rho below 2. Here it is 20, and Assumption 1 allows that."
+PUBLISHED = {
+    "6 parties": Variant(
+        settings={"parameters": {"parties": 6, "features": 2, "samples": 4, "loss_weight": 2.0}},
+        scope="It would stand for (M - 1) rho below 2; here it is 50, of a loss a fifth as steep "
+        "as the penalty.",
+        printed=True,
+    ),
+    "2 parties": Variant(
+        settings={"parameters": {"parties": 2}},
+        scope="Tried with two parties on quadratic problems: their iterations do not grow.",
+        printed=True,
+    ),
+}
 
 CLAIM = Claim(
     name="hu2019-lemma5",
@@ -76,26 +118,9 @@ CLAIM = Claim(
     source=f"{PAPER}, supplement, Lemma 5, eq. (19)",
     kind="property",
     relation="none",
-    assumptions={
-        **ASSUMPTION_1,
-        "reached by an iteration": "x^t, z^t and y^t come from an iteration (Lemma 2 at t)",
-    },
+    assumptions=REACHED,
     prepare=prepare,
-    parameters=Lemma5Parameters,
-    scope="It would stand for (M - 1) rho at most 2. Here it is 20, and Assumption 1 allows that.",
-    published={
-        "6 parties": Variant(
-            settings={
-                "parameters": {"parties": 6, "features": 2, "samples": 4, "loss_weight": 2.0}
-            },
-            scope="It would stand for (M - 1) rho at most 2; here it is 50, of a loss a fifth as "
-            "steep as the penalty.",
-            printed=True,
-        ),
-        "2 parties": Variant(
-            settings={"parameters": {"parties": 2}},
-            scope="Tried with two parties on quadratic problems: their iterations do not grow.",
-            printed=True,
-        ),
-    },
+    parameters=RunParameters,
+    scope=SCOPE,
+    published=PUBLISHED,
 )

@@ -1,136 +1,22 @@
 r"""Re-checks from the certificate alone that the augmented Lagrangian of hu2019 has no limit.
 
-For the squared loss a step ``e`` of ``(x_1, ..., x_M, z)`` is followed by ``A e``. Checked is
-
-1. ``det(mu I - A)`` changes its sign within 1e-9 of the stated mu: an eigenvalue mu is there;
-2. an entry of ``adj(mu I - A) e`` that belongs to z is not 0 at any number that near: it is, up to
-   its sign, the determinant of ``mu I - A`` bordered by e and the unit vector of the entry.
-
-So a generating function of the steps of z has a pole at 1/mu, and they grow like ``|mu|^t``. The
-Lagrangian is at least a constant plus ``(rho - L) c^2 / (2 rho^2)`` times their square.
+Steps of z grow (`dpaudit.algorithms.sharing.verify.hu2019.growth`), and the Lagrangian is at least
+a constant plus ``(rho - L) L^2 / (2 rho^2)`` times the square of the last of them.
 """
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
-    Problem,
-    State,
-    audited_step,
-    problem_of,
-)
-from dpaudit.errors import Shown
+from dpaudit.algorithms.sharing.verify.hu2019.growth import grown
 from dpaudit.verification import Document, Outcome
-from dpaudit.verification.reals import Matrix, Real, identity, smallest
-
-_NEAR = 1e-9  # relative, of the eigenvalue and the number that is stated
-_MOST = 60  # entries of a step
 
 
 def recompute(document: Document) -> Outcome:
-    """Return every assumption, and by how much steps grow.
+    """Return every assumption, and by how much steps of z grow in an iteration.
 
     Raises
     ------
     DataError
         A parameter is outside its domain, an array does not have the shape they say, or the stated
         number is no eigenvalue that the step has.
-
-    Examples
-    --------
-    >>> zero = [0.0]
-    >>> document = Document(
-    ...     path="c.json",
-    ...     claim="hu2019-lemma5",
-    ...     kind="property",
-    ...     parameters={
-    ...         "parties": 1, "features": 1, "samples": 1, "penalty": 3.0, "factor": 0.5,
-    ...         "regulariser_weight": 0.0, "loss": "squared", "loss_weight": 1.0, "iteration": 2,
-    ...         "eigenvalue": 0.75,
-    ...     },
-    ...     quantities={},
-    ...     assumptions={},
-    ...     instance={
-    ...         "designs": [[[1.0]]], "labels": [1.0], "models": [zero], "prediction": zero,
-    ...         "dual": zero,
-    ...     },
-    ... )
-    >>> round(float(recompute(document).quantities["growth"]), 6)
-    0.75
     """
-    document.require_kind("property")
-    document.choice("loss", "squared")
-    m, n, d = (document.count(name) for name in ("parties", "samples", "features"))
-    if m * d + n > _MOST:
-        raise document.refused("parameters.parties", m, f"at most {_MOST} entries of a step")
-    problem, factor = problem_of(document), document.positive("factor")
-    low, high = _enclosure(document)
-    before, after = audited_step(document, problem)
-    taken, step = linear_map(problem), _step(before, after)
-    _require_eigenvalue(document, taken, low, high)
-    _require_part(document, taken, step, Real(low.ball.union(high.ball)))
-    grown = smallest((abs(low), abs(high)))
-    return Outcome(
-        assumptions=problem.assumptions()
-        | {"reached by an iteration": (2, document.count("iteration"))},
-        quantities={"growth": grown, "ratio": grown / factor},
-        summary=f"steps of z are multiplied by {float(low):.6g} in every iteration, and the "
-        f"augmented Lagrangian {'has no' if grown > 1 else 'may have a'} limit",
-        reservations=() if factor == 1 else (f"a growth of {float(factor):g} allowed",),
-    )
-
-
-def _enclosure(document: Document) -> tuple[Real, Real]:
-    stated = document.number("parameters", "eigenvalue")
-    if stated == 0:
-        raise document.refused("parameters.eigenvalue", stated, "another number than 0")
-    return Real(stated) * (1 - Real(_NEAR)), Real(stated) * (1 + Real(_NEAR))
-
-
-def linear_map(problem: Problem) -> Matrix:
-    """Return A: by (6), (7) and (8), with ``y = c (z - b)``."""
-    rho, c = problem.rho, problem.weight
-    n, d, m = problem.designs[0].rows, problem.designs[0].cols, len(problem.designs)
-    joined = [[design[i, j] for design in problem.designs for j in range(d)] for i in range(n)]
-    rows: list[list[Real]] = []
-    for place, design in enumerate(problem.designs):
-        others = [
-            [Real(0) if j // d == place else rho * joined[i][j] for j in range(m * d)]
-            + [c - rho if i == j else Real(0) for j in range(n)]
-            for i in range(n)
-        ]
-        curvature = problem.ridge * identity(d) + rho * (design.T * design)
-        moved = curvature.solve(-(design.T * Matrix(others)))
-        rows += [moved.row(j) for j in range(d)]
-    centre = rho * (Matrix(joined) * Matrix(rows))
-    for i in range(n):
-        row = centre.row(i)
-        row[m * d + i] = row[m * d + i] + c
-        rows.append([entry / (c + rho) for entry in row])
-    return Matrix(rows)
-
-
-def _step(before: State, after: State) -> list[Real]:
-    models = zip(after.models, before.models, strict=True)
-    pairs = [*models, (after.prediction, before.prediction)]
-    return [entry for new, old in pairs for entry in (new - old).entries()]
-
-
-def _require_eigenvalue(document: Document, taken: Matrix, low: Real, high: Real) -> None:
-    def side(mu: Real) -> bool:
-        return (mu * identity(taken.rows) - taken).det() > 0
-
-    if side(low) == side(high):
-        stated = document.number("parameters", "eigenvalue")
-        raise document.refused("parameters.eigenvalue", stated, "an eigenvalue of the iterations")
-
-
-def _require_part(document: Document, taken: Matrix, step: list[Real], mu: Real) -> None:
-    """Refuse a step of which no entry of z has the eigenvalue."""
-    size, n = taken.rows, document.count("samples")
-    shifted = mu * identity(size) - taken
-    for place in range(size - n, size):
-        unit = [Real(int(j == place)) for j in range(size)]
-        bordered = [[*shifted.row(i), step[i]] for i in range(size)] + [[*unit, Real(0)]]
-        if not Matrix(bordered).det().ball.contains(0):
-            return
-    raise document.refused("instance", Shown("a start whose steps do not grow"), "one that grows")
+    return grown(document, "the augmented Lagrangian has no limit")

@@ -1,4 +1,4 @@
-"""The augmented Lagrangian of hu2019 has no limit for three parties; for two it seems to have."""
+"""Iterations of hu2019 may grow from three parties on, and with them V^t and the Lagrangian."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from dpaudit.algorithms.sharing.claims.hu2019.growth import linear_map, modes
+from dpaudit.algorithms.sharing.claims.hu2019 import convergence, equation42
+from dpaudit.algorithms.sharing.claims.hu2019.growth import linear_map, modes, stationarity
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     Problems,
     Setting,
@@ -19,6 +20,8 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
 )
 from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import lagrangian
 from dpaudit.algorithms.sharing.claims.hu2019.lemma5 import CLAIM
+from dpaudit.algorithms.sharing.verify.hu2019 import convergence as settling
+from dpaudit.algorithms.sharing.verify.hu2019 import equation42 as rate
 from dpaudit.algorithms.sharing.verify.hu2019.lemma5 import recompute
 from dpaudit.errors import DataError, InvalidArgument
 
@@ -48,6 +51,21 @@ def test_the_search_breaks_it_and_the_certificate_is_verified(audited, plain, ju
     verdict = judged(plain(found.certificate), recompute)
     assert verdict.failures == ()
     assert verdict.ratio == pytest.approx(found.result.measured.lower, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("card", "verifier"),
+    [(convergence.CLAIM, settling.recompute), (equation42.CLAIM, rate.recompute)],
+    ids=["convergence", "equation42"],
+)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_what_rests_on_it_falls_too(audited, plain, judged, card, verifier, seed):
+    found = audited(card, seed=seed)
+    assert found.result.verdict == "refuted"
+    verdict = judged(plain(found.certificate), verifier)
+    assert verdict.failures == ()
+    assert verdict.ratio > 1.8
+    assert audited(card, seed=seed, parameters={"parties": 2}).result.verdict == "not refuted"
 
 
 @pytest.mark.parametrize(
@@ -112,6 +130,21 @@ def test_three_equal_columns_in_closed_form():
     assert modes(problems, *points[1:3])[0] == pytest.approx(mode, rel=1e-9)
     values = [float(lagrangian(problems, point)[0][0]) for point in points[-2:]]
     assert values[1] / values[0] == pytest.approx(mode**2, rel=1e-6)
+
+
+def test_steps_are_bounded_by_the_stationarity_measure():
+    """The constant K of the docstring, from the largest inverse that each subproblem has."""
+    problems, start = drawn(default_rng(0), count=50, parties=4, features=2)
+    rho, c = problems.setting.penalty, problems.setting.loss_weight
+    inverse = (1 / problems.moduli).max(axis=1)
+    norms = np.sqrt(problems.largest).sum(axis=1)
+    for before, after in pairwise(iterate(problems, start, 5)[1:]):
+        models = ((after.models - before.models) ** 2).sum(axis=(1, 2))
+        centre = ((after.prediction - before.prediction) ** 2).sum(axis=1)
+        root = np.sqrt(stationarity(problems, before))
+        assert (np.sqrt(models) <= inverse * root * (1 + 1e-6) + 1e-9).all()
+        bound = root * (1 + rho * norms * inverse) / (c + rho)
+        assert (np.sqrt(centre) <= bound * (1 + 1e-6) + 1e-9).all()
 
 
 def test_a_start_at_rest_has_no_growth():
