@@ -43,6 +43,8 @@ NOISELESS = {"noise": "none", "iterations": 100}
 CORRECTED = {"sensitivity": "corrected", "features": 16, "budget": 1_000}
 SHORT = {"nodes": 2, "iterations": 2, "inner_steps": 2}
 BASIC = {"c0": 10**0.5, "factor": 10.0}  # t epsilon and t delta, for t = 10
+DERIVED = {"version": "corrected"}
+STEPS = {"inner_steps": 4, "neighbours": 3, "dimension": 2}
 TWICE = {"version": "corrected", "multiple": 2.0}
 ONE_STEP = {"nodes": 1, "iterations": 1}
 FEW_BROADCASTS = {"nodes": 2, "iterations": 4, "records": 10, "dimension": 4}
@@ -126,6 +128,66 @@ FAMILIES = {
         trials=2_000,
         true=(given(delta=0.0), given(**TWICE), given(mechanism="gaussian")),
         false=(given(), given(**TWICE, factor=0.5), given(epsilon=8.0, mechanism="gaussian")),
+    ),
+    "huang2020-equation29": Family(
+        trials=500,
+        true=(
+            given(**DERIVED),
+            given(**DERIVED, **STEPS),
+        ),
+        false=(
+            given(),
+            given(**STEPS),
+        ),
+    ),
+    "huang2020-equation30": Family(
+        trials=500,
+        true=(
+            given(**DERIVED),
+            given(**DERIVED, **STEPS),
+        ),
+        false=(
+            given(),
+            given(**DERIVED, factor=0.5),
+        ),
+    ),
+    "huang2020-equation32": Family(
+        trials=500,
+        true=(
+            given(),
+            given(**STEPS),
+        ),
+        false=(
+            given(factor=0.5),
+            given(**STEPS, factor=2.0),
+        ),
+    ),
+    "huang2020-equation33": Family(
+        trials=500,
+        true=(
+            given(**DERIVED),
+            given(**DERIVED, **STEPS),
+        ),
+        false=(given(),),
+    ),
+    "huang2020-equation34": Family(
+        trials=500,
+        true=(
+            given(),
+            given(**STEPS),
+        ),
+        false=(given(factor=0.5),),
+    ),
+    "huang2020-equation36": Family(
+        trials=500,
+        true=(
+            given(**DERIVED),
+            given(**DERIVED, **STEPS),
+        ),
+        false=(
+            given(),
+            given(**DERIVED, factor=0.5),
+        ),
     ),
     "huang2020-lemma5": Family(
         trials=500,

@@ -1,0 +1,48 @@
+"""Equation (29): what is left over when noise joins the gradient."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpaudit.algorithms.multistep.claims.proof.common import CORRECTED, SOURCE, Sizes, case
+from dpaudit.extension.claim import Claim
+
+if TYPE_CHECKING:
+    from dpaudit.extension.case import SearchCase
+    from dpaudit.extension.settings import Settings
+
+
+def prepare(settings: Settings, parameters: Sizes) -> SearchCase:
+    """Return the audit: a search over iterations of small whole numbers.
+
+    Examples
+    --------
+    >>> from numpy.random import default_rng
+    >>> from dpaudit.extension.settings import Settings
+    >>> found = prepare(Settings(), Sizes()).attain(200, default_rng(0))
+    >>> found.ratio > 1 + 1e-9
+    True
+    """
+    return case(CLAIM, 29, settings, parameters)
+
+
+CLAIM = Claim(
+    name="huang2020-equation29",
+    title="Noise joins the gradient",
+    statement=(
+        "<grad L_i(w~_i^{k,r}), w~_i^{k,r} - w*> = <grad L_i(w~_i^{k,r}) + xi_i, "
+        "w~_i^{k,r+1} - w*> + <xi_i, w* - w_i^{k,r+1}> + <grad L_i(w~_i^{k,r}) + xi_i, "
+        "w~_i^{k,r} - w~_i^{k,r+1}>."
+    ),
+    source=SOURCE.format(number=29),
+    kind="property",
+    relation="none",
+    assumptions={},
+    prepare=prepare,
+    parameters=Sizes,
+    scope="It would stand in expectation, and with w~_i^{k,r} in place of w_i^{k,r+1}, as "
+    "eq. (39) has it.",
+    published={
+        "corrected": CORRECTED,
+    },
+)

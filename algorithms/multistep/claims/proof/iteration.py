@@ -1,0 +1,358 @@
+r"""One iteration of one node of multi-step DP-ADMM, and the equations that its proof claims of it.
+
+| paper               | code        | meaning                                           | shape  |
+|---------------------|-------------|---------------------------------------------------|--------|
+| l, V, d             |             | inner steps, neighbours of the node, features     |        |
+| rho                 | ``penalty`` | ADMM penalty                                      | scalar |
+| eta^{k,r+1}         | ``eta``     | proximal weights                                  | (l,)   |
+| L_i                 |             | ``curvature ||w||^2 / 2 - <pull, w>``             |        |
+| w~_i^{k,0}          | ``start``   | the model before the first step                   | (d,)   |
+| w~_i^{k-1}          | ``own``     | what the node sent last                           | (d,)   |
+| w~_j^{k-1}          | ``others``  | what its neighbours sent last                     | (V, d) |
+| gamma_ij^{k-1}      | ``dual``    | duals                                             | (V, d) |
+| xi^{k,r+1}          | ``noise``   | noise of every step                               | (l, d) |
+| w~_j^k              | ``later``   | what the neighbours send now                      | (V, d) |
+| w~_i^{k+1}          | ``next``    | what the node sends after the next iteration      | (d,)   |
+| w*                  | ``target``  | any point                                         | (d,)   |
+
+The steps solve (13a) and add noise: with ``u_r = 2 rho V + eta^{k,r+1}``,
+
+    u_r w^{r+1} = - grad L_i(w~^r) + 2 sum_j gamma_ij + rho sum_j (w~_i^{k-1} + w~_j^{k-1})
+                  + eta^{k,r+1} w~^r,        w~^{r+1} = w^{r+1} + xi^{r+1}.
+
+So ``grad L_i(w~^r) - 2 gamma_i + 2 rho sum_j (w~^r - (w~_i^{k-1} + w~_j^{k-1}) / 2) + x`` is
+``u_r (w~^r - w~^{r+1})``, as (30) has it, for ``x = -u_r xi^{r+1}``. The proof defines x to be
+``xi^{k,r} / u_r``, which has the wrong sign and divides where it has to multiply; (39) then goes on
+with the norm of ``u_r xi``. The other equations, from the same algebra:
+
+* (29) splits ``<grad L_i, w~^r - w*>``; what is left over is ``<x, w* - w~^r>``, not
+  ``<x, w* - w^{r+1}>``.
+* (32) is true: telescope ``w~^r - (w~_i^{k-1} + w~_j^{k-1})/2`` over ``w~^{r+1}``, ``w~_i^k`` and
+  ``(w~_i^k + w~_j^k)/2``, and use (15).
+* (33) is minus the sum of ``||w~^{r+1} - w~^k||^2``: never above 0, and 0 for l = 1.
+* (34) is true: ``2 <a - b, c - e> = ||b - c||^2 - ||a - c||^2 + ||a - e||^2 - ||b - e||^2``.
+* (36) adds them up. It has a plus before ``||w~^{r+1} - w*||^2``, where (31) gives a minus, without
+  which nothing telescopes; and ``w~^{k+1}`` in its last term, where (32) gives ``w~^k``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.random import Generator
+
+from dpaudit._typing import Array
+from dpaudit.extension.claim import Statement
+from dpaudit.refutation import Attained, Evidence, Inequality, searched
+
+_LARGEST = 3  # of an entry
+_ROUNDING = 1e-12  # of numbers with so small numerators and denominators
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Iteration:
+    """The state, the data and the noise of one iteration, and where it leads."""
+
+    penalty: float
+    curvature: float
+    eta: Array
+    pull: Array
+    start: Array
+    own: Array
+    others: Array
+    dual: Array
+    noise: Array
+    later: Array
+    next: Array
+    target: Array
+
+    @property
+    def unit(self) -> Array:
+        """``2 rho V + eta^{k,r+1}``, shape ``(l, 1)``."""
+        return (2 * self.penalty * len(self.others) + self.eta)[:, None]
+
+    @cached_property
+    def models(self) -> Array:
+        """``w~^{k,0} .. w~^{k,l}``, shape ``(l + 1, d)``."""
+        fixed = 2 * self.dual.sum(axis=0) + self.penalty * (self.own + self.others).sum(axis=0)
+        models = [self.start]
+        for unit, eta, noise in zip(self.unit, self.eta, self.noise, strict=True):
+            step = fixed + eta * models[-1] - self.gradient(models[-1])
+            models.append(step / unit + noise)
+        return np.array(models)
+
+    def gradient(self, model: Array) -> Array:
+        """Return the gradient of L_i."""
+        return np.asarray(self.curvature * model - self.pull)
+
+    @property
+    def sent(self) -> Array:
+        """``w~_i^k``, shape ``(d,)``."""
+        return np.asarray(self.models[1:].mean(axis=0))
+
+    @property
+    def before(self) -> Array:
+        """``(w~_i^{k-1} + w~_j^{k-1}) / 2``, shape ``(V, d)``."""
+        return np.asarray((self.own + self.others) / 2)
+
+    @property
+    def after(self) -> Array:
+        """``(w~_i^k + w~_j^k) / 2``, shape ``(V, d)``."""
+        return np.asarray((self.sent + self.later) / 2)
+
+    @property
+    def new_dual(self) -> Array:
+        """``gamma_ij^k``, eq. (15), shape ``(V, d)``."""
+        return np.asarray(self.dual - self.penalty / 2 * (self.sent - self.later))
+
+    def added(self, corrected: bool) -> Array:
+        """Return what the proof calls xi_i, of every step: as it is defined, or as (30) needs."""
+        return np.asarray(-self.unit * self.noise if corrected else self.noise / self.unit)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Lists of the terms that an equation has on its left and on its right."""
+
+    left: tuple[float, ...]
+    right: tuple[float, ...]
+
+    def values(self, factor: float = 1.0) -> tuple[float, float]:
+        """Return both sums; the right one is multiplied by the factor.
+
+        Examples
+        --------
+        >>> Sides((1.0, 2.0), (4.0,)).values(0.5)
+        (3.0, 2.0)
+        """
+        return sum(self.left), factor * sum(self.right)
+
+    def size(self, factor: float = 1.0) -> float:
+        """Return 1 plus the sum of all absolute values."""
+        return 1 + sum(map(abs, self.left)) + factor * sum(map(abs, self.right))
+
+
+def _square(vectors: Array) -> float:
+    return float(np.sum(np.square(vectors)))
+
+
+def eq29(it: Iteration, corrected: bool) -> Sides:
+    """Return both sides of (29) at r = 0."""
+    w, x = it.models, it.added(False)[0]
+    slope = it.gradient(w[0])
+    rest = w[0] if corrected else w[1] - it.noise[0]
+    return Sides(
+        (float(slope @ (w[0] - it.target)),),
+        (
+            float((slope + x) @ (w[1] - it.target)),
+            float(x @ (it.target - rest)),
+            float((slope + x) @ (w[0] - w[1])),
+        ),
+    )
+
+
+def eq30(it: Iteration, corrected: bool) -> Sides:
+    """Return the first and the last line of (30) at r = 0."""
+    w, x = it.models, it.added(corrected)[0]
+    away = w[1] - it.target
+    held = it.dual.sum(axis=0) - it.penalty * (w[0] - it.before).sum(axis=0)
+    return Sides(
+        (float((it.gradient(w[0]) + x) @ away),),
+        (float(it.unit[0, 0] * ((w[0] - w[1]) @ away)), float(2 * held @ away)),
+    )
+
+
+def eq32(it: Iteration, corrected: bool) -> Sides:
+    """Return both sides of (32), without the sums over r and j in their averages."""
+    w, rho, steps = it.models, it.penalty, len(it.eta)
+    degree, away = len(it.others), w[1:] - it.target
+    held = it.dual.sum(axis=0) - rho * (w[:-1, None] - it.before).sum(axis=1)
+    return Sides(
+        (float(2 * np.sum(held * away)) / steps,),
+        (
+            float(-2 * rho * degree * np.sum((w[1:] - it.sent) * away)) / steps,
+            float(2 * it.new_dual.sum(axis=0) @ (it.sent - it.target)),
+            float(-2 * rho * degree * np.sum((w[:-1] - w[1:]) * away)) / steps,
+            float(-2 * rho * (it.after - it.before).sum(axis=0) @ (it.sent - it.target)),
+        ),
+    )
+
+
+def eq33(it: Iteration, corrected: bool) -> Sides:
+    """Return the sum of (33), or whether it is not below 0 (beyond rounding), and 0."""
+    total = float(np.sum((it.models[1:] - it.sent) * (it.target - it.models[1:])))
+    return Sides((total if corrected else float(total >= -_ROUNDING),), (0.0,))
+
+
+def eq34(it: Iteration, corrected: bool) -> Sides:
+    """Return the first and the last line of (34), for the first neighbour."""
+    before, after, moved = it.before[0], it.after[0], it.new_dual[0] - it.dual[0]
+    return Sides(
+        (float((after - before) @ (it.target - it.sent)),),
+        (
+            _square(before - it.target) / 2,
+            -_square(after - it.target) / 2,
+            _square(moved) / (2 * it.penalty**2),
+        ),
+    )
+
+
+def eq36(it: Iteration, corrected: bool) -> Sides:
+    """Return both sides of (36)."""
+    w, x, steps = it.models, it.added(corrected), len(it.eta)
+    slopes, eta, target = it.gradient(w[:-1]), it.eta[:, None], it.target
+    rest, last = (w[:-1], it.sent) if corrected else (w[1:] - it.noise, it.next)
+    return Sides(
+        (float(np.sum(slopes * (w[:-1] - target))) / steps,),
+        (
+            float(np.sum(eta / 2 * (w[:-1] - target) ** 2)) / steps,
+            (-1 if corrected else 1) * float(np.sum(eta / 2 * (w[1:] - target) ** 2)) / steps,
+            float(np.sum((slopes + x) ** 2 / (2 * eta))) / steps,
+            float(np.sum(x * (target - rest))) / steps,
+            it.penalty * _square(it.before - target),
+            -it.penalty * _square(it.after - target),
+            _square(it.new_dual - it.dual) / it.penalty,
+            float(2 * it.new_dual.sum(axis=0) @ (last - target)),
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Equation:
+    """An equation of the proof: its two sides, whether it claims equality, and why it fails."""
+
+    sides: Callable[[Iteration, bool], Sides]
+    equality: bool
+    because: str
+
+
+EQUATIONS = {
+    29: Equation(eq29, True, "What is left over is <xi_i, w* - w~^{k,r}>, of the model before."),
+    30: Equation(
+        eq30,
+        True,
+        "The update divides the gradient by 2 rho |N_i| + eta and adds xi^{k,r} after that: to act "
+        "as a gradient the noise has to be multiplied by minus that number, not divided by it.",
+    ),
+    32: Equation(eq32, True, "The right side was multiplied by a number other than 1."),
+    33: Equation(eq33, False, "It is 0 where all inner models are equal, as for l = 1."),
+    34: Equation(eq34, False, "The right side was multiplied by a number other than 1."),
+    36: Equation(
+        eq36,
+        False,
+        "Its last term is of the next iteration's model, where (32) has this one's, and its xi_i "
+        "has the wrong sign and size, as in (30): either is enough.",
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audited:
+    """One equation, in one version, with the sizes of what is tried."""
+
+    number: int
+    version: str
+    factor: float
+    inner_steps: int
+    neighbours: int
+    dimension: int
+
+    @property
+    def equation(self) -> Equation:
+        """The equation of this number."""
+        return EQUATIONS[self.number]
+
+    def sides(self, it: Iteration) -> Sides:
+        """Return both sides of the version."""
+        return self.equation.sides(it, self.version == "corrected")
+
+    def compared(self, it: Iteration) -> tuple[float, float]:
+        """Return what is claimed to be at most what: of an equality, the difference and 0."""
+        left, right = self.sides(it).values(self.factor)
+        return (abs(left - right), 0.0) if self.equation.equality else (left, right)
+
+    def inequality(self, statement: Statement) -> Inequality[Iteration]:
+        """Return the equation as an inequality of one iteration."""
+        return Inequality(
+            name=statement.name,
+            source=statement.source,
+            sides=self.compared,
+            conditions=lambda it: (),
+            scale=lambda it: self.sides(it).size(self.factor),
+            words=self._words,
+            because=lambda it: self.equation.because,
+            evidence=partial(self._evidence, statement),
+        )
+
+    def attained(self, statement: Statement, budget: int, rng: Generator, *, seed: int) -> Attained:
+        """Return what the worst of many random iterations reaches."""
+
+        def climb(budget: int, rng: Generator) -> Iteration:
+            tried = (draw(self, rng) for _ in range(budget))
+            return max(tried, key=self.inequality(statement).ratio)
+
+        return searched(self.inequality(statement), climb, budget, rng, seed=seed)
+
+    def _words(self, it: Iteration) -> str:
+        left, right = self.sides(it).values(self.factor)
+        shown = ", ".join(f"{name} = {_shown(value)}" for name, value in _public(it).items())
+        return f"{shown}: left side {left:.6g}, right side {right:.6g}"
+
+    def _evidence(self, statement: Statement, it: Iteration) -> Evidence:
+        left, right = self.sides(it).values(self.factor)
+        return Evidence(
+            kind="property",
+            relation=statement.relation,
+            parameters={
+                "version": self.version,
+                "factor": self.factor,
+                "inner_steps": self.inner_steps,
+                "neighbours": self.neighbours,
+                "dimension": self.dimension,
+            },
+            instance=_public(it),
+            quantities={"left side": left, "right side": right},
+        )
+
+
+def _public(it: Iteration) -> dict[str, Array]:
+    return {name: np.asarray(getattr(it, name)) for name in Iteration.__dataclass_fields__}
+
+
+def _shown(value: Array) -> str:
+    return str(np.asarray(value, dtype=int).tolist())
+
+
+def draw(sizes: Audited, rng: Generator) -> Iteration:
+    """Return an iteration of small whole numbers.
+
+    Examples
+    --------
+    >>> sizes = Audited(
+    ...     number=32, version="published", factor=1.0, inner_steps=2, neighbours=3, dimension=1,
+    ... )
+    >>> draw(sizes, np.random.default_rng(0)).models.shape
+    (3, 1)
+    """
+    steps, degree, d = sizes.inner_steps, sizes.neighbours, sizes.dimension
+
+    def whole(*shape: int) -> Array:
+        return rng.integers(-_LARGEST, _LARGEST + 1, size=shape).astype(np.float64)
+
+    return Iteration(
+        penalty=float(rng.integers(1, _LARGEST + 1)),
+        curvature=float(rng.integers(0, _LARGEST + 1)),
+        eta=rng.integers(1, _LARGEST + 1, size=steps).astype(np.float64),
+        pull=whole(d),
+        start=whole(d),
+        own=whole(d),
+        others=whole(degree, d),
+        dual=whole(degree, d),
+        noise=whole(steps, d),
+        later=whole(degree, d),
+        next=whole(d),
+        target=whole(d),
+    )

@@ -1,0 +1,173 @@
+"""Equations of the proof of Theorem 7: what is wrong is refuted, what is right stands."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
+from dpaudit.algorithms.multistep.claims.proof.equation29 import CLAIM as EQUATION_29
+from dpaudit.algorithms.multistep.claims.proof.equation30 import CLAIM as EQUATION_30
+from dpaudit.algorithms.multistep.claims.proof.equation32 import CLAIM as EQUATION_32
+from dpaudit.algorithms.multistep.claims.proof.equation33 import CLAIM as EQUATION_33
+from dpaudit.algorithms.multistep.claims.proof.equation34 import CLAIM as EQUATION_34
+from dpaudit.algorithms.multistep.claims.proof.equation36 import CLAIM as EQUATION_36
+from dpaudit.algorithms.multistep.claims.proof.iteration import EQUATIONS, Audited, draw
+from dpaudit.algorithms.multistep.verify.proof import (
+    equation29,
+    equation30,
+    equation32,
+    equation33,
+    equation34,
+    equation36,
+)
+from dpaudit.algorithms.problems.graphs import complete
+from dpaudit.algorithms.problems.losses import LINEAR
+from dpaudit.algorithms.problems.step_sizes import ConstantStepSize
+from dpaudit.datasets import Dataset
+from dpaudit.errors import DataError
+
+CARDS = {
+    29: (EQUATION_29, equation29.recompute),
+    30: (EQUATION_30, equation30.recompute),
+    32: (EQUATION_32, equation32.recompute),
+    33: (EQUATION_33, equation33.recompute),
+    34: (EQUATION_34, equation34.recompute),
+    36: (EQUATION_36, equation36.recompute),
+}
+LARGE = {"inner_steps": 4, "neighbours": 3, "dimension": 2}
+FALSE = {
+    29: ({}, LARGE),
+    30: ({}, LARGE, {"version": "corrected", "factor": 0.5}),
+    32: ({"factor": 0.9}, LARGE | {"factor": 2.0}),
+    33: ({}, {"inner_steps": 2}),
+    34: ({"factor": 0.5}, {"factor": 0.5, "inner_steps": 3}),
+    36: ({}, {"version": "corrected", "factor": 0.5}),
+}
+TRUE = {
+    29: ({"version": "corrected"}, LARGE | {"version": "corrected"}),
+    30: ({"version": "corrected"}, LARGE | {"version": "corrected"}),
+    32: ({}, LARGE),
+    33: ({"version": "corrected"}, LARGE | {"version": "corrected"}),
+    34: ({}, LARGE),
+    36: ({"version": "corrected"}, LARGE | {"version": "corrected"}),
+}
+
+
+def both(kind):
+    return [(number, parameters) for number, found in kind.items() for parameters in found]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(("number", "parameters"), both(FALSE), ids=str)
+def test_what_is_false_is_refuted_and_the_certificate_is_verified(
+    audited, plain, judged, number, parameters, seed
+):
+    card, recompute = CARDS[number]
+    found = audited(card, parameters=parameters, seed=seed)
+    assert found.result.verdict == "refuted"
+    verdict = judged(plain(found.certificate), recompute)
+    assert verdict.failures == ()
+    assert verdict.ratio > 1.0001
+    assert bool(verdict.reservations) == ("factor" in parameters)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(("number", "parameters"), both(TRUE), ids=str)
+def test_what_is_true_is_not_refuted(audited, number, parameters, seed):
+    found = audited(CARDS[number][0], parameters=parameters, seed=seed)
+    assert found.result.verdict == "not refuted"
+    assert found.certificate is None
+
+
+def sizes(steps, degree, dimension):
+    return Audited(
+        number=32,
+        version="published",
+        factor=1.0,
+        inner_steps=steps,
+        neighbours=degree,
+        dimension=dimension,
+    )
+
+
+@given(st.integers(1, 5), st.integers(1, 4), st.integers(1, 3), st.integers(0, 10**6))
+def test_the_corrected_equations_hold_of_any_numbers(steps, degree, dimension, seed):
+    rng = np.random.default_rng(seed)
+    it = draw(sizes(steps, degree, dimension), rng)
+    noise = rng.standard_normal(it.noise.shape)
+    eta, penalty = rng.uniform(0.1, 5, steps), rng.uniform(0.1, 5)
+    it = dataclasses.replace(it, noise=noise, eta=eta, penalty=penalty)
+    for number, equation in EQUATIONS.items():
+        found = equation.sides(it, True)
+        left, right = found.values()
+        rounding = 1e-9 * found.size()
+        assert left <= right + rounding, number
+        if equation.equality:
+            assert abs(left - right) <= rounding, number
+
+
+@given(st.integers(0, 10**6))
+def test_the_third_and_second_line_of_equation_30_are_both_its_first(seed):
+    it = draw(sizes(2, 2, 2), np.random.default_rng(seed))
+    old, new = it.models[:2]
+    held = 2 * it.dual.sum(axis=0) - 2 * it.penalty * (old - it.before).sum(axis=0)
+    middle = (it.gradient(old) - held + it.added(True)[0]) @ (new - it.target)
+    assert np.isclose(it.unit[0, 0] * (old - new) @ (new - it.target), middle)
+
+
+def test_the_steps_are_those_of_the_algorithm():
+    data = Dataset(np.array([[0.5], [0.25], [1.0]]), [1, -1, 1], node_sizes=(1, 1, 1))
+    algorithm = MultiStepADMM(
+        graph=complete(3),
+        iterations=2,
+        inner_steps=2,
+        noise_multiplier=0.0,
+        penalty=0.5,
+        loss=LINEAR,
+        regulariser_weight=0.3,
+        step_size=ConstantStepSize(2.0),
+    )
+    seen = algorithm.inner().sample(data, 1, np.random.default_rng(0))[0]
+    sent = seen.reshape(2, 2, 3, 1).mean(axis=1)
+    it = dataclasses.replace(
+        draw(sizes(2, 2, 1), np.random.default_rng(0)),
+        penalty=0.5,
+        curvature=0.1,  # lambda / n
+        eta=np.full(2, 2.0),
+        pull=np.array([0.5]),
+        start=seen[1, 0],
+        own=sent[0, 0],
+        others=sent[0, 1:],
+        dual=-0.5 / 2 * (sent[0, 0] - sent[0, 1:]),
+        noise=np.zeros((2, 1)),
+    )
+    assert np.allclose(it.models[1:], seen[2:, 0])
+    assert np.allclose(it.sent, sent[1, 0])
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "named"),
+    [
+        ("sensitivity", ("kind",), "kind"),
+        (21, ("parameters", "neighbours"), "parameters.neighbours"),
+        ("else", ("parameters", "version"), "parameters.version"),
+        ([0.0, 1.0], ("instance", "eta"), "instance"),
+        ([[1.0]], ("instance", "noise"), "instance.noise"),
+    ],
+)
+def test_a_malformed_certificate_names_the_field(
+    audited, plain, judged, changed, value, path, named
+):
+    document = changed(plain(audited(EQUATION_36).certificate), value, *path)
+    with pytest.raises(DataError, match=named):
+        judged(document, equation36.recompute)
+
+
+@pytest.mark.parametrize("name", ["start", "own", "target", "next", "pull"])
+def test_another_iteration_is_seen(audited, plain, judged, changed, name):
+    document = plain(audited(EQUATION_36).certificate)
+    document = changed(document, lambda old: [old[0] + 1], "instance", name)
+    assert judged(document, equation36.recompute).failures
