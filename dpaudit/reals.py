@@ -239,6 +239,11 @@ def sigmoid(x: Number) -> Real:
     return 1 / (1 + exp(-one))
 
 
+def pi() -> Real:
+    """Return the circumference of a circle of diameter 1."""
+    return Real(arb.pi())
+
+
 def ncdf(x: Number) -> Real:
     """Return the standard Gaussian's distribution function."""
     return _finite((-(_ball(x)) / arb(2).sqrt()).erfc() / 2)

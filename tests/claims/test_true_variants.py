@@ -51,6 +51,7 @@ FEW_BROADCASTS = {"nodes": 2, "iterations": 4, "records": 10, "dimension": 4}
 SPREAD = {"view": "model", "joined": 10}
 GROWING = {"nodes": 2, "loss": "linear", "dual_step": 1.0}
 FEW = {"nodes": 2, "iterations": 50, "records": 20, "loss_weight": 20.0}
+LARGE = {"least_sensitivity": 1.0, "most_sensitivity": 100.0}
 BLIND = FEW | {"runs": 60}  # so many runs tell half from hardly any
 OPEN = {"noise": False, "iterations": 2}
 
@@ -104,6 +105,16 @@ FAMILIES = {
     ),
     "hu2019-corollary1": Family(trials=300, true=(given(**SQUARE),), false=(given(),)),
     "hu2019-theorem1": Family(trials=300, true=(given(**SQUARE),), false=(given(),)),
+    "hu2020-density": Family(
+        trials=1_000,
+        true=(given(**LARGE), given(**LARGE, entries=1), given(factor=2.0)),
+        false=(given(), given(**LARGE, factor=0.3), given(entries=8)),
+    ),
+    "hu2020-equation12": Family(
+        trials=500,
+        true=(given(entries=1), given(entries=1, delta=0.46), given(entries=2, factor=1.32)),
+        false=(given(), given(entries=2), given(entries=1, delta=0.46, factor=0.6)),
+    ),
     "hu2020-lemma1": Family(
         quick=1,
         trials=1_000,
