@@ -146,6 +146,32 @@ def rate(batch: Batch, dual_step: float, *, proved: bool) -> Array:
     return np.asarray(np.minimum(reach / (mu**2 * tilde), second))
 
 
+def forms_22(batch: Batch, dual_step: float) -> tuple[Array, Array, Array]:
+    """Return both quadratic forms of (22) along ``start``, the left one without its delta.
+
+    The third is what they are made of, in absolute value: the unit of forms that may be 0.
+
+    Examples
+    --------
+    >>> pair, one = np.array([[[0.0, 1.0], [1.0, 0.0]]]), np.ones((1, 2))
+    >>> batch = {"adjacency": pair, "penalty": 1.5 * one, "curvature": one / 8, "start": one}
+    >>> left, right, _ = forms_22(batch | {"mu": np.array([2.0])}, 1.0)
+    >>> left.tolist(), right.tolist()  # of the right one only 2 m is left: the nodes agree
+    ([8.0625], [0.5])
+    """
+    laplacian, signless = laplacians(batch["adjacency"])
+    penalty, curvature, mu = batch["penalty"][:, :, None], batch["curvature"], batch["mu"]
+    excess = (penalty - dual_step) * laplacian
+    reach = dual_step * _singular(laplacian)[:, -2]
+    squares = mu[:, None] ** 2 * curvature**2 + (mu * _singular(excess)[:, 0] ** 2)[:, None]
+    along, square = batch["start"], batch["start"] ** 2
+    common = _dot(square, squares) / (reach * (mu - 1))
+    mixed = _dot(along, _times(penalty * signless, along))
+    held, own = _dot(along, _times(excess, along)), _dot(square, curvature)
+    size = common + abs(mixed) + 2 * abs(held) + 2 * own
+    return common + mixed, 2 * held + 2 * own, size
+
+
 def _times(matrix: Array, vector: Array) -> Array:
     return np.asarray((matrix @ vector[:, :, None])[:, :, 0])
 

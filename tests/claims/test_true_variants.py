@@ -246,6 +246,16 @@ FAMILIES = {
         false=(given(**BLIND, participates=False), given(**BLIND, noise_rate=1e-3)),
         seeds=(0,),
     ),
+    "zhang2018-equation23": Family(
+        trials=1_000,
+        true=(given(rate="proved"), given(rate="proved", nodes=2), given(factor=100.0)),
+        false=(given(rate="proved", factor=0.5), given(), given(nodes=2)),
+    ),
+    "zhang2018-section3": Family(
+        trials=1_000,
+        true=(given(rate="proved"), given(rate="proved", nodes=2), given(factor=1.5)),
+        false=(given(rate="proved", factor=0.5), given(), given(nodes=2)),
+    ),
     "zhang2018-section62": Family(
         trials=100,
         true=(given(**OPEN, participates=False), given(**OPEN, participates=False, factor=2.0)),

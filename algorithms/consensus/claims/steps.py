@@ -61,10 +61,10 @@ def inequality_19(claim: Statement, family: Family, factor: float) -> Searchable
 
     def sides(batch: Batch) -> tuple[Array, Array]:
         step = first_step(batch, family.dual_step)
-        product = _relative(step.product, step.size)
+        product = relative(step.product, step.size)
         return product, np.full_like(product, factor - 1)
 
-    return _searchable(
+    return searchable_on(
         claim,
         family,
         sides,
@@ -98,7 +98,7 @@ def bounded_modes(claim: Statement, family: Family, factor: float) -> Searchable
         radius = spectral_radius(batch, family.dual_step)
         return radius, np.full_like(radius, factor)
 
-    return _searchable(
+    return searchable_on(
         claim,
         family,
         sides,
@@ -133,9 +133,9 @@ def contraction(
         step = first_step(batch, family.dual_step)
         grown = (1 + rate(batch, family.dual_step, proved=proved)) * step.after
         if not family.shared:
-            return _relative(grown, step.size), factor * _relative(step.before, step.size)
+            return relative(grown, step.size), factor * relative(step.before, step.size)
         clear = step.before > _CLEAR * step.size
-        ratio = _relative(grown, np.where(clear, step.before, 0.0))
+        ratio = relative(grown, np.where(clear, step.before, 0.0))
         return ratio, np.full_like(ratio, factor)
 
     def quantities(batch: Batch) -> Mapping[str, float]:
@@ -144,7 +144,7 @@ def contraction(
         named = {"before": step.before, "after": step.after, "size": step.size}
         return {name: float(values[0]) for name, values in named.items()} | {"rate": delta}
 
-    return _searchable(
+    return searchable_on(
         claim,
         family,
         sides,
@@ -179,7 +179,7 @@ def step_case(
     )
 
 
-def _searchable(
+def searchable_on(
     claim: Statement,
     family: Family,
     sides: Sides,
@@ -190,6 +190,7 @@ def _searchable(
     because: str,
     difference: bool = False,
     hint: Ratios | None = None,
+    further: Callable[[Batch], Batch] = dict,
 ) -> Searchable[Batch]:
     """Return a statement on one network, from its sides on batches, and the climb.
 
@@ -205,6 +206,8 @@ def _searchable(
         Whether the excess counts as it is, as the right side may be 0 or less, or relative to it.
     hint
         Another ratio to climb, with half of the budget.
+    further
+        Returns a batch with arrays of the statement's own.
     """
 
     def ratios(batch: Batch) -> Array:
@@ -226,7 +229,7 @@ def _searchable(
         value, bound = of_one(batch)
         return Evidence(
             parameters=public,
-            instance={name: batch[name][0] for name in arrays},
+            instance={name: further(batch)[name][0] for name in arrays},
             quantities={"value": value, "bound": bound, **quantities(batch)},
         )
 
@@ -236,7 +239,7 @@ def _searchable(
         sides=of_one,
         conditions=partial(_conditions, family, arrays),
         scale=(lambda batch: 1.0) if difference else None,
-        words=partial(_words, family, arrays),
+        words=lambda batch: _words(family, arrays, further(batch)),
         because=lambda batch: because if parameters["factor"] >= 1 else None,
         evidence=evidence,
     )
@@ -274,6 +277,6 @@ def _words(family: Family, arrays: tuple[str, ...], batch: Batch) -> str:
     return f"edges {edges}; theta {family.dual_step:.4g}; {'; '.join(numbers)}"
 
 
-def _relative(numbers: Array, sizes: Array) -> Array:
+def relative(numbers: Array, sizes: Array) -> Array:
     """Return numbers over sizes, 0 where the size is 0."""
     return np.asarray(np.divide(numbers, sizes, out=np.zeros_like(numbers), where=sizes > 0))

@@ -55,7 +55,7 @@ def recompute(document: Document) -> Outcome:
         raise document.refused("instance.mu", float(mu), "a number above 1")
     slope, start = (row(document, name, nodes) for name in ("slope", "start"))
     step = first_step(adjacency, theta, penalty, curvature, slope, start)
-    delta = _rate(adjacency, theta, penalty, curvature, mu, printed)
+    delta = rate(adjacency, theta, penalty, curvature, mu, printed)
     unit = step.before if shared else step.size
     if not unit > 0:
         raise document.refused("instance", "a start at the optimum", "a distance above 0")
@@ -81,7 +81,7 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _rate(
+def rate(
     adjacency: Matrix,
     theta: Real,
     penalty: list[Real],
