@@ -106,17 +106,17 @@ class StochasticInner(Generic[StateT]):
 
 @dataclass(frozen=True)
 class BroadcastView:
-    """What a neighbour in the graph sees: the averages of the inner models, nothing else."""
+    """What a neighbour in the graph sees: what is sent of the inner models, nothing else."""
 
     inner: Mechanism[Dataset]
     inner_steps: int
+    message: str = "average"
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
         """Return ``trials`` transcripts, shape ``(R, t, n, d)``."""
         seen = self.inner.sample(dataset, trials, rng)
-        shape = (trials, -1, self.inner_steps, *seen.shape[2:])
-        averages: Array = seen.reshape(shape).mean(axis=2)
-        return averages
+        loops = seen.reshape((trials, -1, self.inner_steps, *seen.shape[2:]))
+        return np.asarray(loops[:, :, -1] if self.message == "last" else loops.mean(axis=2))
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,9 @@ class MultiStepADMM:
     batch_size
         None for full gradients; otherwise the stochastic variant (Note 1), which draws this many
         records with replacement at every step.
+    message
+        What an iteration sends: ``average``, as in Algorithm 1, or ``last``, a variant of this
+        project in which ``w~_i^k`` is the last inner model.
 
     Notes
     -----
@@ -181,8 +184,10 @@ class MultiStepADMM:
     regulariser_weight: float = 1e-4
     step_size: StepSize = field(default_factory=DecayingStepSize)
     batch_size: int | None = None
+    message: str = "average"
 
     def __post_init__(self) -> None:
+        check.choice("message", self.message, ("average", "last"))
         check.integer("iterations", self.iterations, least=1)
         check.integer("inner_steps", self.inner_steps, least=1)
         check.non_negative("noise_multiplier", self.noise_multiplier)
@@ -202,8 +207,8 @@ class MultiStepADMM:
         return GaussianSteps(self) if self.batch_size is None else StochasticInner(self)
 
     def broadcast(self) -> BroadcastView:
-        """Return the mechanism whose observer sees the averages only, shape ``(R, t, n, d)``."""
-        return BroadcastView(self.inner(), self.inner_steps)
+        """Return the mechanism whose observer sees what is sent only, shape ``(R, t, n, d)``."""
+        return BroadcastView(self.inner(), self.inner_steps, self.message)
 
     def without_noise(self) -> MultiStepADMM:
         """Return the non-private algorithm: the limit of no noise."""
@@ -267,7 +272,7 @@ class MultiStepADMM:
         if state.inner_step < self.inner_steps:
             following = state.inner_step + 1
             return replace(state, inner=output, inner_sum=inner_sum, inner_step=following)
-        broadcast = inner_sum / self.inner_steps
+        broadcast = output if self.message == "last" else inner_sum / self.inner_steps
         degrees, adjacency = self.graph.degrees[:, None], self.graph.adjacency
         own, others = degrees * broadcast, np.matmul(adjacency, broadcast)
         dual = state.dual - self.penalty / 2 * (own - others)

@@ -9,6 +9,9 @@ the node's gradient (Kalman 1960). With the linear loss the gradient of a datase
 replaced record shifts every mean by a constant: the averages are exactly mu-Gaussian DP with
 ``mu^2 = sum_k (multiple_k ||difference of gradients||)^2 / variance_k``.
 
+Where the last inner model is sent in place of the average (``message`` of the algorithm), the same
+holds with the map of the last model: after it was seen nothing of the chain is hidden.
+
 | symbol       | name          | meaning                                             | shape     |
 |--------------|---------------|-----------------------------------------------------|-----------|
 | h_0, h_s     |               | effect on the average of w^0, of the input of step s| (n,)      |
@@ -71,7 +74,7 @@ class State:
 
 @dataclass(frozen=True)
 class Averages:
-    """The averages as a Gaussian process of t steps.
+    """The averages, or last models, that are sent: a Gaussian process of t steps.
 
     Raises
     ------
@@ -187,6 +190,8 @@ class Averages:
             shared = shared + share * total * effect * square
             last_push = last_push + effect * one
             last_spread = last_spread + effect**2 * square
+        if algorithm.message == "last":
+            return _Chain(last, last_push, last_spread, last, last_push, last_spread, last_spread)
         return _Chain(share * start, push, spread, last, last_push, last_spread, shared)
 
 
@@ -212,7 +217,7 @@ class ExactBroadcast(GaussianSteps[Dataset, State]):
 
 
 def broadcast_mu(algorithm: MultiStepADMM, pair: Pair[Dataset]) -> float:
-    """Return the mu for which the averages are exactly mu-Gaussian DP on this pair.
+    """Return the mu for which what is sent is exactly mu-Gaussian DP on this pair.
 
     Examples
     --------

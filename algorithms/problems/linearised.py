@@ -55,7 +55,21 @@ class Linearised(Protocol):
         ...
 
 
-def proximal_weights(algorithm: Linearised, dataset: Dataset, count: int) -> Array:
+class Sizes(Protocol):
+    """What the weights depend on of a dataset, all of it public."""
+
+    @property
+    def node_sizes(self) -> tuple[int, ...]:
+        """The number of records of every node."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """The number of features of a record."""
+        ...
+
+
+def proximal_weights(algorithm: Linearised, dataset: Sizes, count: int) -> Array:
     """Return the weight of every node at ``count``, as the step-size rule has it, ``(n,)``."""
     sizes = np.array(dataset.node_sizes, dtype=np.float64)
     noise = 2 * algorithm.loss.lipschitz * algorithm.noise_multiplier / sizes
