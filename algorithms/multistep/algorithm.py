@@ -132,6 +132,17 @@ class State:
     inner_step: int
 
 
+@dataclass(frozen=True)
+class FinalView:
+    """What somebody sees who gets the final models, eq. (22), and nothing else."""
+
+    inner: Mechanism[Dataset]
+
+    def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
+        """Return ``trials`` final models of every node, shape ``(R, n, d)``."""
+        return final_model(self.inner.sample(dataset, trials, rng))
+
+
 @dataclass(frozen=True, kw_only=True)
 class MultiStepADMM:
     """The algorithm, as public parameters.

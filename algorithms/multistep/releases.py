@@ -1,11 +1,14 @@
-"""The release of multi-step DP-ADMM to account for by name; defaults are the paper's setting.
+"""What multi-step DP-ADMM releases, to account for by name; defaults are the paper's setting.
 
-Derivations and sources are in `dpaudit.algorithms.multistep.guarantees`.
+Derivations and sources are in `dpaudit.algorithms.multistep.guarantees`, and of what observers
+learn who see no inner model in `dpaudit.algorithms.multistep.hidden_state` and
+`dpaudit.algorithms.multistep.final`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -14,6 +17,8 @@ from dpaudit.extension.release import Published, ReleaseCard
 
 if TYPE_CHECKING:
     from dpaudit.accounting.events import Event
+    from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
+    from dpaudit.algorithms.multistep.hidden_state import InnerLoops
 
 
 class MultiStep(Parameters):
@@ -69,4 +74,152 @@ HUANG2020_MULTISTEP = ReleaseCard(
     count="iterations",
     noise="noise_multiplier",
     published=theorem6,
+)
+
+
+# Observers who see no inner model.
+
+
+class Observed(Parameters):
+    """Multi-step DP-ADMM with full gradients of linear losses, the inner models hidden."""
+
+    iterations: int = Field(100, ge=1, description="t")
+    inner_steps: int = Field(10, ge=1, description="l")
+    noise_multiplier: float = Field(150.0, gt=0, description="sigma, in multiples of Lemma 5's s")
+    nodes: int = Field(5, ge=1, le=200, description="n")
+    graph: Literal["complete", "ring", "star"] = Field("complete", description="its shape")
+    penalty: float = Field(0.1, gt=0, description="rho")
+    regulariser_weight: float = Field(1e-4, ge=0, description="lambda")
+    step_size: float | None = Field(None, gt=0, description="constant eta instead of eq. (23)")
+    diameter: float = Field(20.0, gt=0, description="D of eq. (23)")
+    records: int = Field(9_044, ge=1, description="of every node")
+    dimension: int = Field(104, ge=1, description="features of a record")
+
+    def algorithm(self) -> MultiStepADMM:
+        """Return the algorithm, with the linear loss: of a loss its c_1 = 1 alone matters."""
+        from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
+        from dpaudit.algorithms.problems import graphs, losses, step_sizes
+
+        made = {"complete": graphs.complete, "ring": graphs.ring, "star": graphs.star}
+        return MultiStepADMM(
+            graph=made[self.graph](self.nodes),
+            iterations=self.iterations,
+            inner_steps=self.inner_steps,
+            noise_multiplier=self.noise_multiplier,
+            penalty=self.penalty,
+            loss=losses.LINEAR,
+            regulariser_weight=self.regulariser_weight,
+            step_size=step_sizes.DecayingStepSize(diameter=self.diameter)
+            if self.step_size is None
+            else step_sizes.ConstantStepSize(self.step_size),
+        )
+
+    @property
+    def node_sizes(self) -> tuple[int, ...]:
+        """The records of every node."""
+        return (self.records,) * self.nodes
+
+    @property
+    def convexity(self) -> float:
+        """``lambda / n``, of every node's mean loss."""
+        return self.regulariser_weight / self.nodes
+
+    def loops(self) -> list[InnerLoops]:
+        """Return the inner loops of every node."""
+        from dpaudit.algorithms.multistep.hidden_state import InnerLoops
+
+        algorithm = self.algorithm()
+        return [InnerLoops.of(algorithm, self, node) for node in range(self.nodes)]
+
+
+class SmoothObserved(Observed):
+    """Multi-step DP-ADMM with full gradients of smooth losses, the last inner models sent."""
+
+    smoothness: float = Field(0.25, ge=0, description="of a record's loss: 0.25 if logistic")
+
+
+def averages(given: Observed) -> Event:
+    """Return what the averages release of linear losses, at the node that leaks most.
+
+    Examples
+    --------
+    >>> round(averages(Observed(iterations=2, inner_steps=3)).noise_scale, 3)
+    61.415
+    """
+    from dpaudit.algorithms.multistep.hidden_state import averages_mu
+
+    return _gaussian(averages_mu(loops, given.convexity) for loops in given.loops())
+
+
+def last_models(given: SmoothObserved) -> Event:
+    """Return what the last inner models release, at the node that leaks most.
+
+    Examples
+    --------
+    >>> one = SmoothObserved(iterations=1, inner_steps=50, step_size=1.0, penalty=0.125)
+    >>> round(last_models(one).noise_scale, 3)  # of 50 steps it shows no more than 3
+    86.604
+    """
+    from dpaudit.algorithms.multistep.hidden_state import last_mu
+
+    least = given.convexity
+    most = least + given.smoothness
+    return _gaussian(last_mu(loops, least, most) for loops in given.loops())
+
+
+def final_models(given: Observed) -> Event:
+    """Return what the final models release of linear losses, at the node that leaks most.
+
+    Examples
+    --------
+    >>> round(final_models(Observed(iterations=2, inner_steps=3)).noise_scale, 3)
+    67.655
+    """
+    from dpaudit.algorithms.multistep.final import final_mu
+
+    algorithm, least = given.algorithm(), given.convexity
+    return _gaussian(final_mu(algorithm, given, node, least) for node in range(given.nodes))
+
+
+def _gaussian(mus: Iterable[float]) -> Event:
+    """Return the Gaussian release with the largest mu, none at all for 0."""
+    from dpaudit.accounting.events import GaussianRelease
+
+    mu = max(mus)
+    if mu == 0:
+        return GaussianRelease(sensitivity=1.0, noise_scale=1.0, count=0)
+    return GaussianRelease(sensitivity=1.0, noise_scale=1 / mu)
+
+
+HUANG2020_AVERAGES = ReleaseCard(
+    name="huang2020-averages",
+    title="Multi-step DP-ADMM with linear losses, the averages seen",
+    source="exact law of the averages (algorithms/multistep/hidden_state.py)",
+    relation="replace-record",
+    parameters=Observed,
+    event=averages,
+    count="iterations",
+    noise="noise_multiplier",
+)
+
+HUANG2020_LAST = ReleaseCard(
+    name="huang2020-last",
+    title="Multi-step DP-ADMM that sends the last inner models",
+    source="shifted interpolation (algorithms/multistep/hidden_state.py)",
+    relation="replace-record",
+    parameters=SmoothObserved,
+    event=last_models,
+    count="iterations",
+    noise="noise_multiplier",
+)
+
+HUANG2020_FINAL = ReleaseCard(
+    name="huang2020-final",
+    title="Multi-step DP-ADMM with linear losses, the final models seen",
+    source="exact law of the final models (algorithms/multistep/final.py)",
+    relation="replace-record",
+    parameters=Observed,
+    event=final_models,
+    count="iterations",
+    noise="noise_multiplier",
 )

@@ -31,12 +31,15 @@ class MarginLoss:
         ``l`` and a selection of its subgradient, entry by entry; any shape.
     slope_range
         ``(low, high)`` with ``low <= l'(margin) <= high`` everywhere: `lipschitz` follows from it.
+    curvature
+        The Lipschitz constant of ``l'``: infinite where it jumps.
     """
 
     name: str
     value: Callable[[Array], Array] = field(repr=False)
     slope: Callable[[Array], Array] = field(repr=False)
     slope_range: tuple[float, float]
+    curvature: float = math.inf
 
     @property
     def lipschitz(self) -> float:
@@ -101,13 +104,15 @@ def _squared_slope(margin: Array) -> Array:
     return margin - 1
 
 
-LOGISTIC = MarginLoss("logistic", _logistic, _logistic_slope, (-1.0, 0.0))
+LOGISTIC = MarginLoss("logistic", _logistic, _logistic_slope, (-1.0, 0.0), 0.25)
 HINGE = MarginLoss("hinge", _hinge, _hinge_slope, (-1.0, 0.0))
-SMOOTHED_HINGE = MarginLoss("smoothed-hinge", _smoothed_hinge, _smoothed_hinge_slope, (-1.0, 0.0))
-LINEAR = MarginLoss("linear", _linear, _linear_slope, (-1.0, -1.0))
+SMOOTHED_HINGE = MarginLoss(
+    "smoothed-hinge", _smoothed_hinge, _smoothed_hinge_slope, (-1.0, 0.0), 1.0
+)
+LINEAR = MarginLoss("linear", _linear, _linear_slope, (-1.0, -1.0), 0.0)
 ABSOLUTE = MarginLoss("absolute", _absolute, _absolute_slope, (-1.0, 1.0))
 # No bound on its slope, so no sensitivity: only for views, where nothing has to be bounded.
-SQUARED = MarginLoss("squared", _squared, _squared_slope, (-math.inf, math.inf))
+SQUARED = MarginLoss("squared", _squared, _squared_slope, (-math.inf, math.inf), 1.0)
 LOSSES: dict[str, MarginLoss] = {
     loss.name: loss for loss in (LOGISTIC, HINGE, SMOOTHED_HINGE, LINEAR, ABSOLUTE)
 }

@@ -131,8 +131,13 @@ FAMILIES = {
     "huang2020-broadcast": Family(
         quick=1,
         trials=300,
-        true=(given(**SHORT), given(nodes=2, iterations=2, inner_steps=5)),
-        false=(given(**SHORT, factor=0.5),),
+        true=(
+            given(**SHORT),
+            given(nodes=2, iterations=2, inner_steps=5),
+            given(**SHORT, view="last"),
+            given(**SHORT, view="final"),
+        ),
+        false=(given(**SHORT, factor=0.5), given(**SHORT, view="last", factor=0.5)),
         seeds=(0,),
     ),
     "huang2020-definition3": Family(

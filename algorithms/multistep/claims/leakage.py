@@ -1,10 +1,8 @@
-"""What a run leaks in either view, against Theorem 6 and against what is proved of all it computes.
+"""What a run leaks, against Theorem 6.
 
 Every inner model is seen: where the loss is linear, the shift of every step is the same whatever
-came before, and the exact Gaussian law of a pair refutes Theorem 6 without drawing. Only the
-averages are seen: where the loss is linear their law, and so their epsilon, is known exactly
-(`dpaudit.algorithms.multistep.averages`); for any other loss an event bound is what can be
-certified.
+came before, and the exact Gaussian law of a pair refutes Theorem 6 without drawing. What observers
+of less learn is in `dpaudit.algorithms.multistep.claims.observers`.
 """
 
 from __future__ import annotations
@@ -21,14 +19,13 @@ from scipy.optimize import brentq
 from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.multistep.claims.instances import Instance
-from dpaudit.errors import InvalidArgument, UnsupportedEvent
+from dpaudit.errors import UnsupportedEvent
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof
 from dpaudit.extension.claim import Statement
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
 from dpaudit.refutation import Certificate, Condition, Evidence, Inequality, certified
 
 _COMPOSITION = "exact composition of Gaussian releases (Dong, Roth & Su 2022) with Lemma 5"
-_AVERAGES = "exact law of the averages: Gaussian given the earlier ones, as gradients are constant"
 _STOCHASTIC = (
     "The stochastic variant keeps the noise of full gradients, but a record drawn K times into a "
     "batch of size s moves the update K m_i / s times as far as Lemma 5 allows: nothing is proved "
@@ -236,58 +233,3 @@ def _steps(instance: Instance) -> dict[str, Any]:
         scale.append(float(step.scale[node, 0]))
         state = algorithm.advance(state, step.mean)
     return {"eta": eta, "shift": shift, "scale": scale, "edges": instance.edges}
-
-
-# --- the averages ---------------------------------------------------------------------------------
-
-
-def broadcast(run: PrivacyCase, algorithm: MultiStepADMM, factor: float) -> PrivacyCase:
-    """Return the audit of the averages; claimed is a factor times what all inner models leak.
-
-    Parameters
-    ----------
-    run
-        The audit of the whole run in the same view.
-    algorithm
-        What runs.
-    factor
-        Of what is proved of all inner models.
-
-    Raises
-    ------
-    InvalidArgument
-        The variant is stochastic: nothing is proved for its inner models.
-    """
-    if run.proved is None:
-        raise InvalidArgument("batch_size", algorithm.batch_size, "full gradients")
-    inner = run.proved.guarantee.epsilon(run.at_delta)
-    question = replace(
-        run,
-        claimed=ApproximateDP(factor * inner, run.at_delta),
-        certify=None,
-        default_trials=2_000,
-        notes=(f"What is proved of all inner models is epsilon = {inner:.6g}.",),
-        candidates=tuple(broadcast(one, algorithm, factor) for one in run.candidates),
-    )
-    return (
-        _exact_averages(question, algorithm, inner) if algorithm.loss.name == "linear" else question
-    )
-
-
-def _exact_averages(case: PrivacyCase, algorithm: MultiStepADMM, inner: float) -> PrivacyCase:
-    """Return the case with the law of the averages, and their exact epsilon on this pair."""
-    from dpaudit.algorithms.multistep.averages import Averages, ExactBroadcast, broadcast_mu
-
-    law = GaussianDP(broadcast_mu(algorithm, case.pair))
-    exact = law.epsilon(case.at_delta)
-    mechanism: Any = ExactBroadcast(Averages(algorithm))
-    return replace(
-        case,
-        mechanism=mechanism,
-        pair_ceiling=Proof(guarantee=law, source=_AVERAGES),
-        notes=(
-            *case.notes,
-            f"The averages are exactly {law.mu:.6g}-Gaussian DP on this pair: epsilon = "
-            f"{exact:.6g}, {exact / inner:.1%} of that of all inner models.",
-        ),
-    )
