@@ -75,15 +75,52 @@ class Panel:
     log_x: bool = False
 
 
-def table(panels: Sequence[Panel]) -> str:
-    """Return all curves as CSV: panel, curve, x, y, low, high."""
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """A table of numbers as shaded cells; infinite ones are filled and marked.
+
+    Parameters
+    ----------
+    title, x_label, y_label
+        Of the axes: what the columns and the rows are.
+    rows, columns
+        Their names.
+    values
+        Numbers of at least 0, one list a row.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: Sequence[Sequence[float]]
+
+    def __post_init__(self) -> None:
+        shape = [len(row) for row in self.values]
+        if shape != [len(self.columns)] * len(self.rows):
+            expected = f"{len(self.rows)} rows of {len(self.columns)}"
+            raise InvalidArgument(f"grid {self.title}", Shown(f"rows of {shape}"), expected)
+
+
+def table(panels: Sequence[Panel | Grid]) -> str:
+    """Return all curves as CSV: panel, curve, x, y, low, high; of grids row, column, value."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["panel", "curve", "x", "y", "low", "high"])
     for panel in panels:
+        if isinstance(panel, Grid):
+            writer.writerows([panel.title, *cell, "", ""] for cell in _cells(panel))
+            continue
         for curve in panel.curves:
             writer.writerows([panel.title, curve.label, *point] for point in _points(curve))
     return text.getvalue()
+
+
+def _cells(grid: Grid) -> Iterator[tuple[str, str, float]]:
+    for name, row in zip(grid.rows, grid.values, strict=True):
+        for column, value in zip(grid.columns, row, strict=True):
+            yield name, column, value
 
 
 def _points(curve: Curve) -> Iterator[tuple[Any, ...]]:
@@ -91,7 +128,7 @@ def _points(curve: Curve) -> Iterator[tuple[Any, ...]]:
     return zip(curve.x, curve.y, curve.low or nothing, curve.high or nothing, strict=True)
 
 
-def picture(title: str, panels: Sequence[Panel], kind: Literal["png", "svg"]) -> bytes:
+def picture(title: str, panels: Sequence[Panel | Grid], kind: Literal["png", "svg"]) -> bytes:
     """Return the panels side by side, two in a row; the same panels give the same bytes."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -109,14 +146,18 @@ def picture(title: str, panels: Sequence[Panel], kind: Literal["png", "svg"]) ->
     return drawn.getvalue()
 
 
-def _drawn(title: str, panels: Sequence[Panel]) -> Figure:
+def _drawn(title: str, panels: Sequence[Panel | Grid]) -> Figure:
     from matplotlib.figure import Figure
 
     columns = min(2, len(panels))
     rows = math.ceil(len(panels) / columns)
     figure = Figure(figsize=(6.0 * columns, 4.2 * rows + 0.5), layout="constrained")
     for place, panel in enumerate(panels):
-        _draw(figure.add_subplot(rows, columns, place + 1), panel)
+        axes = figure.add_subplot(rows, columns, place + 1)
+        if isinstance(panel, Grid):
+            _shade(axes, panel)
+        else:
+            _draw(axes, panel)
     figure.suptitle(title)
     return figure
 
@@ -140,3 +181,26 @@ def _draw(axes: Axes, panel: Panel) -> None:
     axes.legend(  # below the axes, where no curve is
         fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, frameon=False
     )
+
+
+def _shade(axes: Axes, grid: Grid) -> None:
+    """Draw a grid: darker is more; what is infinite is black."""
+    from matplotlib import colormaps
+
+    finite = [value for row in grid.values for value in row if math.isfinite(value)]
+    top = max(finite, default=0.0) or 1.0
+    shown = [[min(value, 1.02 * top) for value in row] for row in grid.values]
+    shades = colormaps["Blues"].with_extremes(over="black")
+    axes.imshow(shown, cmap=shades, vmin=0, vmax=top, aspect="auto")
+    axes.set_xticks(range(len(grid.columns)), grid.columns, rotation=45, ha="right", fontsize=8)
+    axes.set_yticks(range(len(grid.rows)), grid.rows, fontsize=8)
+    size = 9 if len(grid.columns) <= 10 else 5
+    for i, row in enumerate(grid.values):
+        for j, value in enumerate(row):
+            dark = not math.isfinite(value) or value > 0.6 * top
+            words = f"{value:.3g}" if math.isfinite(value) else "\u221e"
+            ink = "white" if dark else "black"
+            axes.text(j, i, words, ha="center", va="center", fontsize=size, color=ink)
+    axes.set_title(grid.title, fontsize=10)
+    axes.set_xlabel(grid.x_label)
+    axes.set_ylabel(grid.y_label)

@@ -8,7 +8,8 @@ It is `dpaudit.algorithms.multistep.algorithm` (notation there) with ``grad L_i(
     w^{k,r+1} <- w^{k,r+1} + scale_i^{k,r+1} n
 
 An iteration is a round. Observers see the averages ``w~_i^k`` over the inner steps, which are all
-that is sent, or every inner model, the view in which the paper proves its theorems. The noise is
+that is sent (or the last inner models, where the algorithm sends these), or every inner model, the
+view in which the paper proves its theorems. The noise is
 ``sigma s_i^{k,r}`` of Lemma 5; the squared loss has no such sensitivity, so its scale is given.
 """
 
@@ -91,6 +92,10 @@ class LinearMultiStep:
         """Whether the loss has a curvature."""
         return self.algorithm.loss == SQUARED
 
+    @property
+    def _sends_last(self) -> bool:
+        return self.algorithm.message == "last"
+
     # --- runs, by the algorithm itself -------------------------------------------------------
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
@@ -114,7 +119,8 @@ class LinearMultiStep:
         if self.seen == "inner":
             return sent
         split = (len(sent), algorithm.iterations, algorithm.inner_steps, *sent.shape[2:])
-        return np.asarray(sent.reshape(split).mean(axis=2))
+        loops = sent.reshape(split)
+        return np.asarray(loops[:, :, -1] if self._sends_last else loops.mean(axis=2))
 
     # --- the same, as linear forms -----------------------------------------------------------
 
@@ -175,12 +181,12 @@ class LinearMultiStep:
             here = mean / (2 * penalty * np.diagonal(degrees)[:, None] + eta)
             here = here + np.repeat(scales[r], size)[:, None] * noise
             models.append(here)
-        average = sum(models[1:], models[0]) / fmpq(inner)
-        own, others = degrees @ average, adjacency @ average
+        message = here if self._sends_last else sum(models[1:], models[0]) / fmpq(inner)
+        own, others = degrees @ message, adjacency @ message
         dual = dual - penalty / 2 * (own - others)
         pull = 2 * dual + penalty * (own + others)
         owners = np.repeat(range(dataset.nodes), size).tolist() * inner
-        seen = models if self.seen == "inner" else [average]
+        seen = models if self.seen == "inner" else [message]
         return basis.round((*seen, here, dual, pull), owners)
 
     def _block_diagonal(self, curved: Form, dataset: Dataset) -> Form:

@@ -17,6 +17,7 @@ from dpaudit.accounting.accountants import Answer, ask_all, strongest
 from dpaudit.accounting.events import Event, Sequence, releases, repeated
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounts.releases import KINDS
+from dpaudit.drawing import Grid
 from dpaudit.errors import ConvergenceError, InvalidArgument, Shown
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.release import Published, ReleaseCard
@@ -112,6 +113,14 @@ class Target:
         if len(self.parts) == 1 and first.card.count is not None:
             return first.having(**{first.card.count: length}).event
         return repeated(Sequence(tuple(part.event for part in self.parts)), length)
+
+    def grids(self, delta: float) -> list[Grid]:
+        """Return who learns how much about whom, of the parts that can say so."""
+        return [
+            part.card.grid(part.parameters, delta)
+            for part in self.parts
+            if part.card.grid is not None
+        ]
 
     def published_at(self, length: int, delta: float) -> Published | None:
         """Return what the paper's formula says at another length."""

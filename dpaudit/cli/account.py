@@ -156,12 +156,13 @@ def _against(result: Account) -> Iterator[Text]:
 def _write(target: Target, result: Account, folder: Path, *, quiet: bool) -> Path:
     """Write the numbers and their curves; return the picture."""
     from dpaudit.accounts.curves import panels
-    from dpaudit.drawing import picture, table
+    from dpaudit.drawing import Grid, Panel, picture, table
     from dpaudit.files import prepare_directory, write_files
 
     prepare_directory(str(folder))
     with progress_bar(target.name, shown=not quiet) as progress:
-        drawn = panels(target, result.delta, progress)
+        drawn: list[Panel | Grid] = [*panels(target, result.delta, progress)]
+        drawn += target.grids(result.delta)
     title, name = f"{result.name}: {result.title}", f"account-{result.name}"
     contents = {
         folder / f"{name}.json": (json.dumps(result.document(), indent=2) + "\n").encode(),

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from dpaudit.accounting.events import Event
+    from dpaudit.drawing import Grid
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +58,8 @@ class ReleaseCard:
         1 if a larger value of it is more noise, -1 if less.
     published
         Parameters and delta to the paper's own number, or None.
+    grid
+        Parameters and delta to a table of who learns how much about whom, or None.
     """
 
     name: str
@@ -69,3 +72,4 @@ class ReleaseCard:
     noise: str
     more_noise: int = 1
     published: Callable[[Any, float], Published] | None = None
+    grid: Callable[[Any, float], Grid] | None = None

@@ -66,7 +66,7 @@ def sides(
     --------
     >>> p, bound = sides(1.0, 1e-5, 1e-3, 0.026, 4)  # 5.37 standard deviations
     >>> f"{p:.2g}", f"{bound:.2g}"
-    ('25', '22')
+    ('26', '23')
     """
     scale = np.asarray(sensitivity) * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
     peak = -entries * (np.log(scale) + math.log(2 * math.pi) / 2)

@@ -85,7 +85,7 @@ def probability(level: Level, parameters: Equation12Parameters) -> float:
     --------
     >>> level = Level(epsilon=1.0, delta=1e-5)
     >>> [f"{probability(level, Equation12Parameters(entries=n)):.2g}" for n in (1, 2, 8)]
-    ['2.1e-06', '1.3e-05', '0.0038']
+    ['2.1e-06', '1.3e-05', '0.0041']
     """
     from scipy.stats import chi2
 

@@ -31,7 +31,7 @@ def recompute(document: Document) -> Outcome:
     ...     instance={"offset": 0.026},
     ... )
     >>> round(float(recompute(document).quantities["ratio"]), 3)
-    1.137
+    1.138
     """
     document.require_kind("property")
     entries = document.count("entries")

@@ -32,7 +32,7 @@ def recompute(document: Document) -> Outcome:
     ...     instance={},
     ... )
     >>> round(float(recompute(document).quantities["ratio"]), 4)
-    1.3119
+    1.312
     """
     document.require_kind("property")
     entries = document.count("entries")

@@ -1,0 +1,88 @@
+"""An observer as a mechanism: what it sees of runs of the algorithm itself, to be audited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dpaudit._typing import Array
+from dpaudit.accounting.events import GaussianRelease
+from dpaudit.algorithms.views.numbers import Balls
+from dpaudit.algorithms.views.view import View
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.reals import precision
+
+_DIGITS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Watching:
+    """What an observer sees of runs: messages less what its own noise did to them.
+
+    Parameters
+    ----------
+    view
+        Who sees what of which network.
+    run
+        Data and standard normals, shape ``(R, *shape)``, to all messages: the algorithm.
+    shape
+        Of the normals of a run.
+
+    Notes
+    -----
+    Formal guarantee: that of the view. `release` is what is proved of it.
+
+    Examples
+    --------
+    >>> from dpaudit.algorithms.problems.graphs import ring
+    >>> from dpaudit.algorithms.views.gossip import Gossip
+    >>> gossip = Gossip(ring(3), iterations=2, noise_scale=2.0)
+    >>> network = gossip.network()
+    >>> seen = Watching(View(network, network.coalition(1), [1, 0, 0]), gossip.messages, (2, 3, 1))
+    >>> seen.sample(np.zeros((3, 1)), 5, np.random.default_rng(0)).shape  # of two nodes, twice
+    (5, 4)
+    """
+
+    view: View
+    run: Callable[[Array, Array], Array]
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        known = len(self.view.network.noise_owners)
+        if int(np.prod(self.shape)) != known:
+            raise InvalidArgument("shape", self.shape, f"{known} normals in all")
+
+    @property
+    def release(self) -> GaussianRelease:
+        """What is seen, as a Gaussian release.
+
+        Raises
+        ------
+        InvalidArgument
+            Nothing hides the change: mu is infinite.
+        """
+        if self.view.infinite:
+            raise InvalidArgument("view", Shown("an infinite mu"), "one with noise on the change")
+        mu = self.view.mu.upper
+        if mu == 0:
+            return GaussianRelease(sensitivity=1.0, noise_scale=1.0, count=0)
+        return GaussianRelease(sensitivity=1.0, noise_scale=1 / mu)
+
+    def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
+        """Return what is seen of ``trials`` runs, one row each."""
+        normals = rng.standard_normal((trials, *self.shape))
+        sent = self.run(dataset, normals).reshape(trials, -1)
+        known, slopes = self._own_noise()
+        return np.asarray(sent[:, self.view.rows] - normals.reshape(trials, -1)[:, known] @ slopes)
+
+    def _own_noise(self) -> tuple[NDArray[np.intp], Array]:
+        """Return which normals the observer knows, and what they do to what it sees."""
+        network, rows = self.view.network, self.view.rows
+        known = np.setdiff1d(np.arange(len(network.noise_owners)), self.view.columns)
+        with precision(_DIGITS):
+            every = Balls(_DIGITS).coefficients(network)
+            return known, every[np.ix_(rows, known)].astype(np.float64).T

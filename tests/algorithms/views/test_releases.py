@@ -1,0 +1,228 @@
+"""Views by name, who learns how much about whom, and observers as mechanisms to audit."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from dpaudit.accounting.accountants import ask_all, strongest
+from dpaudit.accounts.account import account
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
+from dpaudit.algorithms.multistep.hidden_state import InnerLoops, averages_mu, last_affine_mu
+from dpaudit.algorithms.problems.graphs import ring, star
+from dpaudit.algorithms.problems.losses import LINEAR
+from dpaudit.algorithms.problems.step_sizes import ConstantStepSize
+from dpaudit.algorithms.views.gossip import Gossip
+from dpaudit.algorithms.views.learning import who_learns
+from dpaudit.algorithms.views.releases import (
+    ConsensusView,
+    GossipView,
+    MultiStepView,
+    SharingView,
+    grid,
+    view,
+)
+from dpaudit.algorithms.views.view import View
+from dpaudit.algorithms.views.watching import Watching
+from dpaudit.cli.main import app
+from dpaudit.drawing import Grid, picture, table
+from dpaudit.errors import InvalidArgument
+from dpaudit.guarantees.kinds import GaussianDP
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "views.py"
+MODELS = (GossipView, ConsensusView, MultiStepView, SharingView)
+
+
+def mu_of(event):
+    return event.count / event.noise_scale
+
+
+def test_a_gossip_view_is_the_view():
+    network = Gossip(star(4), iterations=6, noise_scale=0.5).network()
+    for observer in (0, 2, 3):
+        exact = View(network, network.coalition(observer), [0, 3, 0, 0]).mu.upper
+        given = GossipView(
+            nodes=4, graph="star", iterations=6, noise_scale=0.5, sensitivity=3.0, about=1,
+            observer=(observer,),
+        )  # fmt: skip
+        assert mu_of(view(given)) == pytest.approx(exact, rel=1e-12)
+    wire = View(network, network.eavesdropper(), [0, 3, 0, 0]).mu.upper
+    assert mu_of(view(given.model_copy(update={"observer": ()}))) == pytest.approx(wire, rel=1e-12)
+
+
+def test_one_broadcast_of_consensus_admm_is_one_gaussian_in_closed_form():
+    """f = (b + noise 2 eta V) / (2 eta V + rho/N): primal noise is added after, dual before."""
+    given = ConsensusView(iterations=1, noise="primal", records=10, loss_weight=3.0)
+    unit = 2 * given.penalty * 2 + given.regulariser_weight / given.nodes
+    change = 2 * 3.0 / 10
+    assert mu_of(view(given)) == pytest.approx(change / unit / given.noise_scale, rel=1e-12)
+    dual = given.model_copy(update={"noise": "dual"})
+    expected = change / (2 * given.penalty * 2 * given.noise_scale)
+    assert mu_of(view(dual)) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("message", "mu"), [("average", averages_mu), ("last", last_affine_mu)], ids=["average", "last"]
+)
+def test_who_reads_all_messages_of_multi_step_admm_learns_what_is_proved_of_them(message, mu):
+    """Two derivations: exact linear forms, and a chain of the node's own models."""
+    given = MultiStepView(iterations=4, inner_steps=3, nodes=4, message=message, observer=())
+    algorithm = MultiStepADMM(
+        graph=ring(4), iterations=4, inner_steps=3, noise_multiplier=given.noise_scale,
+        penalty=given.penalty, loss=LINEAR, regulariser_weight=given.regulariser_weight,
+        step_size=ConstantStepSize(given.step_size), message=message,
+    )  # fmt: skip
+
+    class Sizes:
+        node_sizes, dimension = (1,) * 4, 1
+
+    expected = mu(InnerLoops.of(algorithm, Sizes, 0), given.regulariser_weight / 4)
+    assert mu_of(view(given)) == pytest.approx(expected, rel=1e-9)
+
+
+def test_noise_is_in_inverse_proportion_to_mu():
+    for model in MODELS:
+        one = model(iterations=2)
+        other = one.model_copy(update={"noise_scale": 2 * one.noise_scale})
+        assert mu_of(view(one)) == pytest.approx(2 * mu_of(view(other)), rel=1e-9)
+
+
+def test_who_knows_without_error_is_said_in_words():
+    with pytest.raises(InvalidArgument, match=r"^observer: .*mu is infinite"):
+        view(GossipView(observer=0))
+    with pytest.raises(InvalidArgument, match=r"^observer: .*mu is infinite"):
+        view(SharingView(observer=(0, 1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (GossipView(about=5), "about"),
+        (GossipView(observer=5), "observer"),
+        (SharingView(about=3), "about"),
+        (GossipView(edges=((0, 9),)), "edge"),
+    ],
+)
+def test_arguments_are_refused_by_name(given, named):
+    with pytest.raises(InvalidArgument, match=rf"^{named}: "):
+        view(given)
+
+
+def test_who_is_cut_off_learns_nothing():
+    """Three rounds do not reach the other side of a long line."""
+    line = tuple((i, i + 1) for i in range(7))
+    given = GossipView(nodes=8, edges=line, iterations=3, observer=7)
+    assert view(given).count == 0
+    assert mu_of(view(given.model_copy(update={"iterations": 8}))) > 0
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_the_table_has_the_epsilon_of_every_view(model):
+    found = grid(model(iterations=2), 1e-5)
+    assert len(found.rows) == model().participants
+    for about, row in enumerate(found.values[:2]):
+        for observer, value in enumerate(row):
+            seen = () if observer == len(row) - 1 else (observer,)
+            given = model(iterations=2, about=about, observer=seen)
+            if math.isinf(value):
+                with pytest.raises(InvalidArgument, match="mu is infinite"):
+                    view(given)
+            else:
+                best = strongest(ask_all(view(given), 1e-5))
+                assert value == pytest.approx(best.upper, rel=1e-6, abs=1e-12)
+
+
+def test_a_table_of_mu_is_symmetric_where_the_graph_is():
+    network = Gossip(ring(4), iterations=3, noise_scale=Fraction(1, 2)).network()
+    changes = {f"node {i}": np.eye(4, dtype=int)[i].tolist() for i in range(4)}
+    values = np.array(who_learns(network, changes).values)
+    assert np.isinf(np.diagonal(values)).all()
+    assert values[0, 1] == pytest.approx(values[0, 3]) == pytest.approx(values[2, 1])
+    assert values[0, 2] < values[0, 1] < values[0, 4]
+
+
+def test_grids_become_pictures_and_tables():
+    drawn = Grid(
+        title="t", x_label="x", y_label="y", rows=["a"], columns=["b", "c"], values=[[1, math.inf]]
+    )
+    assert picture("one", [drawn], "svg") == picture("one", [drawn], "svg")
+    assert picture("one", [drawn], "png").startswith(b"\x89PNG")
+    assert "\u221e" in picture("one", [drawn], "svg").decode() or b"221e" in picture(
+        "one", [drawn], "svg"
+    )
+    assert table([drawn]).splitlines()[1:] == ["t,a,b,1,,", "t,a,c,inf,,"]
+    with pytest.raises(InvalidArgument, match=r"^grid t: "):
+        Grid(title="t", x_label="", y_label="", rows=["a"], columns=["b"], values=[[1, 2]])
+
+
+def test_the_command_draws_who_learns_how_much(tmp_path):
+    ran = CliRunner().invoke(
+        app, ["account", "sharing-view", "--out", str(tmp_path), "--set", "observer=0", "--quiet"]
+    )
+    assert ran.exit_code == 0, ran.output
+    rows = (tmp_path / "account-sharing-view.csv").read_text().splitlines()
+    assert any(row.startswith("who learns how much: epsilon at delta = 1e-05,") for row in rows)
+    assert (tmp_path / "account-sharing-view.png").stat().st_size > 10_000
+    said = json.loads((tmp_path / "account-sharing-view.json").read_text())
+    assert said["relation"] == "replace-label"
+
+
+def test_python_accounts_for_them_too():
+    found = account("gossip-view", 1e-5, iterations=1, noise_scale=2.0)
+    assert found.proved.upper == pytest.approx(GaussianDP(0.5).epsilon(1e-5), rel=1e-6)
+
+
+# An observer as a mechanism
+
+
+def example():
+    spec = importlib.util.spec_from_file_location("views_example", EXAMPLE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_what_is_seen_has_the_moments_of_the_view():
+    seen = example().watched(2)
+    noise, moved = seen.view.moments()
+    change = np.array([[0.0], [1.0], [0.0], [0.0], [0.0]])
+    drawn = [seen.sample(scale * change, 50_000, np.random.default_rng(0)) for scale in (0, 1)]
+    assert drawn[1].mean(axis=0) - drawn[0].mean(axis=0) == pytest.approx(moved, abs=1e-9)
+    assert np.cov(drawn[0].T) == pytest.approx(noise @ noise.T, abs=0.1)
+
+
+@pytest.mark.parametrize(("observer", "verdict"), [(0, "refuted"), (2, "not refuted")])
+def test_claimed_proved_and_measured_side_by_side(observer, verdict):
+    result = example().audited(observer, trials=4_000)
+    proved = example().watched(observer).view.mu.upper
+    assert result.verdict == verdict
+    assert 0.6 * proved < result.lower <= proved
+    assert f"{proved:.4g}" in str(result)
+
+
+def test_half_of_what_is_proved_is_refuted():
+    module = example()
+    seen = module.watched(2)
+    import dpaudit
+
+    data = np.zeros((5, 1)), np.array(module.CHANGE, dtype=float)[:, None]
+    claim = GaussianDP(0.5 * seen.view.mu.upper)
+    result = dpaudit.audit(seen, *data, claim=claim, trials=20_000)
+    assert result.verdict == "refuted"
+
+
+def test_watching_refuses_by_name():
+    seen = example().watched(0)
+    with pytest.raises(InvalidArgument, match=r"^shape: "):
+        Watching(seen.view, seen.run, (3,))
+    network = seen.view.network
+    own = Watching(View(network, network.coalition(1), [0, 1, 0, 0, 0]), seen.run, seen.shape)
+    with pytest.raises(InvalidArgument, match=r"^view: .*infinite"):
+        own.release  # noqa: B018
