@@ -232,6 +232,11 @@ FAMILIES = {
         true=(given(lipschitz="node"), given(nodes=1), given(**ONE_STEP)),
         false=(given(), given(**ONE_STEP, factor=0.5)),
     ),
+    "tables-equation38": Family(
+        trials=500,
+        true=(given(), given(rows=3, tuples=8), given(tuples=1)),
+        false=(given(counts="none"), given(counts="squared")),
+    ),
     "tables-theorem1": Family(
         trials=1_000,
         true=(given(), given(noise=2.0), given(encoding="sign"), given(encoding="unit-l1")),

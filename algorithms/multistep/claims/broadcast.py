@@ -84,13 +84,9 @@ CLAIM = Claim(
             scope="Tried with linear losses, where the last inner models are sent and 2 rho |V| is "
             "above eta.",
         ),
-        "last models, logistic loss": Variant(
-            settings={"trials": 2_000, "parameters": STIFF | {"view": "last", "loss": "logistic"}},
-            scope="Tried with the logistic loss, where the last inner models are sent.",
-        ),
         "final models": Variant(
             settings={
-                "trials": 500,
+                "trials": 300,
                 "parameters": {"view": "final", "iterations": 50, "inner_steps": 10},
             },
             scope="Tried with linear losses at five nodes, where only the final models are seen.",

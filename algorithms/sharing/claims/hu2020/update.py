@@ -39,7 +39,8 @@ CURVATURE = 1.0  # c_1 of R = ||x||^2/2
 SOURCE = "Hu et al., ADMM sharing over vertically split features, NeurIPS 2020, Lemma 1"
 PROOF = (
     "D x and D' x' both lie in the ball whose diameter is the segment from 0 to -(y + rho s)/rho; "
-    "also ||D x|| <= ||D|| b_1 with ||D|| <= sqrt(N)"
+    "also ||D x|| <= ||D|| b_1 with ||D|| <= sqrt(N); both under Assumption 1.1, that y, z and all "
+    "models are at most b_1 long, which hu2020-assumption1 refutes of runs with noise"
 )
 _WHY = "The proof takes ||(D'D)^-1|| for 1/d_m, which rows of norm 1 do not give."
 
