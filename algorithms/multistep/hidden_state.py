@@ -90,6 +90,9 @@ from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.problems.linearised import Sizes, proximal_weights
 from dpaudit.errors import InvalidArgument
 
+# More than rounding does to any mu here, as 50 digits show: what is called proved is larger by it.
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, kw_only=True)
 class InnerLoops:

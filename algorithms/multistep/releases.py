@@ -184,8 +184,9 @@ def final_models(given: Observed) -> Event:
 def _gaussian(mus: Iterable[float]) -> Event:
     """Return the Gaussian release with the largest mu, none at all for 0."""
     from dpaudit.accounting.events import GaussianRelease
+    from dpaudit.algorithms.multistep.hidden_state import ROUNDING
 
-    mu = max(mus)
+    mu = max(mus) * (1 + ROUNDING)
     if mu == 0:
         return GaussianRelease(sensitivity=1.0, noise_scale=1.0, count=0)
     return GaussianRelease(sensitivity=1.0, noise_scale=1 / mu)

@@ -21,7 +21,7 @@ from dpaudit.algorithms.multistep.final import (
     final_mu,
     final_pair_mu,
 )
-from dpaudit.algorithms.multistep.hidden_state import InnerLoops, averages_mu, last_mu
+from dpaudit.algorithms.multistep.hidden_state import ROUNDING, InnerLoops, averages_mu, last_mu
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.case import PrivacyCase, Proof
@@ -183,7 +183,7 @@ def _proved(observer: Observer, algorithm: MultiStepADMM, run: PrivacyCase) -> P
     if len(known) < len(found):
         return replace(run.proved, source=_ALL)
     mu, source = max(known)
-    return Proof(guarantee=GaussianDP(mu), source=source)
+    return Proof(guarantee=GaussianDP(mu * (1 + ROUNDING)), source=source)
 
 
 def _exact(case: PrivacyCase, algorithm: MultiStepADMM, observer: Observer) -> PrivacyCase:

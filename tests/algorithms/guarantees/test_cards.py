@@ -35,8 +35,12 @@ def small(card, **options):
     return model(**(SMALL if "iterations" in model.model_fields else {}) | options)
 
 
+HIDDEN = {f"huang2020-{seen}" for seen in ("averages", "last", "final")}
+UNPUBLISHED = {"zhang2018-pvp", "recycled-admm", "dp-admm-2019"} | HIDDEN
+
+
 def test_all_are_registered():
-    assert len(CARDS) == 9
+    assert len(CARDS) == 12
     assert all(RELEASES.get(card.name) is card for card in CARDS)
 
 
@@ -88,7 +92,7 @@ def test_a_target_can_be_met(card):
 def test_a_published_formula_answers_beside_the_proved_one(card):
     formula, model = card.published, card.parameters
     if formula is None:
-        assert card.name in ("zhang2018-pvp", "recycled-admm", "dp-admm-2019")
+        assert card.name in UNPUBLISHED
         return
     said = formula(model(), 1e-5)
     assert said.delta in (0.0, 1e-5)
