@@ -210,6 +210,24 @@ FAMILIES = {
         true=(given(), given(factor=2.0), given(penalty=1.0)),
         false=(given(factor=0.5), given(penalty=1.0, factor=0.9)),
     ),
+    "huang2020-inner-steps": Family(
+        quick=1,
+        trials=600,
+        true=(given(factor=1e6, iterations=10),),
+        false=(given(iterations=10), given(iterations=10, nodes=1)),
+    ),
+    "huang2020-note1": Family(
+        quick=1,
+        trials=1_500,
+        true=(given(lipschitz="node"), given(factor=5.0, nodes=4)),
+        false=(given(),),
+    ),
+    "huang2020-section42": Family(
+        quick=1,
+        trials=600,
+        true=(given(constant=20.0), given(constant=5.0, iterations=50)),
+        false=(given(iterations=100, constant=0.5),),
+    ),
     "huang2020-theorem4": Family(
         trials=2_000,
         true=(given(**BASIC), given(epsilon=0.5, algorithms="gaussian")),

@@ -182,6 +182,7 @@ class Sides:
     beta: Array
     diameter: Array
     gap: Array
+    rho: Array
 
     @property
     def value(self) -> Array:
@@ -215,6 +216,7 @@ def sides(star: Star, batch: Batch) -> Sides:
         beta=beta,
         diameter=_diameter(points),
         gap=done.gap,
+        rho=rho,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
     from dpaudit.algorithms.multistep.claims.star import Star
-    from dpaudit.extension.case import SearchCase
+    from dpaudit.extension.case import AssumptionOutcome, SearchCase
     from dpaudit.extension.settings import Settings
 
 
@@ -44,30 +44,32 @@ def prepare(settings: Settings, parameters: Utility) -> SearchCase:
     >>> case.quantity, round(case.bound, 4)
     ('expected excess risk and consensus violation', 0.7071)
     """
+    return prepare_for(CLAIM, settings, parameters)
+
+
+def prepare_for(claim: Claim, settings: Settings, parameters: Utility) -> SearchCase:
+    """Return the audit of a claim of eq. (24)."""
     from dataclasses import asdict
     from functools import partial
     from math import sqrt
 
     from dpaudit.algorithms.multistep.claims.utility import OUTSIDE, attained, eq24
-    from dpaudit.extension.case import AssumptionOutcome, SearchCase
+    from dpaudit.extension.case import SearchCase
 
-    star = _star(settings, parameters)
-    claim = eq24(CLAIM, star, parameters.factor)
+    star = star_of(settings, parameters)
+    inequality = eq24(claim, star, parameters.factor)
     return SearchCase(
         bound=parameters.factor * star.nodes * sqrt(2 / star.steps) * star.share,
-        attain=partial(attained, claim, star, seed=settings.seed),
+        attain=partial(attained, inequality, star, seed=settings.seed),
         view="the models that eq. (22) averages",
         data="records of norm 1 at the centre of a star, and of norm 0 at its leaves",
-        relation=CLAIM.relation,
+        relation=claim.relation,
         pair="none: the claim is about one dataset",
         default_trials=8_000,
         parameters=parameters.model_dump(mode="json") | asdict(star),
         quantity="expected excess risk and consensus violation",
         effort="evaluated losses and penalties",
-        assumptions=tuple(
-            AssumptionOutcome(name=name, holds=True, evidence="checked on the instance found")
-            for name in CLAIM.assumptions
-        ),
+        assumptions=checked(claim),
         notes=(
             "The value is a certain lower bound on the expectation: noise-free gradients with the "
             "probability that noise leaves them so, nothing otherwise.",
@@ -79,7 +81,28 @@ def prepare(settings: Settings, parameters: Utility) -> SearchCase:
     )
 
 
-def _star(settings: Settings, parameters: Utility) -> Star:
+def checked(claim: Claim) -> tuple[AssumptionOutcome, ...]:
+    """Return that every assumption holds, of a search that checks them on what it finds."""
+    from dpaudit.extension.case import AssumptionOutcome
+
+    evidence = "checked on the instance found"
+    return tuple(
+        AssumptionOutcome(name=name, holds=True, evidence=evidence) for name in claim.assumptions
+    )
+
+
+class OnStar(Protocol):
+    """Public parameters of a run on a star."""
+
+    nodes: int
+    iterations: int
+    inner_steps: int
+    records: int
+    lipschitz: Literal["sum", "node"]
+
+
+def star_of(settings: Settings, parameters: OnStar) -> Star:
+    """Return the star of an audit; data are refused, and runs of more than 400 steps."""
     import dpaudit._validate as check
     from dpaudit.algorithms.multistep.claims.star import Star
     from dpaudit.errors import InvalidArgument

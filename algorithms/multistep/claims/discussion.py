@@ -1,0 +1,212 @@
+"""Statements of section 4.2 of Huang & Gong about the error, on stars: the rate, and larger l.
+
+Instances are those of `dpaudit.algorithms.multistep.claims.utility`. The error is the expected
+excess risk of the models that eq. (22) averages, between two certain bounds: with the probability
+that noise changes no gradient it is that of the noise-free run, but for the noise on the average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from dpaudit._typing import Array
+from dpaudit.algorithms.multistep.claims.star import SLACK, Sides, Star, certain_value, sides
+from dpaudit.algorithms.multistep.claims.utility import Found, conditions, space
+from dpaudit.extension.claim import Statement
+from dpaudit.refutation import Attained, Condition, Evidence, Inequality, Space, maximise, searched
+from dpaudit.refutation.search import Batch
+
+_UNUSED = "bounded duals"  # no statement here is about beta
+
+
+def least_risk(found: Found) -> float:
+    """Return a lower bound on the expected excess risk."""
+    kept = (1 - found.noise.probability) * float(found.both.risk[0])
+    return max(kept - found.noise.centre, 0.0)
+
+
+def most_risk(found: Found) -> float:
+    """Return an upper bound on it, of runs in sets of diameter 1."""
+    return float(found.both.risk[0]) + found.noise.centre + found.noise.probability
+
+
+# The rate
+
+
+def over_t(star: Star, found: Sides) -> Array:
+    """Return ``(D c_2 + sum_i |N_i| (rho D^2 + beta^2 / rho)) / t``, shape ``(B,)``.
+
+    The last sum is what eq. (24) has over t.
+    """
+    edges = 2 * (star.nodes - 1)
+    return np.asarray((1 + edges * (found.rho + found.beta**2 / found.rho)) / star.iterations)
+
+
+def _value(found: Found) -> float:
+    return certain_value(found.both, found.noise, found.star)
+
+
+def rate(statement: Statement, star: Star, constant: float) -> Inequality[Found]:
+    """Return that the left side of eq. (24) is at most a constant times its terms over t."""
+    return Inequality(
+        name=statement.name,
+        source=statement.source,
+        sides=lambda found: (_value(found), constant * float(over_t(star, found.both)[0])),
+        conditions=conditions,
+        words=lambda found: (
+            f"after {star.iterations} iterations the risk is {found.both.risk[0]:.4g}, the "
+            f"violation {found.both.violation[0]:.4g}; beta = {found.both.beta[0]:.4g}, "
+            f"{_words(found)}"
+        ),
+        because=lambda found: (
+            "Without privacy the first term of eq. (24) is left, sqrt(2) D c_2 / sqrt(t l), and "
+            "the centre jumps over its target by a step that shrinks like 1 / sqrt(t)."
+        ),
+        evidence=lambda found: Evidence(
+            kind="property",
+            relation=statement.relation,
+            parameters=_stated(found) | {"constant": constant, "beta": float(found.both.beta[0])},
+            instance=_arrays(found),
+            quantities={
+                "value": _value(found),
+                "bound": constant * float(over_t(star, found.both)[0]),
+            },
+        ),
+    )
+
+
+def attained_rate(
+    statement: Statement, star: Star, constant: float, trials: int, rng: Generator, *, seed: int
+) -> Attained:
+    """Return what a search over losses and penalties attains."""
+
+    def ratio(found: Sides) -> Array:
+        return np.asarray(found.value / (constant * over_t(star, found)))
+
+    found = Found(star, _worst(space_of(star, ratio), trials, rng))
+    return _judged(rate(statement, star, constant), found, trials, rng, seed)
+
+
+# Larger l
+
+
+@dataclass(frozen=True)
+class Both:
+    """The same loss and penalty with more and with fewer inner steps."""
+
+    many: Found
+    few: Star
+
+    @cached_property
+    def fewer(self) -> Found:
+        """The run with fewer."""
+        return Found(self.few, self.many.batch)
+
+
+def larger(statement: Statement, few: int, factor: float) -> Inequality[Both]:
+    """Return that more inner steps have a risk that is at most ``factor`` times as large."""
+    return Inequality(
+        name=statement.name,
+        source=statement.source,
+        sides=lambda both: (least_risk(both.many), factor * most_risk(both.fewer)),
+        conditions=lambda both: (
+            *_conditions(both.many),
+            *(
+                replace(one, name=f"{one.name}, fewer steps")
+                for one in _conditions(both.fewer)
+                if one.name != "Lipschitz objective"
+            ),
+        ),
+        words=lambda both: (
+            f"with l = {both.many.star.inner_steps} the risk is {both.many.both.risk[0]:.4g}, with "
+            f"l = {few} it is {both.fewer.both.risk[0]:.4g}; {_words(both.many)}"
+        ),
+        because=lambda both: (
+            "That the bound of eq. (24) falls with l says nothing of the error below it."
+        ),
+        evidence=lambda both: Evidence(
+            kind="property",
+            relation=statement.relation,
+            parameters=_stated(both.many) | {"fewer_steps": few, "factor": factor},
+            instance=_arrays(both.many),
+            quantities={
+                "risk with more": least_risk(both.many),
+                "risk with fewer": most_risk(both.fewer),
+            },
+        ),
+    )
+
+
+def attained_larger(
+    statement: Statement, star: Star, few: int, factor: float, trials: int, rng: Generator, *,
+    seed: int,
+) -> Attained:  # fmt: skip
+    """Return what a search over losses and penalties attains."""
+    less = replace(star, inner_steps=few)
+
+    def evaluate(batch: Batch) -> tuple[Batch, Array]:
+        inside, first = space(star).evaluate(batch)
+        one, other = sides(star, inside), sides(less, inside)
+        allowed = np.logical_and(_allowed(one), _allowed(other))
+        return inside, np.where(allowed, one.risk / (other.risk + SLACK), 1e-9 * first)
+
+    made = replace(space(star), evaluate=evaluate)
+    both = Both(Found(star, _worst(made, trials, rng)), less)
+    return _judged(larger(statement, few, factor), both, trials, rng, seed)
+
+
+# What both share
+
+
+def space_of(star: Star, ratio: Callable[[Sides], Array]) -> Space:
+    """Return the search space with another ratio of the runs that stay inside."""
+
+    def evaluate(batch: Batch) -> tuple[Batch, Array]:
+        inside, first = space(star).evaluate(batch)
+        found = sides(star, inside)
+        return inside, np.where(_allowed(found), ratio(found), 1e-9 * first)
+
+    return replace(space(star), evaluate=evaluate)
+
+
+def _allowed(found: Sides) -> Array:
+    return np.asarray((found.diameter <= 1 - 2 * SLACK) & (found.gap >= 4 * SLACK))
+
+
+def _worst(made: Space, budget: int, rng: Generator) -> Batch:
+    instance = maximise(made, budget, rng).instance
+    return {name: np.asarray(values)[None] for name, values in instance.items()}
+
+
+def _judged(claim: Inequality[Any], found: Any, trials: int, rng: Generator, seed: int) -> Attained:
+    if claim.broken(found):  # nothing that the search saw stays inside: nothing to certify
+        return Attained(value=0.0, bound=claim.sides(found)[1], instance=claim.words(found))
+    return searched(claim, lambda budget, rng: found, trials, rng, seed=seed)
+
+
+def _conditions(found: Found) -> tuple[Condition, ...]:
+    return tuple(one for one in conditions(found) if one.name != _UNUSED)
+
+
+def _stated(found: Found) -> dict[str, Any]:
+    own = {"penalty": float(found.batch["penalty"][0]), "slack": SLACK}
+    return asdict(found.star) | own
+
+
+def _arrays(found: Found) -> dict[str, Array]:
+    return {"target": found.batch["target"][0], "slopes": found.batch["slopes"][0]}
+
+
+def _words(found: Found) -> str:
+    u, v = found.batch["target"][0]
+    right, left, up = found.batch["slopes"][0]
+    return (
+        f"D = 1, rho = {found.batch['penalty'][0]:.4g}; the centre's loss is max({right:.4g} (w_1 "
+        f"- u), -{left:.4g} (w_1 - u), {up:.4g} (w_2 - v), 0) with u = {u:.4g}, v = {v:.4g}"
+    )

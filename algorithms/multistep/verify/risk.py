@@ -1,0 +1,46 @@
+"""The expected excess risk of a run on a star, between two bounds that hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpaudit.algorithms.multistep.verify.star import (
+    OUTSIDE,
+    Loss,
+    Star,
+    average,
+    diameter,
+    noise_free,
+    noise_of,
+)
+from dpaudit.verification import Document
+from dpaudit.verification.reals import Number, Real, largest
+
+
+@dataclass(frozen=True)
+class Risk:
+    """Two bounds on the risk, and what the claims assume of the run."""
+
+    least: Real
+    most: Real
+    assumptions: dict[str, tuple[Number, Number]]
+
+
+def risk_of(document: Document, inner_steps: str) -> tuple[Star, Risk]:
+    """Return the star and its risk; ``inner_steps`` names the parameter that says l."""
+    star, loss = Star(document, inner_steps), Loss(document)
+    centre, leaf, _, gap = noise_free(star, loss)
+    outside, spread, _ = noise_of(star)
+    found = largest(loss.pieces(average(centre[:-1])))
+    points = [*centre, *(leaf if star.edges else []), loss.target]
+    risk = Risk(
+        least=largest(((1 - outside) * found - spread, 0)),
+        most=found + spread + outside,
+        assumptions={
+            "Lipschitz objective": (max(loss.slopes), 1),
+            "bounded models": (diameter(points) + 2 * star.slack, 1),
+            "clear of kinks": (2 * star.slack, gap),
+            "noise stays inside": (outside, OUTSIDE),
+        },
+    )
+    return star, risk
