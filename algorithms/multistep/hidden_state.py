@@ -36,8 +36,10 @@ and every average is as good as its steps: there composition is exact.
 from a model that is public. Its inner loop is a chain of noisy maps from a public start, of which
 only the end is seen: shifted interpolation applies (Bok, Su & Altschuler 2024), with factors,
 shifts and noise that vary. Let the mean loss with its regulariser be m-strongly convex and
-beta-smooth. Then ``eta_r w - grad L(w)`` has a symmetric Jacobian with eigenvalues in ``[eta_r -
-beta, eta_r - m]``, and phi_r is Lipschitz with ``c_r = max(|eta_r - m|, |eta_r - beta|) / C_r``.
+beta-smooth, twice differentiable or not. Then ``grad L(w) - (m + beta) w / 2`` is Lipschitz with
+``(beta - m) / 2`` (Baillon & Haddad 1977, of ``L - m ||w||^2 / 2``), and phi_r therefore with
+``(|eta_r - (m + beta) / 2| + (beta - m) / 2) / C_r``, which is
+``c_r = max(|eta_r - m|, |eta_r - beta|) / C_r``.
 
 *Theorem.* With shifts ``s_r`` and noise ``sigma_r``, put ``z_0 = 0`` and choose ``0 <= d_r <= c_r
 z_{r-1} + s_r`` such that ``z_r = c_r z_{r-1} + s_r - d_r`` ends at ``z_l = 0``. Then w^l is
@@ -69,8 +71,10 @@ never exceeds.
 *When it is exact.* A block's ``S^2 / W`` is exactly what an affine chain with factors c_r leaks
 from a public start. With one block and ``eta_r >= (m + beta) / 2`` the factors are those of the
 curvature m, and the bound is attained by a gradient ``m w - b`` (`last_affine_mu`): no proof can do
-better. There is one block if ``c_{r+1} C_{r+1} <= C_r`` for all r, as with weights that do not grow
-faster than ``2 rho |V_i| + m`` a step and smoothness of at most ``C_r + eta_{r+1}``.
+better. Where eta_r is below (m + beta) / 2, two steps in one feature attain it too, with a loss
+whose shift changes its sign (tests). There is one block if ``c_{r+1} C_{r+1} <= C_r`` for all r, as
+with weights that do not grow faster than ``2 rho |V_i| + m`` a step and smoothness of at most ``C_r
++ eta_{r+1}``.
 
 Iterations compose adaptively: given all that was sent before, start and pull are public, so
 ``mu^2`` is the sum over iterations.

@@ -17,6 +17,7 @@ from dpaudit.algorithms.multistep.final import (
     final_pair_mu,
 )
 from dpaudit.algorithms.multistep.hidden_state import (
+    ROUNDING,
     InnerLoops,
     composition_mu,
 )
@@ -67,6 +68,49 @@ def test_final_models_in_fifty_digits():
         exact = mpmath.lu_solve(mpmath.matrix(law.covariance.tolist()), shift)
         square = sum(shift[i] * exact[i] for i in range(5))
         assert law.mu(0) == pytest.approx(float(mpmath.sqrt(square)), rel=CLOSE)
+
+
+def two_modes(algorithm, sizes, curvature):
+    """Return the mu of final models of a complete graph of equal nodes, in 50 digits.
+
+    The average of all nodes and deviations from it are runs that do not meet.
+    """
+    with mpmath.workdps(50):
+        n, rho = algorithm.graph.nodes, mpmath.mpf(algorithm.penalty)
+        h, total = mpmath.mpf(curvature), mpmath.mpf(0)
+        for difference, both, share in ((0, 2 * (n - 1), 1), (n, n - 2, n - 1)):
+            # w, s, y, pull, f: their effect of b, and their covariance
+            effect, covariance = mpmath.zeros(5, 1), mpmath.zeros(5)
+            for k in range(1, algorithm.iterations + 1):
+                for r in range(1, algorithm.inner_steps + 1):
+                    eta = mpmath.mpf(float(algorithm.eta(sizes, k, r)[0]))
+                    unit = 2 * rho * (n - 1) + eta
+                    model = [(eta - h) / unit, 0, 0, 1 / unit, 0]
+                    update = mpmath.eye(5)
+                    update[4, 0] = 1
+                    for j in range(5):
+                        update[0, j] = model[j]
+                        update[1, j] = model[j] + (j == 1)
+                    into = mpmath.matrix([1, 1, 0, 0, 0]) / unit
+                    effect = update * effect + into
+                    covariance = update * covariance * update.T + into * into.T
+                sent = mpmath.mpf(1) / algorithm.inner_steps
+                update = mpmath.eye(5)
+                update[1, 1] = update[3, 3] = 0
+                update[2, 1] = -rho / 2 * difference * sent
+                update[3, 2] = 2
+                update[3, 1] = 2 * update[2, 1] + rho * both * sent
+                effect, covariance = update * effect, update * covariance * update.T
+            total += mpmath.mpf(share) / n * effect[4] ** 2 / covariance[4, 4]
+        return float(mpmath.sqrt(total) / algorithm.noise_multiplier)
+
+
+@pytest.mark.parametrize("penalty", [0.001, 0.1, 10.0])
+def test_final_models_at_the_size_of_figure_1_in_fifty_digits(penalty):
+    algorithm, sizes = figure_1(penalty=penalty)
+    exact = two_modes(algorithm, sizes, 2e-5)
+    for node in (0, 4):
+        assert final_mu(algorithm, sizes, node, 2e-5) == pytest.approx(exact, rel=0.1 * ROUNDING)
 
 
 def test_final_models_of_five_nodes_leak_a_third_of_composition():

@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -23,6 +24,8 @@ from dpaudit.algorithms.multistep.hidden_state import (
 )
 from dpaudit.algorithms.problems.graphs import complete, ring, star
 from dpaudit.algorithms.problems.losses import LINEAR
+from dpaudit.algorithms.views.multistep import LinearMultiStep
+from dpaudit.algorithms.views.view import View
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import GaussianDP
@@ -124,6 +127,19 @@ def test_in_a_network_directions_add_up_and_the_pull_cancels(seed):
 def test_no_random_network_with_quadratic_losses_is_above_the_bound_for_last_models(seed):
     oracle, loops, _, _, (low, high) = random_affine(seed, "last")
     assert oracle.mus()[0] <= last_mu(loops, low, high) * (1 + CLOSE)
+
+
+def test_an_exact_view_of_the_network_is_the_same():
+    """Fractions, and another derivation: `dpaudit.algorithms.views`."""
+    data = Dataset(np.ones((3, 1)), [1, -1, 1], node_sizes=(1, 1, 1))
+    algorithm = MultiStepADMM(
+        graph=ring(3), iterations=3, inner_steps=2, noise_multiplier=2.0, loss=LINEAR
+    )
+    linear = LinearMultiStep(algorithm, seen="broadcast")
+    whole = linear.network(data)
+    view = View(whole, whole.eavesdropper(), [Fraction(2), 0, 0])
+    found = averages_mu(InnerLoops.of(algorithm, data, 0), 1e-4 / 3)
+    assert found == pytest.approx(float(view.mu.upper), rel=CLOSE)
 
 
 # --- the averages ---------------------------------------------------------------------------------
@@ -328,6 +344,43 @@ def test_the_exact_law_of_a_nonlinear_chain_is_within_the_bound(name, inner_step
             assert exact <= bound.delta(epsilon) + 1e-4  # of the quadrature
             broken |= exact > less.delta(epsilon) + 1e-4
     assert broken or name != "quadratic"  # where the bound is attained, a smaller one is broken
+
+
+def turned(w):
+    """Flat where the loop starts, of slope 3 where the first step lands, flat beyond."""
+    return 20 + 3 * np.clip(w + 5, -10, 0)
+
+
+def turned_neighbour(w):
+    """Above by 1 at the start, below by 1 where the first step lands."""
+    return turned(w) + np.clip((w + 2) / 2, -1, 1)
+
+
+def test_steps_that_overshoot_leak_what_the_smoothness_allows():
+    """``eta - beta`` is -2 and ``C`` 2: the first shift changes its sign, and so does the second.
+
+    The bound is attained, and one with the factor of the convexity alone is broken.
+    """
+    loops = InnerLoops(weights=np.ones((1, 2)), stiffness=1.0, noise_multiplier=1.0)
+    grid = np.linspace(-25, 10, 1_751)
+    p, q = densities((turned, turned_neighbour), loops, grid)
+    width = grid[1] - grid[0]
+    assert p.sum() * width == pytest.approx(1, abs=1e-7)
+    bound, flat = (GaussianDP(last_mu(loops, 0.0, beta)) for beta in (3.0, 0.0))
+    assert bound.mu == pytest.approx(math.sqrt(2), rel=1e-12)
+    for epsilon in (0.0, 0.5, 1.0, 2.0):
+        exact = float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * width)
+        assert exact == pytest.approx(bound.delta(epsilon), abs=1e-4)
+        assert exact > flat.delta(epsilon) + 1e-3
+
+
+@settings(deadline=None, max_examples=100)
+@given(smooth_loops())
+def test_a_step_s_factor_is_the_steepest_of_all_quadratics(asked):
+    loops, convexity, smoothness = asked
+    curvatures = np.linspace(convexity, smoothness, 21)
+    steepest = np.max([np.abs(loops.kept(float(h))) for h in curvatures], axis=0)
+    assert loops.factors(convexity, smoothness) == pytest.approx(steepest, rel=1e-12)
 
 
 # --- refusals -------------------------------------------------------------------------------------
