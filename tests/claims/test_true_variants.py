@@ -279,6 +279,11 @@ FAMILIES = {
         true=(given(rate="proved"), given(rate="proved", nodes=2), given(factor=100.0)),
         false=(given(rate="proved", factor=0.5), given(), given(nodes=2)),
     ),
+    "zhang2018-footnote4": Family(
+        trials=500,
+        true=(given(), given(records=1, dimension=4)),
+        false=(given(power=-1), given(power=0)),
+    ),
     "zhang2018-section3": Family(
         trials=1_000,
         true=(given(rate="proved"), given(rate="proved", nodes=2), given(factor=1.5)),
