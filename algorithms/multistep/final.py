@@ -185,8 +185,25 @@ def final_mu(algorithm: MultiStepADMM, sizes: Sizes, node: int, curvature: float
     """
     if not 0 <= check.integer("node", node, least=0) < algorithm.graph.nodes:
         raise InvalidArgument("node", node, f"one of the {algorithm.graph.nodes} nodes")
-    change = 2 * algorithm.loss.lipschitz / sizes.node_sizes[node]
-    return change * final_law(algorithm, sizes, curvature).mu(node)
+    return final_mus(algorithm, sizes, curvature)[node]
+
+
+def final_mus(algorithm: MultiStepADMM, sizes: Sizes, curvature: float) -> tuple[float, ...]:
+    """Return `final_mu` of every node, from one law.
+
+    Examples
+    --------
+    >>> from dpaudit.algorithms.problems.graphs import star
+    >>> algorithm = MultiStepADMM(
+    ...     graph=star(3), iterations=4, inner_steps=2, noise_multiplier=1.0
+    ... )
+    >>> data = Dataset(np.eye(3), [1, -1, 1], node_sizes=(1, 1, 1))
+    >>> [round(mu, 3) for mu in final_mus(algorithm, data, 0.0)]
+    [2.41, 2.369, 2.369]
+    """
+    law = final_law(algorithm, sizes, curvature)
+    changes = [2 * algorithm.loss.lipschitz / size for size in sizes.node_sizes]
+    return tuple(change * law.mu(node) for node, change in enumerate(changes))
 
 
 # --- as a process: node after node --------------------------------------------------------------
