@@ -80,8 +80,8 @@ HUANG2020_MULTISTEP = ReleaseCard(
 # Observers who see no inner model.
 
 
-class Observed(Parameters):
-    """Multi-step DP-ADMM with full gradients of linear losses, the inner models hidden."""
+class Hidden(Parameters):
+    """Multi-step DP-ADMM with full gradients, the inner models hidden."""
 
     iterations: int = Field(100, ge=1, description="t")
     inner_steps: int = Field(10, ge=1, description="l")
@@ -132,14 +132,30 @@ class Observed(Parameters):
         return [InnerLoops.of(algorithm, self, node) for node in range(self.nodes)]
 
 
-class SmoothObserved(Observed):
+class Observed(Hidden):
+    """Multi-step DP-ADMM of linear losses, or quadratic ones of one Hessian ``h 1``."""
+
+    curvature: float = Field(
+        0.0,
+        ge=0,
+        description="h of gradients h w - b, the same on both datasets and, for final models, at "
+        "every node; without the regulariser; 0: linear losses",
+    )
+
+    @property
+    def eigenvalue(self) -> float:
+        """``h + lambda / n``, of every node's mean loss."""
+        return self.curvature + self.convexity
+
+
+class SmoothObserved(Hidden):
     """Multi-step DP-ADMM with full gradients of smooth losses, the last inner models sent."""
 
     smoothness: float = Field(0.25, ge=0, description="of a record's loss: 0.25 if logistic")
 
 
 def averages(given: Observed) -> Event:
-    """Return what the averages release of linear losses, at the node that leaks most.
+    """Return what the averages release of affine gradients, at the node that leaks most.
 
     Examples
     --------
@@ -148,7 +164,7 @@ def averages(given: Observed) -> Event:
     """
     from dpaudit.algorithms.multistep.hidden_state import averages_mu
 
-    return _gaussian(averages_mu(loops, given.convexity) for loops in given.loops())
+    return _gaussian(averages_mu(loops, given.eigenvalue) for loops in given.loops())
 
 
 def last_models(given: SmoothObserved) -> Event:
@@ -168,17 +184,16 @@ def last_models(given: SmoothObserved) -> Event:
 
 
 def final_models(given: Observed) -> Event:
-    """Return what the final models release of linear losses, at the node that leaks most.
+    """Return what the final models release of affine gradients, at the node that leaks most.
 
     Examples
     --------
     >>> round(final_models(Observed(iterations=2, inner_steps=3)).noise_scale, 3)
     67.655
     """
-    from dpaudit.algorithms.multistep.final import final_mu
+    from dpaudit.algorithms.multistep.final import final_mus
 
-    algorithm, least = given.algorithm(), given.convexity
-    return _gaussian(final_mu(algorithm, given, node, least) for node in range(given.nodes))
+    return _gaussian(final_mus(given.algorithm(), given, given.eigenvalue))
 
 
 def _gaussian(mus: Iterable[float]) -> Event:
@@ -194,7 +209,7 @@ def _gaussian(mus: Iterable[float]) -> Event:
 
 HUANG2020_AVERAGES = ReleaseCard(
     name="huang2020-averages",
-    title="Multi-step DP-ADMM with linear losses, the averages seen",
+    title="Multi-step DP-ADMM with linear or quadratic losses, the averages seen",
     source="exact law of the averages (algorithms/multistep/hidden_state.py)",
     relation="replace-record",
     parameters=Observed,
@@ -216,7 +231,7 @@ HUANG2020_LAST = ReleaseCard(
 
 HUANG2020_FINAL = ReleaseCard(
     name="huang2020-final",
-    title="Multi-step DP-ADMM with linear losses, the final models seen",
+    title="Multi-step DP-ADMM with linear or quadratic losses, the final models seen",
     source="exact law of the final models (algorithms/multistep/final.py)",
     relation="replace-record",
     parameters=Observed,

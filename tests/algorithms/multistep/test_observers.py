@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from dpaudit.algorithms.multistep.algorithm import FinalView, final_model
 from dpaudit.algorithms.multistep.averages import broadcast_mu
 from dpaudit.algorithms.multistep.claims.broadcast import CLAIM, STIFF, Broadcast, prepare
-from dpaudit.algorithms.multistep.final import final_pair_mu
+from dpaudit.algorithms.multistep.final import final_mu, final_pair_mu
+from dpaudit.algorithms.multistep.hidden_state import ROUNDING, InnerLoops, averages_mu
 from dpaudit.algorithms.multistep.releases import (
     Observed,
     SmoothObserved,
@@ -24,6 +25,8 @@ from dpaudit.algorithms.problems.losses import LOSSES
 from dpaudit.auditing import audit_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings
+
+from .affine import figure_1
 
 QUESTION = "huang2020-broadcast"
 FINAL = {"view": "final", "iterations": 50, "inner_steps": 10}
@@ -154,6 +157,23 @@ def test_releases_are_the_mu_of_the_node_that_leaks_most(graph):
     assert 1 / averages(given_).noise_scale == pytest.approx(proved, rel=1e-12)
     final = prepare(Settings(), asked.model_copy(update={"view": "final"})).proved.guarantee.mu
     assert 1 / final_models(given_).noise_scale == pytest.approx(final, rel=1e-12)
+
+
+@pytest.mark.parametrize("curvature", [0.0, 0.3, 2.0])
+def test_releases_of_quadratic_losses_are_their_exact_laws(curvature):
+    algorithm, sizes = figure_1(nodes=3)
+    given_ = Observed(
+        iterations=50, noise_multiplier=algorithm.noise_multiplier, nodes=3, penalty=0.001,
+        records=sizes.node_sizes[0], curvature=curvature,
+    )  # fmt: skip
+    eigenvalue = curvature + 1e-4 / 3
+    loops = InnerLoops.of(algorithm, sizes, 0)
+    for release, exact in (
+        (averages, averages_mu(loops, eigenvalue)),
+        (final_models, final_mu(algorithm, sizes, 0, eigenvalue)),
+    ):
+        found = 1 / release(given_).noise_scale
+        assert exact < found <= exact * (1 + 1.01 * ROUNDING)
 
 
 def test_a_smoother_loss_and_more_noise_release_less():
