@@ -14,13 +14,16 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ADD_A_CLAIM = (ROOT / "docs" / "add-a-claim.md").read_text(encoding="utf-8")
 CURRENCIES = (ROOT / "docs" / "currencies.md").read_text(encoding="utf-8")
+HIDDEN_STATE = (ROOT / "docs" / "hidden-state.md").read_text(encoding="utf-8")
 
 
 def blocks(language, text=README):
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.M | re.S)
 
 
-@pytest.mark.parametrize(("text", "least"), [(README, 3), (ADD_A_CLAIM, 1), (CURRENCIES, 2)])
+@pytest.mark.parametrize(
+    ("text", "least"), [(README, 3), (ADD_A_CLAIM, 1), (CURRENCIES, 2), (HIDDEN_STATE, 2)]
+)
 def test_python_examples(text, least):
     examples = [block for block in blocks("python", text) if ">>>" in block]
     assert len(examples) >= least
