@@ -101,6 +101,12 @@ def ring(nodes: int) -> Graph:
     return from_edges(nodes, closed.edges)
 
 
+def path(nodes: int) -> Graph:
+    """Return the graph whose node i has the neighbours i - 1 and i + 1, as far as there are any."""
+    check.integer("nodes", nodes, least=1)
+    return from_edges(nodes, nx.path_graph(nodes).edges)
+
+
 def star(nodes: int) -> Graph:
     """Return the graph whose node 0 is everybody's only neighbour."""
     check.integer("nodes", nodes, least=1)

@@ -8,7 +8,7 @@ guarantee: such an observer is refused in words.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from dpaudit.drawing import Grid
 
 _OBSERVER = "participants who share what they know; none: who reads all messages"
+_NOTHING = "nothing is seen, mu = 0"
 _SOURCE = "exact law of a linear view (algorithms/views/view.py)"
 
 
 class _Watched(Parameters):
     """Whose data change, and who looks."""
 
+    kind_of_owner: ClassVar[str] = "node"
     about: int = Field(0, ge=0, description="the participant whose data change")
     observer: tuple[int, ...] = Field((1,), description=_OBSERVER)
 
@@ -42,7 +44,7 @@ class _OnGraph(_Watched):
     """A network of nodes."""
 
     nodes: int = Field(5, ge=2, le=60, description="N")
-    graph: Literal["complete", "ring", "star"] = Field(
+    graph: Literal["complete", "path", "ring", "star"] = Field(
         "ring", description="its shape, unless edges are given"
     )
     edges: tuple[tuple[int, int], ...] | None = Field(None, description="pairs of nodes")
@@ -54,8 +56,15 @@ class _OnGraph(_Watched):
 
         if self.edges is not None:
             return graphs.from_edges(self.nodes, self.edges)
-        shapes = {"complete": graphs.complete, "ring": graphs.ring, "star": graphs.star}
-        return shapes[self.graph](self.nodes)
+        match self.graph:
+            case "complete":
+                return graphs.complete(self.nodes)
+            case "path":
+                return graphs.path(self.nodes)
+            case "ring":
+                return graphs.ring(self.nodes)
+            case "star":
+                return graphs.star(self.nodes)
 
     @property
     def participants(self) -> int:
@@ -162,6 +171,7 @@ class MultiStepView(_OnGraph):
 class SharingView(_Watched):
     """ADMM sharing with squared losses and Gaussian messages, a label turned; features public."""
 
+    kind_of_owner: ClassVar[str] = "sample"
     features: tuple[tuple[float, ...], ...] = Field(
         ((0.6, 0.0, 0.8), (0.0, 1.0, 0.0), (0.8, 0.6, 0.0)), description="of all samples, by row"
     )
@@ -224,14 +234,43 @@ def view(given: Viewed) -> Event:
 
     Examples
     --------
-    >>> view(GossipView(iterations=1, noise_scale=2.0)).noise_scale
-    2.0
+    >>> view(GossipView(iterations=1, noise_scale=2.0))
+    GaussianRelease(sensitivity=0.5, noise_scale=1.0, count=1)
     >>> view(GossipView(observer=(0, 1)))
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: observer: got (0, 1), expected somebody from whom noise hides \
 the data of 0: from this view they follow without error (mu is infinite)
     """
     from dpaudit.accounting.events import GaussianRelease
+
+    mu = _mu(given)  # a sensitivity, not 1 / noise, which would be rounded
+    return GaussianRelease(sensitivity=mu, noise_scale=1.0, count=1 if mu else 0)
+
+
+def words(given: Viewed) -> str:
+    """Return whose data these are, who looks, and the mu of it.
+
+    Examples
+    --------
+    >>> words(GossipView(iterations=1, noise_scale=2.0))
+    'Of the data of node 0 alone, as seen by node 1: exactly Gaussian, mu = 0.5.'
+    >>> words(GossipView(iterations=1, observer=(2, 3)))
+    'Of the data of node 0 alone, as seen by node 2 and node 3: nothing is seen, mu = 0.'
+    """
+    from decimal import ROUND_CEILING
+
+    from dpaudit.report.formatting import number
+
+    names = given.network().names
+    looking = " and ".join(names[one] for one in given.observer) or "all who read the messages"
+    mu = _mu(given)
+    seen = f"exactly Gaussian, mu = {number(mu, 8, ROUND_CEILING)}" if mu else _NOTHING
+    return (
+        f"Of the data of {given.kind_of_owner} {given.about} alone, as seen by {looking}: {seen}."
+    )
+
+
+def _mu(given: Viewed) -> float:
     from dpaudit.algorithms.views.view import View
     from dpaudit.errors import InvalidArgument
 
@@ -245,10 +284,7 @@ the data of 0: from this view they follow without error (mu is infinite)
             "follow without error (mu is infinite)"
         )
         raise InvalidArgument("observer", given.observer, expected)
-    mu = seen.mu.upper
-    if mu == 0:
-        return GaussianRelease(sensitivity=1.0, noise_scale=1.0, count=0)
-    return GaussianRelease(sensitivity=1.0, noise_scale=1 / mu)
+    return seen.mu.upper
 
 
 def _observer(given: Viewed, network: Network) -> Observer:
@@ -266,8 +302,9 @@ def grid(given: Viewed, delta: float) -> Grid:
     """Return who learns how much about whom: epsilon at this delta."""
     from dpaudit.algorithms.views.learning import who_learns
 
-    what = "sample" if isinstance(given, SharingView) else "node"
-    changes = {f"{what} {one}": given.change(one) for one in range(given.participants)}
+    changes = {
+        f"{given.kind_of_owner} {one}": given.change(one) for one in range(given.participants)
+    }
     return who_learns(given.network(), changes, delta)
 
 
@@ -282,6 +319,7 @@ def _card(name: str, title: str, parameters: type[Viewed], relation: str) -> Rel
         count="iterations",
         noise="noise_scale",
         grid=grid,
+        words=words,
     )
 
 

@@ -68,9 +68,7 @@ class Watching:
         if self.view.infinite:
             raise InvalidArgument("view", Shown("an infinite mu"), "one with noise on the change")
         mu = self.view.mu.upper
-        if mu == 0:
-            return GaussianRelease(sensitivity=1.0, noise_scale=1.0, count=0)
-        return GaussianRelease(sensitivity=1.0, noise_scale=1 / mu)
+        return GaussianRelease(sensitivity=mu, noise_scale=1.0, count=1 if mu else 0)
 
     def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
         """Return what is seen of ``trials`` runs, one row each."""

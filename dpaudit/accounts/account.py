@@ -122,6 +122,12 @@ class Target:
             if part.card.grid is not None
         ]
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the guarantee is about, of every part that says so."""
+        cards = [(part.card.words, part.parameters) for part in self.parts]
+        return tuple(words(parameters) for words, parameters in cards if words is not None)
+
     def published_at(self, length: int, delta: float) -> Published | None:
         """Return what the paper's formula says at another length."""
         first = self.parts[0]
@@ -203,6 +209,8 @@ class Account:
         The paper's own number, or None.
     meaning
         Of the strongest guarantee.
+    words
+        What the guarantee is about, of every part that says so.
     """
 
     name: str
@@ -214,6 +222,7 @@ class Account:
     proved: Answer | None
     published: Published | None
     meaning: Meaning
+    words: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """Return all of it as JSON takes it; times are left out, infinities are text."""
@@ -298,6 +307,7 @@ def account_for(target: Target, delta: float, group: int | None = None) -> Accou
             success=tuple((prior, guarantee.success(prior)) for prior in PRIORS),
             group=None if group is None else (group, guarantee.group(group).epsilon(delta)),
         ),
+        words=target.words,
     )
 
 

@@ -87,6 +87,8 @@ def _page(result: Account) -> Iterator[Text | Table]:
 
     yield Text(f"{result.name}: {result.title}", style="bold")
     yield Text(f"Neighbours: {result.relation}. delta = {result.delta:g}")
+    for words in result.words:
+        yield Text(words)
     table = Table(title="epsilon by accountant", title_justify="left", title_style="bold")
     for column in ("accountant", "epsilon", "kind", "source"):
         table.add_column(column, no_wrap=column == "epsilon")

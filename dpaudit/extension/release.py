@@ -60,6 +60,8 @@ class ReleaseCard:
         Parameters and delta to the paper's own number, or None.
     grid
         Parameters and delta to a table of who learns how much about whom, or None.
+    words
+        Parameters to a sentence about what the guarantee is about, or None.
     """
 
     name: str
@@ -73,3 +75,4 @@ class ReleaseCard:
     more_noise: int = 1
     published: Callable[[Any, float], Published] | None = None
     grid: Callable[[Any, float], Grid] | None = None
+    words: Callable[[Any], str] | None = None

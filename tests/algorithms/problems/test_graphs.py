@@ -10,6 +10,7 @@ from dpaudit.algorithms.problems.graphs import (
     complete,
     from_edges,
     graph_called,
+    path,
     random_connected,
     ring,
     star,
@@ -34,6 +35,8 @@ PATH = [[0, 1], [1, 0]]
         (complete(1), [[0]]),
         (ring(1), [[0]]),
         (star(1), [[0]]),
+        (path(4), [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]),
+        (path(1), [[0]]),
     ],
 )
 def test_adjacency_and_degrees(graph, adjacency):

@@ -16,6 +16,7 @@ from dpaudit.accounting.accountants import ask_all, strongest
 from dpaudit.accounts.account import account
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.multistep.hidden_state import InnerLoops, averages_mu, last_affine_mu
+from dpaudit.algorithms.problems.graphs import path as path_of
 from dpaudit.algorithms.problems.graphs import ring, star
 from dpaudit.algorithms.problems.losses import LINEAR
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize
@@ -41,7 +42,7 @@ MODELS = (GossipView, ConsensusView, MultiStepView, SharingView)
 
 
 def mu_of(event):
-    return event.count / event.noise_scale
+    return event.count * event.sensitivity / event.noise_scale
 
 
 def test_a_gossip_view_is_the_view():
@@ -172,6 +173,37 @@ def test_the_command_draws_who_learns_how_much(tmp_path):
     assert (tmp_path / "account-sharing-view.png").stat().st_size > 10_000
     said = json.loads((tmp_path / "account-sharing-view.json").read_text())
     assert said["relation"] == "replace-label"
+
+
+def test_a_file_of_views_says_of_each_whose_data_who_looks_and_mu(tmp_path):
+    """Two runs: mu add up as squares."""
+    path = tmp_path / "views.toml"
+    path.write_text(
+        '[[release]]\nkind = "gossip-view"\nnodes = 4\ngraph = "path"\nobserver = 3\n'
+        '[[release]]\nkind = "gossip-view"\nnodes = 4\nedges = [[0, 1], [1, 2], [2, 3], [3, 0]]\n'
+        "iterations = 1\nnoise_scale = 2.0\n"
+    )
+    found = account(str(path))
+    network = Gossip(path_of(4), iterations=10).network()
+    far = View(network, network.coalition(3), [1, 0, 0, 0]).mu.upper
+    both = GaussianDP(math.hypot(far, 0.5)).epsilon(1e-5)
+    assert found.proved.upper == pytest.approx(both, rel=1e-6)
+    assert [words.split(", as seen by ")[0] for words in found.words] == [
+        "Of the data of node 0 alone"
+    ] * 2
+    assert found.words[1].endswith("as seen by node 1: exactly Gaussian, mu = 0.5.")
+    ran = CliRunner().invoke(app, ["account", str(path)])
+    assert "as seen by node 1: exactly Gaussian, mu = 0.5." in " ".join(ran.output.split())
+    assert list(found.words) == found.document()["words"]
+
+
+def test_what_is_accounted_for_is_not_below_mu():
+    """As a sensitivity, mu is not rounded; as 1 / noise it would be."""
+    for scale in (0.3, 0.7, 1.1, 3.0):
+        network = Gossip(ring(5), iterations=4, noise_scale=scale).network()
+        exact = View(network, network.coalition(1), [1, 0, 0, 0, 0]).mu.upper
+        event = view(GossipView(iterations=4, noise_scale=scale))
+        assert (event.sensitivity, event.noise_scale) == (exact, 1.0)
 
 
 def test_python_accounts_for_them_too():
