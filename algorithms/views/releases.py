@@ -55,7 +55,7 @@ class _OnGraph(_Watched):
         from dpaudit.algorithms.problems import graphs
 
         if self.edges is not None:
-            return graphs.from_edges(self.nodes, self.edges)
+            return self._of_edges(self.edges)
         match self.graph:
             case "complete":
                 return graphs.complete(self.nodes)
@@ -65,6 +65,16 @@ class _OnGraph(_Watched):
                 return graphs.ring(self.nodes)
             case "star":
                 return graphs.star(self.nodes)
+
+    def _of_edges(self, edges: tuple[tuple[int, int], ...]) -> Graph:
+        from dpaudit.algorithms.problems.graphs import from_edges
+        from dpaudit.errors import InvalidArgument
+
+        try:
+            return from_edges(self.nodes, edges)
+        except InvalidArgument as error:
+            expected = f"those of a connected graph without loops of nodes 0 to {self.nodes - 1}"
+            raise InvalidArgument("edges", edges, expected) from error
 
     @property
     def participants(self) -> int:
@@ -173,7 +183,9 @@ class SharingView(_Watched):
 
     kind_of_owner: ClassVar[str] = "sample"
     features: tuple[tuple[float, ...], ...] = Field(
-        ((0.6, 0.0, 0.8), (0.0, 1.0, 0.0), (0.8, 0.6, 0.0)), description="of all samples, by row"
+        ((0.6, 0.0, 0.8), (0.0, 1.0, 0.0), (0.8, 0.6, 0.0)),
+        min_length=1,
+        description="of all samples, by row",
     )
     blocks: tuple[int, ...] = Field((1, 1, 1), description="features of every party")
     iterations: int = Field(10, ge=1, le=1_000, description="T")
@@ -191,7 +203,12 @@ class SharingView(_Watched):
         from dpaudit.algorithms.sharing.vertical import Risk
         from dpaudit.algorithms.views.sharing import LinearSharing
         from dpaudit.datasets.dataset import Dataset
+        from dpaudit.errors import InvalidArgument, Shown
 
+        lengths = sorted({len(row) for row in self.features})
+        if lengths != [sum(self.blocks)]:
+            expected = f"rows of {sum(self.blocks)} numbers, as blocks say"
+            raise InvalidArgument("features", Shown(f"rows of {lengths}"), expected)
         algorithm = SharingADMM(
             block_sizes=self.blocks,
             iterations=self.iterations,

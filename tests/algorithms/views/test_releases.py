@@ -108,7 +108,7 @@ def test_who_knows_without_error_is_said_in_words():
         (GossipView(about=5), "about"),
         (GossipView(observer=5), "observer"),
         (SharingView(about=3), "about"),
-        (GossipView(edges=((0, 9),)), "edge"),
+        (GossipView(edges=((0, 9),)), "edges"),
     ],
 )
 def test_arguments_are_refused_by_name(given, named):
@@ -195,6 +195,27 @@ def test_a_file_of_views_says_of_each_whose_data_who_looks_and_mu(tmp_path):
     ran = CliRunner().invoke(app, ["account", str(path)])
     assert "as seen by node 1: exactly Gaussian, mu = 0.5." in " ".join(ran.output.split())
     assert list(found.words) == found.document()["words"]
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("edges", GossipView(edges=((0, 1),))),  # the others are alone
+        ("edges", GossipView(nodes=2, edges=((0, 2),))),
+        ("edges", GossipView(nodes=2, edges=((0, 1), (1, 1)))),
+        ("about", GossipView(about=5)),
+        ("observer", GossipView(observer=(5,))),
+        ("observer", GossipView(observer=(1, 0))),
+        ("features", SharingView(observer=(0,), features=((1.0, 2.0, 3.0), (1.0,)))),
+        ("features", SharingView(observer=(0,), blocks=(1, 1))),
+        ("block_sizes", SharingView(observer=(0,), blocks=(3, 0))),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_refused_by_name(name, given):
+    with pytest.raises(InvalidArgument) as caught:
+        view(given)
+    assert caught.value.name == name
 
 
 def test_what_is_accounted_for_is_not_below_mu():
