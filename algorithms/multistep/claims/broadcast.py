@@ -87,7 +87,7 @@ CLAIM = Claim(
         "final models": Variant(
             settings={
                 "trials": 300,
-                "parameters": {"view": "final", "iterations": 50, "inner_steps": 10},
+                "parameters": {"view": "final", "iterations": 20, "inner_steps": 5},
             },
             scope="Tried with linear losses at five nodes, where only the final models are seen.",
         ),

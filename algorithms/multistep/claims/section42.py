@@ -30,7 +30,7 @@ class Rate(Parameters):
     """Public parameters: a star whose centre holds all the loss."""
 
     nodes: int = Field(1, ge=1, le=100_000, description="n: a centre and its leaves")
-    iterations: int = Field(400, ge=1, le=400, description="t")
+    iterations: int = Field(200, ge=1, le=400, description="t")
     inner_steps: int = Field(1, ge=1, le=100, description="l")
     records: int = Field(10**12, ge=1, description="m: so many make sigma s vanish")
     constant: float = Field(1.0, gt=0, description="C of the rate")
@@ -44,7 +44,7 @@ def prepare(settings: Settings, parameters: Rate) -> SearchCase:
     --------
     >>> from dpaudit.extension.settings import Settings
     >>> prepare(Settings(), Rate()).bound
-    0.0025
+    0.005
     """
     from dataclasses import asdict
     from functools import partial
@@ -60,7 +60,7 @@ def prepare(settings: Settings, parameters: Rate) -> SearchCase:
         data="records of norm 1 at the centre of a star, and of norm 0 at its leaves",
         relation=CLAIM.relation,
         pair="none: the claim is about one dataset",
-        default_trials=1_500,
+        default_trials=1_000,
         parameters=parameters.model_dump(mode="json") | asdict(star),
         quantity="expected excess risk and consensus violation",
         effort="evaluated losses and penalties",
@@ -97,8 +97,9 @@ CLAIM = Claim(
             printed=True,
         ),
         "1 over the root of t": Variant(
-            settings={"parameters": {"constant": 20.0}},
-            scope="Of a bound of sqrt(t) D c_2 / t: tried at t = 400, where C is the root of t.",
+            settings={"parameters": {"constant": 15.0}},
+            scope="Of a bound of sqrt(t) D c_2 / t: tried at t = 200, where C is above the root of "
+            "t.",
         ),
     },
 )

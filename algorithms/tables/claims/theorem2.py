@@ -154,7 +154,7 @@ def _server_view(settings: Settings, parameters: FeatureParameters) -> SearchCas
 def _many(steps: int, scope: str, *, removed: bool = False) -> Variant:
     """Return the audit of so many steps at the end of the range of epsilon."""
     own = {"view": "model", "iterations": steps, "removed": removed}
-    settings = {"epsilon": float(steps), "trials": 2_000, "parameters": own}
+    settings = {"epsilon": float(steps), "trials": 1_000, "parameters": own}
     return Variant(settings=settings, scope=scope, printed=True)
 
 
