@@ -24,7 +24,7 @@ def noisy(data, trials, rng):
         file.write(f"{key} {trials}\\n")
     return np.asarray(data).sum() + noise
 """
-OWN = "slow:noisy --dataset a.csv --neighbour b.csv --epsilon 1 --delta 0 --trials 1000"
+OWN = "slow:noisy --dataset a.csv --neighbour b.csv --epsilon 1 --delta 0 --trials 600"
 COMMANDS = {
     "event": f"audit {OWN}",
     "betting": "audit slow:noisy --dataset a.csv --neighbour b.csv --epsilon 1.5 --until-refuted "
@@ -107,7 +107,7 @@ def calls_again(here):
     return sum(count - 1 for count in counts.values())
 
 
-@pytest.mark.parametrize("kind", ["event", "search"])
+@pytest.mark.parametrize("kind", ["event", pytest.param("search", marks=pytest.mark.slow)])
 def test_what_is_killed_ends_as_if_nothing_had_been(here, kind):
     killed_and_given_again(here, kind, 1, 0)
     assert result(here, kind, "killed") == result(here, kind, "whole")

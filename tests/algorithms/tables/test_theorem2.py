@@ -73,7 +73,13 @@ def test_the_published_variants():
     assert set(CLAIMS.get(CLAIM).published) == {"model", "model across clients"} | steps
 
 
-@pytest.mark.parametrize(("steps", "removed"), [(200, False), (200, True), (400, True)])
+@pytest.mark.parametrize(
+    ("steps", "removed"),
+    [
+        (200, True),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((200, False), (400, True))),
+    ],
+)
 def test_many_steps_break_it_even_where_tuples_are_removed(steps, removed):
     own = {"view": "model", "iterations": steps, "removed": removed}
     asked = Settings(epsilon=float(steps), trials=300, parameters=own)
