@@ -19,7 +19,7 @@ LISTS := pyproject.toml setup.py constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick mutants lint types bench constraints clean
+.PHONY: help audit test quick cluster mutants lint types bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -27,6 +27,7 @@ help:
 	@echo 'make audit        audit two published claims on real records; report in audit-report/'
 	@echo 'make test         run the fast tests           (PYTEST_ARGS="-m slow" for the slow ones)'
 	@echo 'make quick        run the tests that tests/quick.txt lists, from every room in 90 seconds'
+	@echo 'make cluster      run the tests of backends on real clusters of dask and ray'
 	@echo 'make mutants      see that every seeded fault fails a test, 40 minutes at most on two cores'
 	@echo 'make lint         check the style and the format'
 	@echo 'make types        check the types'
@@ -43,6 +44,17 @@ test: $(DEV)
 # Whole files go to the workers, so that what a file prepares is prepared once.
 quick: $(DEV)
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $$(grep -v '^#' tests/quick.txt) $(PYTEST_ARGS)
+
+# Real clusters of dask and ray on this machine, in an environment of their own.
+CLUSTER := build/cluster
+cluster: $(CLUSTER)/.installed
+	$(CLUSTER)/bin/python -m pytest -m 'slow or not slow' tests/backends $(PYTEST_ARGS)
+
+$(CLUSTER)/.installed: $(LISTS)
+	@$(call find-python,$(OLDEST),$(NEWEST)); \
+	echo "Creating $(CLUSTER) with $$found"; "$$found" -m venv --clear $(CLUSTER)
+	$(CLUSTER)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,dask,ray]'
+	@touch $@
 
 mutants: $(DEV)
 	@$(BIN)/python -m tests.mutants.run $(MUTANTS_ARGS)
@@ -73,7 +85,7 @@ constraints:
 	@$(call find-python,$(OLDEST),$(OLDEST)); \
 	set -e; rm -rf build/pins; "$$found" -m venv build/pins; \
 	echo 'Resolving the newest releases for Python 3.$(OLDEST) ...'; \
-	build/pins/bin/python -m pip install --quiet --editable '.[dev]'; \
+	build/pins/bin/python -m pip install --quiet --editable '.[dev,parquet,dask,ray]'; \
 	{ grep '^#' constraints.txt; \
 	  build/pins/bin/python -m pip freeze --exclude-editable; } > build/constraints.txt; \
 	mv build/constraints.txt constraints.txt; rm -rf build/pins

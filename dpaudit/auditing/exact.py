@@ -28,6 +28,7 @@ from dpaudit.estimation.exact_loss import (
     upper_end,
 )
 from dpaudit.estimation.self_check import SelfCheck, likelihood_ratio_checks, weight_check
+from dpaudit.execution.executor import of_each
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.neighbours import Side
 
@@ -60,7 +61,9 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
     log_delta = math.log(case.at_delta)
     pilot = min(max(trials // 5, 200), 2000)
     plain = plain_losses(drawer, pilot)
-    directions = [_direction(drawer, plain, side, log_delta, pilot, trials) for side in Side]
+    directions = of_each(
+        Side, lambda side: _direction(drawer, plain, side, log_delta, pilot, trials)
+    )
     enough = residual_trials(drawer, trials)
     lower = lower_end(directions, log_delta, _LOWER * alpha)
     upper = upper_end(directions, log_delta, _UPPER * alpha)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dpaudit.execution import Executor
 from dpaudit.execution.ledger import Ledger
 from dpaudit.extension.case import Case, PrivacyCase
 from dpaudit.extension.settings import Settings
@@ -32,12 +33,17 @@ def what_determines(case: Case, settings: Settings, trials: int) -> tuple[Any, .
     return case.mechanism, pairs, case.claimed, case.at_delta, asked, trials
 
 
-def with_machines(result: Result, ledger: Ledger) -> Result:
-    """Return a result that says on which other machine it was begun, if on another."""
-    if not ledger.elsewhere:
-        return result
-    note = (
-        f"Begun on another machine ({'; '.join(ledger.elsewhere)}): counts and verdict do not "
-        "depend on it, the last digits of other numbers may."
-    )
-    return result.model_copy(update={"notes": [*result.notes, note]})
+def with_machines(result: Result, ledger: Ledger, executor: Executor) -> Result:
+    """Return a result that says which other machines computed, or began it, if others did."""
+    there = executor.backend
+    others = {
+        "Begun on another machine": ledger.elsewhere,
+        "Computed on other machines": () if there is None else sorted(there.machines),
+    }
+    notes = [
+        f"{what} ({'; '.join(differences)}): counts and verdict do not depend on it, the last "
+        "digits of other numbers may."
+        for what, differences in others.items()
+        if differences
+    ]
+    return result.model_copy(update={"notes": [*result.notes, *notes]}) if notes else result

@@ -276,7 +276,7 @@ def run_case(
                     found = _run_search(claim, case, settings, executor, rerun, trials)
             if not found.interrupted:
                 ledger.end()
-        return replace(found, result=with_machines(found.result, ledger))
+        return replace(found, result=with_machines(found.result, ledger, executor))
 
 
 @contextmanager
@@ -318,6 +318,7 @@ def _run_privacy(
         trials=0 if settings.until_refuted else chosen.trials,
         unit=settings.unit,
     )
+    _require_shares_alike(drawer, settings)
     _tell_plan(case, drawer, settings, chosen.trials, began)
     if settings.time is None and settings.looks is None:
         evidence, taken = _privacy_evidence(case, drawer, settings, chosen.trials), None
@@ -393,6 +394,18 @@ def _by_looks(
 
     evidence, taken = looks.taken(planned, measure, beyond)
     return evidence, taken, most
+
+
+def _require_shares_alike(drawer: Drawer, settings: Settings) -> None:
+    """Refuse shares of what is not cut beforehand, or is cut by this machine's pace."""
+    if drawer.executor.shard is None:
+        return
+    given = Shown("{}/{}".format(*drawer.executor.shard))
+    if settings.until_refuted or settings.time is not None or settings.looks is not None:
+        raise InvalidArgument("shard", given, "a number of trials that is set beforehand")
+    if drawer.chosen_by_pace and settings.unit is None:
+        expected = f"--unit {drawer.unit} as well: the pace of a machine must not cut the shares"
+        raise InvalidArgument("shard", given, expected)
 
 
 def _tell_plan(

@@ -12,6 +12,7 @@ import typer
 
 import dpaudit.cli.completion as completion
 from dpaudit.cli.batch import Batch
+from dpaudit.cli.beyond import BackendName, Scheduler, Shard, executor_for
 from dpaudit.cli.ending import ShowRecords, Traceback, attempted
 from dpaudit.cli.options import (
     Json,
@@ -29,6 +30,7 @@ from dpaudit.errors import InvalidArgument, UnknownName
 if TYPE_CHECKING:
     from dpaudit.auditing.run import Prepared
     from dpaudit.auditing.specification import Specification
+    from dpaudit.execution import Executor
     from dpaudit.extension.settings import Settings
     from dpaudit.laws.isolated import Isolation
 
@@ -168,6 +170,9 @@ def audit(
         list[str] | None,
         typer.Option(help="Of a target module:function: exceptions, warnings or time count too."),
     ] = None,
+    backend: BackendName = None,
+    scheduler: Scheduler = None,
+    shard: Shard = None,
     store: Store = None,
     no_store: NoStore = False,
     as_json: Json = False,
@@ -218,6 +223,10 @@ def audit(
         raise InvalidArgument("time", time or looks, expected)
     from dpaudit.store.keeping import storing
 
+    elsewhere = {"backend": backend, "scheduler": scheduler, "shard": shard}
+    if every and (asked := {name: one for name, one in elsewhere.items() if one is not None}):
+        name, value = next(iter(asked.items()))
+        raise InvalidArgument(name, value, "nothing with --all, whose audits share this machine")
     if every:
         from dpaudit.cli import publish
 
@@ -237,8 +246,9 @@ def audit(
     }
     isolation = isolation_of(in_process, timeout, memory)
     given_of_own = {name: one for name, one in own.items() if one not in (None, [])}
-    with storing(kept_at(store, no_store, out)):
-        return run(targets or [], overrides, workers, output, isolation, given_of_own)
+    executor = executor_for(backend, scheduler, shard, processes(workers))
+    with storing(kept_at(store, no_store, out, shard)):
+        return run(targets or [], overrides, executor, output, isolation, given_of_own)
 
 
 def isolation_of(in_process: bool, timeout: float | None, memory: float | None) -> Isolation:
@@ -255,7 +265,7 @@ def isolation_of(in_process: bool, timeout: float | None, memory: float | None) 
 def run(
     targets: list[str],
     overrides: dict[str, Any],
-    workers: int | None,
+    executor: Executor,
     output: Output,
     isolation: Isolation,
     own: Mapping[str, Any] | None = None,
@@ -276,7 +286,7 @@ def run(
     from dpaudit.auditing.rerun import repeated_command
     from dpaudit.files import prepare_directory
 
-    workers, own = processes(workers), own or {}
+    own = own or {}
     repeated = repeated_command(targets, {**overrides, **own})
     if own and not any(map(_is_own, targets)):
         expected = "nothing: it is of a target module:function, and there is none"
@@ -284,7 +294,7 @@ def run(
     asked = [
         audit for target in targets for audit in _asked(target, overrides, repeated, isolation, own)
     ]
-    batch = Batch(names=[one.name for one in asked], workers=workers, output=output)
+    batch = Batch(names=[one.name for one in asked], executor=executor, output=output)
     ready = _sharing(asked, _prepared(asked, batch))
     if output.directory is not None and ready:
         prepare_directory(output.directory)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import dpaudit.cli.streams as streams
@@ -18,6 +18,7 @@ from dpaudit.text import one_line
 if TYPE_CHECKING:
     from dpaudit.auditing.run import Audited, Prepared
     from dpaudit.errors import DpauditError
+    from dpaudit.execution import Executor
     from dpaudit.report.document import ReportPaths
     from dpaudit.report.schema import Report, Result
 
@@ -30,17 +31,18 @@ class Batch:
     ----------
     names
         Of all that were asked for.
-    workers, output
+    executor, output
         Who computes, and where results go.
     """
 
     names: Sequence[str]
-    workers: int
+    executor: Executor
     output: Output
     began: float = field(default_factory=time.monotonic)
     ended: dict[int, Audited] = field(default_factory=dict)
     failures: list[DpauditError] = field(default_factory=list)
     paths: ReportPaths | None = None
+    shares: list[str] = field(default_factory=list)
     _in_report: int = 0
 
     @property
@@ -72,6 +74,8 @@ class Batch:
         except KeyboardInterrupt as error:
             interrupt = error
         self._finish()
+        if interrupt is None and self.shares and not self.failures and not self.ended:
+            return 0  # nothing is wrong, and there is no verdict yet
         if interrupt is None:
             return concluded(status(self.results), self.failures)
         for failure in self.failures:
@@ -80,12 +84,16 @@ class Batch:
         raise Interrupted(counted(len(self.ended), self.missing)) if several else interrupt
 
     def _run_one(self, place: int, audit: Prepared) -> None:
-        from dpaudit.execution import Executor
+        from dpaudit.execution.executor import ShareDrawn
 
         failed = len(self.failures)
         with attempted(self.failures, self.name_of(place)):
-            with progress_bar(audit.claim.name, shown=not self.output.quiet) as progress:
-                found = audit.run(Executor(workers=self.workers, progress=progress))
+            try:
+                with progress_bar(audit.claim.name, shown=not self.output.quiet) as progress:
+                    found = audit.run(replace(self.executor, progress=progress))
+            except ShareDrawn as drawn:
+                self.shares.append(f"{one_line(self.names[place])}: {drawn}.")
+                return
             self.ended[place] = found
         if len(self.failures) > failed:
             return
@@ -99,7 +107,7 @@ class Batch:
         from dpaudit.report.schema import Environment
 
         spent = time.monotonic() - self.began
-        environment = Environment.of_this_machine(self.workers, spent)
+        environment = Environment.of_this_machine(self.executor.workers, spent)
         return whole_report(self.results, environment, self.missing)
 
     def _write(self) -> None:
@@ -117,6 +125,8 @@ class Batch:
 
     def _finish(self) -> None:
         """Write what is not yet written, then show everything; each may fail by itself."""
+        for line in self._beyond():
+            streams.tell(line)
         if not self.ended:
             return
         with attempted(self.failures):
@@ -124,6 +134,15 @@ class Batch:
         with attempted(self.failures):
             self._show()
         self.failures.extend(withheld(self.results))
+
+    def _beyond(self) -> list[str]:
+        """Return what is to be said of shares, and of who computed."""
+        there = self.executor.backend
+        told = [] if there is None or not there.done else [there.said]
+        if not self.shares:
+            return told
+        following = "With all shares: dpaudit merge STORES --into FILE, and go on from it."
+        return [*told, *self.shares, following]
 
     def _show(self) -> None:
         report = self._report()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpaudit.store.keeping import Storing
 
 FILE = "store.sqlite"
-_OF_PLACE = {"--out", "--store"}
+_OF_PLACE = {"--out", "--store", "--shard"}
 _words: ContextVar[Sequence[str]] = ContextVar("words", default=())
 
 Store = Annotated[
@@ -39,7 +39,7 @@ def said(words: Sequence[str]) -> Iterator[None]:
 
 
 def command_words() -> list[str]:
-    """Return the words of the present command, without where its report and its store are."""
+    """Return the words of the present command, but for its places and which share it is."""
     found, words = list[str](), iter(_words.get())
     for word in words:
         if word in _OF_PLACE:
@@ -49,16 +49,23 @@ def command_words() -> list[str]:
     return found
 
 
-def kept_at(store: str | None, no_store: bool, out: str | None) -> Storing | None:
-    """Return where a command keeps what it draws, None if nowhere.
+def kept_at(
+    store: str | None, no_store: bool, out: str | None, shard: str | None = None
+) -> Storing | None:
+    """Return where a command keeps what it draws, None if nowhere; a share at once, in a file.
 
     Raises
     ------
     InvalidArgument
-        Both a file and none are asked for.
+        Both a file and none are asked for, or a share is and no file.
     """
     from dpaudit.errors import InvalidArgument, Shown
     from dpaudit.store.keeping import Storing, usual_path
+
+    if shard is not None:
+        if no_store or (store is None and out is None):
+            raise InvalidArgument("shard", shard, "a --store FILE, or --out, that keeps the share")
+        return Storing(Path(store or Path(out or "") / FILE), command_words())
 
     if no_store:
         if store is not None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 import dpaudit._validate as check
-from dpaudit.errors import InvalidArgument, MechanismError, shorten
+from dpaudit.errors import InvalidArgument, MechanismError, Shown, shorten
+from dpaudit.execution.backends import Backend
 from dpaudit.execution.failures import CannotTravel, WorkerEnded
 from dpaudit.execution.ledger import KeptStage, current
-from dpaudit.execution.pool import Arrived, Crew
+from dpaudit.execution.pool import Arrived, Crew, Limits
 from dpaudit.execution.threads import one_thread
 from dpaudit.execution.units import Unit
 
@@ -45,6 +46,51 @@ class Silent:
 
 # Workers for what dpaudit itself or an installed claim computes; they stay for the next stage.
 _everybodys = Crew()
+# Stages that begin so decide nothing that is drawn later: their units can be shared out.
+CERTIFYING = "certifying"
+
+
+class ShareDrawn(Exception):
+    """A share of the units was drawn and kept; the others' are missing.
+
+    Parameters
+    ----------
+    stage, shard, units, missing
+        Of what; which share of how many; how many units it has, and how many are missing in all.
+    """
+
+    def __init__(self, stage: str, shard: tuple[int, int], units: int, missing: int) -> None:
+        super().__init__(stage, shard, units, missing)
+        self.stage, self.shard, self.units, self.missing = stage, shard, units, missing
+
+    def __str__(self) -> str:
+        number, count = self.shard
+        return (
+            f"share {number} of {count} of '{self.stage}': {self.units} units are kept, "
+            f"{self.missing} of others are missing"
+        )
+
+
+ItemT = TypeVar("ItemT")
+
+
+def of_each(items: Iterable[ItemT], do: Callable[[ItemT], ResultT]) -> list[ResultT]:
+    """Return ``do(item)`` of every item; where shares are drawn, of all before the first is missed.
+
+    Examples
+    --------
+    >>> of_each([1, 2], lambda x: x + 1)
+    [2, 3]
+    """
+    results, missed = list[ResultT](), list[ShareDrawn]()
+    for item in items:
+        try:
+            results.append(do(item))
+        except ShareDrawn as drawn:
+            missed.append(drawn)
+    if missed:
+        raise missed[0]
+    return results
 
 
 @dataclass(frozen=True)
@@ -60,6 +106,11 @@ class Executor:
         this, as starting them costs time too; below 0 all of it is.
     progress
         Told whenever results are there.
+    backend
+        Who computes in place of this machine's own workers, if somebody does.
+    shard
+        ``(k, n)``: of the units that certify only the k-th of n shares is computed, and kept; 0
+        for none of them.
 
     Examples
     --------
@@ -76,6 +127,8 @@ class Executor:
     workers: int = 1
     worth: float = 0.5
     progress: Progress = field(default_factory=Silent)
+    backend: Backend | None = None
+    shard: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         check.integer("workers", self.workers, least=1)
@@ -95,7 +148,11 @@ class Executor:
         left = list(units)
 
         def run(places: Sequence[int], arrived: Arrived) -> Iterator[list[ResultT]]:
-            return self._run(task, deque(left[place] for place in places), crew, arrived)
+            units = [left[place] for place in places]
+            if self.backend is not None:
+                limits = Limits() if crew is None else crew.limits
+                return self.backend.compute(task, [units], limits, arrived, fresh=False)
+            return self._run(task, deque(units), crew, arrived)
 
         yield from self._all(task, left, stage, run)
 
@@ -115,7 +172,10 @@ class Executor:
 
         def run(places: Sequence[int], arrived: Arrived) -> Iterator[list[ResultT]]:
             dealt = [[units[i] for i in places if owner[i] == n] for n in range(len(hands))]
-            return crew.deal(task, [hand for hand in dealt if hand], self.workers, arrived)
+            filled = [hand for hand in dealt if hand]
+            if self.backend is not None:
+                return self.backend.compute(task, filled, crew.limits, arrived, fresh=True)
+            return crew.deal(task, filled, self.workers, arrived)
 
         yield from self._all(task, units, stage, run)
 
@@ -129,6 +189,9 @@ class Executor:
         """Yield the results of all units: those that are kept, and those that ``run`` computes."""
         self.progress.start(stage, sum(unit.trials for unit in units))
         kept = current().stage(task, units, stage)
+        if self.shard is not None and stage.startswith(CERTIFYING):
+            _draw_share(kept, self.shard, units, stage, run)
+            kept = current().stage(task, units, stage)
         started = 0
         for results in _filled(kept, len(units), run):
             stop = started + len(results)
@@ -179,6 +242,32 @@ class Executor:
         except CannotTravel as error:
             expected = f"1: the mechanism cannot be sent to a worker ({shorten(str(error))})"
             raise InvalidArgument("workers", self.workers, expected) from error
+
+
+def _draw_share(
+    kept: KeptStage | None,
+    shard: tuple[int, int],
+    units: Sequence[Unit],
+    stage: str,
+    run: Callable[[Sequence[int], Arrived], Iterator[list[Any]]],
+) -> None:
+    """Compute and keep a share of the units; raise `ShareDrawn` unless all are there then."""
+    if kept is None:
+        expected = "a mechanism that something identifies: its outputs could not be put together"
+        raise InvalidArgument("shard", Shown(f"{shard[0]}/{shard[1]}"), expected)
+    number, count = shard
+    own = [place for place in range(len(units)) if number and place % count == number - 1]
+    left = [place for place in own if place not in kept.there]
+    if left:
+
+        def arrived(first: int, results: Sequence[Any]) -> None:
+            kept.keep(left[first : first + len(results)], results)
+
+        for _ in run(left, arrived):  # they are kept as they come
+            pass
+    missing = len(units) - len(kept.there.union(left))
+    if missing:
+        raise ShareDrawn(stage, shard, len(own), missing)
 
 
 def _filled(

@@ -249,16 +249,26 @@ class Crew:
             A task failed.
         """
         stage = _Stage(next(self._names), pickled(OnUnit(task)), units, arrived)
+        yield from self._run(stage, workers)
+
+    def _run(self, stage: _Stage, workers: int) -> Iterator[list[Any]]:
         with selectors.DefaultSelector() as selector:
             try:
                 busy = _Busy(selector, self._files)
-                for worker in itertools.islice(self._hands(), min(workers, len(units))):
+                for worker in itertools.islice(self._hands(), min(workers, stage.total)):
                     busy.begin(stage, worker)
                 while busy.working or not stage.finished:
                     yield from stage.taken()
                     busy.go_on()
             finally:
                 self._dismiss_busy()
+
+    def compute(self, name: str, blob: bytes, units: Sequence[Unit]) -> list[Any]:
+        """Return results of units of a pickled task, from one worker, which keeps it by its name.
+
+        Raises what `map` raises, but for `CannotTravel`.
+        """
+        return [one for found in self._run(_Stage(name, blob, units), 1) for one in found]
 
     def deal(
         self,
@@ -359,7 +369,7 @@ class _Stage:
         """Yield the results that are next in order and there."""
         while (found := self._ready.pop(self.next, None)) is not None:
             self.next += len(found)
-            self._held -= _size(found)
+            self._held -= size_of(found)
             yield found
 
     def take(self, worker: _Worker) -> dict[str, Any]:
@@ -371,7 +381,7 @@ class _Stage:
             if self.arrived is not None:
                 self.arrived(self.first + request.first, found)
             self._ready[request.first] = found
-            self._held += _size(found)
+            self._held += size_of(found)
             self._pace = answer["seconds"] / len(found)
             request.first += len(found)
             request.units -= len(found)
@@ -430,8 +440,8 @@ def _is_of_code(path: str) -> bool:
     return hidden or path.endswith(_MODULES) or path.startswith(_SYSTEM)
 
 
-def _size(found: Any) -> int:
+def size_of(found: Any) -> int:
     """Return how many bytes of arrays results hold."""
     if isinstance(found, (list, tuple)):
-        return sum(_size(one) for one in found)
+        return sum(size_of(one) for one in found)
     return int(found.nbytes) if isinstance(found, np.ndarray) else 8

@@ -22,7 +22,7 @@ import importlib.metadata
 import importlib.util
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -30,6 +30,8 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from dpaudit.execution.machine import digest_of_files, own_code
 
 _SIZE = 16
 _INSTALLED = tuple(
@@ -63,7 +65,7 @@ class Identity(NamedTuple):
         True
         """
         hashed = hashlib.blake2b(self.digest.encode(), digest_size=_SIZE)
-        hashed.update(_of_files(map(Path, self.files)).encode())
+        hashed.update(digest_of_files(map(Path, self.files)).encode())
         hashed.update(repr([(name, _version(name)) for name in self.packages]).encode())
         hashed.update(own_code().encode())
         return hashed.hexdigest()
@@ -87,29 +89,6 @@ def identified(*values: Any) -> Identity:
     walk = _Walk()
     digest = walk.of(values).hex()
     return Identity(digest, tuple(sorted(walk.files)), tuple(sorted(walk.packages)))
-
-
-@lru_cache(maxsize=1)
-def own_code() -> str:
-    """Return a digest of the source files of dpaudit, its algorithms and its attacks."""
-    roots = {Path(__file__).parents[1]}
-    for name in ("algorithms", "attacks"):
-        spec = importlib.util.find_spec(f"{_OURS}.{name}")
-        places = spec.submodule_search_locations if spec is not None else None
-        roots.update(map(Path, places or ()))
-    return _of_files(sorted({path for root in roots for path in root.rglob("*.py")}))
-
-
-def _of_files(paths: Iterable[Path]) -> str:
-    """Return a digest of files' contents, by their names, in order."""
-    hashed = hashlib.blake2b(digest_size=_SIZE)
-    for path in paths:
-        try:
-            content = path.read_bytes()
-        except OSError:
-            content = b"(gone)"
-        hashed.update(f"{path.name}:{len(content)}:".encode() + content)
-    return hashed.hexdigest()
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +21,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -30,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.execution.ledger import FactT, Ledger, under
+from dpaudit.execution.machine import machine_here
 from dpaudit.execution.units import Unit
 from dpaudit.execution.worker import CannotBeSent
 from dpaudit.store.file import Store, StoreError, decoded, encoded
@@ -350,27 +349,6 @@ def _plan(units: Sequence[Unit]) -> tuple[Any, ...]:
     which = np.array([unit.which for unit in units])
     seeds = [(unit.seed.entropy, unit.seed.spawn_key) for unit in units]
     return trials, which, repr(seeds)
-
-
-def machine_here() -> dict[str, str]:
-    """Return what may change the last bits of a number."""
-    names = ("dpaudit", "numpy", "scipy", "scikit-learn")
-    return {
-        "processor": _processor(),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        **{name: version(name) for name in names},
-    }
-
-
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def _now() -> str:

@@ -1,0 +1,64 @@
+"""Options for work beyond this machine's processes: a backend, and a share of the units."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpaudit.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from dpaudit.execution import Executor
+
+BackendName = Annotated[
+    str | None,
+    typer.Option(
+        "--backend",
+        metavar="loky|dask|ray",
+        help="Workers in place of this machine's own: through joblib, of a cluster of dask or ray.",
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Of the cluster: tcp://host:8786 for dask."),
+]
+Shard = Annotated[
+    str | None,
+    typer.Option(
+        metavar="K/N",
+        help="Draw the K-th of N shares of what certifies, and keep it; merge puts them together.",
+    ),
+]
+_SHARD = re.compile(r"(\d+)/(\d+)")
+
+
+def executor_for(
+    backend: str | None, scheduler: str | None, shard: str | None, workers: int
+) -> Executor:
+    """Return what computes.
+
+    Raises
+    ------
+    InvalidArgument
+        An option is not as expected.
+    """
+    from dpaudit.execution import Executor
+    from dpaudit.execution.backends import Backend
+
+    if backend is None and scheduler is not None:
+        raise InvalidArgument("scheduler", scheduler, "a --backend with it: dask or ray")
+    there = None if backend is None else Backend(backend, scheduler, workers)
+    return Executor(workers=workers, backend=there, shard=_share(shard))
+
+
+def _share(shard: str | None) -> tuple[int, int] | None:
+    if shard is None:
+        return None
+    found = _SHARD.fullmatch(shard)
+    number, count = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 0 <= number <= count or count < 1:
+        expected = "K/N with K from 1 to N, or 0/N for what all of them need"
+        raise InvalidArgument("shard", shard, expected)
+    return number, count

@@ -1,0 +1,365 @@
+"""Units computed beyond this machine, through joblib's backends: loky, dask.distributed and ray.
+
+A chunk of units travels with the task that computes them and comes back with their results, in
+whatever order; the plan's order is put back here, so that no number depends on who computed what.
+There a worker computes it as this machine would: in a process of its own, single-threaded, with the
+limits of the audit. What the user's code raises comes back as a value, and is never tried again: to
+draw once more where a call failed would condition the law on its success. A worker that is lost is
+not the code's doing, and its chunk goes to another, with the same seeds.
+
+Chunks are asked for as results come; where these wait for an earlier one in too large a number,
+none is asked for until it is there.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+import dpaudit._validate as check
+from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, Shown, shorten
+from dpaudit.execution.machine import machine_here, own_code
+from dpaudit.execution.pool import Arrived, Crew, Limits, size_of
+from dpaudit.execution.shipping import Shipped, modules_of
+from dpaudit.execution.tasks import OnUnit, pickled
+from dpaudit.execution.units import Unit
+
+NAMES = ("loky", "dask", "ray")
+# A chunk is worth so many seconds, and has at most so many units.
+_CHUNK, _MOST = 1.0, 4096
+# Bytes of results that wait for an earlier one, from which on no more is asked for.
+_HELD = 256 * 2**20
+_AHEAD = 3  # chunks per worker that are on their way
+_PATIENCE = 30.0  # seconds for a scheduler to answer
+
+
+@dataclass
+class Backend:
+    """Workers that joblib reaches.
+
+    Parameters
+    ----------
+    name
+        ``loky``: processes of this machine; ``dask``: those of a scheduler; ``ray``: of a cluster.
+    scheduler
+        The address of dask's scheduler, or of ray's cluster (by default one of this machine).
+    workers
+        How many, for loky.
+
+    Attributes
+    ----------
+    done
+        How many units each worker has computed.
+    machines
+        What is different about the machines that computed, if anything is.
+
+    Examples
+    --------
+    >>> Backend("dask")
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: scheduler: got None, expected the address of a scheduler, such \
+as tcp://127.0.0.1:8786
+    """
+
+    name: str
+    scheduler: str | None = None
+    workers: int = 1
+    done: Counter[str] = field(default_factory=Counter)
+    machines: set[str] = field(default_factory=set)
+    _client: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        check.choice("backend", self.name, NAMES)
+        check.integer("workers", self.workers, least=1)
+        if self.name == "dask" and self.scheduler is None:
+            expected = "the address of a scheduler, such as tcp://127.0.0.1:8786"
+            raise InvalidArgument("scheduler", None, expected)
+        if self.name == "loky" and self.scheduler is not None:
+            expected = "nothing with loky, whose processes are this machine's"
+            raise InvalidArgument("scheduler", self.scheduler, expected)
+
+    def compute(
+        self,
+        task: Callable[[Unit], Any],
+        hands: Sequence[Sequence[Unit]],
+        limits: Limits,
+        arrived: Arrived,
+        *,
+        fresh: bool,
+    ) -> Iterator[list[Any]]:
+        """Yield results of all units in order; ``arrived`` is told of each as it comes.
+
+        Parameters
+        ----------
+        task, hands
+            What computes a unit, and the units, in hands that do not share a process if ``fresh``.
+        limits
+            Of a call.
+
+        Raises
+        ------
+        CannotTravel, WorkerEnded, DpauditError
+            As of a crew.
+        MechanismError
+            The cluster is gone.
+        """
+        work = Work.of(task, limits)
+        chunks = _Chunks(hands, fresh)
+        ready: dict[int, list[Any]] = {}
+        following, total = 0, sum(map(len, hands))
+        while following < total:
+            with self._reached() as (options, most):
+                for found in self._asked(work, chunks, options, most):
+                    self._note(found)
+                    arrived(found.first, found.results)
+                    ready[found.first] = found.results
+                    chunks.came(found)
+                    while following in ready:
+                        results = ready.pop(following)
+                        following += len(results)
+                        chunks.taken(results)
+                        yield results
+
+    def _asked(
+        self, work: Work, chunks: _Chunks, options: dict[str, Any], most: int
+    ) -> Iterator[Computed]:
+        from joblib import Parallel, delayed
+
+        asked = (delayed(computed)(work, *one) for one in chunks.next())
+        ahead = _AHEAD * most
+        try:
+            yield from Parallel(
+                n_jobs=most,
+                return_as="generator_unordered",
+                pre_dispatch=ahead,
+                batch_size=1,
+                **options,
+            )(asked)
+        except DpauditError:
+            raise
+        except Exception as error:
+            raise MechanismError(
+                f"backend {self.name}: {shorten(f'{type(error).__name__}: {error}')}; what had "
+                "arrived is kept where a store is: the same command goes on from it"
+            ) from error
+
+    def _note(self, found: Computed) -> None:
+        """Raise what failed there; count, and take note of another machine."""
+        if found.failed is not None:
+            raise found.failed
+        self.done[found.worker] += len(found.results)
+        self.machines.update(found.differences)
+
+    @contextmanager
+    def _reached(self) -> Iterator[tuple[dict[str, Any], int]]:
+        """Have the workers inside the block: joblib's options, and how many they are."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of these libraries, about themselves
+            if self.name == "loky":
+                yield {"backend": "loky"}, self.workers
+            elif self.name == "dask":
+                self._client = self._client or _client_of(self.scheduler or "")
+                with _dask(self._client) as (options, most):
+                    yield options, most
+            else:
+                yield _ray(self.scheduler)
+
+    @property
+    def said(self) -> str:
+        """Who computed how many units, in words."""
+        counts = ", ".join(f"{name} {count}" for name, count in sorted(self.done.items()))
+        return f"Units by worker ({self.name}): {counts or 'none'}."
+
+
+def _client_of(scheduler: str) -> Any:
+    """Return a client of a scheduler that answers."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise _missing("dask", "dask.distributed") from None
+    try:
+        return Client(scheduler, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        expected = f"the address of a scheduler that answers ({shorten(str(error))})"
+        raise InvalidArgument("scheduler", scheduler, expected) from error
+
+
+@contextmanager
+def _dask(client: Any) -> Iterator[tuple[dict[str, Any], int]]:
+    from joblib import parallel_config
+
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError:
+        expected = f"one with workers; none came within {_PATIENCE:g} seconds"
+        raise InvalidArgument("scheduler", client.scheduler.address, expected) from None
+    with parallel_config(backend="dask", client=client, pure=False, retries=0):
+        yield {}, sum(client.ncores().values())
+
+
+def _ray(address: str | None) -> tuple[dict[str, Any], int]:
+    try:
+        import ray
+        from ray.util.joblib import register_ray
+    except ImportError:
+        raise _missing("ray", "ray") from None
+    if not ray.is_initialized():
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            expected = f"the address of a cluster that answers ({shorten(str(error))})"
+            raise InvalidArgument("scheduler", address, expected) from error
+    register_ray()
+    return {"backend": "ray"}, int(ray.cluster_resources().get("CPU", 1))
+
+
+def _missing(extra: str, package: str) -> InvalidArgument:
+    expected = f"an installed {package}: pip install 'dpaudit[{extra}]'"
+    return InvalidArgument("backend", extra, expected)
+
+
+# What travels
+
+
+class Work:
+    """What every chunk of a stage travels with.
+
+    Parameters
+    ----------
+    blob
+        The pickled task, with the user's modules that it needs.
+    key
+        Of the stage.
+    code
+        A digest of the modules: a process that imported others is not for it.
+    own
+        A digest of dpaudit: the other side must have the same.
+    limits, place
+        Of a call, and the machine that asks.
+    """
+
+    def __init__(
+        self, blob: bytes, code: str, own: str, limits: Limits, place: dict[str, str]
+    ) -> None:
+        self.blob, self.code, self.own = blob, code, own
+        self.limits, self.place, self.key = limits, place, uuid4().hex
+
+    @classmethod
+    def of(cls, task: Callable[[Unit], Any], limits: Limits) -> Work:
+        """Return the work of a task."""
+        inner = pickled(OnUnit(task))
+        shipped = Shipped(modules_of(inner), inner)
+        return cls(pickled(shipped), shipped.digest, own_code(), limits, machine_here())
+
+    def __sizeof__(self) -> int:  # dask takes what is large to each worker once
+        return object.__sizeof__(self) + len(self.blob)
+
+
+@dataclass
+class Computed:
+    """Results of a chunk, or what failed; by which worker, on how different a machine."""
+
+    first: int
+    results: list[Any]
+    failed: DpauditError | None
+    seconds: float
+    worker: str
+    differences: tuple[str, ...]
+
+
+# A chunk: the place of its first unit, its units, and its hand.
+Chunk = tuple[int, list[tuple[int, Any, list[int], int]], int]
+
+
+class _Chunks:
+    """The units that are still to be asked for, in chunks of about a second."""
+
+    def __init__(self, hands: Sequence[Sequence[Unit]], fresh: bool) -> None:
+        self.hands = [list(hand) for hand in hands]
+        self.fresh = fresh
+        self._pace, self._held = 0.0, 0
+        self._hand = self._within = self._first = 0
+
+    def next(self) -> Iterator[Chunk]:
+        """Yield chunks until too much waits; called again it goes on."""
+        while self._hand < len(self.hands) and self._held < _HELD:
+            hand = self.hands[self._hand]
+            units = hand[self._within : self._within + self._worth()]
+            chunk = (self._first, [_parts(unit) for unit in units], self._number)
+            self._first += len(units)
+            self._within += len(units)
+            if self._within == len(hand):
+                self._hand, self._within = self._hand + 1, 0
+            if units:
+                yield chunk
+
+    @property
+    def _number(self) -> int:
+        return self._hand if self.fresh else -1
+
+    def _worth(self) -> int:
+        return max(1, min(_MOST, int(_CHUNK / self._pace))) if self._pace > 0 else 1
+
+    def came(self, found: Computed) -> None:
+        """Learn the pace, and how much waits."""
+        self._pace = found.seconds / max(len(found.results), 1)
+        self._held += size_of(found.results)
+
+    def taken(self, results: list[Any]) -> None:
+        """Forget results that wait no more."""
+        self._held -= size_of(results)
+
+
+def _parts(unit: Unit) -> tuple[int, Any, list[int], int]:
+    return unit.trials, unit.seed.entropy, list(unit.seed.spawn_key), unit.which
+
+
+# There
+
+_kept = threading.local()
+
+
+def computed(work: Work, first: int, parts: list[Any], hand: int) -> Computed:
+    """Compute a chunk, in a process that no other hand has had."""
+    here, began = machine_here(), monotonic()
+    differences = tuple(
+        f"{part} {work.place.get(part)}, there {one}"
+        for part, one in here.items()
+        if work.place.get(part) != one
+    )
+    worker = f"{socket.gethostname()}:{os.getpid()}"
+    results, failed = [], None
+    try:
+        if own_code() != work.own:
+            expected = "workers with the same dpaudit as this machine's"
+            raise InvalidArgument("backend", Shown(f"another dpaudit on {worker}"), expected)
+        units = [
+            Unit(trials, np.random.SeedSequence(entropy, spawn_key=tuple(key)), which)
+            for trials, entropy, key, which in parts
+        ]
+        results = _crew_for(work, hand).compute(work.key, work.blob, units)
+    except DpauditError as error:
+        failed = error
+    return Computed(first, results, failed, monotonic() - began, worker, differences)
+
+
+def _crew_for(work: Work, hand: int) -> Crew:
+    """Return this thread's crew: the last one, unless it was another hand's or has other code."""
+    known = (work.code, work.limits, (work.key, hand) if hand >= 0 else None, os.getpid())
+    if getattr(_kept, "known", None) != known:
+        if (before := getattr(_kept, "crew", None)) is not None:
+            before.close()
+        _kept.crew, _kept.known = Crew(work.limits), known
+    crew: Crew = _kept.crew
+    return crew

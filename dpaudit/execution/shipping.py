@@ -1,0 +1,213 @@
+"""The user's own modules, taken along to processes on machines that do not have them.
+
+What is taken is found by reading: the modules that a pickled task names, and those that their code
+imports, wherever it does so, as far as they are files of the user's. Installed packages are not: a
+worker has to have them. There the modules are imported from memory, before any file of that name,
+and have no folder: code that reads a file beside itself needs a folder that all machines share.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import pickle
+import pickletools
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.abc import MetaPathFinder, SourceLoader
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dpaudit.errors import InvalidArgument, Shown
+
+_INSTALLED = tuple(
+    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+)
+_OURS = "dpaudit"
+_MOST = 32 * 2**20  # bytes of source
+# The source of a module, and whether it is a package.
+Modules = dict[str, tuple[bytes, bool]]
+
+
+def modules_of(blob: bytes) -> Modules:
+    """Return the user's modules that a pickled object needs, by their names.
+
+    Raises
+    ------
+    InvalidArgument
+        They are too large to be taken along.
+
+    Examples
+    --------
+    >>> modules_of(pickle.dumps(ast.parse))
+    {}
+    """
+    found: Modules = {}
+    waiting = {word.partition(":")[0] for word in _words(blob)}
+    while waiting:
+        name = waiting.pop()
+        if name in found or (path := _file_of(name)) is None:
+            continue
+        source = path.read_bytes()
+        found[name] = source, path.name == "__init__.py"
+        waiting.update(_imported(source, name, is_package=found[name][1]))
+        waiting.update(_parents(name))
+    size = sum(len(source) for source, _ in found.values())
+    if size > _MOST:
+        given = Shown(f"modules of {size / 2**20:.0f} MiB")
+        raise InvalidArgument("backend", given, "at most 32 MiB of modules; install them there")
+    return found
+
+
+def _words(blob: bytes) -> Iterator[str]:
+    """Yield the text in a pickle, and in pickles inside it."""
+    for operation, given, _ in pickletools.genops(blob):
+        if isinstance(given, str) and operation.name not in ("INT", "LONG", "FLOAT"):
+            yield from given.split(" ")[:2] if operation.name == "GLOBAL" else (given,)
+        elif isinstance(given, bytes) and given[:1] == b"\x80":
+            try:
+                yield from list(_words(given))
+            except ValueError:  # other bytes
+                continue
+
+
+def _file_of(name: str) -> Path | None:
+    """Return the file of a user's module; None if it is installed, or none."""
+    top, *rest = name.split(".")
+    if not all(part.isidentifier() for part in (top, *rest)) or top == _OURS:
+        return None
+    if top in sys.stdlib_module_names or (spec := _spec(top)) is None or spec.origin is None:
+        return None
+    path = Path(spec.origin)
+    if spec.origin.startswith(_INSTALLED) or path.suffix != ".py":
+        return None
+    if not rest:
+        return path
+    if path.name != "__init__.py":
+        return None
+    stem = path.parent.joinpath(*rest)
+    both = (stem.with_suffix(".py"), stem / "__init__.py")
+    return next((one for one in both if one.is_file()), None)
+
+
+def _spec(top: str) -> ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(top)
+    except (ImportError, ValueError):  # ValueError: a module that was made, without a spec
+        return None
+
+
+def _parents(name: str) -> Iterator[str]:
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
+
+
+def _imported(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
+    """Yield the names that code imports, anywhere in it; some are of no module."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = _base(node, name, is_package)
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value.partition(":")[0]  # as in import_module("helper")
+
+
+def _base(node: ast.ImportFrom, name: str, is_package: bool) -> str:
+    if not node.level:
+        return node.module or ""
+    parts = name.split(".")
+    kept = len(parts) - node.level + is_package
+    return ".".join([*parts[: max(kept, 0)], *([node.module] if node.module else [])])
+
+
+# There
+
+
+class _Loader(SourceLoader):
+    """Loads a module from its source."""
+
+    def __init__(self, modules: Modules) -> None:
+        self.modules = modules
+
+    def get_filename(self, fullname: str) -> str:
+        """Return a name for tracebacks."""
+        _, is_package = self.modules[fullname]
+        end = "/__init__.py" if is_package else ".py"
+        return f"<taken along>/{fullname.replace('.', '/')}{end}"
+
+    def get_data(self, path: str) -> bytes:
+        """Return the source of the module with this file name; there are no other files."""
+        for name, (source, _) in self.modules.items():
+            if self.get_filename(name) == path:
+                return source
+        raise OSError(f"{path}: a module that was taken along has no files beside it")
+
+    def is_package(self, fullname: str) -> bool:
+        """Return whether it is a package."""
+        return self.modules[fullname][1]
+
+
+class _Finder(MetaPathFinder):
+    """Finds the modules that were taken along."""
+
+    def __init__(self, modules: Modules) -> None:
+        self.modules, self.loader = modules, _Loader(modules)
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None = None,
+        target: ModuleType | None = None,
+    ) -> ModuleSpec | None:
+        """Return the specification of a module that was taken along."""
+        if fullname not in self.modules:
+            return None
+        return importlib.util.spec_from_loader(fullname, self.loader)
+
+
+class Shipped:
+    r"""A pickled task with the modules it needs: unpickles as the task.
+
+    Examples
+    --------
+    >>> modules = {"taken_along": (b"def double(x): return 2 * x", False)}
+    >>> inner = b"ctaken_along\ndouble\n."
+    >>> pickle.loads(pickle.dumps(Shipped(modules, inner)))(21)
+    42
+    """
+
+    def __init__(self, modules: Mapping[str, tuple[bytes, bool]], blob: bytes) -> None:
+        self.modules, self.blob = dict(modules), blob
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return _unpacked, (self.modules, self.blob)
+
+    @property
+    def digest(self) -> str:
+        """Of the modules: processes that imported others are not for this task."""
+        hashed = hashlib.blake2b(digest_size=16)
+        for name, (source, is_package) in sorted(self.modules.items()):
+            hashed.update(f"{name}:{is_package}:{len(source)}:".encode() + source)
+        return hashed.hexdigest()
+
+
+def _unpacked(modules: Modules, blob: bytes) -> Any:
+    known = [one for one in sys.meta_path if isinstance(one, _Finder)]
+    if not any(one.modules == modules for one in known):
+        sys.meta_path[:] = [
+            _Finder(modules),
+            *(one for one in sys.meta_path if not isinstance(one, _Finder)),
+        ]
+    return pickle.loads(blob)
