@@ -39,7 +39,7 @@ def timed(mechanism, epsilon=1.0, trials=400, seed=1):
 
 
 def test_a_branch_that_takes_longer_is_what_leaked():
-    found = timed(waits_for_the_third)
+    found = timed(waits_for_the_third, trials=200)
     assert found.verdict == "refuted", found.reason
     assert found.witness.parts == ["`seconds`"]
     assert found.witness.on_neighbour < 20 < found.witness.on_dataset

@@ -4,12 +4,18 @@ import dataclasses
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from dpaudit.algorithms.problems.graphs import complete, ring, star
 from dpaudit.datasets.dataset import Dataset
 
 GRAPHS = {"ring": ring(5), "star": star(4), "complete": complete(3)}
 ROUNDS = 50
+
+
+def slowly(*names):
+    """Return parameters for the slow suites."""
+    return [pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 def make_data(graph, dimension=1, records=2, seed=0):
