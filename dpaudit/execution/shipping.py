@@ -15,19 +15,20 @@ import pickle
 import pickletools
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpaudit.errors import InvalidArgument, Shown
 
 _INSTALLED = tuple(
     {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 )
-_OURS = "dpaudit"
+_OURS, _PACKAGE = "dpaudit", "__init__.py"
 _MOST = 32 * 2**20  # bytes of source
 # The source of a module, and whether it is a package.
 Modules = dict[str, tuple[bytes, bool]]
@@ -46,21 +47,56 @@ def modules_of(blob: bytes) -> Modules:
     >>> modules_of(pickle.dumps(ast.parse))
     {}
     """
-    found: Modules = {}
-    waiting = {word.partition(":")[0] for word in _words(blob)}
-    while waiting:
-        name = waiting.pop()
-        if name in found or (path := _file_of(name)) is None:
-            continue
-        source = path.read_bytes()
-        found[name] = source, path.name == "__init__.py"
-        waiting.update(_imported(source, name, is_package=found[name][1]))
-        waiting.update(_parents(name))
+    files = sources(word.partition(":")[0] for word in _words(blob)).files
+    found: Modules = {
+        name: (path.read_bytes(), path.name == _PACKAGE) for name, path in files.items()
+    }
     size = sum(len(source) for source, _ in found.values())
     if size > _MOST:
         given = Shown(f"modules of {size / 2**20:.0f} MiB")
         raise InvalidArgument("backend", given, "at most 32 MiB of modules; install them there")
     return found
+
+
+class Sources(NamedTuple):
+    """Files of the user's modules, by name, and the installed packages that their code imports."""
+
+    files: dict[str, Path]
+    packages: frozenset[str]
+
+
+def sources(names: Iterable[str]) -> Sources:
+    """Return the user's modules among names, and what their code imports, wherever it does so.
+
+    Examples
+    --------
+    >>> sources(["ast", "no such module"])
+    Sources(files={}, packages=frozenset())
+    """
+    files, packages, waiting, seen = dict[str, Path](), set[str](), set(names), set[str]()
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        if (path := _file_of(name)) is not None:
+            files[name] = path
+            waiting |= {*imported_by(path, name), *_parents(name)} - seen
+        elif _is_installed(name.partition(".")[0]):
+            packages.add(name.partition(".")[0])
+    return Sources(files, frozenset(packages))
+
+
+def imported_by(path: Path, name: str) -> set[str]:
+    """Return what the code of a module's file names as modules; some are of no module."""
+    return set(_imported(path.read_bytes(), name, is_package=path.name == _PACKAGE))
+
+
+@lru_cache(maxsize=1024)
+def _is_installed(top: str) -> bool:
+    """Return whether a name is of a package beside the standard library."""
+    if not top.isidentifier() or top == _OURS or top in sys.stdlib_module_names:
+        return False
+    spec = _spec(top)
+    return spec is not None and "site-packages" in (spec.origin or "")
 
 
 def _words(blob: bytes) -> Iterator[str]:
@@ -87,10 +123,10 @@ def _file_of(name: str) -> Path | None:
         return None
     if not rest:
         return path
-    if path.name != "__init__.py":
+    if path.name != _PACKAGE:
         return None
     stem = path.parent.joinpath(*rest)
-    both = (stem.with_suffix(".py"), stem / "__init__.py")
+    both = (stem.with_suffix(".py"), stem / _PACKAGE)
     return next((one for one in both if one.is_file()), None)
 
 

@@ -5,7 +5,8 @@ Two runs may share results only if the same code works on the same values. A dig
 * numbers, text, arrays and containers, by their content; sets in the order of their digests;
 * functions, by name, code, defaults, closures and the globals that the code names;
 * other objects, by their class and what pickling would write of them, without cached properties;
-* the source files of the user's modules that any of these belong to, and of modules these hold;
+* the source files of the user's modules that any of these belong to, of modules these hold, and of
+  those that their code imports, wherever it does so;
 * dpaudit's own source files, and the versions of installed packages that are involved.
 
 What nothing identifies, such as an open file, has no digest, and no results are kept of it. That
@@ -22,7 +23,7 @@ import importlib.metadata
 import importlib.util
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -32,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpaudit.execution.machine import digest_of_files, own_code
+from dpaudit.execution.shipping import imported_by, sources
 
 _SIZE = 16
 _INSTALLED = tuple(
@@ -93,14 +95,17 @@ def identified(*values: Any) -> Identity:
 
 @lru_cache(maxsize=256)
 def _version(package: str) -> str:
-    module = sys.modules.get(package)
-    version = getattr(module, "__version__", None)
-    if isinstance(version, str):
-        return version
+    """Return the version of what is installed, whether it was imported yet or not."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        return ""
+        names = _distributions().get(package, ())
+        return " ".join(sorted({importlib.metadata.version(name) for name in names}))
+
+
+@lru_cache(maxsize=1)
+def _distributions() -> Mapping[str, list[str]]:
+    return importlib.metadata.packages_distributions()
 
 
 class _Walk:
@@ -236,6 +241,9 @@ class _Walk:
             self.files.add(file)
             for one in list(vars(module).values()):
                 self._met(one.__name__ if isinstance(one, ModuleType) else _home(one))
+            read = sources(imported_by(Path(file), name or ""))
+            self.files.update(str(path) for path in read.files.values())
+            self.packages |= read.packages
         return True
 
     def _reduced(self, value: Any) -> bytes:

@@ -1,0 +1,153 @@
+"""What is the same is known again, and what may draw other numbers never is."""
+
+import importlib
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from dpaudit.store.identity import Unidentified, identified
+
+FILES = {
+    "of_mine": "import helping\ndef f(x):\n    return helping.g(x)\n",
+    "helping": "def g(x):\n    import lazily_needed\n    return lazily_needed.h(x)\n",
+    "lazily_needed": "def h(x):\n    return x + 1\n",
+    "never_named": "def unused(x):\n    return x\n",
+}
+PRINT = "import of_mine\nfrom dpaudit.store.identity import identified\n"
+
+
+@pytest.fixture
+def here(tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    return tmp_path
+
+
+def sealed(here, what="of_mine.f"):
+    """Return the identity in a process of its own: as a command that is given again sees it."""
+    code = f"{PRINT}print(identified({what}).sealed())"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, check=True)
+    return ran.stdout
+
+
+def test_it_is_the_same_in_every_process(here):
+    assert sealed(here) == sealed(here)
+
+
+@pytest.mark.parametrize("name", ["of_mine", "helping", "lazily_needed"])
+def test_changed_code_is_another_one_wherever_it_is_imported(here, name):
+    before = sealed(here)
+    path = here / f"{name}.py"
+    path.write_text(path.read_text().replace("return", "return 0 +"))
+    assert sealed(here) != before
+
+
+def test_code_that_nothing_imports_is_nobodys(here):
+    before = sealed(here)
+    (here / "never_named.py").write_text("changed = True\n")
+    assert sealed(here) == before
+
+
+def test_a_file_that_is_no_python_code_any_more_is_another_one(here):
+    before = sealed(here)
+    (here / "lazily_needed.py").write_text("def h(x: return\n")
+    assert sealed(here) != before
+
+
+def digest(*values):
+    return identified(*values).digest
+
+
+class Plain:
+    def __init__(self, scale):
+        self.scale = scale
+
+
+class Working(Plain):
+    def draw(self):
+        return self.scale
+
+
+DIFFERENT = {
+    "numbers": (1, 2),
+    "number and truth": (1, True),
+    "whole and not": (1, 1.0),
+    "zeros of two signs": (0.0, -0.0),
+    "text and bytes": ("a", b"a"),
+    "dtypes": (np.zeros(2, np.float32), np.zeros(2, np.float64)),
+    "shapes": (np.zeros((2, 1)), np.zeros((1, 2))),
+    "entries": (np.array([1.0, 2.0]), np.array([2.0, 1.0])),
+    "order": ([1, 2], [2, 1]),
+    "list and tuple": ([1], (1,)),
+    "nesting": ([1, [2]], [[1], 2]),
+    "objects": (Plain(1), Plain(2)),
+    "classes": (Plain(1), Working(1)),
+    "arrays of objects": (np.array([1, "a"], object), np.array([1, "b"], object)),
+    "seeds": (np.random.SeedSequence(1), np.random.SeedSequence(2)),
+    "generators": (np.random.default_rng(1), np.random.default_rng(2)),
+    "bound methods": (Working(1).draw, Working(2).draw),
+    "defaults": (lambda x=1: x, lambda x=2: x),
+    "named defaults": (lambda *, x=1: x, lambda *, x=2: x),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_what_is_different_is_told_apart(name):
+    one, other = DIFFERENT[name]
+    assert digest(one) == digest(one)
+    assert digest(one) != digest(other)
+
+
+def test_closures_are_told_apart():
+    def noisy(scale):
+        return lambda x: x * scale
+
+    assert digest(noisy(1)) == digest(noisy(1)) != digest(noisy(2))
+
+
+def test_globals_that_the_code_names_are_told_apart(tmp_path, monkeypatch):
+    (tmp_path / "with_a_global.py").write_text("SCALE = 1\ndef f(x):\n    return SCALE * x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("with_a_global")
+    before = digest(module.f)
+    module.SCALE = 2
+    assert digest(module.f) != before
+
+
+def test_the_order_of_sets_is_none():
+    many = {f"name {i}" for i in range(50)}
+    assert digest(many) == digest(set(reversed(list(many))))
+
+
+def test_what_holds_itself_ends():
+    own = []
+    own.append(own)
+    assert digest(own) == digest(own)
+
+
+def test_two_places_of_one_value_are_two_equal_values():
+    one = np.arange(3)
+    assert digest([one, one]) == digest([np.arange(3), np.arange(3)])
+
+
+def test_an_open_file_has_none(tmp_path):
+    with (tmp_path / "open").open("w") as file, pytest.raises(Unidentified):
+        identified(file)
+
+
+def test_code_on_the_command_line_is_identified_too():
+    code = textwrap.dedent(
+        """
+        from dpaudit.store.identity import identified
+        def f(x): return x + {}
+        print(identified(f).sealed())
+        """
+    )
+    found = [
+        subprocess.run([sys.executable, "-c", code.format(n)], capture_output=True, check=True)
+        for n in (1, 1, 2)
+    ]
+    assert found[0].stdout == found[1].stdout != found[2].stdout
