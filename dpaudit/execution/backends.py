@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from time import monotonic
 from typing import Any
 from uuid import uuid4
@@ -41,6 +42,7 @@ _CHUNK, _MOST = 1.0, 4096
 # Bytes of results that wait for an earlier one, from which on no more is asked for.
 _HELD = 256 * 2**20
 _AHEAD = 3  # chunks per worker that are on their way
+_LOST = 5  # times that a window of ray is asked for, as workers are lost
 _PATIENCE = 30.0  # seconds for a scheduler to answer
 
 
@@ -134,18 +136,11 @@ as tcp://127.0.0.1:8786
     def _asked(
         self, work: Work, chunks: _Chunks, options: dict[str, Any], most: int
     ) -> Iterator[Computed]:
-        from joblib import Parallel, delayed
+        from joblib import delayed
 
         asked = (delayed(computed)(work, *one) for one in chunks.next())
-        ahead = _AHEAD * most
         try:
-            yield from Parallel(
-                n_jobs=most,
-                return_as="generator_unordered",
-                pre_dispatch=ahead,
-                batch_size=1,
-                **options,
-            )(asked)
+            yield from (_in_windows if self.name == "ray" else _as_they_come)(asked, options, most)
         except DpauditError:
             raise
         except Exception as error:
@@ -180,6 +175,32 @@ as tcp://127.0.0.1:8786
         """Who computed how many units, in words."""
         counts = ", ".join(f"{name} {count}" for name, count in sorted(self.done.items()))
         return f"Units by worker ({self.name}): {counts or 'none'}."
+
+
+def _as_they_come(asked: Iterator[Any], options: dict[str, Any], most: int) -> Iterator[Computed]:
+    from joblib import Parallel
+
+    how = {"return_as": "generator_unordered", "pre_dispatch": _AHEAD * most, "batch_size": 1}
+    yield from Parallel(n_jobs=most, **how, **options)(asked)
+
+
+def _in_windows(asked: Iterator[Any], options: dict[str, Any], most: int) -> Iterator[Computed]:
+    """Yield what joblib's backend of ray returns: lists only, and not if a worker is lost.
+
+    So it is asked for a chunk of each worker at a time, again with the same units if one is lost.
+    """
+    from joblib import Parallel
+    from ray.exceptions import RayError
+
+    while window := list(islice(asked, most)):
+        for left in reversed(range(_LOST)):
+            try:
+                found = Parallel(n_jobs=most, batch_size=1, **options)(window)
+                break
+            except RayError:
+                if not left:
+                    raise
+        yield from found
 
 
 def _client_of(scheduler: str) -> Any:
