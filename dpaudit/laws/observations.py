@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpaudit.errors import MechanismError
+from dpaudit.laws.tensors import host_array
 
 _DEEP = 12  # containers in one another; below, the text of what there is
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -261,7 +262,7 @@ def _of_dataclass(value: Any) -> _Opened:
 
 def _of_array(value: Any) -> _Opened:
     """Yield shape and kind of an array, and its entries, masked ones as missing."""
-    array = np.asanyarray(value)
+    array = np.asanyarray(host_array(value))
     yield "shape", Token("shape", str(array.shape)), False
     yield "dtype", Token("dtype", str(array.dtype)), False
     if array.dtype.names:
@@ -396,7 +397,8 @@ def _is_pandas(value: Any, kind: str) -> bool:
 
 def _is_array_like(value: Any) -> bool:
     return isinstance(value, np.ndarray) or (
-        hasattr(value, "__array__") and not isinstance(value, type)
+        (hasattr(value, "__array__") or hasattr(value, "__dlpack_device__"))
+        and not isinstance(value, type)
     )
 
 

@@ -22,6 +22,7 @@ from dpaudit.laws.calling import Calls, form_of, looked_at
 from dpaudit.laws.layout import Layout, OtherOutputs, Parted, counted, layout_of
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, calling, name_of
 from dpaudit.laws.observations import Token, parts
+from dpaudit.laws.tensors import host_array
 
 Observable = Literal["exceptions", "warnings", "time"]
 _OBSERVABLE: tuple[Observable, ...] = ("exceptions", "warnings", "time")
@@ -68,7 +69,7 @@ class Observed(Wraps):
     def observations(self, dataset: Any, trials: int, rng: Generator) -> Any:
         """Return ``trials`` observations as they are; one call each if more than outputs count."""
         if not self.watched:
-            return self.calls.observations(dataset, trials, rng)
+            return host_array(self.calls.observations(dataset, trials, rng))
         with self.calls.generators(rng):
             if "time" in self.watched:  # what a first call takes, or one after another dataset's
                 self._watched_call(dataset, copy.deepcopy(rng))

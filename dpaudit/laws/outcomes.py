@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.errors import shorten
+from dpaudit.laws.tensors import host_array
 from dpaudit.records import Record, are_shown
 
 _EXACT = 2.0**53  # integers up to it are doubles, one by one
@@ -70,6 +71,7 @@ as its quotient and remainder by 2**32')
     """
     if _is_masked(returned):
         raise Inexact("a masked array", "an array without a mask, such as masked.filled(-1.0)")
+    returned = host_array(returned)
     array = np.asarray(returned)
     if array.dtype.kind in _KINDS:
         raise Inexact(*_KINDS[array.dtype.kind])
