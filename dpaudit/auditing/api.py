@@ -6,8 +6,11 @@ Audits from a TOML file (`dpaudit.auditing.specification`) and assertions in a t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from numpy.random import default_rng
@@ -33,6 +36,7 @@ from dpaudit.neighbours.candidates import Bounds, Candidate
 from dpaudit.neighbours.candidates import candidates as candidates_of
 from dpaudit.neighbours.found import READ, found_pair
 from dpaudit.report.schema import Result
+from dpaudit.store.keeping import Storing, storing
 
 _MADE = "Neighbours were made from the one dataset by edits that leaks tend to depend on."
 _IN_PROCESS = "Not isolated: the mechanism ran in the process of the audit, as {}."
@@ -63,6 +67,7 @@ def audit(
     time: float | None = None,
     looks: Sequence[tuple[int, float]] | None = None,
     show_records: bool = False,
+    store: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Audit a claimed guarantee of a mechanism on a pair of neighbouring datasets.
 
@@ -125,6 +130,9 @@ def audit(
     show_records
         Whether messages and the result may hold values of records and outputs; by default they
         hold shapes, positions and salted hashes.
+    store
+        A file that keeps what is drawn: the same call again goes on where it was interrupted
+        (docs/store.md).
 
     Returns
     -------
@@ -173,7 +181,7 @@ def audit(
     )
     if settings.looks is not None:
         rerun = with_looks(rerun, settings.looks)
-    with records.run(show_records):
+    with _storing(store), records.run(show_records):
         made = list[Candidate]()
         if neighbour is None:
             made = made_from(dataset, relation, bounds, settings.seed, trials)
@@ -193,6 +201,11 @@ def audit(
         )
         audited = run_case(case, settings, statement=statement, executor=executor, rerun=rerun)
         return audited.result.keep(audited.certificate, holds_records=records.are_shown())
+
+
+def _storing(store: str | os.PathLike[str] | None) -> AbstractContextManager[None]:
+    """Keep what is drawn in a file, if one is given."""
+    return nullcontext() if store is None else storing(Storing(Path(store)))
 
 
 def _given(**arguments: Any) -> str:

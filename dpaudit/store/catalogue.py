@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.store.file import Store, decoded
+
+RowT = TypeVar("RowT")
+_ROWS = 250_000  # of a table in memory at a time
 
 
 @dataclass(frozen=True)
@@ -138,23 +143,69 @@ def export(store: Store, audit: int, path: Path) -> int:
     ------
     InvalidArgument
         The name ends otherwise, or Parquet needs a package that is not installed.
+    DataError
+        The file cannot be written.
     """
     import pandas as pd
 
-    frame = pd.DataFrame(
-        list(numbers(store, audit)), columns=["stage", "unit", "part", "entry", "value"]
-    )
-    if path.suffix == ".csv":
-        frame.to_csv(path, index=False)
-    elif path.suffix == ".parquet":
+    columns = ["stage", "unit", "part", "entry", "value"]
+    rows = 0
+    with _table(path) as write:
+        for chunk in _chunks(numbers(store, audit)):
+            write(pd.DataFrame(chunk, columns=columns))
+            rows += len(chunk)
+        if not rows:
+            write(pd.DataFrame({name: [] for name in columns}))
+    return rows
+
+
+def _chunks(rows: Iterator[RowT]) -> Iterator[list[RowT]]:
+    while chunk := list(islice(rows, _ROWS)):
+        yield chunk
+
+
+@contextmanager
+def _table(path: Path) -> Iterator[Callable[[Any], None]]:
+    """Yield what adds rows to a new file."""
+    try:
+        if path.suffix == ".csv":
+            with path.open("w", newline="") as file:
+                yield lambda frame: frame.to_csv(file, index=False, header=not file.tell())
+        elif path.suffix == ".parquet":
+            with _Parquet(path) as table:
+                yield table.add
+        else:
+            raise InvalidArgument("export", str(path), "a name ending in .parquet or .csv")
+    except OSError as error:
+        raise DataError(f"export {path}: {error.strerror or error}") from error
+
+
+class _Parquet:
+    """A file of Parquet, of which a row group is in memory at a time."""
+
+    def __init__(self, path: Path) -> None:
         try:
-            frame.to_parquet(path, index=False)
+            import pyarrow
+            import pyarrow.parquet
         except ImportError:
             expected = "a name ending in .csv, or Parquet with pip install 'dpaudit[parquet]'"
             raise InvalidArgument("export", str(path), expected) from None
-    else:
-        raise InvalidArgument("export", str(path), "a name ending in .parquet or .csv")
-    return len(frame)
+        self.path, self.pyarrow = path, pyarrow
+        self.file: Any = None
+
+    def add(self, frame: Any) -> None:
+        """Add the rows of a frame."""
+        table = self.pyarrow.Table.from_pandas(frame, preserve_index=False)
+        if self.file is None:
+            self.file = self.pyarrow.parquet.ParquetWriter(self.path, table.schema)
+        self.file.write_table(table)
+
+    def __enter__(self) -> _Parquet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.file is not None:
+            self.file.close()
 
 
 def merge(into: Store, others: Sequence[Store]) -> tuple[int, int]:

@@ -125,6 +125,24 @@ def test_fifty_kills(here, kind, seed):
     assert not [one for one in (here / "killed").rglob("*") if one.name.endswith((".part", "-wal"))]
 
 
+def trials_of(here, out):
+    lines = (here / f"{out}.calls").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines)
+
+
+def test_more_trials_of_bets_go_on_from_what_there_is(here):
+    words = f"audit {OWN}".replace("--epsilon 1 ", "--epsilon 4 ").replace(
+        "--delta 0 --trials 600", "--until-refuted"
+    )
+    run(here, f"{words} --trials 400", "killed")
+    before = trials_of(here, "killed")
+    run(here, f"{words} --trials 1000", "killed")
+    run(here, f"{words} --trials 1000", "whole")
+    assert result(here, "betting", "killed") == result(here, "betting", "whole")
+    drawn_again = trials_of(here, "killed") - trials_of(here, "whole")
+    assert 0 <= drawn_again <= before - 2 * 400  # some looks, and none of the bets'
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_at_most_a_unit_of_each_worker_is_drawn_again(here, seed):

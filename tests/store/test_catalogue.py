@@ -1,0 +1,131 @@
+"""What a store holds, what is left out of it, and what it is merged of."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.store import catalogue
+from dpaudit.store.catalogue import entries, export, merge, prune
+from dpaudit.store.file import Store, encoded
+
+
+def filled(path, places, *, identity="one", ended=None, units=4, value=1.0):
+    with Store(path) as store:
+        store.write(
+            "INSERT INTO audits (identity, name, command, machine, began, seconds, ended) "
+            "VALUES (?, 'an audit', '[\"audit\", \"it\"]', '{\"cpu\": \"a\"}', 'then', 2.0, ?)",
+            [(identity, ended)],
+        )
+        (number,) = store.run("SELECT max(id) FROM audits")[0]
+        store.write(
+            "INSERT INTO stages (audit, identity, name, units, trials) "
+            "VALUES (?, 's', 'drawn', ?, 8)",
+            [(number, units)],
+        )
+        (stage,) = store.run("SELECT max(id) FROM stages")[0]
+        rows = [
+            (stage, place, encoded((np.array([value, place]), np.array([7])))) for place in places
+        ]
+        store.write("INSERT INTO blocks (stage, place, data) VALUES (?, ?, ?)", rows)
+        store.write("INSERT INTO facts VALUES (?, 'a fact', ?)", [(number, encoded(1))])
+    return path
+
+
+def content(path):
+    with Store(path) as store:
+        blocks = store.run(
+            "SELECT audits.identity, stages.name, place, data FROM blocks "
+            "JOIN stages ON stages.id = stage JOIN audits ON audits.id = audit "
+            "ORDER BY audits.identity, place"
+        )
+        return blocks, [(one.units, one.planned, one.ended) for one in entries(store)]
+
+
+def test_shares_in_any_order_are_the_whole(tmp_path):
+    whole = filled(tmp_path / "whole", range(4))
+    for order in ((0, 1, 2), (2, 0, 1)):
+        shares = [filled(tmp_path / f"{order}{i}", range(i, 4, 3)) for i in order]
+        with Store(tmp_path / f"{order}") as into:
+            others = [Store(one) for one in shares]
+            assert merge(into, others) == (1, 4)
+            assert merge(into, others) == (0, 0)
+            for one in others:
+                one.close()
+        assert content(tmp_path / f"{order}") == content(whole)
+
+
+def test_different_audits_stay_apart(tmp_path):
+    one, two = filled(tmp_path / "one", [0, 1]), filled(tmp_path / "two", [0], identity="two")
+    with Store(one) as into, Store(two) as other:
+        assert merge(into, [other]) == (1, 1)
+        assert [(entry.units, entry.planned) for entry in entries(into)] == [(2, 4), (1, 4)]
+
+
+def test_a_store_is_not_merged_with_itself(tmp_path):
+    path = filled(tmp_path / "one", [0])
+    with Store(path) as into, Store(path) as other:
+        with pytest.raises(InvalidArgument, match="merge: got"):
+            merge(into, [other])
+
+
+def test_a_stage_of_other_units_is_refused_and_nothing_is_written(tmp_path):
+    one, two = filled(tmp_path / "one", [0]), filled(tmp_path / "two", [1], units=5)
+    before = content(one)
+    with Store(one) as into, Store(two) as other, pytest.raises(DataError, match="other units"):
+        merge(into, [other])
+    assert content(one) == before
+
+
+def test_those_that_ended_are_forgotten(tmp_path):
+    path = filled(tmp_path / "one", range(4), ended="now")
+    filled(path, [0], identity="two")
+    with Store(path) as store:
+        assert prune(store) == 1
+        assert [entry.units for entry in entries(store)] == [1]
+        assert prune(store, all_of=True) == 1
+        counts = [store.run(f"SELECT count(*) FROM {name}")[0][0] for name in ("blocks", "facts")]
+    assert counts == [0, 0]
+
+
+ROWS = [
+    ("drawn", unit, part, entry, value)
+    for unit in range(2)
+    for part, entry, value in ((0, 0, 1.5), (0, 1, float(unit)), (1, 0, 7.0))
+]
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 100])
+def test_every_number_is_exported_whatever_the_chunks(tmp_path, monkeypatch, chunk):
+    monkeypatch.setattr(catalogue, "_ROWS", chunk)
+    with Store(filled(tmp_path / "one", range(2), value=1.5)) as store:
+        assert export(store, 1, tmp_path / "table.csv") == len(ROWS)
+    with (tmp_path / "table.csv").open() as file:
+        head, *rows = csv.reader(file)
+    assert head == ["stage", "unit", "part", "entry", "value"]
+    assert [(s, int(u), int(p), int(e), float(v)) for s, u, p, e, v in rows] == ROWS
+
+
+@pytest.mark.parametrize("chunk", [1, 100])
+def test_parquet_holds_the_same(tmp_path, monkeypatch, chunk):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'dpaudit[parquet]'")
+    monkeypatch.setattr(catalogue, "_ROWS", chunk)
+    with Store(filled(tmp_path / "one", range(2), value=1.5)) as store:
+        assert export(store, 1, tmp_path / "table.parquet") == len(ROWS)
+    table = parquet.read_table(tmp_path / "table.parquet").to_pylist()
+    assert [tuple(row.values()) for row in table] == ROWS
+
+
+def test_nothing_kept_is_a_table_without_rows(tmp_path):
+    with Store(filled(tmp_path / "one", [])) as store:
+        assert export(store, 1, tmp_path / "table.csv") == 0
+    assert (tmp_path / "table.csv").read_text().strip() == "stage,unit,part,entry,value"
+
+
+def test_other_names_and_places_are_refused(tmp_path):
+    with Store(filled(tmp_path / "one", [0])) as store:
+        with pytest.raises(InvalidArgument, match="ending in"):
+            export(store, 1, tmp_path / "table.txt")
+        with pytest.raises(DataError, match="No such file"):
+            export(store, 1, tmp_path / "none" / "table.csv")

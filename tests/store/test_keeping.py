@@ -1,0 +1,212 @@
+"""What is kept is not drawn again, and what is not the same never meets it."""
+
+import os
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+
+import dpaudit
+from dpaudit.execution import Executor, planned_units
+from dpaudit.execution.units import stream
+from dpaudit.store.catalogue import entries, stages
+from dpaudit.store.file import Store, StoreError
+from dpaudit.store.keeping import NotKept, Storing, kept, storing, where_stored
+
+UNITS = planned_units(60, size=10, seed=stream(0, "test of keeping"))
+
+
+class Drawing:
+    """Counts what it draws, and fails at a unit, if it is told to."""
+
+    __identity__ = "drawing"
+
+    def __init__(self, fails_at=None, scale=1.0):
+        self.drawn, self.fails_at, self.scale = 0, fails_at, scale
+
+    def __call__(self, unit):
+        if self.drawn == self.fails_at:
+            raise KeyboardInterrupt
+        self.drawn += 1
+        return unit.generator().random(unit.trials)
+
+
+def run(path, task, *known_by, units=UNITS, stage="drawing", **where):
+    with storing(Storing(path, **where)), kept("test", *known_by) as ledger:
+        found = list(Executor().map(task, units, stage))
+        ledger.end()
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize("fails_at", range(len(UNITS)))
+def test_only_what_was_lost_is_drawn_again(tmp_path, fails_at):
+    whole = run(tmp_path / "other", Drawing())
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "store", Drawing(fails_at))
+    again = Drawing()
+    np.testing.assert_array_equal(run(tmp_path / "store", again), whole)
+    assert again.drawn == len(UNITS) - fails_at
+
+
+def drawn_anew(path, *known_by, **others):
+    task = Drawing()
+    run(path, task, *known_by, **others)
+    return task.drawn
+
+
+def test_another_audit_stage_plan_or_seed_is_drawn_anew(tmp_path):
+    path = tmp_path / "store"
+    assert drawn_anew(path, 1) == len(UNITS)
+    assert drawn_anew(path, 1) == 0
+    assert drawn_anew(path, 2) == len(UNITS)
+    assert drawn_anew(path, 1, stage="another") == len(UNITS)
+    other_seed = planned_units(60, size=10, seed=stream(1, "test of keeping"))
+    assert drawn_anew(path, 1, units=other_seed) == len(UNITS)
+    assert drawn_anew(path, 1, units=planned_units(60, 20, stream(0, "test of keeping"))) == 3
+
+
+def times(scale, unit):
+    return scale * unit.generator().random(unit.trials)
+
+
+def test_a_task_with_other_arguments_is_another_one(tmp_path):
+    one = run(tmp_path / "store", partial(times, np.array([1.0])))
+    two = run(tmp_path / "store", partial(times, np.array([2.0])))
+    np.testing.assert_array_equal(two, 2 * one)
+
+
+def test_decisions_are_kept_with_what_they_are_about(tmp_path):
+    def decide(about, value):
+        with storing(Storing(tmp_path / "store")), kept("test", 1) as ledger:
+            return ledger.fact("size", lambda: value, about)
+
+    assert decide("a", 1) == 1
+    assert decide("a", 2) == 1
+    assert decide("b", 3) == 3
+
+
+def test_what_is_not_typed_data_is_drawn_again(tmp_path):
+    def strange(unit):
+        return {unit.trials, "a set"}
+
+    strange.__identity__ = "strange"
+    for _ in range(2):
+        with storing(Storing(tmp_path / "store")), kept("test", 1):
+            found = list(Executor().map(strange, UNITS, "drawing"))
+        assert found == [{10, "a set"}] * len(UNITS)
+
+
+def test_what_nothing_identifies_is_said_and_not_kept(tmp_path):
+    with (tmp_path / "open").open("w") as file:
+        with pytest.warns(NotKept, match="nothing identifies"):
+            run(tmp_path / "store", Drawing(), file)
+        assert not (tmp_path / "store").exists()
+
+
+def test_a_file_that_nobody_named_is_begun_when_it_is_worth_it(tmp_path):
+    run(tmp_path / "store", Drawing(), at_once=False, in_the_end=False)
+    assert not (tmp_path / "store").exists()
+    run(tmp_path / "store", Drawing(), at_once=False, in_the_end=True)
+    with Store(tmp_path / "store") as store:
+        (entry,) = entries(store)
+        assert (entry.units, entry.planned, bool(entry.ended)) == (6, 6, True)
+        assert [(one.trials, one.units, one.kept) for one in stages(store, 1)] == [(60, 6, 6)]
+
+
+def test_a_store_that_becomes_full_is_given_up_and_the_audit_goes_on(tmp_path):
+    where = Storing(tmp_path / "store")
+    with storing(where), kept("test", 1):
+        where.open().run("PRAGMA max_page_count=14")
+        with pytest.warns(NotKept, match=r"the disk is full.*goes on and is not kept"):
+            found = list(Executor().map(_large, UNITS, "drawing"))
+    assert len(found) == len(UNITS)
+
+
+def _large(unit):
+    return unit.generator().random(20_000)
+
+
+def test_a_damaged_block_is_said_and_nothing_is_made_up(tmp_path):
+    path = tmp_path / "store"
+    run(path, Drawing())
+    with Store(path) as store:
+        store.run("UPDATE blocks SET data = X'00000002' WHERE place = 3")
+    with pytest.raises(StoreError, match="damaged"):
+        run(path, Drawing())
+
+
+def test_nothing_is_stored_outside_the_block(tmp_path):
+    with storing(Storing(tmp_path / "store")):
+        assert where_stored() is not None
+    assert where_stored() is None
+
+
+def test_another_machine_is_named(tmp_path):
+    path = tmp_path / "store"
+    run(path, Drawing())
+    with Store(path) as store:
+        store.run("""UPDATE audits SET machine = '{"processor": "an older one"}'""")
+    with storing(Storing(path)), kept("test") as ledger:
+        assert any(one.startswith("processor an older one, now") for one in ledger.elsewhere)
+
+
+def counting(scale):
+    """Return a mechanism that writes down how much it draws, wherever it runs."""
+
+    def noisy(data, trials, rng):
+        with open(os.environ["CALLS"], "a") as file:
+            file.write(f"{trials}\n")
+        return sum(data) + rng.laplace(scale=scale, size=trials)
+
+    return noisy
+
+
+NOISY = counting(1.0)
+
+
+@pytest.fixture
+def audited(tmp_path, monkeypatch):
+    calls = tmp_path / "calls"
+    monkeypatch.setenv("CALLS", str(calls))
+
+    def audited(mechanism=NOISY, pair=((0.0,), (1.0,)), **others):
+        calls.write_text("")
+        given = {"epsilon": 1.0, "trials": 2000, "store": tmp_path / "store"} | others
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", NotKept)
+            found = dpaudit.audit(mechanism, *pair, **given)
+        return found, sum(map(int, calls.read_text().split()))
+
+    return audited
+
+
+def test_an_audit_in_python_is_kept_and_not_drawn_again(audited):
+    first, drawn = audited()
+    again, drawn_again = audited()
+    assert again.measured == first.measured
+    assert drawn > 4000
+    assert drawn_again < 100  # how the outputs look, at most
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"mechanism": counting(2.0)},
+        {"pair": ((0.0,), (0.5,))},
+        {"seed": 1},
+        {"trials": 2001},
+        {"confidence": 0.9},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_whatever_determines_the_numbers_another_one_is_drawn_anew(audited, other):
+    audited()
+    kept_one, drawn = audited(**other)
+    fresh, drawn_fresh = audited(**other, store=None)
+    assert kept_one.measured == fresh.measured
+    assert drawn == drawn_fresh > 4000
+
+
+def test_a_store_never_changes_a_number(audited):
+    assert audited()[0].measured == audited(store=None)[0].measured
