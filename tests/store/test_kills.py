@@ -35,6 +35,7 @@ COMMANDS = {
     "attack": "attack stationarity --set runs=3 --set iterations=[50]",
     "all": "audit --all --trials 400",
 }
+TIMES = ("created", "seconds", "cpu_seconds")
 REPORTS = {"self-test": "selftest.json", "attack": "stationarity.json", "all": "index.json"}
 
 
@@ -67,7 +68,7 @@ def result(here, kind, out):
 
 def _without_times(value):
     if isinstance(value, dict):
-        return {k: _without_times(v) for k, v in value.items() if k not in ("created", "seconds")}
+        return {k: _without_times(v) for k, v in value.items() if k not in TIMES}
     if isinstance(value, list):
         return list(map(_without_times, value))
     return value.replace("--out killed", "").replace("--out whole", "") if _is(value) else value
