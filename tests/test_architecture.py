@@ -47,6 +47,7 @@ FLOORS = (
     ("auditing", "reproduction"),
     ("verification",),
     ("accounts", "adapters"),
+    ("scan",),
     ("selftest", "testing"),
     ("cli",),
 )

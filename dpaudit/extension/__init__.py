@@ -1,1 +1,1 @@
-"""What a package of its own writes against: claims, attacks, figures, releases."""
+"""What a package of its own writes against: claims, attacks, figures, releases, packages."""

@@ -1,4 +1,4 @@
-"""Claims, distinguishers, attacks, figures and releases by name, found through entry points.
+"""Claims, distinguishers, attacks, figures, releases and packages, found through entry points.
 
 Entry points name light cards, the project's own like any third party's. What does the work is
 imported on use, so that a list costs nothing.
@@ -18,6 +18,7 @@ from dpaudit.extension.attack import Attack
 from dpaudit.extension.claim import Claim
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.extension.figure import Figure
+from dpaudit.extension.package import Package
 from dpaudit.extension.release import ReleaseCard
 
 T = TypeVar("T")
@@ -98,3 +99,4 @@ DISTINGUISHERS = Registry("dpaudit.distinguishers", "distinguisher", Distinguish
 ATTACKS = Registry("dpaudit.attacks", "attack", Attack)
 FIGURES = Registry("dpaudit.figures", "figure", Figure)
 RELEASES = Registry("dpaudit.releases", "release", ReleaseCard)
+PACKAGES = Registry("dpaudit.packages", "package", Package)

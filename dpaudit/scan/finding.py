@@ -1,0 +1,135 @@
+"""The document of a scan: what was checked, what was found, and what held.
+
+A finding is a certified refutation of a claim that a package's documentation makes, under the
+relation that it claims. The same under a relation that nobody claims is information.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from dpaudit.report.schema import Document, Probability
+from dpaudit.scan.values import value_of
+
+Kind = Literal["structure", "distribution", "floating point"]
+Test = Literal["raised", "equals", "above", "below", "several"]
+
+
+class ClaimedGuarantee(Document):
+    """What the documentation claims of one setting, and where."""
+
+    words: str = Field(description="The guarantee in words, such as '(1, 0)-DP'.")
+    epsilon: float | None = None
+    delta: Probability | None = None
+    rho: float | None = None
+    mu: float | None = None
+    order: float | None = None
+    relation: str | None = Field(description="As documented; null where it does not say.")
+    where: str
+
+
+class SeenEvent(Document):
+    """An event of outputs, in words and as a test of one part, with its counts on fresh outputs."""
+
+    words: str
+    part: str = Field(description="The path of the part that is looked at; empty for several.")
+    test: Test
+    value: float | str | None = None
+    on_dataset: int
+    on_neighbour: int
+    runs: int
+
+
+class Finding(Document):
+    """A claim that was refuted on one pair of datasets.
+
+    ``parameters``, ``dataset`` and ``neighbour`` are Python expressions (`dpaudit.scan.values`).
+    ``lower`` is certified, in the number of the claim (epsilon at ``at_delta``, rho or mu), on
+    outputs that chose nothing; it holds with ``confidence`` for all findings of a scan together.
+    """
+
+    package: str
+    version: str
+    subject: str
+    code: str = Field(description="The plain function that was run.")
+    kind: Kind
+    violation: bool = Field(description="Whether the relation is the one that is claimed.")
+    parameters: str
+    dataset: str
+    neighbour: str
+    edit: str
+    relation: str
+    claimed: ClaimedGuarantee
+    event: SeenEvent
+    lower: float
+    at_delta: Probability
+    confidence: Probability
+    trials: int
+    sentence: str
+    remedy: str | None = None
+    reproduction: str | None = Field(
+        default=None, description="A script that needs only the package and shows it again."
+    )
+    reproduced: str | None = Field(default=None, description="What the script printed.")
+
+    def values(self) -> tuple[dict[str, Any], Any, Any]:
+        """Return parameters, dataset and neighbour as values."""
+        return value_of(self.parameters), value_of(self.dataset), value_of(self.neighbour)
+
+
+class Checked(Document):
+    """One claim of one subject under one relation, over all its settings."""
+
+    subject: str
+    relation: str
+    claimed: ClaimedGuarantee
+    documented: bool = Field(description="Whether the documentation claims this relation.")
+    verdict: Literal["refuted", "held", "not run"]
+    settings: int
+    pairs: int
+    runs: int = Field(description="Outputs that were drawn in all, on both sides.")
+    lower: float | None = Field(default=None, description="The largest certified lower end.")
+    parameters: str | None = Field(default=None, description="The setting it was certified at.")
+    why: str = ""
+
+
+class Environment(Document):
+    """Where the package ran."""
+
+    python: str
+    isolated: bool
+    requirements: list[str]
+    versions: dict[str, str] = Field(description="Of what is installed there, by distribution.")
+
+
+class Certainty(Document):
+    """How one error probability was shared out among all checks."""
+
+    confidence: Probability
+    words: str
+
+
+class ScanResult(Document):
+    """All that a scan of one version of a package did."""
+
+    package: str
+    distribution: str
+    version: str
+    home: str
+    date: str
+    dpaudit: str
+    seed: int
+    repeats: bool = Field(description="Whether one seed gives the same digits again.")
+    environment: Environment
+    certainty: Certainty
+    seconds: float
+    checks: dict[str, int] = Field(description="How many checks were made, by kind.")
+    checked: list[Checked]
+    findings: list[Finding]
+    information: list[Finding] = Field(
+        description="What was refuted under a relation that the documentation does not claim."
+    )
+    skipped: dict[str, str] = Field(description="Subjects that could not be run, and why.")
+    notes: list[str]

@@ -1,0 +1,1 @@
+"""Cards of packages that can be scanned, and the plain functions that run beside each."""

@@ -1,0 +1,1 @@
+"""diffprivlib: mechanisms, tools and models."""
