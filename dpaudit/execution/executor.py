@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument, MechanismError, Shown, shorten
 from dpaudit.execution.backends import Backend
@@ -286,7 +288,7 @@ def _filled(
         kept.keep(places[first : first + len(results)], results)
 
     computed = run(places, arrived) if places else iter(())
-    ready = deque[ResultT]()
+    ready = deque(next(computed, ()))  # what is missing is begun before what is kept is read
     for place in range(count):
         if place not in there and not ready:
             ready.extend(next(computed))
@@ -301,4 +303,18 @@ def _nobody(first: int, results: Sequence[Any]) -> None:
 
 def _on_one_thread(task: Callable[[Unit], Any], unit: Unit) -> Any:
     with one_thread(), redirect_stdout(sys.stderr):  # standard output is for results
-        return task(unit)
+        return _laid_out(task(unit))
+
+
+def _laid_out(value: Any) -> Any:
+    """Return a result with its arrays laid out as those that come from a worker or a store.
+
+    The order in which numbers are added follows how they lie, and the last digits follow that.
+    """
+    if type(value) in (list, tuple):
+        return type(value)(map(_laid_out, value))
+    if type(value) is dict:
+        return {name: _laid_out(one) for name, one in value.items()}
+    if type(value) is not np.ndarray or (value.flags.c_contiguous and value.flags.aligned):
+        return value
+    return value.copy(order="C")

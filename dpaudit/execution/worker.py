@@ -90,8 +90,8 @@ def unpacked(given: Any, buffers: list[Any]) -> Any:
     if kind in ("list", "tuple"):
         found = [unpacked(one, buffers) for one in content]
         return tuple(found) if kind == "tuple" else found
-    dtype, shape = content
-    array = np.frombuffer(buffers.pop(0), dtype=np.dtype(dtype)).reshape(shape)
+    array = np.frombuffer(buffers.pop(0), dtype=np.dtype(content[0])).reshape(content[1])
+    array = np.require(array, requirements="AW")  # numpy adds unaligned numbers in another order
     return array if kind == "array" else array[()]
 
 

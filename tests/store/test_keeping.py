@@ -210,3 +210,42 @@ def test_whatever_determines_the_numbers_another_one_is_drawn_anew(audited, othe
 
 def test_a_store_never_changes_a_number(audited):
     assert audited()[0].measured == audited(store=None)[0].measured
+
+
+def turned(unit):
+    """Return numbers in another order of memory, after an array of an odd number of bytes."""
+    numbers = unit.generator().random((3, unit.trials)) ** 9
+    return np.zeros(3, bool), numbers.T, {"some": numbers[:, ::2]}
+
+
+turned.__identity__ = "turned"
+
+
+def test_numbers_lie_the_same_whether_they_were_kept_or_not(tmp_path):
+    units = planned_units(3000, size=1000, seed=stream(0, "test of keeping"))
+    runs = []
+    for _ in range(2):
+        with storing(Storing(tmp_path / "store")), kept("test"):
+            runs.append(list(Executor().map(turned, units, "drawing")))
+    for first, again in zip(*runs, strict=True):
+        for one, other in ((first[1], again[1]), (first[2]["some"], again[2]["some"])):
+            assert one.strides == other.strides
+            assert other.flags.aligned
+            assert other.flags.writeable
+            assert one.sum() == other.sum()
+
+
+def test_what_is_missing_is_begun_before_what_is_kept_is_read(tmp_path):
+    path, order = tmp_path / "store", []
+    with pytest.raises(KeyboardInterrupt):
+        run(path, Drawing(fails_at=len(UNITS) - 1))
+
+    class Noting(Drawing):
+        def __call__(self, unit):
+            order.append("drawn")
+            return super().__call__(unit)
+
+    with storing(Storing(path)), kept("test"):
+        for _ in Executor().map(Noting(), UNITS, "drawing"):
+            order.append("there")
+    assert order == ["drawn", *["there"] * len(UNITS)]
