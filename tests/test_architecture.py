@@ -323,6 +323,7 @@ EXEMPT = {
         "dpaudit.laws.observations",
         "dpaudit.laws.observed",
         "dpaudit.neighbours.cells",
+        "dpaudit.scan.probe",
     },
     global_randomness: {"dpaudit.execution.worker", "dpaudit.laws.calling"},
 }

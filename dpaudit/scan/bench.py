@@ -1,0 +1,167 @@
+"""A process in a package's own environment that answers what a function returns.
+
+`dpaudit.scan.probe` runs there, by that environment's python, without dpaudit and with none of the
+caller's settings of Python. An answer that takes too long ends the process, and the next question
+starts another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from dpaudit.scan.events import Run
+
+PROBE = Path(__file__).with_name("probe.py")
+START = 60.0  # seconds that importing a package may take
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installed:
+    """Where a package is installed, and the plain module that says how it is called.
+
+    Parameters
+    ----------
+    python
+        The environment's interpreter.
+    code
+        The file of the plain module.
+    """
+
+    python: Path
+    code: Path
+
+    def run(self, text: str, seconds: float) -> str | None:
+        r"""Return what a script prints there, run in an empty folder; None if it fails.
+
+        Examples
+        --------
+        >>> import sys
+        >>> there = Installed(python=Path(sys.executable), code=Path("none.py"))
+        >>> there.run("print(1 + 1)", seconds=60)
+        '2\n'
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "reproduction.py").write_text(text, encoding="utf-8")
+            asked = [str(self.python), "-I", "reproduction.py"]
+            with _started(asked, folder, subprocess.DEVNULL) as process:
+                try:
+                    printed, _ = process.communicate(timeout=seconds)
+                except subprocess.TimeoutExpired:
+                    return None
+        return printed.decode("utf-8", "replace") if process.returncode == 0 else None
+
+
+@contextlib.contextmanager
+def _started(asked: list[str], folder: str | None, given: int) -> Any:
+    """Start a program in a session of its own, and end all of it."""
+    process = subprocess.Popen(
+        asked,
+        cwd=folder,
+        stdin=given,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+
+@dataclass
+class Bench:
+    """Asks one function of a place; a context manager."""
+
+    installed: Installed
+    function: str
+    _open: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+    _process: Any = None
+    _text: bytes = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    def parts(
+        self, parameters: str, datasets: tuple[str, str], runs: int, seconds: float
+    ) -> list[list[Run]] | None:
+        """Return the parts of so many outputs on both datasets, or of fewer if the time is over.
+
+        Parameters
+        ----------
+        parameters, datasets
+            Python expressions.
+        runs, seconds
+            At most so many outputs on each, and about so much time for each.
+
+        Returns
+        -------
+        list or None
+            None if nothing came: the process failed, or hung.
+        """
+        order = {"parameters": parameters, "datasets": datasets, "runs": runs, "seconds": seconds}
+        answer = self._asked(json.dumps(order).encode() + b"\n", 3 * seconds + START)
+        sides: list[list[Run]] | None = (answer or {}).get("sides")
+        return sides if sides and all(sides) else None
+
+    def _asked(self, order: bytes, seconds: float) -> dict[str, Any] | None:
+        if self._process is None:
+            asked = [
+                str(self.installed.python),
+                "-I",
+                str(PROBE),
+                str(self.installed.code),
+                self.function,
+            ]
+            self._process = self._open.enter_context(_started(asked, None, subprocess.PIPE))
+        try:
+            self._process.stdin.write(order)
+            self._process.stdin.flush()
+            line = self._line(time.monotonic() + seconds)
+        except (BrokenPipeError, ConnectionError):
+            line = None
+        if line is None:
+            self._end()
+            return None
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def _line(self, until: float) -> bytes | None:
+        """Return the next line of the process, None if it ends or none is there in time."""
+        pipe = self._process.stdout.fileno()
+        while b"\n" not in self._text:
+            ready, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
+            read = os.read(pipe, 1 << 20) if ready else b""
+            if not read:
+                return None
+            self._text += read
+        line, _, self._text = self._text.partition(b"\n")
+        return line
+
+    def _end(self) -> None:
+        self._open.close()
+        self._open, self._process, self._text = contextlib.ExitStack(), None, b""

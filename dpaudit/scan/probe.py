@@ -1,0 +1,176 @@
+"""What a function of a package returns, part by part: runs where dpaudit is not installed.
+
+Runs as a script, ``python probe.py FILE FUNCTION``, and needs the standard library and numpy alone.
+A line of JSON asks for runs of the function on datasets; a line of JSON answers with the parts of
+every output. A part is a Python expression of ``out``, so that an event of it is one too: what is
+found this way is what the reproduction of a finding evaluates.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import itertools
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Parts = dict[str, list[Any]]  # by expression: whether it is a code or a number, and its value
+
+MOST = 96  # parts of one output
+DEEPEST = 4
+
+
+def parts(out: Any) -> Parts:
+    """Return the parts of an output: by expression, what is there and its value.
+
+    Examples
+    --------
+    >>> parts([1.5, None])
+    {'type(out).__name__': ['code', 'list'], 'len(out)': ['number', 2], 'out[0]': ['number', 1.5], \
+'out[1]': ['code', None]}
+    """
+    found: Parts = {"type(out).__name__": ["code", type(out).__name__]}
+    if isinstance(out, Exception):
+        found["str(out)"] = ["code", str(out)[:80]]
+    else:
+        _add(found, "out", out, 0)
+    return found
+
+
+def _add(found: Parts, path: str, value: Any, depth: int) -> None:
+    if len(found) >= MOST:
+        return
+    if value is None or isinstance(value, (bool, np.bool_, str, bytes)):
+        plain = bool(value) if isinstance(value, np.bool_) else value
+        found[path] = ["code", repr(plain) if isinstance(plain, bytes) else plain]
+    elif isinstance(value, (int, float, np.integer, np.floating)):
+        whole = isinstance(value, (int, np.integer))
+        found[path] = ["number", int(value) if whole else float(value)]
+    elif isinstance(value, np.ndarray):
+        _add_array(found, path, value, depth)
+    elif depth < DEEPEST:
+        _add_container(found, path, value, depth)
+
+
+def _add_array(found: Parts, path: str, value: Any, depth: int) -> None:
+    found[f"{path}.shape"] = ["code", list(value.shape)]
+    found[f"{path}.dtype.name"] = ["code", value.dtype.name]
+    if value.ndim == 0:
+        _add(found, f"{path}.item()", value.item(), depth + 1)
+        return
+    for place in itertools.islice(np.ndindex(*value.shape), MOST):
+        _add(found, f"{path}[{', '.join(map(str, place))}]", value[place], depth + 1)
+
+
+def _add_container(found: Parts, path: str, value: Any, depth: int) -> None:
+    if isinstance(value, (list, tuple)):
+        found[f"len({path})"] = ["number", len(value)]
+        for place, one in enumerate(value[:MOST]):
+            _add(found, f"{path}[{place}]", one, depth + 1)
+    elif isinstance(value, dict):
+        found[f"sorted(map(str, {path}))"] = ["code", sorted(map(str, value))]
+        for key, one in value.items():
+            if isinstance(key, (str, int, float, tuple)):
+                _add(found, f"{path}[{key!r}]", one, depth + 1)
+    elif isinstance(value, (set, frozenset)):
+        found[f"sorted(map(str, {path}))"] = ["code", sorted(map(str, value))]
+    elif hasattr(value, "columns") and hasattr(value, "to_numpy"):
+        found[f"list(map(str, {path}.columns))"] = ["code", [str(one) for one in value.columns]]
+        _add(found, f"{path}.to_numpy()", value.to_numpy(), depth + 1)
+    else:
+        for name, one in _published(value):
+            _add(found, f"{path}.{name}", one, depth + 1)
+
+
+def _published(value: Any) -> list[tuple[str, Any]]:
+    """Return the public attributes of an object, those of a fitted model if it is one."""
+    names = [name for name in getattr(value, "__dict__", {}) if not name.startswith("_")]
+    fitted = [name for name in names if name.endswith("_")]
+    return [(name, getattr(value, name)) for name in fitted or names]
+
+
+def drawn(
+    function: Callable[..., Any], parameters: dict[str, Any], data: Any, runs: int, seconds: float
+) -> list[Parts]:
+    """Return the parts of so many outputs on one dataset, or of fewer if the time is over."""
+    asked = inspect.signature(function).parameters
+    given = dict(parameters)
+    if "rng" in asked:
+        given["rng"] = np.random.default_rng()
+    if "trials" in asked:
+        outs = _outcome(function, data, {**given, "trials": runs})
+        if isinstance(outs, list):
+            return [parts(one) for one in outs]
+    found: list[Parts] = []
+    began = time.monotonic()
+    while len(found) < runs and (not found or time.monotonic() - began < seconds):
+        if "trials" in asked:
+            out = _outcome(function, data, {**given, "trials": 1})
+            out = out[0] if isinstance(out, list) else out
+        else:
+            out = _outcome(function, data, given)
+        found.append(parts(out))
+    return found
+
+
+def _outcome(function: Callable[..., Any], data: Any, given: dict[str, Any]) -> Any:
+    try:
+        return function(data, **given)
+    except Exception as error:  # an outcome like any other
+        return error
+
+
+def loaded(path: str, name: str) -> Any:
+    """Return a function of a file that is no part of any installed package."""
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    spec = importlib.util.spec_from_file_location("audited_subjects", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["audited_subjects"] = module
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def value_of(text: str) -> Any:
+    """Return the value of an expression that the parent wrote."""
+    return eval(text, {"np": np})
+
+
+def answer(function: Callable[..., Any], order: dict[str, Any]) -> dict[str, Any]:
+    """Return what an order asks for: the parts of outputs on each of its datasets."""
+    given = value_of(order["parameters"])
+    sides = [
+        drawn(function, given, value_of(text), order["runs"], order["seconds"])
+        for text in order["datasets"]
+    ]
+    return {"sides": sides}
+
+
+def serve() -> None:
+    """Answer the orders of standard input, one a line, until it ends."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what the package prints is not an answer
+    warnings.simplefilter("ignore")
+    try:
+        function, failed = loaded(sys.argv[1], sys.argv[2]), None
+    except Exception as error:
+        function, failed = None, f"{type(error).__name__}: {error}"
+    for line in sys.stdin:
+        try:
+            said = {"failed": failed} if failed else answer(function, json.loads(line))
+        except Exception as error:
+            said = {"failed": f"{type(error).__name__}: {error}"}
+        answers.write(json.dumps(said) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,357 @@
+"""The source of a reproduction: a few lines that need the package alone and count an event.
+
+It is made of the subject's own function as its plain module has it, the parameters as defaults of
+its arguments, the two datasets, and an event of what it returns (`dpaudit.scan.events`). What the
+function uses of its module (imports, constants, other functions) comes before it. Lines have at
+most 100 columns; how many there are is for the caller to judge.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpaudit.errors import InvalidArgument
+from dpaudit.scan.events import ONLY_IF_RETURNED, RAISED
+from dpaudit.scan.values import expression
+
+COLUMNS, LINES = 100, 10
+_INDENT = "    "
+_REPEATED = 4  # equal items in a row from which on they are multiplied
+_NOT_GIVEN = ("rng", "trials")  # arguments that are no parameters of the package
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """All that a reproduction shows.
+
+    Parameters
+    ----------
+    source
+        The text of the plain module.
+    function
+        The name of the subject's function there.
+    parameters
+        The setting.
+    datasets
+        The dataset and its neighbour.
+    event
+        An expression of ``out``.
+    runs
+        Outputs on each dataset.
+    claimed
+        The claim in words.
+    """
+
+    source: str
+    function: str
+    parameters: Mapping[str, Any]
+    datasets: tuple[Any, Any]
+    event: str
+    runs: int
+    claimed: str
+
+
+def script(shown: Shown) -> str:
+    r"""Return the script, which prints how often its event happened on either dataset.
+
+    Raises
+    ------
+    InvalidArgument
+        The module has no such function.
+
+    Examples
+    --------
+    >>> source = "def noisy(data, epsilon):\n    return sum(data)"
+    >>> shown = Shown(
+    ...     source=source, function="noisy", parameters={"epsilon": 1.0}, datasets=([0.0], [1.0]),
+    ...     event="out > 0.5", runs=100, claimed="mu = 1",
+    ... )
+    >>> print(script(shown))
+    def noisy(data, epsilon=1.0):
+        return sum(data)
+    <BLANKLINE>
+    pair, runs = ([0.0], [1.0]), 100
+    a, b = (sum(out > 0.5 for out in [noisy(data) for _ in range(runs)]) for data in pair)
+    print(f"seen in {a} of {runs} runs on the first, {b} of {runs} on the second; claimed: mu = 1")
+    <BLANKLINE>
+    """
+    module = _Module(shown.source)
+    body = [*_function(module, shown), "", *_counting(module, shown)]
+    head = module.before(shown.function, "\n".join(body))
+    return "\n".join([*head, *([""] if head else []), *body]) + "\n"
+
+
+def lines_of(text: str) -> int:
+    """Return how many lines of a script hold anything."""
+    return sum(bool(line.strip()) for line in text.splitlines())
+
+
+def counts_of(printed: str) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Return hits and runs that a script printed, of both datasets; None if it did not.
+
+    Examples
+    --------
+    >>> counts_of("seen in 20 of 20 runs on the first, 0 of 20 on the second; claimed: epsilon = 1")
+    ((20, 0), (20, 20))
+    """
+    found = re.findall(r"(\d+) of (\d+) (?:runs )?on the (?:first|second)", printed)
+    if len(found) != 2:
+        return None
+    (a, n), (b, m) = found
+    return (int(a), int(b)), (int(n), int(m))
+
+
+class _Module:
+    """A plain module, by its statements."""
+
+    def __init__(self, source: str) -> None:
+        self.source, self.tree = source, ast.parse(source)
+        self.functions = {
+            one.name: one
+            for one in self.tree.body
+            if isinstance(one, ast.FunctionDef | ast.ClassDef)
+        }
+
+    def text(self, node: ast.AST) -> str:
+        """Return the source of a statement, without comments and blank lines."""
+        lines = (ast.get_source_segment(self.source, node, padded=True) or "").splitlines()
+        kept = [line for line in lines if line.strip() and not line.strip().startswith("#")]
+        written, short = textwrap.dedent("\n".join(kept)), ast.unparse(node)
+        fits = all(len(line) <= COLUMNS - 2 * len(_INDENT) for line in short.splitlines())
+        return short if fits and len(short.splitlines()) < len(kept) else written
+
+    def before(self, name: str, body: str) -> list[str]:
+        """Return the lines that a function and the text after it need of the module, in order."""
+        used, kept = _names(ast.parse(body)), list[str]()
+        for node in reversed(self.tree.body):
+            defined = _defined(node) & used
+            if not defined or getattr(node, "name", "") == name:
+                continue
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                kept += _imports(node, used)
+                continue
+            used |= _names(node)
+            kept += reversed(_without_docstring(self, node))
+        kept.reverse()
+        if "contextlib" in used and "import contextlib" not in kept:
+            kept.insert(0, "import contextlib")
+        if "np" in used and not any(line.endswith("numpy as np") for line in kept):
+            kept.insert(0, "import numpy as np")
+        return kept
+
+
+def _names(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _defined(node: ast.stmt) -> set[str]:
+    """Return the names that a statement of a module defines."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {one.asname or one.name.partition(".")[0] for one in node.names}
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return set().union(*(_names(one) for one in targets if one is not None))
+
+
+def _imports(node: ast.Import | ast.ImportFrom, used: set[str]) -> list[str]:
+    """Return an import of what is used, one line."""
+    if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+        return []
+    names = [one for one in node.names if (one.asname or one.name.partition(".")[0]) in used]
+    if isinstance(node, ast.Import):
+        return [ast.unparse(ast.Import(names=[one])) for one in reversed(names)]
+    kept = ast.ImportFrom(module=node.module, names=names, level=node.level)
+    return [ast.unparse(kept)] if names else []
+
+
+def _without_docstring(module: _Module, node: ast.AST) -> list[str]:
+    """Return the lines of a definition, or of another statement, without its docstring."""
+    if not isinstance(node, ast.FunctionDef) or ast.get_docstring(node) is None:
+        return module.text(node).splitlines()
+    head = module.text(node).splitlines()
+    first = next(one for one, line in enumerate(head) if line.lstrip().startswith(('"""', "'''")))
+    return [*head[:first], *_body_lines(module, node)]
+
+
+def _body_lines(module: _Module, node: ast.FunctionDef, indent: str = _INDENT) -> list[str]:
+    """Return the lines of a function's statements, without its docstring."""
+    statements = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    lines = [line for one in statements for line in module.text(one).splitlines()]
+    return [indent + line for line in lines]
+
+
+def _function(module: _Module, shown: Shown) -> list[str]:
+    """Return the subject's function, with the setting as defaults of its arguments."""
+    node = module.functions.get(shown.function)
+    if not isinstance(node, ast.FunctionDef):
+        raise InvalidArgument("function", shown.function, "a function of the plain module")
+    arguments = [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
+    given = [_default(name, shown.parameters) for name in arguments[1:]]
+    extra = (
+        [
+            f"{name}={expression(value)}"
+            for name, value in shown.parameters.items()
+            if name not in arguments
+        ]
+        if node.args.kwarg is not None
+        else []
+    )
+    if node.args.kwarg is not None:
+        given.append(f"**{node.args.kwarg.arg}")
+    head = f"def {node.name}({', '.join([arguments[0], *given])}):"
+    lines = _wrapped(head)
+    if extra:  # of **keywords
+        lines.append(f"{_INDENT}{node.args.kwarg.arg} = dict({', '.join(extra)})")  # type: ignore[union-attr]
+    if (name := _only_raises(shown.event)) is not None:
+        inner = _body_lines(module, node, 2 * _INDENT)
+        return [*lines, f"{_INDENT}with contextlib.suppress({name}):", *inner]
+    if not _catches(shown.event):
+        return [*lines, *_body_lines(module, node)]
+    inner = _body_lines(module, node, 2 * _INDENT)
+    caught = [f"{_INDENT}except Exception as error:", f"{2 * _INDENT}return error"]
+    return [*lines, f"{_INDENT}try:", *inner, *caught]
+
+
+def _only_raises(event: str) -> str | None:
+    """Return the exception of Python's own that an event is about, if that is all it is about."""
+    name = event.removeprefix(f"{RAISED} == ").removeprefix(f"{RAISED} != ").strip("'")
+    kind = getattr(builtins, name, None)
+    return name if isinstance(kind, type) and issubclass(kind, Exception) else None
+
+
+def _default(name: str, parameters: Mapping[str, Any]) -> str:
+    if name == "rng":
+        return "rng=np.random.default_rng()"
+    if name == "trials":
+        return "trials=1"
+    return f"{name}={literal(parameters[name])}" if name in parameters else f"{name}=None"
+
+
+def _catches(event: str) -> bool:
+    """Return whether an event is about exceptions too."""
+    return RAISED in event or ONLY_IF_RETURNED in event or "str(out)" in event
+
+
+def _counting(module: _Module, shown: Shown) -> list[str]:
+    """Return the lines that draw outputs, count the event and print."""
+    node = module.functions[shown.function]
+    assert isinstance(node, ast.FunctionDef)
+    by_trials = "trials" in [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
+    name, draws = shown.function, f"[{shown.function}(data) for _ in range(runs)]"
+    if by_trials:
+        draws = f"{name}(data, trials=runs)"
+        if _catches(shown.event):
+            draws = f"[{name}(data) for _ in range(runs)]"
+    event = shown.event
+    if _only_raises(event) is not None:  # then the function returns nothing
+        event = "out is None" if "==" in event else "out is not None"
+    counted = [f"a, b = (sum({event} for out in {draws}) for data in pair)"]
+    if len(counted[0]) > COLUMNS:
+        counted = [
+            *_wrapped(f"outs = [{draws} for data in pair]"),
+            *_wrapped(f"a, b = (sum({event} for out in side) for side in outs)"),
+        ]
+    return [*_pair(shown.datasets, shown.runs), *counted, *_printed(shown.claimed)]
+
+
+def _printed(claimed: str) -> list[str]:
+    """Return the lines that print the counts, and the claim."""
+    counted = "{a} of {runs} runs on the first, {b} of {runs} on the second"
+    together = f'print(f"seen in {counted}; claimed: {claimed}")'
+    if len(together) <= COLUMNS:
+        return [together]
+    return [f'print(f"seen in {counted}")', *_wrapped(f'print("claimed: {claimed}")')]
+
+
+def _pair(datasets: tuple[Any, Any], runs: int) -> list[str]:
+    """Return the lines that state the two datasets and the number of runs."""
+    first, second = map(literal, datasets)
+    together = f"pair, runs = ({first}, {second}), {runs}"
+    if len(together) <= COLUMNS:
+        return [together]
+    shorter = _edited(*datasets)
+    lines = [*_wrapped(f"a = {first}"), f"pair, runs = (a, {shorter or second}), {runs}"]
+    return [*lines[:-1], *_wrapped(lines[-1])]
+
+
+def _edited(dataset: Any, neighbour: Any) -> str | None:
+    """Return the neighbour as an edit of the dataset ``a``, where that is short."""
+    if not (isinstance(dataset, list) and isinstance(neighbour, list)):
+        return None
+    a, b = literal(dataset), literal(neighbour)
+    if len(neighbour) == len(dataset) + 1 and literal(neighbour[:-1]) == a:
+        return f"a + [{literal(neighbour[-1])}]"
+    if len(neighbour) == len(dataset) - 1 and literal(dataset[:-1]) == b:
+        return "a[:-1]"
+    if len(neighbour) == len(dataset) and literal(neighbour[:-1]) == literal(dataset[:-1]):
+        return f"a[:-1] + [{literal(neighbour[-1])}]"
+    return None
+
+
+def literal(value: Any) -> str:
+    """Return a value as short Python: what repeats in a list is multiplied.
+
+    Examples
+    --------
+    >>> literal([0.0] * 9 + [1.0]), literal(np.array([[1, 2]] * 5))
+    ('[0.0] * 9 + [1.0]', 'np.array([[1, 2]] * 5)')
+    """
+    if isinstance(value, np.ndarray) and value.size:
+        plain = expression(value)
+        listed = expression(value.tolist())
+        return plain.replace(listed, literal(value.tolist()), 1)
+    if isinstance(value, list) and len(value) > _REPEATED:
+        return _multiplied([literal(one) for one in value])
+    if isinstance(value, list):
+        return f"[{', '.join(map(literal, value))}]"
+    if isinstance(value, tuple):
+        inner = ", ".join(map(literal, value))
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{expression(k)}: {literal(v)}" for k, v in value.items()) + "}"
+    return expression(value).replace("float('nan')", 'float("nan")')
+
+
+def _multiplied(items: Sequence[str]) -> str:
+    parts, plain = list[str](), list[str]()
+    for text, times in _runs(items):
+        if times <= _REPEATED:
+            plain += [text] * times
+            continue
+        if plain:
+            parts.append(f"[{', '.join(plain)}]")
+        parts.append(f"[{text}] * {times}")
+        plain = []
+    if plain:
+        parts.append(f"[{', '.join(plain)}]")
+    return " + ".join(parts)
+
+
+def _runs(items: Sequence[str]) -> Iterator[tuple[str, int]]:
+    start = 0
+    for place in range(1, len(items) + 1):
+        if place == len(items) or items[place] != items[start]:
+            yield items[start], place - start
+            start = place
+
+
+def _wrapped(line: str) -> list[str]:
+    """Return a statement with brackets on lines that are short enough."""
+    if len(line) <= COLUMNS:
+        return [line]
+    return textwrap.wrap(
+        line,
+        COLUMNS,
+        subsequent_indent=2 * _INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
