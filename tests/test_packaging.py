@@ -140,7 +140,14 @@ def test_an_inexact_pin_is_caught(line):
 
 # pld needs attrs below 24 and diffprivlib scikit-learn below 1.9, which would hold everybody else
 # back; opendp is only of use to who has mechanisms of its own.
-UNPINNED_EXTRAS = ("pld", "diffprivlib", "opendp")
+UNPINNED_EXTRAS = (
+    "pld",
+    "diffprivlib",
+    "opendp",
+    "smartnoise-sql",
+    "smartnoise-synth",
+    "mbi",
+)
 
 
 def requirements():

@@ -1,0 +1,1 @@
+"""dpmm: binning of tables, marginal models, and pipelines of both."""

@@ -1,0 +1,207 @@
+"""What is scanned of dpmm: its binning, its models, and pipelines of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpaudit.extension.package import Claimed, MadePair, Package, Parameters, Subject
+
+_END_TO_END = (
+    "README, Overview: end-to-end DP pipelines including data preprocessing, generative models and "
+    "mechanisms; the data domain is provided as input or extracted with DP, and continuous data is "
+    "discretised with DP"
+)
+_NUMBER = {"x": {"lower": 0.0, "upper": 1.0}}
+_TABLE = {**_NUMBER, "c": {"categories": ["a", "b", "z"]}}
+_BINS: tuple[dict[str, Any], ...] = (
+    {"binner_type": "priv-tree", "n_bins": "auto"},
+    {"binner_type": "uniform", "n_bins": "auto"},
+    {"binner_type": "priv-tree", "n_bins": 4},
+    {"binner_type": "uniform", "n_bins": 4},
+)
+
+
+def _rows(count: int, letters: str) -> list[dict[str, Any]]:
+    """Return rows over all of [0, 1] whose letters go round."""
+    return [
+        {"x": number / max(count - 1, 1), "c": letters[number % len(letters)]}
+        for number in range(count)
+    ]
+
+
+def _tables(given: Parameters) -> tuple[Any, ...]:
+    sizes = (2, 24, 30)
+    made = [_rows(size, letters) for size in sizes for letters in ("a", "ab")]
+    return tuple(made)
+
+
+def _spent_by_bins(given: Parameters) -> float:
+    return float(given["epsilon"] if "epsilon" in given else 0.0)
+
+
+def _total(given: Parameters) -> float:
+    return float(given["epsilon"] + given["proc_epsilon"])
+
+
+def _binary(rows: list[tuple[int, int, int]]) -> list[dict[str, int]]:
+    return [{"a": a, "b": b, "c": c} for a, b, c in rows]
+
+
+_ORDINARY = _binary([(0, 0, number % 2) for number in range(300)])
+_THREE = {"a": 2, "b": 2, "c": 2}
+_PAIRS = (
+    MadePair(
+        dataset=_ORDINARY,
+        neighbour=[*_ORDINARY, {"a": 1, "b": 1, "c": 0}],
+        relation="add-remove-record",
+        edit="one more, who has another value in two columns",
+    ),
+    MadePair(
+        dataset=_ORDINARY,
+        neighbour=[*_ORDINARY[:-1], {"a": 1, "b": 1, "c": 0}],
+        relation="replace-record",
+        edit="another one, who has another value in two columns",
+    ),
+)
+_MODEL = {"epsilon": 1.0, "delta": 1e-5}
+_ARTICLE = "; docstring: epsilon is the privacy budget, delta the privacy parameter"
+
+PACKAGE = Package(
+    name="dpmm",
+    distribution="dpmm",
+    code="dpaudit.scan.packages.dpmm.subjects",
+    versions=("0.1.9",),
+    home="https://github.com/sassoftware/dpmm",
+    python="<3.12",
+    subjects=(
+        Subject(
+            name="approx_bounds",
+            code="bounds",
+            claims=(
+                Claimed(
+                    epsilon="epsilon",
+                    where="docstring of approx_bounds: epsilon is the privacy budget to spend on "
+                    "estimating the bounds",
+                ),
+            ),
+            parameters=({"epsilon": 1.0}, {"epsilon": 0.1}),
+            datasets=([1.0], [1.0, 2.0, 3.0] * 10, [-1.0] * 15 + [0.5] * 15 + [1000.0] * 15),
+            bounds=(-1e30, 1e30),
+            relations=("add-remove-record",),
+            trials=300,
+            about="bounds of a column, estimated from it",
+        ),
+        Subject(
+            name="TableBinner, numbers",
+            code="table_binner",
+            claims=(Claimed(epsilon=_spent_by_bins, where=_END_TO_END),),
+            parameters=tuple({"epsilon": 1.0, **bins, "domain": _NUMBER} for bins in _BINS),
+            datasets=lambda given: tuple(
+                [{"x": row["x"]} for row in rows] for rows in _tables(given)[::2]
+            ),
+            bounds={"x": (0.0, 1.0)},
+            trials=200,
+            about="bins of a column with given bounds, and which columns are constant or have gaps",
+        ),
+        Subject(
+            name="TableBinner, numbers and categories",
+            code="table_binner",
+            claims=(Claimed(epsilon=_spent_by_bins, where=_END_TO_END),),
+            parameters=tuple({"epsilon": 1.0, **bins, "domain": _TABLE} for bins in _BINS[2:]),
+            datasets=_tables,
+            bounds={"x": (0.0, 1.0)},
+            trials=200,
+            about="bins of a table whose domain is given in full",
+        ),
+        Subject(
+            name="PrivBayesPipeline",
+            code="pipeline",
+            claims=(
+                Claimed(
+                    epsilon=_total,
+                    delta="delta",
+                    where=_END_TO_END
+                    + "; docstring of MMPipeline: epsilon is the budget of the model, proc_epsilon "
+                    "that of the processing step",
+                ),
+            ),
+            parameters=(
+                {
+                    **_MODEL,
+                    "proc_epsilon": 0.5,
+                    "binner_type": "uniform",
+                    "n_bins": 3,
+                    "domain": _TABLE,
+                    "rows": 20,
+                },
+            ),
+            datasets=(_rows(20, "a"), _rows(20, "ab")),
+            bounds={"x": (0.0, 1.0)},
+            trials=60,
+            about="synthetic rows of a table whose domain is given in full",
+        ),
+        Subject(
+            name="PrivBayesGM, its network",
+            code="priv_bayes_network",
+            claims=(
+                Claimed(
+                    epsilon="epsilon",
+                    delta="delta",
+                    where=_END_TO_END + _ARTICLE + " of PrivBayesGM",
+                ),
+            ),
+            parameters=({**_MODEL, "degree": 2, "domain": _THREE},),
+            pairs=_PAIRS,
+            datasets=(_ORDINARY[:20],),
+            nan=False,
+            trials=200,
+            about="which columns a model with a given domain joins",
+        ),
+        Subject(
+            name="PrivBayesGM, its marginals",
+            code="priv_bayes",
+            claims=(
+                Claimed(
+                    epsilon="epsilon",
+                    delta="delta",
+                    where=_END_TO_END + _ARTICLE + " of PrivBayesGM",
+                ),
+            ),
+            parameters=({**_MODEL, "degree": 2, "domain": {"a": 2, "b": 2}},),
+            datasets=([{"a": number % 2, "b": number // 2 % 2} for number in range(20)],),
+            nan=False,
+            trials=200,
+        ),
+        Subject(
+            name="MSTGM, marginals of one column",
+            code="mst",
+            claims=(
+                Claimed(
+                    epsilon="epsilon", delta="delta", where=_END_TO_END + _ARTICLE + " of MSTGM"
+                ),
+            ),
+            parameters=({**_MODEL, "domain": {"a": 3}},),
+            datasets=([{"a": 0}], [{"a": number % 2} for number in range(20)]),
+            bounds={"a": (0, 2)},
+            nan=False,
+            trials=300,
+        ),
+        Subject(
+            name="AIMGM, marginals of single columns",
+            code="aim",
+            claims=(
+                Claimed(
+                    epsilon="epsilon", delta="delta", where=_END_TO_END + _ARTICLE + " of AIMGM"
+                ),
+            ),
+            parameters=tuple(
+                {**_MODEL, "degree": 1, "rounds": rounds, "columns": columns}
+                for rounds, columns in ((16, 1), (1, 100))
+            ),
+            datasets=([0] * 10 + [1] * 10,),
+            nan=False,
+            trials=250,
+            about="what is counted of columns that are equal, in one round or several",
+        ),
+    ),
+)

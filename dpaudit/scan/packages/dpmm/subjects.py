@@ -1,0 +1,94 @@
+"""Parts of dpmm as its documentation tells people to call them.
+
+Imports nothing of dpaudit: this runs where that is not installed.
+"""
+
+import logging
+
+import numpy
+import pandas
+from dpmm.models.aim import AIMGM
+from dpmm.models.mst import MSTGM
+from dpmm.models.priv_bayes import PrivBayesGM
+from dpmm.pipelines import PrivBayesPipeline
+from dpmm.processing.table_binner import TableBinner
+from dpmm.processing.utils import approx_bounds
+
+logging.getLogger("dpmm").setLevel(logging.ERROR)
+
+
+def bounds(data, epsilon):
+    return approx_bounds(data, epsilon)
+
+
+def table_binner(data, epsilon, binner_type, n_bins, domain):
+    binner = TableBinner(binner_type, {"epsilon": epsilon, "n_bins": n_bins})
+    binner.set_domain({name: dict(column) for name, column in domain.items()})
+    binner.fit(pandas.DataFrame(data, columns=list(domain)))
+    return {
+        "bins": {name: list(column.bins) for name, column in binner.binners.items()},
+        "categories": binner.categories,
+        "constant columns": sorted(binner.static_columns),
+        "columns with gaps": sorted(binner.nan_columns),
+    }
+
+
+def pipeline(data, epsilon, delta, proc_epsilon, binner_type, n_bins, domain, rows):
+    made = PrivBayesPipeline(
+        epsilon=epsilon,
+        delta=delta,
+        proc_epsilon=proc_epsilon,
+        binner_type=binner_type,
+        n_bins=n_bins,
+        n_jobs=1,
+        gen_kwargs={"n_iters": 20},
+    )
+    columns = {name: dict(column) for name, column in domain.items()}
+    made.fit(pandas.DataFrame(data, columns=list(domain)), columns)
+    return made.generate(n_records=rows).to_dict("list")
+
+
+def measured(data, model):
+    model.fit(pandas.DataFrame(data, columns=list(model.domain)), marginals_only=True)
+    measures = model.generator.measures
+    return {
+        "cliques": [tuple(one) for one in model.generator.cliques],
+        "marginals": [numpy.ravel(counts) for _, counts, _, _ in measures],
+    }
+
+
+def priv_bayes(data, epsilon, delta, degree, domain):
+    return measured(
+        data,
+        PrivBayesGM(
+            epsilon=epsilon, delta=delta, degree=degree, compress=False, domain=domain, n_jobs=1
+        ),
+    )
+
+
+def priv_bayes_network(data, epsilon, delta, degree, domain):
+    cliques = priv_bayes(data, epsilon, delta, degree, domain)["cliques"]
+    return sorted("-".join(sorted(clique)) for clique in cliques if len(clique) > 1)
+
+
+def mst(data, epsilon, delta, domain):
+    model = MSTGM(epsilon=epsilon, delta=delta, compress=False, domain=domain, n_jobs=1)
+    return measured(data, model)
+
+
+def aim(data, epsilon, delta, degree, rounds, columns):
+    names = [f"c{number}" for number in range(columns)]
+    model = AIMGM(
+        epsilon=epsilon,
+        delta=delta,
+        degree=degree,
+        rounds=rounds,
+        n_iters=2,
+        compress=False,
+        domain=dict.fromkeys(names, 2),
+        n_jobs=1,
+    )
+    rows = pandas.DataFrame([dict.fromkeys(names, value) for value in data], columns=names)
+    model.fit(rows, marginals_only=True)
+    oneway = [counts for _, counts, _, clique in model.generator.measures if len(clique) == 1]
+    return {"columns": len(oneway), "ones": float(sum(counts[1] for counts in oneway[:columns]))}

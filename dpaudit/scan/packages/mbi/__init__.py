@@ -1,0 +1,1 @@
+"""mbi: models of noisy marginals."""

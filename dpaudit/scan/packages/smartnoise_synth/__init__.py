@@ -1,0 +1,1 @@
+"""SmartNoise Synth: transformers of tables, synthesisers, and a private covariance."""

@@ -1,0 +1,177 @@
+"""What is scanned of SmartNoise Synth: transformers, synthesisers and the private covariance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpaudit.extension.package import Claimed, Package, Parameters, Subject
+
+_TRANSFORMS = (
+    "docs of SmartNoise Synth, Data Transforms: a TableTransformer implements a differentially "
+    "private reversible data transform; "
+)
+_SYNTHESIS = "docstring of {}: epsilon is the privacy budget of the synthesizer{}"
+_COLUMN = ([1.0], [0.0, 1.0], [0.0] * 15 + [1.0] * 15, [float(number % 10) for number in range(40)])
+_TWO_COLUMNS = [(number % 2, number // 2 % 2) for number in range(40)]
+_INTERVALS = ((0.0, 1.0), (5.0, 10.0), (-10.0, 10.0))
+
+
+def _values(given: Parameters) -> tuple[Any, ...]:
+    lower, upper = given["lower"], given["upper"]
+    return ([lower, upper], [lower] * 10 + [upper] * 10, [lower] * 20 + [upper])
+
+
+def _within(given: Parameters) -> tuple[float, float]:
+    return given["lower"], given["upper"]
+
+
+def _points(given: Parameters) -> tuple[Any, ...]:
+    low = tuple(low for low, _ in given["ranges"])
+    high = tuple(high for _, high in given["ranges"])
+    return ([low, high], [low] * 10 + [high] * 10, [low] * 20)
+
+
+def _transformer(name: str, code: str) -> Subject:
+    return Subject(
+        name=name,
+        code=code,
+        claims=(
+            Claimed(
+                epsilon="epsilon",
+                where=_TRANSFORMS + f"docstring of {name}: epsilon is the privacy budget to use to "
+                "infer bounds",
+            ),
+        ),
+        parameters=({"epsilon": 1.0, "lower": None, "upper": None},),
+        datasets=_COLUMN,
+        bounds=(-1e30, 1e30),
+        relations=("add-remove-record",),
+        trials=300,
+        about="bounds of a column, where none are given",
+    )
+
+
+PACKAGE = Package(
+    name="smartnoise-synth",
+    distribution="smartnoise-synth",
+    code="dpaudit.scan.packages.smartnoise_synth.subjects",
+    versions=("1.0.8",),
+    requirements=("torch==2.13.0", "scikit-learn<1.8"),
+    home="https://github.com/opendp/smartnoise-sdk",
+    subjects=(
+        _transformer("MinMaxTransformer", "min_max"),
+        _transformer("BinTransformer", "bins"),
+        Subject(
+            name="StandardScaler",
+            code="standard_scaler",
+            claims=(
+                Claimed(
+                    epsilon="epsilon",
+                    where=_TRANSFORMS + "docstring of StandardScaler: some privacy budget is "
+                    "always used to estimate the mean and variance; epsilon is the budget to use",
+                ),
+            ),
+            parameters=tuple(
+                {"epsilon": 1.0, "lower": lower, "upper": upper} for lower, upper in _INTERVALS
+            ),
+            datasets=_values,
+            bounds=_within,
+            trials=300,
+            about="mean and variance of a column with given bounds",
+        ),
+        Subject(
+            name="LabelTransformer",
+            code="labels",
+            claims=(
+                Claimed(
+                    epsilon=0.0,
+                    where=_TRANSFORMS + "Declaring a TableTransformer: no privacy budget is used "
+                    "by LabelTransformer, as odometer.spent is (0, 0)",
+                ),
+            ),
+            parameters=({"nullable": True}, {"nullable": False}),
+            datasets=(["a", "b"] * 10, ["a"] * 20),
+            about="the categories of a column",
+        ),
+        Subject(
+            name="MWEMSynthesizer",
+            code="mwem",
+            claims=(Claimed(epsilon="epsilon", where=_SYNTHESIS.format("MWEMSynthesizer", "")),),
+            parameters=tuple(
+                {
+                    "epsilon": 1.0,
+                    "iterations": iterations,
+                    "lower": 0.001,
+                    "upper": 10.0,
+                    "number_of_bins": 5,
+                    "rows": 20,
+                }
+                for iterations in (2, None)
+            ),
+            datasets=([1.0], [1.0, 3.0], [1.0, 3.0] * 5, [1.0, 3.0] * 10 + [9.0]),
+            bounds=_within,
+            nan=False,
+            trials=100,
+            about="synthetic rows of one column in bins that are given",
+        ),
+        Subject(
+            name="MSTSynthesizer",
+            code="mst",
+            claims=(
+                Claimed(
+                    epsilon="epsilon",
+                    delta="delta",
+                    where=_SYNTHESIS.format("MSTSynthesizer", ", delta the privacy parameter"),
+                ),
+            ),
+            parameters=({"epsilon": 0.5, "delta": 1e-9},),
+            datasets=(_TWO_COLUMNS,),
+            nan=False,
+            trials=40,
+            about="as many synthetic rows as the synthesizer makes by default",
+        ),
+        Subject(
+            name="AIMSynthesizer",
+            code="aim",
+            claims=(
+                Claimed(
+                    epsilon="epsilon",
+                    delta="delta",
+                    where=_SYNTHESIS.format("AIMSynthesizer", ", delta the privacy parameter"),
+                ),
+            ),
+            parameters=({"epsilon": 0.5, "delta": 1e-9, "rounds": 3},),
+            datasets=(_TWO_COLUMNS,),
+            nan=False,
+            trials=40,
+            about="as many synthetic rows as the synthesizer makes by default",
+        ),
+        Subject(
+            name="DPcovariance",
+            code="covariance",
+            claims=(
+                Claimed(
+                    epsilon="epsilon",
+                    relation="replace-record",
+                    where="docstring of DPcovariance.make_covar_symmetric: a differentially "
+                    "private release of the covariance matrix; its number of rows is an argument, "
+                    "and the global epsilon is split evenly between its elements",
+                ),
+            ),
+            parameters=tuple(
+                {"epsilon": 1.0, "ranges": ranges}
+                for ranges in (
+                    ((0.0, 1.0), (0.0, 1.0)),
+                    ((0.0, 1.0), (0.0, 1.0), (0.0, 1.0)),
+                    ((0.0, 1.0), (0.0, 1000.0), (0.0, 1.0)),
+                    ((-5.0, 5.0), (100.0, 101.0)),
+                )
+            ),
+            datasets=_points,
+            bounds=lambda given: dict(enumerate(given["ranges"])),
+            relations=("replace-record",),
+            trials=400,
+            about="the noisy elements of a covariance matrix",
+        ),
+    ),
+)
