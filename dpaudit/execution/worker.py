@@ -91,7 +91,7 @@ def unpacked(given: Any, buffers: list[Any]) -> Any:
         found = [unpacked(one, buffers) for one in content]
         return tuple(found) if kind == "tuple" else found
     array = np.frombuffer(buffers.pop(0), dtype=np.dtype(content[0])).reshape(content[1])
-    array = np.require(array, requirements="AW")  # numpy adds unaligned numbers in another order
+    array = np.require(array, None, ("A", "W"))  # numpy adds unaligned numbers in another order
     return array if kind == "array" else array[()]
 
 
