@@ -1,36 +1,27 @@
-"""What is scanned of diffprivlib."""
+"""What is scanned of diffprivlib: its mechanisms, its tools and its models.
 
-from dpaudit.extension.package import Claimed, Package, Subject
+The documentation names no neighbour relation. A claim is read as generously as the code allows: by
+replacement where the number of records enters a scale as if public (the mean, the variance, the
+sum over an interval, objective perturbation), by adding or removing a record where counts have
+sensitivity one (histograms, clusters). What fails under a reading fails under the one that suits
+the code best.
+"""
+
+from dpaudit.extension.package import Package
+from dpaudit.scan.packages.diffprivlib.mechanisms import MECHANISMS
+from dpaudit.scan.packages.diffprivlib.models import MODELS
+from dpaudit.scan.packages.diffprivlib.tools import TOOLS
 
 PACKAGE = Package(
     name="diffprivlib",
     distribution="diffprivlib",
     code="dpaudit.scan.packages.diffprivlib.subjects",
-    versions=("0.6.6",),
+    versions=("0.6.6", "0.6.5", "0.6.0"),
     requirements=("scikit-learn<1.7",),
+    requirements_of={
+        "0.6.5": ("scikit-learn<1.6", "numpy<2"),
+        "0.6.0": ("scikit-learn<1.3", "numpy<1.26"),
+    },
     home="https://github.com/IBM/differential-privacy-library",
-    subjects=(
-        Subject(
-            name="tools.mean",
-            code="tools_mean",
-            parameters=(
-                {"epsilon": 1.0, "bounds": (0.0, 1.0)},
-                {"epsilon": 1.0, "bounds": (5.0, 10.0)},
-            ),
-            datasets=lambda given: (
-                [given["bounds"][0]],
-                [given["bounds"][0], given["bounds"][1]],
-                [given["bounds"][0]] * 4 + [given["bounds"][1]],
-            ),
-            bounds="bounds",
-            claims=(
-                Claimed(
-                    epsilon="epsilon",
-                    where="docstring of diffprivlib.tools.mean: a differentially private mean "
-                    "with the privacy parameter epsilon",
-                ),
-            ),
-            additive=True,
-        ),
-    ),
+    subjects=(*MECHANISMS, *TOOLS, *MODELS),
 )

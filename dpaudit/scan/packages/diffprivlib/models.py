@@ -1,0 +1,249 @@
+"""Models of diffprivlib: what a fitted model publishes, as its documentation lists it."""
+
+from typing import Any
+
+from dpaudit.extension.package import Claimed, Parameters, Subject
+
+_REPLACE, _ADD = "replace-record", "add-remove-record"
+
+
+def _claim(model: str, relation: str, why: str) -> Claimed:
+    where = (
+        f"docstring of diffprivlib.models.{model}: the privacy parameter epsilon. It names no "
+        f"neighbours; read as {relation}: {why}"
+    )
+    return Claimed(epsilon="epsilon", relation=relation, where=where)
+
+
+def _rows(given: Parameters) -> tuple[Any, ...]:
+    """Return features between the bounds of a setting, or in the unit square."""
+    import numpy as np
+
+    low, high = given.get("bounds", (0.0, 1.0))
+    middle = (low + high) / 2
+    return (
+        np.array([[low, low], [high, high], [low, high], [high, low]]),
+        np.full((12, 2), middle),
+    )
+
+
+def _one_column(given: Parameters) -> tuple[Any, ...]:
+    import numpy as np
+
+    low, high = given["bounds"]
+    spread = np.array([[low], [high]] * 5)
+    return (spread, np.full((30, 1), (low + high) / 2))
+
+
+def _labelled(given: Parameters) -> tuple[Any, ...]:
+    """Return one feature between the bounds, and two labels."""
+    import numpy as np
+
+    low, high = given.get("bounds", (0.0, 1.0))
+    features = np.array([[low], [high]] * 5)
+    return (
+        (features, np.array([0, 1] * 5)),
+        (np.full((20, 1), low), np.array([0] * 9 + [1] * 11)),
+        (features, np.array([0] * 9 + [1])),
+    )
+
+
+def _targets(given: Parameters) -> tuple[Any, ...]:
+    import numpy as np
+
+    low, high = given["bounds_X"]
+    below, above = given["bounds_y"]
+    features = np.array([[low], [high], [low], [high]])
+    return (
+        (features, np.array([below, above, below, above])),
+        (np.full((6, 1), low), np.full(6, below)),
+    )
+
+
+def _far(given: Parameters) -> Any:
+    """Return bounds for new values that reach outside what was declared, as records may."""
+    return (-1e6, 1e6)
+
+
+def _boxes(given: Parameters) -> tuple[Any, ...]:
+    import numpy as np
+
+    (low, lower), (high, higher) = given["bounds"]
+    features = np.array([[low, lower], [high, higher]] * 5)
+    return ((features, np.array([0, 1] * 5)), (np.full((20, 2), low), np.array([0, 1] * 10)))
+
+
+_LINEAR = _claim("LinearRegression", _REPLACE, "Zhang et al. 2012, on which it is based")
+_LOGISTIC = _claim("LogisticRegression", _REPLACE, "Chaudhuri et al. 2011, on which it is based")
+_BAYES = _claim("GaussianNB", _REPLACE, "class_count_ adds up to the number of records")
+_MEANS = _claim("KMeans", _ADD, "Su et al. 2016, on which it is based")
+_FOREST = _claim("RandomForestClassifier", _REPLACE, "trees share records out by their number")
+
+MODELS = (
+    Subject(
+        name="models.StandardScaler",
+        code="standard_scaler",
+        parameters=(
+            {"epsilon": 1.0, "bounds": (0.0, 1.0)},
+            {"epsilon": 1.0, "bounds": (5.0, 10.0)},
+            {"epsilon": 1.0, "bounds": (0.0, 1.0), "with_std": False},
+        ),
+        datasets=_rows,
+        bounds="bounds",
+        claims=(_claim("StandardScaler", _REPLACE, "n_samples_seen_ is published"),),
+        nan=False,
+        trials=20_000,
+    ),
+    Subject(
+        name="models.PCA",
+        code="pca",
+        parameters=(
+            {"epsilon": 1.0, "data_norm": 1.0, "centered": True},
+            {"epsilon": 1.0, "data_norm": 1.0, "bounds": (0.0, 1.0), "n_components": 1},
+        ),
+        datasets=_rows,
+        bounds=(0.0, 1.0),
+        claims=(_claim("PCA", _REPLACE, "n_samples_ is published"),),
+        nan=False,
+        trials=5_000,
+    ),
+    Subject(
+        name="models.LinearRegression",
+        code="linear_regression",
+        parameters=(
+            {"epsilon": 1.0, "bounds_X": (0.0, 1.0), "bounds_y": (0.0, 1.0)},
+            {"epsilon": 1.0, "bounds_X": (-1.0, 1.0), "bounds_y": (-1.0, 1.0)},
+        ),
+        datasets=_targets,
+        bounds="bounds_X",
+        claims=(_LINEAR,),
+        nan=False,
+        trials=10_000,
+    ),
+    Subject(
+        name="models.LinearRegression without intercept",
+        code="linear_regression",
+        parameters=(
+            {
+                "epsilon": 1.0,
+                "bounds_X": (0.0, 1.0),
+                "bounds_y": (0.0, 1.0),
+                "fit_intercept": False,
+            },
+            {
+                "epsilon": 1.0,
+                "bounds_X": (-1.0, 1.0),
+                "bounds_y": (-1.0, 1.0),
+                "fit_intercept": False,
+            },
+        ),
+        datasets=_targets,
+        bounds=_far,
+        claims=(_LINEAR,),
+        nan=False,
+        trials=10_000,
+    ),
+    Subject(
+        name="models.LogisticRegression",
+        code="logistic_regression",
+        parameters=(
+            {"epsilon": 1.0, "data_norm": 1.0, "fit_intercept": False},
+            {"epsilon": 1.0, "data_norm": 1.0},
+            {"epsilon": 1.0, "data_norm": 0.01},
+        ),
+        datasets=_labelled,
+        bounds=(0.0, 1.0),
+        claims=(_LOGISTIC,),
+        nan=False,
+        trials=1_000,
+    ),
+    Subject(
+        name="models.GaussianNB",
+        code="gaussian_nb",
+        parameters=(
+            {"epsilon": 1.0, "bounds": (0.0, 1.0)},
+            {"epsilon": 1.0, "bounds": (100.0, 101.0)},
+        ),
+        datasets=_labelled,
+        bounds="bounds",
+        claims=(_BAYES,),
+        nan=False,
+        trials=10_000,
+    ),
+    Subject(
+        name="models.GaussianNB of known classes",
+        code="gaussian_nb_of_classes",
+        parameters=(
+            {"epsilon": 1.0, "bounds": (0.0, 1.0), "classes": (0, 1, 2)},
+            {"epsilon": 1.0, "bounds": (100.0, 101.0), "classes": (0, 1)},
+        ),
+        datasets=_labelled,
+        bounds="bounds",
+        claims=(_BAYES,),
+        nan=False,
+        trials=10_000,
+    ),
+    Subject(
+        name="models.GaussianNB with bounds by column",
+        code="gaussian_nb",
+        parameters=(
+            {"epsilon": 1.0, "bounds": ([0.0, 0.0], [1.0, 100.0])},
+            {"epsilon": 1.0, "bounds": ([0.0, 0.0], [1e-10, 1e-8])},
+        ),
+        datasets=_boxes,
+        claims=(_BAYES,),
+        nan=False,
+        trials=10_000,
+    ),
+    Subject(
+        name="models.KMeans",
+        code="k_means",
+        parameters=(
+            {"epsilon": 1.0, "n_clusters": 1, "bounds": (0.0, 1.0)},
+            {"epsilon": 1.0, "n_clusters": 1, "bounds": (100.0, 101.0)},
+            {"epsilon": 1.0, "n_clusters": 2, "bounds": (0.0, 1.0)},
+        ),
+        datasets=_one_column,
+        bounds="bounds",
+        claims=(_MEANS,),
+        nan=False,
+        trials=5_000,
+        about="the sorted centres",
+    ),
+    Subject(
+        name="models.KMeans with inertia_",
+        code="k_means_attributes",
+        parameters=({"epsilon": 1.0, "n_clusters": 1, "bounds": (0.0, 1.0)},),
+        datasets=_one_column,
+        bounds="bounds",
+        claims=(_MEANS,),
+        nan=False,
+        trials=5_000,
+        about="the centres, and the inertia that the documentation lists among the attributes",
+    ),
+    Subject(
+        name="models.RandomForestClassifier",
+        code="random_forest",
+        parameters=(
+            {
+                "epsilon": 1.0,
+                "n_estimators": 1,
+                "max_depth": 1,
+                "bounds": (0.0, 1.0),
+                "classes": (0, 1),
+            },
+            {
+                "epsilon": 1.0,
+                "n_estimators": 2,
+                "max_depth": 1,
+                "bounds": (0.0, 1.0),
+                "classes": (0, 1),
+            },
+        ),
+        datasets=_labelled,
+        bounds="bounds",
+        claims=(_FOREST,),
+        nan=False,
+        trials=5_000,
+    ),
+)

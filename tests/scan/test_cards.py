@@ -1,0 +1,80 @@
+"""Every card of a package: functions that take its parameters, and pairs that can be made."""
+
+import ast
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from numpy.random import default_rng
+
+from dpaudit.errors import InvalidArgument
+from dpaudit.extension.package import Package, Subject
+from dpaudit.extension.registry import PACKAGES
+from dpaudit.neighbours.candidates import Candidate, candidates
+
+CARDS = [PACKAGES.get(name) for name in PACKAGES]
+SUBJECTS = [(card, subject) for card in CARDS for subject in card.subjects]
+names = [f"{card.name}: {subject.name}" for card, subject in SUBJECTS]
+every_subject = pytest.mark.parametrize(("card", "subject"), SUBJECTS, ids=names)
+
+
+def functions(card: Package) -> dict[str, ast.arguments]:
+    found = importlib.util.find_spec(card.code)
+    assert found is not None
+    assert found.origin is not None
+    tree = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+    return {one.name: one.args for one in tree.body if isinstance(one, ast.FunctionDef)}
+
+
+def accepted(arguments: ast.arguments, given: set[str]) -> bool:
+    named = [one.arg for one in (*arguments.args, *arguments.kwonlyargs)]
+    optional = [one.arg for one in arguments.args[len(arguments.args) - len(arguments.defaults) :]]
+    optional += [one.arg for one in arguments.kwonlyargs]
+    missing = set(named) - given - set(optional) - {"data", "trials", "rng"}
+    return not missing and (arguments.kwarg is not None or given <= set(named))
+
+
+@every_subject
+def test_function_takes_the_parameters_of_every_setting(card: Package, subject: Subject) -> None:
+    arguments = functions(card)[subject.code]
+    assert arguments.args[0].arg == "data"
+    for setting in subject.parameters:
+        assert accepted(arguments, set(setting)), setting
+
+
+@every_subject
+def test_claims_say_where_and_follow_every_setting(card: Package, subject: Subject) -> None:
+    for setting in subject.parameters:
+        for claim in subject.claims:
+            assert claim.guarantee(setting) is not None
+            assert len(claim.where) > 20
+
+
+def pairs(subject: Subject) -> Iterator[object]:
+    for setting in subject.parameters:
+        yield from subject.pairs_of(setting)
+        for dataset in subject.datasets_of(setting):
+            for relation in subject.relations:
+                yield from made(subject, subject.bounds_of(setting), dataset, relation)
+
+
+def made(subject: Subject, bounds: Any, dataset: object, relation: str) -> list[Candidate]:
+    rng = default_rng(0)
+    try:
+        return candidates(dataset, relation, bounds=bounds, nan=subject.nan, most=3, rng=rng)
+    except InvalidArgument:
+        return []  # another dataset of the subject has neighbours
+
+
+@every_subject
+def test_pairs_can_be_made(card: Package, subject: Subject) -> None:
+    assert next(pairs(subject), None) is not None
+
+
+def test_a_setting_that_the_function_does_not_take_is_seen() -> None:
+    arguments = ast.parse("def f(data, epsilon, *, bins=2): pass").body[0].args  # type: ignore[attr-defined]
+    assert accepted(arguments, {"epsilon"})
+    assert not accepted(arguments, {"bins"})
+    assert not accepted(arguments, {"epsilon", "width"})
