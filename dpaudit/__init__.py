@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable, TiltedSample
     from dpaudit.laws.steps import GaussianProcess, GaussianSteps, Step
     from dpaudit.neighbours import Pair, Side, relation
+    from dpaudit.replaying.api import replay
     from dpaudit.report.schema import Result
     from dpaudit.verification.judge import Verdict
     from dpaudit.verification.judge import verify_file as verify
@@ -96,6 +97,7 @@ _HOME = {
     "gaussian_guarantee": "accounting.composition",
     "proved_guarantee": "accounting.proved",
     "relation": "neighbours",
+    "replay": "replaying.api",
     "verify": "verification.judge:verify_file",
 }
 
@@ -146,6 +148,7 @@ __all__ = [
     "gaussian_guarantee",
     "proved_guarantee",
     "relation",
+    "replay",
     "verify",
 ]
 

@@ -22,6 +22,7 @@ SCHEMAS: Mapping[str, int] = MappingProxyType(
         "certificate": 1,
         "figure": 1,
         "index": 1,
+        "replay": 1,
         "report": 1,
         "selftest": 1,
     }

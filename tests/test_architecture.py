@@ -35,7 +35,7 @@ FLOORS = (
     ("errors", "_typing"),
     ("_validate", "_references", "formats", "files"),
     ("datasets", "toml"),
-    ("neighbours", "execution", "drawing"),
+    ("neighbours", "execution", "drawing", "freezing"),
     ("store",),
     ("guarantees",),
     ("laws",),
@@ -47,6 +47,7 @@ FLOORS = (
     ("auditing", "reproduction"),
     ("verification",),
     ("accounts", "adapters"),
+    ("replaying",),
     ("scan",),
     ("selftest", "testing"),
     ("cli",),
@@ -319,16 +320,23 @@ ALLOWED = (
 
 
 # What runs in a worker hands every failure on as a message, and is a copy of a process whose
-# generator it must not have.
+# generator it must not have; what freezes noise stands in for the global generators.
 EXEMPT = {
     broad_excepts: {
         "dpaudit.execution.worker",
+        "dpaudit.freezing.observing",
+        "dpaudit.freezing.recorder",
         "dpaudit.laws.observations",
         "dpaudit.laws.observed",
         "dpaudit.neighbours.cells",
         "dpaudit.scan.probe",
     },
-    global_randomness: {"dpaudit.execution.worker", "dpaudit.laws.calling"},
+    global_randomness: {
+        "dpaudit.execution.worker",
+        "dpaudit.freezing.observing",
+        "dpaudit.freezing.primitives",
+        "dpaudit.laws.calling",
+    },
 }
 
 

@@ -128,6 +128,10 @@ def laplace(dataset, trials, rng):
     return dataset.sum() + rng.laplace(size=trials)
 
 
+def noisy_sum(dataset, rng):
+    return dataset.sum() + rng.laplace()
+
+
 def scores():
     return np.random.default_rng(0).normal(size=(2, 60))
 
@@ -188,6 +192,9 @@ USES = {
         dpaudit.proved_guarantee(noisy(dpaudit.GaussianRelease)).epsilon(1e-5) > 0
     ),
     "relation": lambda: dpaudit.relation("replace-label").name == "replace-label",
+    "replay": lambda: (
+        dpaudit.replay(noisy_sum, np.zeros(1), np.ones(1), epsilon=0.5).verdict == "refuted"
+    ),
 }
 
 

@@ -61,7 +61,7 @@ def own_certificate(result: Result, case: PrivacyCase, settings: Settings) -> Ce
     if not stated or not bound or not math.isfinite(result.measured.lower):
         return None
     assert code is not None
-    pair = _of_pair(case.pair, _salt(code, settings.seed))
+    pair = of_pair(case.pair, _salt(code, settings.seed))
     if pair["dataset"] == pair["neighbour"]:  # of data that no hash tells apart
         return None
     return Certificate(
@@ -127,7 +127,7 @@ def _salt(code: Code, seed: int) -> bytes:
     return hashlib.blake2b(f"{code.sha256} {seed}".encode(), digest_size=_SALT).digest()
 
 
-def _of_pair(pair: Pair[Any], salt: bytes) -> dict[str, Any]:
+def of_pair(pair: Pair[Any], salt: bytes) -> dict[str, Any]:
     """Return the two by salted hashes; as they are where records are shown and JSON holds them."""
     relation = pair.relation
     checked = not isinstance(relation, Declared) or relation is ADD_REMOVE_EDGE

@@ -1,0 +1,149 @@
+"""A pair of datasets looked at through a function: runs with frozen, other, far and real noise."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import primitives, recorder
+from .outputs import Output, flattened
+from .recorder import Run
+
+FROZEN = 1  # the seed of the pair of runs that is shown
+_FEW = 8  # runs with other noise where one takes long
+_SLOW = 0.3  # seconds of such a run
+Function = Callable[[Any, Any], Any]
+
+
+@dataclass
+class Side:
+    """The runs on one dataset.
+
+    Parameters
+    ----------
+    runs
+        With seeds 1, 2, ...; the first is the one that is shown.
+    far
+        With draws that are far out.
+    outputs, far_outputs, plain
+        What those returned, and what runs returned in which nothing was replaced.
+    repeated
+        Whether a second run with the first seed returned the same.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+    far: list[Run] = field(default_factory=list)
+    outputs: list[Output] = field(default_factory=list)
+    far_outputs: list[Output] = field(default_factory=list)
+    plain: list[Output] = field(default_factory=list)
+    repeated: bool = True
+
+
+@dataclass
+class Observed:
+    """The runs on two datasets, and whether the first of all drew what a later one did not."""
+
+    dataset: Side = field(default_factory=Side)
+    neighbour: Side = field(default_factory=Side)
+    keeps_state: bool = False
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """The dataset's and the neighbour's."""
+        return self.dataset, self.neighbour
+
+
+def observed(
+    function: Function,
+    dataset: Any,
+    neighbour: Any,
+    *,
+    first: int = FROZEN,
+    runs: int = 16,
+    far: int = 4,
+    plain: int = 4,
+) -> Observed:
+    """Return the runs of ``function(data, rng)`` on two datasets, real ones last."""
+    found, data = Observed(), (dataset, neighbour)
+    drawn = 0
+    for _ in range(2):  # once more where the first run has loaded what is to be replaced
+        before = _late()
+        with recorder.patched(function):
+            began = time.perf_counter()
+            once = recorder.call_recorded(function, dataset, first, primitives.generator())
+            drawn = max(drawn, len(once.calls))
+            if _late() != before:
+                continue
+            if time.perf_counter() - began > _SLOW:
+                runs, far = min(runs, _FEW), min(far, 2)
+            for side, one in zip(found.sides, data, strict=True):
+                _frozen(function, side, one, first, runs, far)
+        break
+    found.keeps_state = drawn > len(found.dataset.runs[0].calls)
+    for side, one in zip(found.sides, data, strict=True):
+        side.plain = [really(function, one, 1000 * first + n) for n in range(max(1, plain))]
+    return found
+
+
+_LATE = ("torch", "scipy.stats", "diffprivlib.mechanisms", "opendp.mod", "secrets")
+
+
+def _late() -> set[str]:
+    return {name for name in _LATE if name in sys.modules}
+
+
+def _frozen(function: Function, side: Side, data: Any, first: int, runs: int, far: int) -> None:
+    _run(function, side, data, [first])
+    again = recorder.call_recorded(function, data, first, primitives.generator())
+    side.repeated = same(side.outputs[0], flattened(again.value, again.error))
+    _run(function, side, data, range(first + 1, first + runs))
+    _run(function, side, data, [-2 * first - n for n in range(far)])
+
+
+def _run(function: Function, side: Side, data: Any, seeds: Any) -> None:
+    for seed in seeds:
+        run = recorder.call_recorded(function, data, seed, primitives.generator())
+        output = flattened(run.value, run.error)
+        run.value = None
+        (side.far if seed < 0 else side.runs).append(run)
+        (side.far_outputs if seed < 0 else side.outputs).append(output)
+
+
+def really(function: Function, data: Any, seed: int) -> Output:
+    """Return what a run gives in which nothing is replaced.
+
+    Its randomness follows from a seed where it can be given: the generator that it is handed, and
+    the global ones of numpy and of the standard library, which have their own state back after it.
+    """
+    rng = np.random.default_rng(seed)
+    before, state = np.random.get_state(), random.getstate()  # noqa: NPY002
+    np.random.seed(rng.integers(2**32, size=4, dtype=np.uint32))  # noqa: NPY002
+    random.seed(int(rng.integers(2**63)))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = function(recorder.fresh_copy(data), rng)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return flattened(None, type(error).__name__)
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
+        random.setstate(state)
+    return flattened(value)
+
+
+def same(one: Output, other: Output) -> bool:
+    """Return whether two outputs are equal, a missing number to a missing number."""
+    return (
+        one.structure == other.structure
+        and one.texts == other.texts
+        and np.array_equal(one.numbers, other.numbers, equal_nan=True)
+    )

@@ -1,0 +1,329 @@
+"""Runs of a function with every random primitive that is known intercepted and its noise frozen.
+
+The frozen noise of a run is decided by one number, its *seed*: the k-th call of a kind and shape
+gets the same standard draw in every run of the same seed, whatever its location and scale are. A
+generator that was given a seed of its own in the source starts over wherever it is made again.
+A *probe* below 0 asks for draws that are far out instead, to see what no noise reaches.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+import threading
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from . import tracked
+from .tracked import Call
+
+FAR = 1e4  # scales, of the draws of a probe
+_ENDS = (2.0**-53, 1.0 - 2.0**-53)
+# The classes as they were before anything was patched.
+Generator, PCG64, SeedSequence = np.random.Generator, np.random.PCG64, np.random.SeedSequence
+_MOST_CALLS = 200_000
+
+
+class TooMany(RuntimeError):
+    """A run that makes more calls of primitives than are recorded."""
+
+
+@dataclass
+class Run:
+    """One run: what was returned or raised, and every call of a primitive in order."""
+
+    seed: int
+    value: Any = None
+    error: str | None = None
+    calls: list[Call] = field(default_factory=list)
+    seeds: list[tuple[str, str]] = field(default_factory=list)
+    warned: list[str] = field(default_factory=list)
+
+
+class State:
+    """What a run has drawn so far."""
+
+    def __init__(self, seed: int) -> None:
+        self.run = Run(seed)
+        self.counters: dict[str, int] = {}
+        self.thread = threading.get_ident()
+        self.inside = 0  # what an intercepted primitive itself calls is not recorded
+        self.parents: list[int] = []
+        self.seeded: dict[str, int] = {}
+        self.loading = False
+
+    def counted(self, key: str, counters: dict[str, int] | None = None) -> str:
+        """Return the name of the next frozen draw of a kind and shape."""
+        kept = self.counters if counters is None else counters
+        number = kept[key] = kept.get(key, -1) + 1
+        return f"{key}#{number}"
+
+    def fresh(self, key: str) -> Any:
+        """Return a generator of numpy that gives the frozen draw of a name."""
+        seed = abs(self.run.seed) // 2 if self.far else self.run.seed
+        return Generator(PCG64(SeedSequence([seed, zlib.crc32(key.encode())])))
+
+    @property
+    def far(self) -> bool:
+        """Whether draws are to be far out: of two such runs, one has what the other has not."""
+        return self.run.seed < 0
+
+    def up(self, fresh: Any, shape: tuple[int, ...] = ()) -> Any:
+        """Return which draws are far up; the others are far down."""
+        return (fresh.random(shape) < 0.5) != bool(self.run.seed % 2)
+
+
+_STATE: list[State | None] = [None]
+
+
+def active() -> State | None:
+    """Return the run that records; None outside, inside of a primitive, and in other threads."""
+    state = _STATE[0]
+    if state is None or state.inside or state.thread != threading.get_ident():
+        return None
+    return state
+
+
+@contextmanager
+def hidden(state: State) -> Iterator[None]:
+    """Record nothing inside the block."""
+    state.inside += 1
+    try:
+        yield
+    finally:
+        state.inside -= 1
+
+
+@dataclass
+class Stream:
+    """Where a generator draws from: the run's own stream, or one of a seed in the source."""
+
+    name: str = ""
+    counters: dict[str, int] | None = None
+
+    @classmethod
+    def of_seed(cls, seed: Any) -> Stream:
+        """Return the stream of a seed, and note that one was given."""
+        state = active()
+        if seed is None or state is None:
+            return cls()
+        text = repr(seed) if len(repr(seed)) < 80 else f"{type(seed).__name__}"
+        state.run.seeds.append((text, tracked.place()))
+        number = state.seeded.setdefault(repr(seed), len(state.seeded))
+        return cls(f"import {number} ") if state.loading else cls(f"seed {number} ", {})
+
+
+OWN = Stream()
+
+
+def begin(
+    state: State, stream: Stream, kind: str, name: str, shape: tuple[int, ...], **given: Any
+) -> tuple[Call, Any]:
+    """Return a new call of the run, and the generator of its frozen draw."""
+    calls = state.run.calls
+    if len(calls) >= _MOST_CALLS:
+        raise TooMany(f"more than {_MOST_CALLS} calls of random primitives")
+    tail = ",".join(map(str, shape[1:]))
+    # A longer vector begins with the shorter one: one record more has one draw more.
+    key = state.counted(f"{stream.name}{kind}({len(shape)};{tail})", stream.counters)
+    stack = tracked.frames()
+    parent = state.parents[-1] if state.parents else None
+    where = stack[-1] if stack else "?"
+    call = Call(len(calls), kind, name, where, tuple(stack), shape, key, parent=parent, **given)
+    calls.append(call)
+    return call, state.fresh(key)
+
+
+_STANDARD = {
+    "laplace": lambda g, shape: g.laplace(size=shape),
+    "normal": lambda g, shape: g.standard_normal(shape),
+    "uniform": lambda g, shape: g.random(shape),
+    "exponential": lambda g, shape: g.standard_exponential(shape),
+    "gumbel": lambda g, shape: g.gumbel(size=shape),
+    "logistic": lambda g, shape: g.logistic(size=shape),
+    "cauchy": lambda g, shape: g.standard_cauchy(shape),
+}
+
+
+def standard(state: State, kind: str, fresh: Any, shape: tuple[int, ...]) -> Any:
+    """Return the standard draw of a law with location and scale."""
+    if not state.far:
+        return np.asarray(_STANDARD[kind](fresh, shape))
+    up = state.up(fresh, shape)
+    if kind == "uniform":
+        return np.where(up, _ENDS[1], _ENDS[0])
+    far = FAR * (1.0 + fresh.random(shape))
+    return np.where(up, far, 1.0 / far if kind == "exponential" else -far)
+
+
+def located(
+    state: State,
+    stream: Stream,
+    kind: str,
+    name: str,
+    location: Any,
+    scale: Any,
+    shape: tuple[int, ...] | None,
+) -> tuple[Call, Any]:
+    """Return a draw of a law with location and scale, and its call."""
+    own = np.broadcast_shapes(np.shape(location), np.shape(scale))
+    whole = own if shape is None else shape
+    location, scale = tracked.plain(location), tracked.plain(scale)
+    given = {"location": np.array(location, float), "scale": np.array(scale, float)}
+    call, fresh = begin(state, stream, kind, name, whole, **given)
+    call.draw = standard(state, kind, fresh, whole)
+    value = np.asarray(location + scale * call.draw, dtype=float)
+    return call, tracked.remembering(value if value.ndim else float(value), call, location)
+
+
+def opaque(
+    state: State,
+    stream: Stream,
+    kind: str,
+    name: str,
+    draw: Callable[[Any], Any],
+    parameters: dict[str, Any],
+    shape: tuple[int, ...] = (),
+) -> Any:
+    """Return what another primitive draws, from frozen bits; its parameters go through."""
+    words = {key: described(value) for key, value in parameters.items()}
+    call, fresh = begin(state, stream, kind, name, shape, parameters=words)
+    with hidden(state):
+        value = draw(fresh)
+    numbers = (
+        np.asarray(value) if isinstance(value, int | float | np.ndarray | np.generic) else None
+    )
+    if numbers is not None and numbers.dtype.kind in "iuf":
+        call.draw, call.shape = numbers.astype(float), numbers.shape
+    return value
+
+
+def described(value: Any) -> str:
+    """Return a parameter as text: numbers as they are, of anything else its kind and size."""
+    if value is None or isinstance(value, bool | int | float | str | np.generic):
+        return repr(value.item() if isinstance(value, np.generic) else value)[:60]
+    return (
+        f"{type(value).__name__} of {np.shape(value) if hasattr(value, 'shape') else _size(value)}"
+    )
+
+
+def _size(value: Any) -> str:
+    try:
+        return str(len(value))
+    except TypeError:
+        return "no size"
+
+
+def call_recorded(function: Callable[..., Any], data: Any, seed: int, rng: Any) -> Run:
+    """Run a function of data and a generator once; nothing that it raises gets out."""
+    state = State(seed)
+    _STATE[0] = state
+    run = state.run
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            run.value = function(fresh_copy(data), rng)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        run.error = type(error).__name__
+        if isinstance(error, TooMany):
+            raise
+    finally:
+        _STATE[0] = None
+    run.warned = sorted({one.category.__name__ for one in caught})
+    return run
+
+
+def load_recorded(load: Callable[[], Any]) -> tuple[Any, int]:
+    """Return what is loaded, and how many primitives are called while it is.
+
+    Generators that are made then keep the seed that they are given.
+    """
+    state = State(0)
+    state.loading = True
+    _STATE[0] = state
+    try:
+        return load(), len(state.run.calls)
+    finally:
+        _STATE[0] = None
+
+
+def fresh_copy(data: Any) -> Any:
+    """Return data that a run may change."""
+    try:
+        return copy.deepcopy(data)
+    except Exception:
+        return data
+
+
+@contextmanager
+def patched(*functions: Any) -> Iterator[None]:
+    """Replace the primitives wherever a module that is loaded holds them, inside the block.
+
+    Generators that live already are replaced where a module's global, a closure or an attribute of
+    what runs holds them.
+    """
+    from . import packages, primitives, tensors
+
+    undo: list[Callable[[], None]] = []
+    try:
+        replacements = primitives.replacements(undo)
+        packages.replace(undo)
+        tensors.replace(replacements, undo)
+        _everywhere(replacements, undo, functions)
+        yield
+    finally:
+        for one in reversed(undo):
+            one()
+
+
+def _everywhere(
+    replacements: dict[int, tuple[Any, Any]], undo: list[Callable[[], None]], functions: Any
+) -> None:
+    from . import primitives
+
+    own = __name__.rpartition(".")[0]
+    for name, module in list(sys.modules.items()):
+        held = getattr(module, "__dict__", None)
+        if isinstance(held, dict) and not name.startswith(own):
+            _swap(held, replacements, undo)
+    for function in functions:
+        for cell in getattr(function, "__closure__", None) or ():
+            _swap_cell(cell, undo)
+        for held in (getattr(getattr(function, "__self__", None), "__dict__", None),):
+            if isinstance(held, dict):
+                for key, value in list(held.items()):
+                    if (new := primitives.instead(value)) is not None:
+                        undo.append(partial(held.__setitem__, key, value))
+                        held[key] = new
+
+
+def _swap(held: dict[str, Any], replacements: Any, undo: list[Callable[[], None]]) -> None:
+    from . import primitives
+
+    for key, value in list(held.items()):
+        found = replacements.get(id(value))
+        new = found[1] if found is not None and found[0] is value else primitives.instead(value)
+        if new is not None:
+            undo.append(partial(held.__setitem__, key, value))
+            held[key] = new
+
+
+def _swap_cell(cell: Any, undo: list[Callable[[], None]]) -> None:
+    from . import primitives
+
+    try:
+        value = cell.cell_contents
+    except ValueError:  # empty
+        return
+    if (new := primitives.instead(value)) is not None:
+        cell.cell_contents = new
+        undo.append(lambda: setattr(cell, "cell_contents", value))

@@ -1,0 +1,228 @@
+"""Numbers that remember that they are noise, so that what they are added to is seen.
+
+A float or an array that an intercepted primitive returned is of a subclass. Its arithmetic is that
+of plain numbers, to the last bit. Where it is added to a number that is no noise, the sum without
+its noise, the *centre*, is noted with the place in the source. Whatever else is done to it gives
+plain numbers.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+_MOST_MEETINGS = 64  # of one call
+_LIBRARIES = frozenset(("numpy", "scipy", "torch", "random", "secrets", "contextlib"))
+_HERE = __name__.rpartition(".")[0]
+_OURS = (_HERE, "dpaudit.laws.", "dpaudit.replaying.")
+
+
+@dataclass
+class Meeting:
+    """A sum of a value and noise: where it was made, its centre, and what the noise is times."""
+
+    place: str
+    centre: Any
+    factor: Any
+
+
+@dataclass
+class Call:
+    """One call of a random primitive.
+
+    Parameters
+    ----------
+    index, kind, name
+        Its number in the run, the law, and what was called.
+    place, stack
+        Where in the source, and the calls around it, outermost first.
+    shape, location, scale
+        Of what is drawn; location and scale are None of a law that has none.
+    key
+        Which frozen draw it is: the k-th of its kind and shape.
+    draw
+        The standard draw, or the noise that a mechanism of a package added.
+    parameters
+        Whatever else it was called with, as text.
+    declared
+        What a mechanism says of itself: sensitivity, epsilon, delta.
+    parent
+        The number of the mechanism of a package inside which it was made.
+    """
+
+    index: int
+    kind: str
+    name: str
+    place: str
+    stack: tuple[str, ...]
+    shape: tuple[int, ...]
+    key: str
+    location: Any = None
+    scale: Any = None
+    draw: Any = None
+    parameters: dict[str, str] = field(default_factory=dict)
+    declared: dict[str, float] = field(default_factory=dict)
+    parent: int | None = None
+    meetings: list[Meeting] = field(default_factory=list)
+
+    def meet(self, centre: Any, factor: Any) -> None:
+        """Note that the noise was added to a value."""
+        if len(self.meetings) < _MOST_MEETINGS:
+            self.meetings.append(Meeting(place(), np.array(centre, dtype=float), factor))
+
+
+def frames() -> list[str]:
+    """Return the calls of other people's code that are under way, outermost first."""
+    found = []
+    frame = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith(_OURS):
+            if frame.f_code.co_name == "call_recorded":
+                break
+        elif module.partition(".")[0] not in _LIBRARIES:
+            file = frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+            found.append(f"{file}:{frame.f_lineno} in {frame.f_code.co_name}")
+        frame = frame.f_back  # type: ignore[assignment]
+    return found[::-1]
+
+
+def place() -> str:
+    """Return the innermost line of other people's code that is under way."""
+    return (frames() or ["?"])[-1]
+
+
+_FLOAT = np.dtype(float)
+_LINEAR = {
+    np.add: "sum",
+    np.subtract: "sum",
+    np.multiply: "product",
+    np.true_divide: "product",
+    np.negative: "product",
+}
+
+
+def plain(value: Any) -> Any:
+    """Return a number without its memory."""
+    if isinstance(value, NoisyArray):
+        return value.view(np.ndarray)
+    return float(value) if isinstance(value, Noisy) else value
+
+
+def followed(ufunc: Any, inputs: tuple[Any, ...], result: Any) -> Any:
+    """Return the result of one operation with its memory, if it is a linear one of one noise."""
+    noisy = [one for one in inputs if isinstance(one, Noisy | NoisyArray) and one.call is not None]
+    kind = _LINEAR.get(ufunc)
+    if len(noisy) != 1 or kind is None or getattr(result, "dtype", _FLOAT).kind != "f":
+        return result
+    one = noisy[0]
+    if (call := one.call) is None or (ufunc is np.true_divide and inputs[0] is not one):
+        return result
+    centre = ufunc(*(np.asarray(one.centre) if given is one else given for given in inputs))
+    if kind == "sum":
+        factor = -one.factor if ufunc is np.subtract and inputs[0] is not one else one.factor
+        call.meet(centre, factor)
+    else:
+        factor = ufunc(*(one.factor if given is one else given for given in inputs))
+    return remembering(result, call, centre, factor)
+
+
+def remembering(value: Any, call: Call, centre: Any, factor: Any = 1.0) -> Any:
+    """Return a float or an array of floats that remembers the call that made it noise."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim:
+        made: Any = value.view(NoisyArray)
+    elif type(value) is float:
+        made = Noisy(value)
+    else:
+        return value
+    made.call, made.centre, made.factor = call, centre, factor
+    return made
+
+
+def _scalar(ufunc: Any, swapped: bool, exact: Callable[[float, Any], Any]) -> Any:
+    def operation(self: Any, other: Any) -> Any:
+        if isinstance(other, np.ndarray | np.generic) and not isinstance(other, Noisy):
+            return ufunc(other, self) if swapped else ufunc(self, other)
+        result = exact(float(self), plain(other))
+        if result is NotImplemented or not isinstance(other, int | float):
+            return result
+        return followed(ufunc, (other, self) if swapped else (self, other), result)
+
+    return operation
+
+
+class Noisy(float):
+    """A float that is noise, or a value with noise."""
+
+    __slots__ = ("call", "centre", "factor")
+    call: Call | None
+    centre: Any
+    factor: Any
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return _operated(ufunc, method, inputs, options)
+
+    __add__ = _scalar(np.add, False, float.__add__)
+    __radd__ = _scalar(np.add, True, float.__radd__)
+    __sub__ = _scalar(np.subtract, False, float.__sub__)
+    __rsub__ = _scalar(np.subtract, True, float.__rsub__)
+    __mul__ = _scalar(np.multiply, False, float.__mul__)
+    __rmul__ = _scalar(np.multiply, True, float.__rmul__)
+    __truediv__ = _scalar(np.true_divide, False, float.__truediv__)
+
+    def __neg__(self) -> Any:
+        return followed(np.negative, (self,), -float(self))
+
+    def __reduce__(self) -> Any:
+        return float, (float(self),)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+
+class NoisyArray(np.ndarray[Any, Any]):
+    """An array of noise, or of values with noise; a part of it has no memory."""
+
+    call: Call | None = None
+    centre: Any = None
+    factor: Any = 1.0
+
+    def __array_finalize__(self, made_from: Any) -> None:
+        self.call = None
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return _operated(ufunc, method, inputs, options)
+
+    def __reduce__(self) -> Any:
+        return self.view(np.ndarray).__reduce__()
+
+
+def _operated(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Return what plain numbers give; into an array that is given, where one is."""
+    into = options.get("out")
+    if into is not None:
+        options["out"] = tuple(map(plain, into))
+        inputs = tuple(_kept(one, into) for one in inputs)
+    result = getattr(ufunc, method)(*map(plain, inputs), **options)
+    if method != "__call__":
+        return result
+    if into is None:
+        return followed(ufunc, inputs, result)
+    after = followed(ufunc, inputs, result)
+    target = into[0]
+    if isinstance(target, NoisyArray):
+        kept = isinstance(after, NoisyArray)
+        target.call = after.call if kept else None
+        target.centre, target.factor = (after.centre, after.factor) if kept else (None, 1.0)
+    return target
+
+
+def _kept(given: Any, into: tuple[Any, ...]) -> Any:
+    """Return an operand as it was before the result is written over it."""
+    if type(given) is np.ndarray and any(given is one for one in into):
+        return given.copy()
+    return given

@@ -1,0 +1,231 @@
+"""The front door: ``dpaudit.replay``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from numpy.random import default_rng
+
+import dpaudit._validate as check
+import dpaudit.records as records
+from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.execution import importable, stream
+from dpaudit.execution.failures import CannotTravel
+from dpaudit.execution.keeper import the_keeper
+from dpaudit.execution.pool import Crew
+from dpaudit.execution.tasks import by_value, pickled
+from dpaudit.laws.changed import owner_of
+from dpaudit.laws.isolated import Isolation, named
+from dpaudit.laws.mechanism import name_of
+from dpaudit.neighbours import Pair
+from dpaudit.neighbours.candidates import Bounds, candidates
+from dpaudit.neighbours.found import found_pair
+from dpaudit.replaying import running
+from dpaudit.replaying.certificate import certificates_of
+from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
+
+_MOST_PAIRS = 12
+
+
+def replay(
+    mechanism: Callable[..., Any] | str | Any,
+    dataset: Any,
+    neighbour: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    relation: Any = None,
+    bounds: Bounds | None = None,
+    seed: int = 0,
+    form: str | None = None,
+    read: str | list[str] | None = None,
+    isolation: Isolation | None = None,
+    folder: Path | None = None,
+    show_records: bool = False,
+) -> Replay:
+    """Run a function on two neighbouring datasets with the same frozen noise, and compare.
+
+    Every random primitive that is known is intercepted: those of numpy, of the standard library, of
+    scipy and of torch, and mechanisms of diffprivlib and OpenDP. No line of the code is changed.
+
+    Parameters
+    ----------
+    mechanism
+        As `dpaudit.audit` takes it, or ``"module:object"``.
+    dataset, neighbour
+        As `dpaudit.audit` takes them; without a neighbour some are made, and the one is shown that
+        shows most.
+    epsilon, delta
+        The claimed guarantee.
+    relation, bounds
+        As `dpaudit.audit` takes them.
+    seed
+        Decides all noise: one seed, one result.
+    form, read
+        How it is called and what is looked at, as `dpaudit.audit` takes them.
+    isolation
+        Whether it runs in a process of its own (the default), and what that may take.
+    folder
+        Where modules may lie that ``"module:object"`` names.
+    show_records
+        Whether messages may hold values of records and outputs.
+
+    Returns
+    -------
+    Replay
+        ``verdict``, ``findings`` (proofs, violations and hints), and the noisy ``calls``.
+
+    Raises
+    ------
+    InvalidArgument
+        An argument is not what is described here, or the datasets are no neighbours.
+    MechanismError
+        The code cannot be run.
+
+    Notes
+    -----
+    Source: Re:cord-play (arXiv:2602.17454) for the idea. Formal guarantee: docs/replay.md says of
+    each tier what it rests on. That nothing is found is no evidence of privacy.
+
+    Examples
+    --------
+    A sum of values that nobody clipped:
+
+    >>> import numpy as np
+    >>> def noisy_sum(data, rng):
+    ...     return data.sum() + rng.laplace(scale=1.0)
+    >>> found = replay(noisy_sum, np.array([0.0, 1.0]), np.array([0.0, 9.0]), epsilon=1.0)
+    >>> found.verdict, found.findings[0].kind, round(found.findings[0].epsilon, 6)
+    ('refuted', 'sensitivity', 8.0)
+    >>> found.calls[0].moved, found.calls[0].scale
+    (8.0, 1.0)
+    """
+    epsilon = check.non_negative("epsilon", epsilon)
+    delta = check.delta("delta", delta)
+    seed = check.integer("seed", seed, least=0)
+    here = isolation or Isolation()
+    with records.run(show_records), _reachable(folder):
+        pairs = _pairs(dataset, neighbour, relation, bounds, seed)
+        task = running.Task(
+            code=mechanism if here.in_process else _code(_callable(mechanism)),
+            form=form,
+            read=read,
+            pairs=tuple((pair.dataset, pair.neighbour, edit or "") for pair, edit in pairs),
+            epsilon=epsilon,
+            delta=delta,
+            seed=seed,
+        )
+        name = _name(_callable(mechanism))
+        found = _run(task, here, name)
+        return _result(found, pairs[found["pair"]], task, name, read)
+
+
+def _name(mechanism: Any) -> str:
+    if isinstance(mechanism, str):
+        return mechanism
+    return str(getattr(mechanism, "__name__", None) or name_of(mechanism))
+
+
+def _reachable(folder: Path | None) -> AbstractContextManager[None]:
+    return nullcontext() if folder is None else importable(folder)
+
+
+def _pairs(
+    dataset: Any, neighbour: Any, relation: Any, bounds: Bounds | None, seed: int
+) -> list[tuple[Pair[Any], str | None]]:
+    if neighbour is not None:
+        return [(found_pair(dataset, neighbour, relation)[0], None)]
+    if relation is None:
+        expected = "add-remove-record or replace-record, to make neighbours of the one dataset"
+        raise InvalidArgument("relation", None, expected)
+    rng = default_rng(stream(seed, "neighbours"))
+    made = candidates(dataset, relation, bounds=bounds, most=_MOST_PAIRS, rng=rng)
+    return [(one.pair, one.edit) for one in made]
+
+
+def _callable(mechanism: Any) -> Any:
+    """Return what can be called, or refuse it."""
+    known = isinstance(mechanism, str) or callable(mechanism)
+    if not known and not any(hasattr(mechanism, name) for name in ("sample", "fit")):
+        raise InvalidArgument("mechanism", records.stray(mechanism), "a function, or module:object")
+    return mechanism
+
+
+def _code(mechanism: Any) -> bytes | str:
+    """Return code for another process, with the module that holds it where none could import it."""
+    if isinstance(mechanism, str):
+        return mechanism
+    module = sys.modules.get(getattr(owner_of(mechanism), "__module__", None) or "")
+    if module is not None and not _is_library(module):
+        by_value([module])
+    return pickled(mechanism)
+
+
+def _is_library(module: Any) -> bool:
+    """Return whether any process can import a module."""
+    file = getattr(module, "__file__", None) or ""
+    return module.__name__ == "__main__" or "site-packages" in file or not file
+
+
+def _run(task: running.Task, isolation: Isolation, name: str) -> dict[str, Any]:
+    if isolation.in_process:
+        text = running.replayed(task)
+    else:
+        try:
+            blob = pickled(task)
+        except CannotTravel as error:
+            raise MechanismError(
+                f"mechanism {name}: cannot be sent to another process ({error})"
+            ) from error
+        the_keeper().preload([running.__name__])
+        with named(name), Crew(isolation.limits) as crew:
+            text = crew.call(_replayed_elsewhere, blob)
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def _replayed_elsewhere(blob: bytes) -> str:
+    import cloudpickle
+
+    return running.replayed(cloudpickle.loads(blob))
+
+
+def _call(held: dict[str, Any]) -> ReplayedCall:
+    return ReplayedCall(**{**held, "shape": tuple(held["shape"])})
+
+
+def _result(
+    found: Mapping[str, Any],
+    chosen: tuple[Pair[Any], str | None],
+    task: running.Task,
+    name: str,
+    read: Any,
+) -> Replay:
+    pair, edit = chosen
+    findings = [
+        ReplayFinding(**{key: one[key] for key in ("kind", "tier", "words", "epsilon", "place")})
+        for one in found["findings"]
+    ]
+    kept = ReplayedCall.__dataclass_fields__
+    calls = [_call({key: one[key] for key in kept}) for one in found["moved"]]
+    return Replay(
+        mechanism=name,
+        epsilon=task.epsilon,
+        delta=task.delta,
+        relation=pair.relation.name,
+        edit=edit,
+        findings=tuple(findings),
+        calls=tuple(calls),
+        composed=found["composed"],
+        unread=tuple(found["unread"]),
+        runs=found["runs"],
+        pairs=found["pairs"],
+        form=found["form"],
+        seed=task.seed,
+        certificates=certificates_of(found, pair, task, name),
+    )

@@ -1,0 +1,67 @@
+"""Certificates of replays: places in the output and draws, from which a verifier goes on alone.
+
+No value of a record or an output is in one, unless records are shown: the verifier has the data, or
+the file holds them, and it reads centres, scales and thresholds off runs of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from dpaudit.auditing.own_certificate import of_pair
+from dpaudit.neighbours import Pair
+from dpaudit.refutation.certificate import Certificate
+
+_SALT = 16  # bytes
+_MOST_RATIO = 1e6  # of an epsilon that is infinite
+
+
+def certificates_of(
+    found: Mapping[str, Any],
+    pair: Pair[Any],
+    task: Any,
+    name: str,
+) -> tuple[Certificate, ...]:
+    """Return a certificate of every proof and violation that a file can state."""
+    if found["code"] is None:
+        return ()
+    reference, digest = found["code"]
+    salt = hashlib.blake2b(f"{digest} {task.seed}".encode(), digest_size=_SALT).digest()
+    stated = of_pair(pair, salt)
+    if stated["dataset"] == stated["neighbour"]:
+        return ()
+    shared = {
+        "claimed": {"epsilon": task.epsilon, "delta": task.delta},
+        "reading": {"form": task.form, "read": _listed(task.read), "observe": []},
+        "mechanism": {"reference": reference, "sha256": digest},
+        "pair": stated,
+    }
+    return tuple(
+        Certificate(
+            claim=name,
+            source="the caller",
+            relation=pair.relation.name,
+            parameters={"finding": one["kind"], "tier": one["tier"]},
+            instance={**shared, "evidence": one["evidence"]},
+            quantities=_quantities(one, task.epsilon),
+            search={"seed": task.seed},
+            kind="replay",
+        )
+        for one in found["findings"]
+        if one["evidence"] is not None
+    )
+
+
+def _listed(read: Any) -> list[str] | None:
+    return [read] if isinstance(read, str) else read
+
+
+def _quantities(one: Mapping[str, Any], claimed: float) -> dict[str, float]:
+    epsilon = one["epsilon"]
+    if epsilon is None:
+        return {"bound": claimed}
+    ratio = epsilon / claimed if claimed > 0 else math.inf
+    return {"bound": claimed, "ratio": min(ratio, _MOST_RATIO)}

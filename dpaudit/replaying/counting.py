@@ -1,0 +1,197 @@
+"""Events counted on real runs, in which nothing is replaced: what is the same whatever the noise.
+
+An event is chosen on a few runs, and certified on fresh ones: a true claim is then refuted with a
+probability of at most ``1 - confidence``, whatever primitives were not intercepted.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.freezing.observing import Function, really
+from dpaudit.freezing.outputs import Output
+
+ALPHA = 1e-6  # the error probability of all counts
+COUNTS = 4  # at most
+_LEAST, _MOST = 64, 4000  # runs on each dataset
+_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An event that can be seen on one output: its structure, a text, or a number is a constant.
+
+    Parameters
+    ----------
+    what
+        ``"structure"``, ``"text"`` or ``"number"``.
+    favours
+        ``"dataset"`` or ``"neighbour"``.
+    value
+        The constant.
+    place
+        Which text, or which number.
+    """
+
+    what: str
+    favours: str
+    value: Any
+    place: int = 0
+
+    def happened(self, output: Output) -> bool:
+        """Return whether an output is in the event."""
+        return bool(_value(output, self.what, self.place) == self.value)
+
+
+def _value(output: Output, what: str, place: int) -> Any:
+    """Return what an event is about, a missing number as text: it is not itself."""
+    if what == "structure":
+        return output.structure
+    held: Sequence[Any] = output.texts if what == "text" else output.numbers
+    found = held[place] if place < len(held) else None
+    return "nan" if isinstance(found, float) and math.isnan(found) else found
+
+
+def constants(dataset: Sequence[Output], neighbour: Sequence[Output]) -> Iterator[Seen]:
+    """Yield what is the same in all outputs on one dataset and in none on the other."""
+    for favours, own, others in (
+        ("dataset", dataset, neighbour),
+        ("neighbour", neighbour, dataset),
+    ):
+        sizes = (("structure", 1), ("text", len(own[0].texts)), ("number", len(own[0].numbers)))
+        for what, size in sizes:
+            for place in range(size):
+                seen = Seen(what, favours, _value(own[0], what, place), place)
+                if all(map(seen.happened, own)) and not any(map(seen.happened, others)):
+                    yield seen
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How often an event was seen on fresh runs, and the epsilon that this certifies."""
+
+    seen: Seen
+    hits: int
+    other_hits: int
+    runs: int
+    epsilon: float
+
+
+def needed(epsilon: float, delta: float, alpha: float = ALPHA / COUNTS) -> int:
+    """Return how many runs on each side refute a claim if all are as they were, at most so many.
+
+    Examples
+    --------
+    >>> needed(1.0, 0.0), needed(50.0, 0.0)
+    (64, 4000)
+    """
+    runs = _LEAST
+    while runs < _MOST and not _suffices(runs, epsilon, delta, alpha):
+        runs *= 2
+    return min(runs, _MOST)
+
+
+def _suffices(runs: int, epsilon: float, delta: float, alpha: float) -> bool:
+    return joint_lower_bound(runs, 0, runs, runs, delta=delta, alpha=alpha) > epsilon
+
+
+def counted(
+    function: Function,
+    data: tuple[Any, Any],
+    seen: Seen,
+    runs: int,
+    delta: float,
+    seed: int,
+    alpha: float = ALPHA / COUNTS,
+) -> Counted:
+    """Return the counts of an event on fresh runs; on fewer where they take long."""
+    own, other = data if seen.favours == "dataset" else data[::-1]
+    hits = other_hits = made = 0
+    end = time.monotonic() + _SECONDS
+    while made < runs and (made < 8 or time.monotonic() < end):
+        hits += seen.happened(really(function, own, seed + 2 * made))
+        other_hits += seen.happened(really(function, other, seed + 2 * made + 1))
+        made += 1
+    lower = joint_lower_bound(hits, other_hits, made, made, delta=delta, alpha=alpha)
+    return Counted(seen, hits, other_hits, made, lower)
+
+
+def guided(
+    function: Function,
+    data: tuple[Any, Any],
+    delta: float,
+    runs: int,
+    seed: int,
+    alpha: float = ALPHA / COUNTS,
+) -> tuple[str, Counted] | None:
+    """Return the event of one number or text that tells most, chosen on a part of the runs.
+
+    For outputs that have no law here, such as a comparison or a choice.
+    """
+    end = time.monotonic() + _SECONDS
+    outputs: tuple[list[Output], list[Output]] = ([], [])
+    while len(outputs[0]) < runs and time.monotonic() < end:
+        for n, (side, one) in enumerate(zip(outputs, data, strict=True)):
+            side.append(really(function, one, seed + 2 * len(side) + n))
+    made = len(outputs[0])
+    if made < 2 * _LEAST:
+        return None
+    half = made // 4
+    chosen = _chosen([side[:half] for side in outputs], delta)
+    if chosen is None:
+        return None
+    words, favours, test = chosen
+    rest = [side[half:] for side in outputs]
+    own, other = rest if favours == "dataset" else rest[::-1]
+    hits, other_hits = sum(map(test, own)), sum(map(test, other))
+    lower = joint_lower_bound(hits, other_hits, len(own), len(other), delta=delta, alpha=alpha)
+    seen = Seen("number", favours, None)
+    return words, Counted(seen, hits, other_hits, len(own), lower)
+
+
+_Test = Callable[[Output], bool]
+
+
+def _chosen(outputs: Sequence[list[Output]], delta: float) -> tuple[str, str, _Test] | None:
+    best: tuple[float, tuple[str, str, _Test]] | None = None
+    count = len(outputs[0])
+    for words, test in _tests(outputs):
+        hits = [sum(map(test, side)) for side in outputs]
+        for favours, (a, b) in (("dataset", hits), ("neighbour", hits[::-1])):
+            lower = joint_lower_bound(a, b, count, count, delta=delta, alpha=0.5)
+            if best is None or lower > best[0]:
+                best = lower, (words, favours, test)
+    return None if best is None or best[0] <= 0 else best[1]
+
+
+def _tests(outputs: Sequence[list[Output]]) -> Iterator[tuple[str, _Test]]:
+    first = outputs[0][0]
+    for place, path in list(enumerate(first.paths))[:16]:
+        values = [o.numbers[place] for side in outputs for o in side if place < len(o.numbers)]
+        finite = [one for one in values if math.isfinite(one)]
+        for level in np.unique(np.quantile(finite, [0.02, 0.2, 0.5, 0.8, 0.98])) if finite else ():
+            bound = float(level)
+            yield f"{path} at or above a level", _at_least(place, bound, True)
+            yield f"{path} below a level", _at_least(place, bound, False)
+    for place, path in list(enumerate(first.text_paths))[:8]:
+        values_seen = {o.texts[place] for side in outputs for o in side if place < len(o.texts)}
+        for value in sorted(values_seen)[:16]:
+            yield f"{path} is one of its values", Seen("text", "dataset", value, place).happened
+    for structure in sorted({o.structure for side in outputs for o in side})[:8]:
+        yield "the structure is one that it has", Seen("structure", "dataset", structure).happened
+
+
+def _at_least(place: int, level: float, above: bool) -> _Test:
+    def test(output: Output) -> bool:
+        if place >= len(output.numbers):
+            return False
+        return (output.numbers[place] >= level) == above
+
+    return test

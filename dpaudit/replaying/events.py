@@ -1,0 +1,270 @@
+"""Events that tell two laws apart, and what each proves.
+
+An event is about numbers of the output alone. Its probabilities P on one dataset and Q on the other
+follow from the laws, and (epsilon, delta)-DP demands ``P <= exp(epsilon) Q + delta``. So every
+event proves an epsilon of at least ``log((P - delta) / Q)``.
+
+Kinds of events:
+
+- *all of*: several numbers with draws of their own, each at or beyond a threshold, which are
+  independent;
+- *sum*: a weighted sum of numbers with Gaussian noise at or above a threshold;
+- *equal*: a number, or a difference in which the same noise cancels, that is exactly a constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from dpaudit.replaying.laws import Draw, Law, Laws
+
+_SAME = 1e-9  # relative, below which two constants are not told apart
+_STEPS = (*range(-40, -8), *np.arange(-8.0, 8.01, 0.5).tolist(), *range(9, 41))
+_REACH = 10.0  # standard deviations
+_FAR_CAUTION = 8.0  # scales of noise whose tails are not exponential
+_LEAST_PROBABLE = 1e-9  # of events that are looked at: further out a sampler of doubles has no law
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One number of the output at or beyond a threshold; ``weight`` is of a sum."""
+
+    place: int
+    above: bool
+    threshold: float
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Event:
+    """What tells two datasets apart.
+
+    Parameters
+    ----------
+    kind
+        ``"all of"``, ``"sum"`` or ``"equal"``.
+    favours
+        ``"dataset"`` or ``"neighbour"``: where it is the more probable.
+    conditions
+        On numbers of the output; a sum and an equality have one threshold, that of the first.
+    probable, other
+        Its probabilities where it is favoured, and on the other dataset.
+    """
+
+    kind: str
+    favours: str
+    conditions: tuple[Condition, ...]
+    probable: float
+    other: float
+
+    def epsilon(self, delta: float) -> float:
+        """Return the epsilon that it proves at a delta, infinite where Q is 0."""
+        over = self.probable - delta
+        if over <= 0:
+            return 0.0
+        if self.other <= 0:
+            return math.inf
+        return max(0.0, math.log(over) - math.log(self.other))
+
+    def slack(self, dataset: Laws, neighbour: Laws) -> float:
+        """Return by how much rounding of doubles may have moved that epsilon."""
+        return sum(
+            10 * law.error / abs(law.factor)
+            for one in self.conditions
+            for laws in (dataset, neighbour)
+            if (law := laws.numbers[one.place]) is not None and law.factor
+        )
+
+
+def best_event(dataset: Laws, neighbour: Laws, delta: float) -> Event | None:
+    """Return the event that proves the largest epsilon, None if none proves one above 0."""
+    found = list(_events(dataset, neighbour, delta))
+    found = [one for one in found if one.epsilon(delta) > 0]
+    # Of those that prove as much the more probable one, which is the easier to believe.
+    return max(
+        found,
+        key=lambda e: (min(e.epsilon(delta), 1e6), e.probable, -len(e.conditions)),
+        default=None,
+    )
+
+
+def _events(dataset: Laws, neighbour: Laws, delta: float) -> Iterator[Event]:
+    if dataset.structure is None or dataset.structure != neighbour.structure:
+        return
+    pairs = [
+        (n, p, q)
+        for n, (p, q) in enumerate(zip(dataset.numbers, neighbour.numbers, strict=True))
+        if p is not None and q is not None and not same_law(p, q)
+    ]
+    yield from _shared(dataset, neighbour)
+    for favours, own in (("dataset", pairs), ("neighbour", [(n, q, p) for n, p, q in pairs])):
+        singles = [e for n, p, q in own for e in _singles(n, p, q, favours, delta)]
+        yield from singles
+        yield from _products(singles, own, favours, delta)
+        yield from _sums(own, favours)
+
+
+def same_law(one: Law, other: Law) -> bool:
+    """Return whether two laws are one, up to what rounding of doubles does."""
+    alike = (one.kind, one.post) == (other.kind, other.post)
+    unit = max(abs(one.factor), abs(other.factor))
+    ends = ((one.low, other.low), (one.high, other.high))
+    return (
+        alike
+        and _near(one.centre, other.centre, unit)
+        and abs(abs(one.factor) - abs(other.factor)) <= _SAME * unit
+        and all(a == b or _near(a, b, unit) for a, b in ends)
+    )
+
+
+def _near(one: float, other: float, unit: float = 0.0) -> bool:
+    if math.isnan(one) or math.isnan(other):
+        return math.isnan(one) and math.isnan(other)
+    if math.isinf(one) or math.isinf(other):
+        return one == other
+    return abs(one - other) <= _SAME * max(unit, abs(one), abs(other), 1e-300)
+
+
+def _singles(place: int, p: Law, q: Law, favours: str, delta: float) -> Iterator[Event]:
+    """Yield the best half-line of one number, and the constant that it is on one side alone."""
+    if p.constant and not _may_equal(q, p.centre):
+        yield Event("equal", favours, (Condition(place, True, p.centre),), 1.0, 0.0)
+    best: tuple[tuple[float, float], Event] | None = None
+    for threshold in _thresholds(p, q):
+        for above in (True, False):
+            both = (
+                (p.at_least(threshold), q.at_least(threshold))
+                if above
+                else (p.at_most(threshold), q.at_most(threshold))
+            )
+            if not both[0] > max(delta, _LEAST_PROBABLE):
+                continue
+            event = Event("all of", favours, (Condition(place, above, threshold),), *both)
+            proved = round(min(event.epsilon(delta), 1e6), 9)
+            if best is None or (proved, event.probable) > best[0]:
+                best = ((proved, event.probable), event)
+    if best is not None and best[0][0] > 0:
+        yield best[1]
+
+
+def _may_equal(law: Law, value: float) -> bool:
+    """Return whether a number of a law can be exactly a value."""
+    if law.constant:
+        return _near(law.centre, value)
+    return bool(law.post) or value in (law.low, law.high) or not math.isfinite(value)
+
+
+def _thresholds(p: Law, q: Law) -> list[float]:
+    found = set[float]()
+    for law in (p, q):
+        if math.isfinite(law.centre):
+            found.add(law.centre)
+        if not law.constant:
+            steps = (
+                _STEPS
+                if law.kind in ("laplace", "exponential", "gumbel", "logistic")
+                else [step for step in _STEPS if abs(step) <= _FAR_CAUTION]
+            )
+            found |= {law.centre + law.factor * step for step in steps}
+        found |= {end for end in (law.low, law.high) if math.isfinite(end)}
+    ordered = sorted(found)
+    between = [(a + b) / 2 for a, b in pairwise(ordered)]
+    return [*ordered, *between]
+
+
+def _products(
+    singles: Sequence[Event], pairs: Sequence[Any], favours: str, delta: float
+) -> Iterator[Event]:
+    """Yield events of the numbers that tell most, each with draws that no other of them has."""
+    draws = {n: (p.draw, q.draw) for n, p, q in pairs}
+    chosen, used = list[Event](), set[tuple[int, Draw | None]]()
+    for event in sorted(singles, key=lambda e: -e.epsilon(0.0)):
+        place = event.conditions[0].place
+        own = {(side, draw) for side, draw in enumerate(draws[place])}
+        if event.kind != "all of" or any(draw is None or (s, draw) in used for s, draw in own):
+            continue
+        used |= own
+        chosen.append(event)
+        if len(chosen) > 1:
+            probable = math.prod(one.probable for one in chosen)
+            other = math.prod(one.other for one in chosen)
+            conditions = tuple(one.conditions[0] for one in chosen)
+            if probable > max(delta, _LEAST_PROBABLE) and other > 0:
+                yield Event("all of", favours, conditions, probable, other)
+
+
+def _sums(pairs: Sequence[Any], favours: str) -> Iterator[Event]:
+    """Yield half-spaces across all numbers with Gaussian noise of the same scale on both sides."""
+    chosen, used = list[Any](), set[Draw]()
+    for n, p, q in pairs:
+        plain = p.kind == q.kind == "normal" and not (p.post or q.post)
+        bounded = any(math.isfinite(end) for law in (p, q) for end in (law.low, law.high))
+        scales = abs(abs(p.factor) - abs(q.factor)) <= _SAME * abs(p.factor)
+        if plain and not bounded and scales and not {p.draw, q.draw} & used:
+            used |= {p.draw, q.draw}
+            chosen.append((n, p, q))
+    if len(chosen) < 2:
+        return
+    weights = np.array([(p.centre - q.centre) / p.factor**2 for _, p, q in chosen])
+    scale = math.sqrt(
+        sum((w * p.factor) ** 2 for w, (_, p, _) in zip(weights, chosen, strict=True))
+    )
+    centres = [
+        sum(w * one[side].centre for w, one in zip(weights, chosen, strict=True)) for side in (1, 2)
+    ]
+    apart = (centres[0] - centres[1]) / scale
+    for step in np.linspace(-min(_REACH, apart), _FAR_CAUTION, 73):
+        threshold = centres[0] + step * scale
+        conditions = tuple(
+            Condition(n, True, float(threshold), float(w))
+            for w, (n, _, _) in zip(weights, chosen, strict=True)
+        )
+        probable, other = float(ndtr(-step)), float(ndtr(-step - apart))
+        if probable <= _LEAST_PROBABLE:
+            continue
+        yield Event("sum", favours, conditions, probable, other)
+
+
+def _shared(dataset: Laws, neighbour: Laws) -> Iterator[Event]:
+    """Yield differences of numbers in which the same noise cancels."""
+    groups: dict[Draw, list[int]] = {}
+    for n, (p, q) in enumerate(zip(dataset.numbers, neighbour.numbers, strict=True)):
+        if p is not None and q is not None and p.draw is not None and _cancels(p, q):
+            groups.setdefault(p.draw, []).append(n)
+    for places in groups.values():
+        first = places[0]
+        for n in places[1:]:
+            weight = -_of(dataset, first).factor / _of(dataset, n).factor
+            values = [
+                _of(laws, first).centre + weight * _of(laws, n).centre
+                for laws in (dataset, neighbour)
+            ]
+            unit = max(abs(_of(dataset, one).centre) for one in (first, n))
+            unit = max(unit, abs(_of(dataset, first).factor))
+            ratios = [
+                _of(laws, first).factor / _of(laws, n).factor for laws in (dataset, neighbour)
+            ]
+            if abs(values[0] - values[1]) > 1e-6 * unit and abs(ratios[0] - ratios[1]) <= _SAME:
+                conditions = (
+                    Condition(first, True, values[0]),
+                    Condition(n, True, values[0], weight),
+                )
+                yield Event("equal", "dataset", conditions, 1.0, 0.0)
+
+
+def _cancels(p: Law, q: Law) -> bool:
+    ends = (p.low, p.high, q.low, q.high)
+    return p.draw == q.draw and not (p.post or q.post) and not any(map(math.isfinite, ends))
+
+
+def _of(laws: Laws, place: int) -> Law:
+    law = laws.numbers[place]
+    assert law is not None
+    return law

@@ -1,0 +1,467 @@
+"""What two replays show, each finding labelled as what it is.
+
+*proof*
+    Two laws, or counts of real runs, contradict the claim on this pair. Laws are those of the
+    primitives as their documentation has them, and the code is taken to treat all noise as it
+    treated that of the runs; counts need neither, and are right with their confidence.
+*violation*
+    Something that the code or a mechanism states of itself does not hold on this pair, whatever the
+    noise is: a declared sensitivity, or that a released value has noise.
+*hint*
+    A place to look at. Nothing is wrong yet: an output may be private all the same.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from dpaudit.freezing.observing import Function, Side
+from dpaudit.records import Record
+from dpaudit.replaying.counting import ALPHA, Counted, Seen, constants, counted, guided, needed
+from dpaudit.replaying.events import Event, best_event, same_law
+from dpaudit.replaying.laws import Law, Laws, laws_of
+from dpaudit.replaying.movement import Moved, composed, movements
+
+Tier = Literal["proof", "violation", "hint"]
+_MARGIN = 1e-9
+# Packages that draw past everything that is intercepted.
+OWN_SAMPLERS = ("opendp", "pydp", "jax", "tensorflow", "cupy", "tumult", "qrandom")
+_GUIDED = 4000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding.
+
+    Parameters
+    ----------
+    kind
+        A few words that name the sort.
+    tier
+        What it is worth.
+    words
+        What was seen, in a sentence; it holds no value of a record or an output.
+    epsilon
+        What it proves at the claimed delta, where it proves something.
+    place
+        Where in the source.
+    event, seen
+        What a verifier looks at again.
+    """
+
+    kind: str
+    tier: Tier
+    words: str
+    epsilon: float | None = None
+    place: str | None = None
+    event: Event | None = None
+    seen: Seen | None = None
+    call: int | None = None
+
+
+@dataclass
+class Compared:
+    """Two replays, compared."""
+
+    findings: list[Finding]
+    moved: list[Moved]
+    laws: tuple[Laws, Laws]
+    composed: float | None
+    unread: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is claimed, and what is known of the code beyond its runs.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The claim.
+    hidden_state
+        Whether the first call, or the import, drew what later calls do not.
+    samplers
+        Packages that are loaded and draw past everything that is intercepted.
+    seed
+        Of everything that is drawn.
+    source
+        Of the code: what stands in it is no record.
+    """
+
+    epsilon: float
+    delta: float
+    hidden_state: bool = False
+    samplers: tuple[str, ...] = ()
+    seed: int = 0
+    source: str = ""
+
+    def shown(self, path: str) -> str:
+        """Return the path of a number; a key that is not in the source may be a record."""
+
+        def key(found: re.Match[str]) -> str:
+            written = found[0][1:-1]
+            return found[0] if written[1:-1] in self.source else f"[{Record(written)!r}]"
+
+        return re.sub(r"\[(?:'[^']*'|\"[^\"]*\")\]", key, path)
+
+
+def compared(
+    function: Function, data: tuple[Any, Any], sides: tuple[Side, Side], asked: Asked
+) -> Compared:
+    """Return what the runs on two datasets show about a claim."""
+    laws = (laws_of(sides[0]), laws_of(sides[1]))
+    moved = movements(*sides, laws)
+    total = composed(moved, asked.delta)
+    found = [
+        *_by_laws(laws, moved, asked),
+        *_by_counting(function, data, sides, asked, laws),
+        *_declared(moved),
+    ]
+    found += _hints(sides, moved, asked, laws)
+    over = total is None or total > asked.epsilon * (1 + 1e-6)
+    unread = [asked.shown(path) for path in _unread(laws)]
+    worth = over and (unread or _structure_moves(sides))
+    if worth and not _proved(found) and not asked.hidden_state:
+        found += _guided(function, data, asked)
+    if not _proved(found):
+        found += _budget(moved, total, asked)
+    return Compared(_ordered(found), moved, laws, total, unread)
+
+
+def _proved(found: Sequence[Finding]) -> bool:
+    return any(one.tier == "proof" for one in found)
+
+
+def _ordered(found: list[Finding]) -> list[Finding]:
+    order = {"proof": 0, "violation": 1, "hint": 2}
+    return sorted(found, key=lambda one: (order[one.tier], -(one.epsilon or 0.0)))
+
+
+def _unread(laws: tuple[Laws, Laws]) -> list[str]:
+    """Return the numbers of the output that have no law on one of the two."""
+    if laws[0].structure is None or laws[0].structure != laws[1].structure:
+        return []
+    both = zip(laws[0].paths, laws[0].numbers, laws[1].numbers, strict=True)
+    return [path for path, p, q in both if p is None or q is None]
+
+
+# Laws
+
+
+def _by_laws(laws: tuple[Laws, Laws], moved: Sequence[Moved], asked: Asked) -> Iterator[Finding]:
+    event = _without_constants(laws, asked.delta)
+    if event is None:
+        return
+    epsilon = event.epsilon(asked.delta)
+    if epsilon - event.slack(*laws) <= asked.epsilon * (1 + _MARGIN) + _MARGIN:
+        return
+    kind, words = _of_event(event, laws)
+    paths = ", ".join(asked.shown(laws[0].paths[one.place]) for one in event.conditions[:3])
+    more = f" and {len(event.conditions) - 3} more" if len(event.conditions) > 3 else ""
+    yield Finding(
+        kind,
+        "proof",
+        f"{paths}{more}: {words}: epsilon is {_number(epsilon)} on this pair "
+        f"(claimed {asked.epsilon:g})",
+        epsilon,
+        _place(event, laws, moved),
+        event,
+    )
+
+
+def _without_constants(laws: tuple[Laws, Laws], delta: float) -> Event | None:
+    """Return the best event about numbers that noise reaches; constants are counted instead."""
+
+    def noisy(law: Law | None) -> Law | None:
+        return None if law is None or law.constant else law
+
+    own = [replace(one, numbers=[noisy(law) for law in one.numbers]) for one in laws]
+    return best_event(own[0], own[1], delta)
+
+
+def _of_event(event: Event, laws: tuple[Laws, Laws]) -> tuple[str, str]:
+    pairs = [(laws[0].numbers[c.place], laws[1].numbers[c.place]) for c in event.conditions]
+    both = [(p, q) for p, q in pairs if p is not None and q is not None]
+    declared = any(law.declared for pair in both for law in pair)
+    by = ", if the package's samplers have the laws that it documents" if declared else ""
+    if event.kind == "equal":
+        return "shared noise", "the same noise cancels in their difference, which moved"
+    if any(abs(abs(p.factor) - abs(q.factor)) > 1e-9 * abs(p.factor) for p, q in both):
+        return "scale from data", f"the scale of the noise depends on the data{by}"
+    if any((p.low, p.high) != (q.low, q.high) for p, q in both):
+        return "range from data", f"what it is clipped to depends on the data{by}"
+    if any(p.kind != q.kind or p.post != q.post for p, q in both):
+        return "noise from data", f"which noise is added depends on the data{by}"
+    if len(both) > 1:
+        return "budget", f"together they moved by more than their noise allows{by}"
+    return "sensitivity", f"it moved by more than its noise allows{by}"
+
+
+def _place(event: Event, laws: tuple[Laws, Laws], moved: Sequence[Moved]) -> str | None:
+    law = laws[0].numbers[event.conditions[0].place]
+    if law is None or law.draw is None:
+        return None
+    key = law.draw.key
+    return next((one.place for one in moved if one.key == key), None)
+
+
+# Counts
+
+
+def _by_counting(
+    function: Function,
+    data: tuple[Any, Any],
+    sides: tuple[Side, Side],
+    asked: Asked,
+    laws: tuple[Laws, Laws],
+) -> Iterator[Finding]:
+    """Yield what is constant on one dataset in real runs and never seen on the other."""
+    runs = needed(asked.epsilon, asked.delta)
+    for seen in _worth_counting(sides, asked, laws):
+        if asked.hidden_state:
+            yield _kept(seen, sides, asked)
+            return
+        if asked.samplers and not sides[0].runs[0].calls:
+            return  # somebody else's sampler may flip it once in many runs
+        found = counted(function, data, seen, runs, asked.delta, 7_000_000 + asked.seed)
+        if found.epsilon > asked.epsilon:
+            yield _of_count(found, sides, asked)
+            return
+        if found.hits == found.runs and not found.other_hits and _unreached(seen, laws):
+            yield Finding(
+                "raw value",
+                "violation",
+                f"{_named(seen, sides, asked)} is another on the two datasets, and no noise "
+                f"reaches it: {2 * found.runs} runs certify an epsilon of {found.epsilon:.3g}",
+                seen=seen,
+            )
+            return
+
+
+def _worth_counting(
+    sides: tuple[Side, Side], asked: Asked, laws: tuple[Laws, Laws]
+) -> Iterator[Seen]:
+    """Yield a few constants, those first that no noise reaches in frozen runs either."""
+    found = list(constants(sides[0].plain, sides[1].plain))
+    found.sort(key=lambda seen: not _unreached(seen, laws))
+    yield from found[:3]
+
+
+def _unreached(seen: Seen, laws: tuple[Laws, Laws]) -> bool:
+    """Return whether what is seen is constant, and another, in all frozen runs too."""
+    own, other = laws if seen.favours == "dataset" else laws[::-1]
+    if seen.what == "structure":
+        return own.structure is not None and other.structure not in (None, own.structure)
+    if own.structure is None or own.structure != other.structure:
+        return False
+    if seen.what == "text":
+        return own.texts is not None and other.texts is not None
+    p, q = own.numbers[seen.place], other.numbers[seen.place]
+    return p is not None and q is not None and p.constant and not same_law(p, q)
+
+
+def _kept(seen: Seen, sides: tuple[Side, Side], asked: Asked) -> Finding:
+    return Finding(
+        "hidden state",
+        "hint",
+        f"{_named(seen, sides, asked)} is the same in every call, but the first call, or the "
+        "import, drew noise that later calls did not: each reuses it (docs/hidden-state.md)",
+    )
+
+
+def _of_count(found: Counted, sides: tuple[Side, Side], asked: Asked) -> Finding:
+    seen, own = found.seen, sides[0 if found.seen.favours == "dataset" else 1]
+    seeds = _fixed_seeds(sides)
+    kind, why = "raw value", "the same whatever the noise"
+    if found.hits < found.runs or found.other_hits:
+        kind, why = "counted event", "nearly always the same"
+    elif seen.what == "structure":
+        kind = "raw exception" if _raises(sides) else "raw structure"
+    elif seen.what == "number" and _is_nan(own, seen):
+        kind = "missing number"
+    if seeds and _varies(sides, seen):
+        kind, why = "fixed seed", f"the same in every run, as a seed is fixed at {seeds[0][1]}"
+    return Finding(
+        kind,
+        "proof",
+        f"{_named(seen, sides, asked)} is {why}, and another on the other dataset: "
+        f"{_counts(found, asked)}",
+        found.epsilon,
+        seeds[0][1] if kind == "fixed seed" else None,
+        seen=seen,
+    )
+
+
+def _counts(found: Counted, asked: Asked) -> str:
+    runs = f"{found.hits} of {found.runs} and {found.other_hits} of {found.runs} runs"
+    return (
+        f"seen in {runs}, which certifies an epsilon of {found.epsilon:.4g} (claimed "
+        f"{asked.epsilon:g}; confidence {1 - ALPHA:.6f})"
+    )
+
+
+def _named(seen: Seen, sides: tuple[Side, Side], asked: Asked) -> str:
+    own = sides[0 if seen.favours == "dataset" else 1].plain[0]
+    if seen.what == "structure":
+        return "the structure of the output (keys, shapes, kinds, exceptions)"
+    return asked.shown((own.text_paths if seen.what == "text" else own.paths)[seen.place])
+
+
+def _raises(sides: tuple[Side, Side]) -> bool:
+    return any(side.plain[0].structure.startswith("raises ") for side in sides)
+
+
+def _is_nan(side: Side, seen: Seen) -> bool:
+    return bool(seen.value == "nan")
+
+
+def _fixed_seeds(sides: tuple[Side, Side]) -> list[tuple[str, str]]:
+    """Return the seeds that the source gives in every run, whatever the noise."""
+    runs = [run for side in sides for run in side.runs]
+    found = set(runs[0].seeds)
+    for run in runs[1:]:
+        found &= set(run.seeds)
+    return sorted(found)
+
+
+def _varies(sides: tuple[Side, Side], seen: Seen) -> bool:
+    """Return whether frozen runs with other noise give another than the one that is seen."""
+    own = sides[0 if seen.favours == "dataset" else 1]
+    return not all(seen.happened(output) for output in own.outputs)
+
+
+def _structure_moves(sides: tuple[Side, Side]) -> bool:
+    return any(
+        a.structure != b.structure or a.texts != b.texts
+        for a, b in zip(sides[0].outputs, sides[1].outputs, strict=True)
+    )
+
+
+def _guided(function: Function, data: tuple[Any, Any], asked: Asked) -> Iterator[Finding]:
+    """Yield what counts of the events say that the movements point at."""
+    chosen = guided(function, data, asked.delta, _GUIDED, 9_000_000 + asked.seed)
+    if chosen is None or chosen[1].epsilon <= asked.epsilon:
+        return
+    words, found = chosen
+    yield Finding(
+        "counted event",
+        "proof",
+        f"{words}: {_counts(found, asked)}",
+        found.epsilon,
+    )
+
+
+# What is stated, and what only points at something
+
+
+def _declared(moved: Sequence[Moved]) -> Iterator[Finding]:
+    for one in moved:
+        if one.declared is None or one.moved is None or not one.steady:
+            continue
+        if one.moved > one.declared * (1 + 1e-9) + 1e-12:
+            yield Finding(
+                "declared sensitivity",
+                "violation",
+                f"{one.name} declares a sensitivity of {one.declared:g}, and its value moved by "
+                f"{one.moved:g} on this pair",
+                place=one.place,
+                call=one.index,
+            )
+
+
+def _hints(
+    sides: tuple[Side, Side], moved: Sequence[Moved], asked: Asked, laws: tuple[Laws, Laws]
+) -> Iterator[Finding]:
+    yield from _not_intercepted(sides, asked)
+    yield from _control_flow(sides)
+    for one in moved:
+        if one.scale_moved and one.steady:
+            yield Finding(
+                "scale from data",
+                "hint",
+                f"the scale of {one.name} is another on the neighbour, whatever the noise",
+                place=one.place,
+                call=one.index,
+            )
+    seeds = _fixed_seeds(sides)
+    for text, place in seeds[:3]:
+        yield Finding(
+            "seed in the source", "hint", f"a generator is made with the seed {text}", place=place
+        )
+    warned = [set(side.runs[0].warned) for side in sides]
+    if warned[0] != warned[1]:
+        yield Finding("warnings", "hint", "the two runs do not raise the same warnings")
+    if laws[0].cut or laws[1].cut:
+        yield Finding("size", "hint", "there were more draws than laws are read of")
+
+
+def _not_intercepted(sides: tuple[Side, Side], asked: Asked) -> Iterator[Finding]:
+    if not all(side.repeated for side in sides):
+        yield Finding(
+            "not intercepted",
+            "hint",
+            "two runs with the same frozen noise differ: some randomness is not intercepted, and "
+            "what it reaches has no law here",
+        )
+    for name in asked.samplers:
+        yield Finding(
+            "not intercepted", "hint", f"{name} draws with a sampler of its own, which goes on"
+        )
+
+
+def _control_flow(sides: tuple[Side, Side]) -> Iterator[Finding]:
+    """Yield how the calls of primitives differ: in number, order, kind, shape or place."""
+    lists = [side.runs[0].calls for side in sides]
+    signs = [[(c.place, c.name, c.shape, c.parameters.get("size")) for c in one] for one in lists]
+    if signs[0] == signs[1]:
+        return
+    counts = [Counter((place, name) for place, name, _, _ in one) for one in signs]
+    differing = sorted((counts[0] - counts[1]) | (counts[1] - counts[0]))
+    if differing:
+        place, name = differing[0]
+        times = [count[place, name] for count in counts]
+        words = f"{name} is called {times[0]} times on the dataset and {times[1]} on the neighbour"
+    else:
+        place, words = "", "the calls of primitives differ in order or shape"
+    yield Finding("control flow", "hint", words, place=place or None)
+
+
+def _budget(moved: Sequence[Moved], total: float | None, asked: Asked) -> Iterator[Finding]:
+    for one in moved:
+        if one.spent is None or one.kind == "normal" or one.spent <= asked.epsilon * (1 + 1e-9):
+            continue
+        yield Finding(
+            "sensitivity",
+            "hint",
+            f"the value with noise of {one.name} moved by {one.moved:.4g} at a scale of "
+            f"{one.scale:.4g}: released as it is, an epsilon of {one.spent:.4g} "
+            f"(claimed {asked.epsilon:g})",
+            one.spent,
+            one.place,
+            call=one.index,
+        )
+    if total is not None and total > asked.epsilon * (1 + 1e-6):
+        yield Finding(
+            "budget",
+            "hint",
+            f"all noisy values together spend an epsilon of {total:.4g} on this pair, if every one "
+            f"were released (claimed {asked.epsilon:g})",
+            total,
+        )
+    stated = [one.epsilon for one in moved if one.epsilon is not None and one.moved != 0]
+    if sum(stated) > asked.epsilon * (1 + 1e-9):
+        yield Finding(
+            "budget",
+            "hint",
+            f"mechanisms whose value moved declare an epsilon of {sum(stated):.4g} together "
+            f"(claimed {asked.epsilon:g})",
+        )
+
+
+def _number(value: float) -> str:
+    return "infinite" if math.isinf(value) else f"at least {value:.4g}"

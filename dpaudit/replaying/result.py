@@ -1,0 +1,122 @@
+"""The result of a replay: its verdict, its findings, its calls, and what a file says of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from dpaudit.formats import stamped
+from dpaudit.refutation.certificate import Certificate
+
+Verdict = Literal["refuted", "violated", "not refuted"]
+_VERDICTS: Mapping[str, Verdict] = {"proof": "refuted", "violation": "violated"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayFinding:
+    """A finding: its sort, its tier, a sentence, what it proves, and its place in the source."""
+
+    kind: str
+    tier: str
+    words: str
+    epsilon: float | None = None
+    place: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayedCall:
+    """A noisy call on both datasets, as `dpaudit.replaying.movement.Moved` describes it."""
+
+    index: int
+    place: str
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    scale: float | None
+    other_scale: float | None
+    moved: float | None
+    seen: str | None
+    steady: bool
+    declared: float | None
+    epsilon: float | None
+    spent: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """What two runs with the same frozen noise show of a claim.
+
+    Parameters
+    ----------
+    mechanism
+        Its name.
+    epsilon, delta, relation
+        What is claimed.
+    edit
+        How the neighbour was made, where it was made.
+    findings
+        Proofs first, then violations, then hints.
+    calls
+        The noisy calls of the run on the dataset, in order.
+    composed
+        The epsilon of all noisy values that moved, released one by one, on this pair; None if one
+        of them has no law that an accountant knows.
+    unread
+        Numbers of the output whose law was not read.
+    runs, pairs
+        Frozen runs on each dataset, and pairs that were looked at.
+    form
+        How the function was called.
+    certificates
+        Of proofs and violations, for ``dpaudit verify``.
+    """
+
+    mechanism: str
+    epsilon: float
+    delta: float
+    relation: str
+    edit: str | None
+    findings: tuple[ReplayFinding, ...]
+    calls: tuple[ReplayedCall, ...]
+    composed: float | None
+    unread: tuple[str, ...]
+    runs: int
+    pairs: int
+    form: str
+    seed: int
+    certificates: tuple[Certificate, ...] = field(default=(), repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """``refuted`` by a proof, ``violated`` without one, else ``not refuted``."""
+        first = self.findings[0].tier if self.findings else ""
+        return _VERDICTS.get(first, "not refuted")
+
+    def document(self) -> dict[str, Any]:
+        """Return the result as plain JSON values."""
+        content = {
+            "mechanism": self.mechanism,
+            "claimed": {"epsilon": self.epsilon, "delta": self.delta},
+            "relation": self.relation,
+            "edit": self.edit,
+            "verdict": self.verdict,
+            "findings": [_plain(vars(one)) for one in self.findings],
+            "calls": [_plain({**vars(one), "shape": list(one.shape)}) for one in self.calls],
+            "composed": self.composed,
+            "unread": list(self.unread),
+            "runs": self.runs,
+            "pairs": self.pairs,
+            "form": self.form,
+            "seed": self.seed,
+        }
+        return stamped("replay", content)
+
+
+def _plain(held: Mapping[str, Any]) -> dict[str, Any]:
+    """Return numbers that JSON has; what is infinite as text."""
+    return {
+        name: "infinite" if isinstance(value, float) and math.isinf(value) else value
+        for name, value in held.items()
+    }

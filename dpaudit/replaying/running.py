@@ -1,0 +1,203 @@
+"""The part of a replay that runs where the code runs, in a process of its own.
+
+The code is imported with its primitives already intercepted: what it draws while it is imported, or
+in its first call alone, is a state that it keeps.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+import time
+from contextlib import redirect_stdout
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dpaudit._references import called, load_reference
+from dpaudit.errors import InvalidArgument
+from dpaudit.freezing import recorder
+from dpaudit.freezing.observing import Function, observed
+from dpaudit.laws.calling import Calls, form_of
+from dpaudit.laws.code import hashed, place_of
+from dpaudit.replaying.findings import OWN_SAMPLERS, Asked, Compared, compared
+from dpaudit.replaying.movement import Moved
+
+_SECONDS = 8.0  # for all pairs
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is replayed.
+
+    Parameters
+    ----------
+    code
+        The function, pickled where it is for another process, or ``"module:object"``.
+    form, read
+        How it is called, and what is looked at.
+    pairs
+        Datasets and neighbours, and how each was made.
+    epsilon, delta, seed
+        The claim, and what decides all noise.
+    """
+
+    code: Any
+    form: str | None
+    read: str | list[str] | None
+    pairs: tuple[tuple[Any, Any, str], ...]
+    epsilon: float
+    delta: float
+    seed: int
+
+
+def loaded(code: Any, form: str | None, read: Any) -> tuple[Any, Function, str, int]:
+    """Return the code, a function of data and a generator, its form, and what it drew at import.
+
+    Raises
+    ------
+    InvalidArgument
+        It cannot be imported, or is nothing that can be called with data.
+    """
+    given, drawn = code, 0
+    if isinstance(code, str | bytes):
+        with recorder.patched():
+            given, drawn = recorder.load_recorded(lambda: _loaded(code))
+    try:
+        how = form_of(given, form)
+    except InvalidArgument:
+        given = called("mechanism", code if isinstance(code, str) else "function", given)
+        how = form_of(given, form)
+    calls = Calls(given, how, read)
+
+    def function(data: Any, rng: Any) -> Any:
+        return calls.one(data, rng)
+
+    return given, function, str(how), drawn
+
+
+def _loaded(code: bytes | str) -> Any:
+    if isinstance(code, str):
+        return load_reference("mechanism", code)
+    import cloudpickle
+
+    return cloudpickle.loads(code)
+
+
+def replayed(task: Task) -> str:
+    """Return what replays of a function show, as JSON."""
+    with redirect_stdout(sys.stderr):
+        return json.dumps(_replayed(task))
+
+
+def _replayed(task: Task) -> dict[str, Any]:
+    given, function, form, drawn = loaded(task.code, task.form, task.read)
+    state = drawn > 0
+    place = place_of(given)
+    code = None if place is None else hashed(*place)
+    source = _source(given)
+    end = time.monotonic() + _SECONDS
+    best: tuple[Any, int, Compared, Any] | None = None
+    looked = 0
+    for which, (dataset, neighbour, _) in enumerate(task.pairs):
+        runs = observed(function, dataset, neighbour, first=task.seed + 1)
+        sides, state = runs.sides, state or runs.keeps_state
+        samplers = tuple(name for name in OWN_SAMPLERS if name in sys.modules)
+        asked = Asked(task.epsilon, task.delta, state, samplers, task.seed, source)
+        found = compared(function, (dataset, neighbour), sides, asked)
+        looked += 1
+        rank = _rank(found)
+        if best is None or rank > best[0]:
+            best = rank, which, found, sides
+        if rank[0] == 3 or time.monotonic() > end:
+            break
+    assert best is not None
+    return {
+        **_document(best[2]),
+        "pair": best[1],
+        "pairs": looked,
+        "form": form,
+        "code": None if code is None else list(code),
+        "runs": len(best[3][0].runs) + len(best[3][0].far),
+    }
+
+
+def _rank(found: Compared) -> tuple[int, float, float]:
+    """Return how much two replays show: the tier, what is proved, and what is spent."""
+    worth = {"proof": 3, "violation": 2, "hint": 1}
+    tiers = [worth[one.tier] for one in found.findings]
+    proved = max((one.epsilon or 0.0 for one in found.findings), default=0.0)
+    spent = max((one.spent or 0.0 for one in found.moved), default=0.0)
+    return max(tiers, default=0), proved, found.composed or spent
+
+
+def _source(given: Any) -> str:
+    try:
+        return Path(inspect.getfile(inspect.unwrap(given))).read_text(encoding="utf-8")
+    except (TypeError, OSError, UnicodeDecodeError):
+        return ""
+
+
+def _document(found: Compared) -> dict[str, Any]:
+    return {
+        "findings": [_finding(one, found) for one in found.findings],
+        "moved": [_moved(one) for one in found.moved],
+        "composed": found.composed,
+        "unread": found.unread,
+    }
+
+
+def _moved(one: Moved) -> dict[str, Any]:
+    return {**asdict(one), "shape": list(one.shape), "scale_moved": one.scale_moved}
+
+
+def _finding(one: Any, found: Compared) -> dict[str, Any]:
+    return {
+        "kind": one.kind,
+        "tier": one.tier,
+        "words": one.words,
+        "epsilon": one.epsilon,
+        "place": one.place,
+        "evidence": _evidence(one, found),
+    }
+
+
+def _evidence(one: Any, found: Compared) -> dict[str, Any] | None:
+    """Return what a verifier looks at again: places and draws, no value of an output."""
+    if one.seen is not None:
+        return {
+            "counted": {"what": one.seen.what, "favours": one.seen.favours, "place": one.seen.place}
+        }
+    if one.event is not None:
+        return {"event": _event(one.event, found)}
+    if one.tier == "violation" and one.call is not None:
+        key = next(moved.key for moved in found.moved if moved.index == one.call)
+        return {"declared": {"draw": key}}
+    return None
+
+
+def _event(event: Any, found: Compared) -> dict[str, Any]:
+    own = found.laws[0 if event.favours == "dataset" else 1]
+    first = own.numbers[event.conditions[0].place]
+    centre = sum(one.weight * own.numbers[one.place].centre for one in event.conditions)
+    scale = (
+        sum((one.weight * own.numbers[one.place].factor) ** 2 for one in event.conditions) ** 0.5
+    )
+    conditions = []
+    for one in event.conditions:
+        law = own.numbers[one.place]
+        steps = (one.threshold - law.centre) / abs(law.factor) if law.factor else 0.0
+        if event.kind == "sum":
+            steps = (one.threshold - centre) / scale
+        draws = [_draw(laws.numbers[one.place]) for laws in found.laws]
+        posts = [laws.numbers[one.place].post for laws in found.laws]
+        conditions.append(
+            {"place": one.place, "above": one.above, "steps": steps, "draws": draws, "posts": posts}
+        )
+    assert first is not None
+    return {"kind": event.kind, "favours": event.favours, "conditions": conditions}
+
+
+def _draw(law: Any) -> list[Any] | None:
+    return None if law.draw is None else [law.draw.key, law.draw.entry, law.draw.made]
