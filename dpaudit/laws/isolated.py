@@ -172,10 +172,10 @@ class Isolated:
         """What identifies the mechanism and its code, worked out where it is."""
         if self._without_layout is not None:
             return identified(self._without_layout, self.layout).digest
-        digest, files, packages, nothing = self._call(_identity)
+        digest, *named, nothing = self._call(_identity)
         if nothing is not None:
             raise Unidentified(nothing)
-        return Identity(digest, tuple(files), tuple(packages)).sealed()
+        return Identity(digest, *map(tuple, named)).sealed()
 
     def way(self) -> float:
         """Return the seconds that a call takes which does nothing."""
@@ -405,13 +405,13 @@ def _made(what: str, reference: str) -> bytes:
         raise InvalidArgument(what, reference, expected) from error
 
 
-def _identity(mechanism: Any) -> tuple[str, list[str], list[str], str | None]:
+def _identity(mechanism: Any) -> tuple[Any, ...]:
     """Return the identity of a mechanism, or what has none."""
     try:
         found = identified(mechanism)
     except Unidentified as error:
-        return "", [], [], str(error)
-    return found.digest, list(found.files), list(found.packages), None
+        return "", str(error)
+    return *found, None
 
 
 def _described(mechanism: Any) -> tuple[Any, ...]:

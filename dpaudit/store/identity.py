@@ -7,11 +7,11 @@ Two runs may share results only if the same code works on the same values. A dig
 * other objects, by their class and what pickling would write of them, without cached properties;
 * the source files of the user's modules that any of these belong to, of modules these hold, and of
   those that their code imports, wherever it does so;
-* dpaudit's own source files, and the versions of installed packages that are involved.
+* dpaudit's own source files, the versions of installed packages that are involved, and the
+  variables of the environment that the code names.
 
 What nothing identifies, such as an open file, has no digest, and no results are kept of it. That
-code reads a file, a variable of the environment or the clock is not seen here
-(`dpaudit.store.keeping` says of files that a mechanism read whether they changed).
+code reads a file or the clock, or a variable whose name it works out, is not seen here.
 """
 
 from __future__ import annotations
@@ -21,24 +21,37 @@ import functools
 import hashlib
 import importlib.metadata
 import importlib.util
+import logging
+import os
 import sys
 import sysconfig
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpaudit.execution.machine import digest_of_files, own_code
 from dpaudit.execution.shipping import imported_by, sources
+from dpaudit.store.variables import of_the_law, variables_in, variables_of
 
 _SIZE = 16
 _INSTALLED = tuple(
     {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 )
+# What code may name beside numbers: locks, and logs.
+_WITHOUT_NUMBERS = (type(threading.Lock()), type(threading.RLock()), logging.Logger)
 # Their versions change how fast something is, or its last bits, and the machine is noted anyway.
 _NUMERICAL = {"numpy", "scipy", "pandas", "sklearn", "joblib", "threadpoolctl", "cloudpickle"}
 _OURS = "dpaudit"
@@ -51,15 +64,17 @@ class Unidentified(TypeError):
 class Identity(NamedTuple):
     """A digest of values, and whose code they involve.
 
-    ``files`` are source files of the user's modules, ``packages`` are installed ones.
+    ``files`` are source files of the user's modules, ``packages`` are installed ones, and
+    ``variables`` those of the environment that the code names.
     """
 
     digest: str
     files: tuple[str, ...]
     packages: tuple[str, ...]
+    variables: tuple[str, ...]
 
     def sealed(self) -> str:
-        """Return a digest of it all, with the files' content and the packages' versions.
+        """Return a digest of it all, with files' content, packages' versions, variables' values.
 
         Examples
         --------
@@ -69,6 +84,7 @@ class Identity(NamedTuple):
         hashed = hashlib.blake2b(self.digest.encode(), digest_size=_SIZE)
         hashed.update(digest_of_files(map(Path, self.files)).encode())
         hashed.update(repr([(name, _version(name)) for name in self.packages]).encode())
+        hashed.update(repr([(name, os.environ.get(name)) for name in self.variables]).encode())
         hashed.update(own_code().encode())
         return hashed.hexdigest()
 
@@ -90,7 +106,9 @@ def identified(*values: Any) -> Identity:
     """
     walk = _Walk()
     digest = walk.of(values).hex()
-    return Identity(digest, tuple(sorted(walk.files)), tuple(sorted(walk.packages)))
+    variables = walk.variables.union(*(variables_in(Path(file)) for file in walk.files))
+    named = (walk.files, walk.packages, of_the_law(variables))
+    return Identity(digest, *(tuple(sorted(names)) for names in named))
 
 
 @lru_cache(maxsize=256)
@@ -114,6 +132,7 @@ class _Walk:
     def __init__(self) -> None:
         self.files: set[str] = set()
         self.packages: set[str] = set()
+        self.variables: set[str] = set()
         self._known: dict[int, tuple[bytes, Any]] = {}
         self._open: dict[int, int] = {}
 
@@ -150,21 +169,25 @@ class _Walk:
         return _hashed(kind, *map(self.of, parts))
 
     def _array(self, value: Any) -> bytes:
+        if type(value) is not np.ndarray and not isinstance(value, np.generic):
+            return self._reduced(value)  # such as one with a mask
         if value.dtype.hasobject:
             return self._together("objects", value.shape, value.ravel().tolist())
         content = np.ascontiguousarray(value).tobytes()
-        return _hashed("array", repr((value.dtype.str, value.shape)).encode(), content)
+        kind = type(value).__name__, value.dtype.descr, value.shape
+        return _hashed("array", repr(kind).encode(), content)
 
     def _set(self, value: Any) -> bytes:
-        return _hashed(type(value).__name__, *sorted(map(self.of, value)))
+        own = self._together("set", type(value), *_attributes(value))
+        return _hashed("set", own, *sorted(map(self.of, value)))
 
     def _sequence(self, value: Any) -> bytes:
-        return self._together("sequence", type(value), *value)
+        return self._together("sequence", type(value), *value, *_attributes(value))
 
     def _mapping(self, value: Any) -> bytes:
-        return self._together(
-            "mapping", type(value), *(one for pair in value.items() for one in pair)
-        )
+        pairs = (one for pair in value.items() for one in pair)
+        own = (*_attributes(value), getattr(value, "default_factory", None))
+        return self._together("mapping", type(value), *pairs, *own)
 
     def _partial(self, value: Any) -> bytes:
         return self._together("partial", value.func, value.args, value.keywords)
@@ -177,7 +200,7 @@ class _Walk:
         return self._together("builtin", value.__module__ or "", value.__qualname__, owner)
 
     def _enumerated(self, value: Any) -> bytes:
-        return self._together("enum", type(value), value.name)
+        return self._together("enum", type(value), value.name, value.value)
 
     def _generator(self, value: Any) -> bytes:
         return self._together("generator", type(value.bit_generator), value.bit_generator.state)
@@ -186,35 +209,47 @@ class _Walk:
         return self._together("seeds", value.entropy, value.spawn_key, value.n_children_spawned)
 
     def _code(self, value: CodeType) -> bytes:
-        names = (value.co_names, value.co_varnames, value.co_freevars, value.co_flags)
-        return self._together("code", value.co_code, value.co_consts, names)
+        self.variables |= variables_of(value)
+        names = (value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars)
+        taken = (value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount)
+        caught = value.co_exceptiontable
+        return self._together(
+            "code", value.co_code, value.co_consts, names, taken, value.co_flags, caught
+        )
 
     def _function(self, value: FunctionType) -> bytes:
         met = self._met(value.__module__)
-        state = (value.__defaults__, value.__kwdefaults__, _cells(value))
+        state = (value.__defaults__, value.__kwdefaults__, _cells(value), vars(value))
         named = (value.__module__ if met else "", value.__qualname__)
         if not met:
             return self._together("function", named, state)
         return self._together("function", named, state, value.__code__, *self._globals(value))
 
     def _globals(self, value: FunctionType) -> list[Any]:
-        """Return what the code of a function names, as far as it can be identified."""
+        """Return what the code of a function names, also in the user's modules that it names."""
         found: list[Any] = []
-        for name in sorted(_names(value.__code__)):
-            if name not in value.__globals__:
-                continue
-            found.append(name)
-            try:
-                found.append(self.of(value.__globals__[name]))
-            except Unidentified:
-                found.append(type(value.__globals__[name]).__qualname__)
+        names = sorted(_names(value.__code__))
+        for name in names:
+            if name in value.__globals__:
+                one = value.__globals__[name]
+                found += [name, self._named(one)]
+                found += [self._named(vars(one)[n]) for n in names if n in self._of_users(one)]
         return found
+
+    def _named(self, value: Any) -> Any:
+        """Return the digest of a value that code names; of what keeps no numbers, its type."""
+        return type(value).__qualname__ if isinstance(value, _WITHOUT_NUMBERS) else self.of(value)
+
+    def _of_users(self, value: Any) -> Mapping[str, Any]:
+        """Return the names of a module of the user's, none of other objects."""
+        is_theirs = isinstance(value, ModuleType) and self._met(value.__name__)
+        return vars(value) if is_theirs else {}
 
     def _type(self, value: type) -> bytes:
         named = (value.__module__, value.__qualname__)
         if not self._met(value.__module__):
             return self._together("type", named)
-        own = [(name, one) for name, one in sorted(vars(value).items()) if _is_code(one)]
+        own = [(n, self._named(one)) for n, one in sorted(vars(value).items()) if _is_own(n, one)]
         return self._together("type", named, value.__bases__, own)
 
     def _module(self, value: ModuleType) -> bytes:
@@ -232,10 +267,10 @@ class _Walk:
         if top == _OURS or top in _NUMERICAL or top in sys.builtin_module_names:
             return False
         if file is not None and file.startswith(_INSTALLED):
-            if "site-packages" in file:
+            if "site-packages" in file or "dist-packages" in file:
                 self.packages.add(top)
             return False
-        if file is None and module is not None and top != "__main__":
+        if file is None and module is not None and top in sys.stdlib_module_names:
             return False
         if file is not None and file not in self.files:
             self.files.add(file)
@@ -250,12 +285,18 @@ class _Walk:
         kind = type(value)
         if (array := _as_array(value)) is not None:
             return self._together("tensor", kind.__name__, array)
+        if isinstance(compiled := getattr(value, "py_func", None), FunctionType):  # by numba
+            options = getattr(value, "targetoptions", None)
+            return self._together("compiled", kind.__qualname__, compiled, options)
         try:
             found = value.__reduce_ex__(4)
         except Exception as error:  # what pickling other people's objects raises
+            if isinstance(inner := getattr(value, "__wrapped__", None), FunctionType):
+                return self._together("wrapped", kind.__qualname__, inner)
             raise Unidentified(f"{kind.__module__}.{kind.__qualname__}") from error
-        if isinstance(found, str):
-            return self._together("name", kind, found)
+        if isinstance(found, str):  # the name of an object in its module
+            self._met(getattr(value, "__module__", None))
+            return self._together("name", kind, found, getattr(value, "__wrapped__", None))
         make, arguments, *further = found
         state = _without_caches(kind, further[0]) if further else None
         listed = [None if one is None else list(one) for one in further[1:3]]
@@ -310,9 +351,17 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*map(_names, inner))
 
 
-def _is_code(value: Any) -> bool:
-    kinds = (FunctionType, staticmethod, classmethod, property, cached_property)
-    return isinstance(value, kinds) or isinstance(value, (bool, int, float, str, np.ndarray))
+def _is_own(name: str, value: Any) -> bool:
+    """Return whether a name of a class is what its author wrote, and not what Python adds."""
+    if name.startswith("__") and name.endswith("__"):
+        return isinstance(value, (FunctionType, staticmethod, classmethod, property))
+    return name != "_abc_impl" and not isinstance(value, MemberDescriptorType)
+
+
+def _attributes(value: Any) -> tuple[Any, ...]:
+    """Return the attributes of an object of a class that extends Python's containers."""
+    own = getattr(value, "__dict__", None)
+    return (dict(sorted(own.items())),) if own else ()
 
 
 def _inner(value: Any) -> list[Any]:

@@ -4,6 +4,9 @@ import importlib
 import subprocess
 import sys
 import textwrap
+import threading
+import types
+from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -71,7 +74,62 @@ class Working(Plain):
         return self.scale
 
 
+class Container(dict):
+    pass
+
+
+class Listing(list):
+    pass
+
+
+class Masks:
+    one = np.ma.masked_array([1.0, 2.0], [True, False])
+    other = np.ma.masked_array([1.0, 2.0], [False, True])
+
+
+def with_attribute(value, name):
+    value.name = name
+    return value
+
+
+def made(text, name="f", **named):
+    """Return a function, or class, of code that no file holds."""
+    found = {"__name__": "__main__", **named}
+    exec(text, found)
+    return found[name]
+
+
+def of_code(one, other, **named):
+    return made(one, **named), made(other, **named)
+
+
+PLAIN = "def f(x, y=1):\n    return x"
 DIFFERENT = {
+    "masks": (Masks.one, Masks.other),
+    "factories": (defaultdict(list), defaultdict(set)),
+    "attributes of a dictionary": tuple(with_attribute(Container(), n) for n in (1, 2)),
+    "attributes of a list": tuple(with_attribute(Listing(), n) for n in (1, 2)),
+    "attributes of a function": tuple(with_attribute(made(PLAIN), n) for n in (1, 2)),
+    "fields of records": (np.zeros(1, "f8,i4"), np.zeros(1, "f8,f4")),
+    "which arguments have names": of_code(PLAIN, PLAIN.replace("x, y", "x, *, y")),
+    "what is caught": of_code(
+        "def f(x):\n    try:\n        x()\n    except ValueError:\n        pass\n    x()",
+        "def f(x):\n    try:\n        x()\n        x()\n    except ValueError:\n        pass",
+    ),
+    "a tuple of a class": of_code("class f:\n    a = (1, 2)", "class f:\n    a = (1, 3)"),
+    "a dictionary of a class": of_code("class f:\n    a = {1: 2}", "class f:\n    a = {1: 3}"),
+    "values of an enumeration": tuple(
+        made(f"import enum\nclass E(enum.Enum):\n    A = {n}\nf = E.A") for n in (1, 2)
+    ),
+    "a function that keeps its answers": tuple(
+        made(f"import functools\n@functools.cache\ndef g():\n    return {n}\ndef f():\n    g()")
+        for n in (1, 2)
+    ),
+    "data in an argument's default": of_code(
+        "def f(x, y={'a': np.arange(3)}):\n    return x",
+        "def f(x, y={'a': np.arange(4)}):\n    return x",
+        np=np,
+    ),
     "numbers": (1, 2),
     "number and truth": (1, True),
     "whole and not": (1, 1.0),
@@ -151,3 +209,74 @@ def test_code_on_the_command_line_is_identified_too():
         for n in (1, 1, 2)
     ]
     assert found[0].stdout == found[1].stdout != found[2].stdout
+
+
+def test_numbers_of_a_module_that_the_code_names_are_told_apart(tmp_path, monkeypatch):
+    (tmp_path / "its_settings.py").write_text("SCALE = 1\nOTHER = 1\n")
+    (tmp_path / "names_settings.py").write_text(
+        "import its_settings\ndef f(x):\n    return its_settings.SCALE * x\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    module, settings = map(importlib.import_module, ("names_settings", "its_settings"))
+    before = digest(module.f)
+    settings.OTHER = 2
+    assert digest(module.f) == before
+    settings.SCALE = 2
+    assert digest(module.f) != before
+
+
+def test_code_of_a_module_without_a_file_is_told_apart(monkeypatch):
+    found = []
+    for number in (1, 2):
+        module = types.ModuleType("made_here")
+        exec(f"def f(x):\n    return x + {number}", vars(module))
+        monkeypatch.setitem(sys.modules, "made_here", module)
+        found.append(digest(module.f))
+    assert found[0] != found[1]
+
+
+def test_a_global_that_nothing_identifies_has_no_identity(tmp_path):
+    with (tmp_path / "open").open("w") as file, pytest.raises(Unidentified):
+        identified(made("def f(x):\n    return opened", opened=file))
+
+
+def test_a_lock_keeps_no_numbers():
+    one, other = (made("def f(x):\n    return held", held=threading.Lock()) for _ in range(2))
+    assert digest(one) == digest(other)
+
+
+READS = {
+    "brackets": "os.environ['SCALE']",
+    "get": "os.environ.get('SCALE', 1)",
+    "getenv": "os.getenv('SCALE')",
+    "in": "1 if 'SCALE' in os.environ else 2",
+}
+
+
+@pytest.mark.parametrize("how", READS)
+def test_a_variable_of_the_environment_that_code_names_is_told_apart(here, monkeypatch, how):
+    (here / "lazily_needed.py").write_text(f"import os\ndef h(x):\n    return {READS[how]}\n")
+    found = []
+    for value in ("1", "2"):
+        monkeypatch.setenv("SCALE", value)
+        monkeypatch.setenv("ANOTHER", value)
+        found.append(sealed(here))
+    assert found[0] != found[1]
+    monkeypatch.setenv("ANOTHER", "3")
+    assert sealed(here) == found[1]
+
+
+def test_where_a_program_runs_is_no_parameter(here, monkeypatch):
+    (here / "helping.py").write_text("import os\ndef g(x):\n    return os.getenv('SLURM_JOB_ID')\n")
+    before = sealed(here)
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert sealed(here) == before
+
+
+def test_a_variable_is_seen_in_code_of_no_file(monkeypatch):
+    reads = made("import os\ndef f(x):\n    return os.environ['SCALE']")
+    found = []
+    for value in ("1", "2"):
+        monkeypatch.setenv("SCALE", value)
+        found.append(identified(reads).sealed())
+    assert found[0] != found[1]
