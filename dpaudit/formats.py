@@ -24,6 +24,7 @@ SCHEMAS: Mapping[str, int] = MappingProxyType(
         "index": 1,
         "replay": 1,
         "report": 1,
+        "scan": 1,
         "selftest": 1,
     }
 )

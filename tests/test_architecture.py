@@ -329,6 +329,7 @@ EXEMPT = {
         "dpaudit.laws.observations",
         "dpaudit.laws.observed",
         "dpaudit.neighbours.cells",
+        "dpaudit.scan.child",
         "dpaudit.scan.probe",
     },
     global_randomness: {
@@ -336,7 +337,9 @@ EXEMPT = {
         "dpaudit.freezing.observing",
         "dpaudit.freezing.primitives",
         "dpaudit.laws.calling",
+        "dpaudit.scan.child",
     },
+    too_long: {"dpaudit.execution.worker"},  # a script: its environment has nothing else of ours
 }
 
 

@@ -44,7 +44,7 @@ _SPARE = 2  # times as many as the certified event took: one of fewer parts tell
 _ALIKE = 0.05  # promises that differ by so small a share are the same
 _TRIED = 16  # single parts of which the most promising is counted
 _TOGETHER = (2, 3, 5, 10)  # parts, where one alone refutes nothing
-_ATTEMPTS = 1 + len(_TOGETHER)
+ATTEMPTS = 1 + len(_TOGETHER)
 _USUALLY = 0.9  # of the runs on either side: then what is rare is said
 _LARGE = 1e70  # up to where the variance of numbers is one
 
@@ -104,10 +104,10 @@ def _counted_events(
 ) -> Iterator[_Counted]:
     """Yield events of ever more parts with their counts, up to the first that refutes."""
     claimed = _claimed(case)
-    for tried in _attempts(layout, on[0], on[1], case.at_delta):
+    for tried in attempts(layout, on[0], on[1], case.at_delta):
         on_p, on_q = (tried.event.hits(tried.score(side)) for side in fresh)
         favoured, other = (on_p, on_q) if tried.event.above else (on_q, on_p)
-        runs, share = len(fresh[0]), alpha / _ATTEMPTS
+        runs, share = len(fresh[0]), alpha / ATTEMPTS
         lower = joint_lower_bound(favoured, other, runs, runs, delta=case.at_delta, alpha=share)
         refutes = _in_currency(case, lower) > claimed
         yield _Counted(tried, (on_p, on_q), lower, refutes)
@@ -127,8 +127,20 @@ def _claimed(case: PrivacyCase) -> float:
     return case.currency.claimed(case.at_delta)
 
 
-def _attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterator[Tried]:
-    """Yield the best event of one part, and then of ever more parts together."""
+def attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterator[Tried]:
+    """Yield the best event of one part, and then of ever more parts together.
+
+    At most `ATTEMPTS` in all; none if no part varies.
+
+    Parameters
+    ----------
+    layout
+        Of the transcripts.
+    on_p, on_q
+        Features of transcripts that certify nothing, shape ``(n, columns)`` each.
+    delta
+        At which epsilon will be bounded.
+    """
     alone = one_part_scores(layout, on_p, on_q)
     alone.sort(key=lambda score: _first_said(layout.columns[score.column].path))
     alone = farthest(alone, on_p, on_q, layout, _TRIED)
@@ -277,7 +289,7 @@ def _enough(result: Result, case: PrivacyCase, alpha: float) -> int:
     while counts is not None and runs < result.trials:
         favoured, other, of = counts
         hits, others = math.floor(favoured / of * runs), math.ceil(other / of * runs)
-        share = alpha / _ATTEMPTS
+        share = alpha / ATTEMPTS
         lower = joint_lower_bound(hits, others, runs, runs, delta=case.at_delta, alpha=share)
         if claimed < _in_currency(case, lower):
             break

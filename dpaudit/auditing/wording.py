@@ -10,18 +10,18 @@ import ast
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
-from dpaudit.auditing.draws import Drawer
 from dpaudit.estimation.counted import Event
 from dpaudit.execution import stream
 from dpaudit.laws.features import Features, LogRatios, OneOf, OnePart, OneValue
 from dpaudit.laws.layout import INFINITE, NAN, Column, Layout, Parted
 from dpaudit.laws.observations import ABSENT
-from dpaudit.neighbours import Side
+from dpaudit.neighbours import Pair, Side
 from dpaudit.records import Record, are_shown
 from dpaudit.report.formatting import number
 
@@ -33,6 +33,25 @@ _FOLLOWS = ("keys", "len", "columns", "index")  # from what else is there
 _SPECIAL = {0.0, ABSENT.code}
 _AT_ONCE = 256  # runs in which codes are looked for at once
 _KEY = re.compile(r"\[[^\]]*\]|^(?!output)\w+")
+
+
+class Draws(Protocol):
+    """What draws outputs of a pair: a mechanism that tells what codes stand for, and a seed."""
+
+    @property
+    def mechanism(self) -> Any:
+        """Return what is drawn from; it has ``texts``."""
+        ...
+
+    @property
+    def pair(self) -> Pair[Any]:
+        """Return the two datasets."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Return the seed of all draws."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -62,7 +81,7 @@ class Words:
 
     layout: Layout
     features: Features
-    drawer: Drawer
+    drawer: Draws
     fresh: Sequence[Array]
     usual: float
 
@@ -121,15 +140,21 @@ class Words:
         first, more = codes[:3].tolist(), len(codes) - 3
         if isinstance(tried.score, OneOf):
             return f"{path} is {' or '.join(map(number, first))}{_others(more)}", flipped
-        known = self._known(first)
+        known = self.known(first)
         if any(kind == "rest" for kind, _ in known.values()):
             said = " or ".join(self._rest(known.get(code)) for code in first)
             return f"{said}{_others(more)}", flipped
         said = " or ".join(_value(code, known.get(code)) for code in first)
         return f"{path} is {said}{_others(more)}", flipped
 
-    def _known(self, codes: list[float]) -> dict[float, tuple[str, str]]:
-        """Return kinds and texts of codes, of as many runs as show them, within limits."""
+    def known(self, codes: list[float]) -> dict[float, tuple[str, str]]:
+        """Return kinds and texts of codes, of as many runs as show them, within limits.
+
+        Parameters
+        ----------
+        codes
+            As they stand in a column of what is discrete.
+        """
         pair, seed, asked = self.drawer.pair, self.drawer.seed, set(codes) - _SPECIAL
         rngs = [default_rng(stream(seed, "witness: texts", side.value)) for side in Side]
         found, drawn = dict[float, tuple[str, str]](), 0

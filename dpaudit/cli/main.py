@@ -19,6 +19,7 @@ from dpaudit.cli.audit import audit
 from dpaudit.cli.browse import list_installed, schema, show, version
 from dpaudit.cli.calibrate import calibrate
 from dpaudit.cli.reproduce import reproduce
+from dpaudit.cli.scan import scan
 from dpaudit.cli.selftest import selftest
 from dpaudit.cli.store import merge, resume, store
 from dpaudit.cli.verify import verify
@@ -44,6 +45,7 @@ app.command("version")(ending.carried(version))
 app.command("reproduce")(ending.carried(reproduce))
 app.command("account")(ending.carried(account))
 app.command("calibrate")(ending.carried(calibrate))
+app.command("scan")(ending.carried(scan))
 app.command("selftest")(ending.carried(selftest))
 app.command("resume")(ending.carried(resume))
 app.command("merge")(ending.carried(merge))

@@ -30,18 +30,27 @@ _PATIENCE = 10.0  # seconds for a process to start, or to be known as ended
 
 
 class Keeper:
-    """The process that starts workers and knows how they ended; one for each program."""
+    """The process that starts workers and knows how they ended; one for each Python.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    python
+        Of another environment, in which dpaudit need not be installed: what is printed there is
+        dropped. None for this one.
+    """
+
+    def __init__(self, python: str | None = None) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            command = [sys.executable, str(_SCRIPT), str(theirs.fileno())]
+            # Of another environment, nothing of this one's is in the way (PYTHONPATH).
+            command = [sys.executable] if python is None else [python, "-I"]
+            said = _standard_error() if python is None else subprocess.DEVNULL
             self.process = subprocess.Popen(
-                command,
+                [*command, str(_SCRIPT), str(theirs.fileno())],
                 env=os.environ | ONE_THREAD,
                 stdin=subprocess.DEVNULL,
-                stdout=_standard_error(),
-                stderr=_standard_error(),
+                stdout=said,
+                stderr=said,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # an interrupt from the terminal is not for it
             )
@@ -50,7 +59,8 @@ class Keeper:
         self.ended: dict[int, int] = {}
         self._text = b""
         self._known: set[str] = set()
-        self.preload(_PRELOADED)
+        if python is None:
+            self.preload(_PRELOADED)
 
     def preload(self, modules: Iterable[str]) -> None:
         """Let workers that are started from now on have these modules, which are dpaudit's own."""
@@ -121,34 +131,33 @@ class Keeper:
                 self.process.wait(_PATIENCE)
 
 
-_keeper: Keeper | None = None
+_keepers: dict[str | None, Keeper] = {}
 _starting = threading.Lock()
 
 
-def the_keeper() -> Keeper:
-    """Return the keeper of this program, started when there is none."""
-    global _keeper
+def the_keeper(python: str | None = None) -> Keeper:
+    """Return the keeper of this program for a Python, started when there is none."""
     with _starting:
-        if _keeper is not None and _keeper.process.poll() is not None:
-            _keeper.close()
-            _keeper = None
-        if _keeper is None:
-            _keeper = Keeper()
-    return _keeper
+        known = _keepers.get(python)
+        if known is not None and known.process.poll() is not None:
+            known.close()
+            known = None
+        if known is None:
+            known = _keepers[python] = Keeper(python)
+    return known
 
 
 @atexit.register
-def _close_keeper() -> None:
-    if _keeper is not None:
-        _keeper.close()
+def _close_keepers() -> None:
+    for keeper in _keepers.values():
+        keeper.close()
 
 
 def _forget_keeper() -> None:
     """Let a copy of this process have no keeper, nor hold on to its parent's."""
-    global _keeper
-    if _keeper is not None:
-        _keeper.control.close()
-        _keeper = None
+    for keeper in _keepers.values():
+        keeper.control.close()
+    _keepers.clear()
 
 
 if hasattr(os, "register_at_fork"):

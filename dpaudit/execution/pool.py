@@ -69,6 +69,25 @@ class Limits:
             check.integer("memory", self.memory, least=2**20)
 
 
+@dataclass(frozen=True)
+class Referred:
+    """A task that a worker finds by its name, in whatever environment it is (docs/isolation.md).
+
+    Parameters
+    ----------
+    reference
+        ``"module:object"``, or the path of a file of Python in the place of the module.
+    value
+        What the object is called with, as typed data; beside it, trials and a generator.
+    """
+
+    reference: str
+    value: Any
+
+
+_Task = bytes | Referred
+
+
 @dataclass
 class _Request:
     """Units that a worker was asked for: where they stand in the plan, and how many are open."""
@@ -90,8 +109,8 @@ class _Worker:
     since: float = 0.0
 
     @classmethod
-    def started(cls, limits: Limits) -> _Worker:
-        keeper = the_keeper()
+    def started(cls, limits: Limits, python: str | None = None) -> _Worker:
+        keeper = the_keeper(python)
         try:
             channel, pid = keeper.start(limits.memory)
         except OSError as error:
@@ -99,10 +118,13 @@ class _Worker:
             raise InvalidArgument("workers", Shown("a worker"), expected) from error
         return cls(limits, keeper, channel, pid)
 
-    def load(self, name: str, blob: bytes) -> None:
+    def load(self, name: str, task: _Task) -> None:
         """Send a task; it comes with the next answer whether it arrived."""
-        message = {"do": "load", "task": name, "path": sys.path, "forget": list(self.loaded)}
-        self._send(message, blob)
+        message: dict[str, Any] = {"do": "load", "task": name, "forget": list(self.loaded)}
+        if isinstance(task, Referred):
+            self._send(message | {"reference": task.reference}, task.value)
+        else:
+            self._send(message | {"path": sys.path}, task)
         self.loaded = {name}
         self.asked.append(_Request(-1, 0))
 
@@ -181,6 +203,8 @@ class Crew:
     ----------
     limits
         What a call may take.
+    python
+        Of another environment, where tasks are `Referred` alone; None for this one.
 
     Examples
     --------
@@ -191,8 +215,8 @@ class Crew:
     4.0
     """
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, limits: Limits | None = None, python: str | None = None) -> None:
+        self.limits, self.python = limits or Limits(), python
         self.started = 0
         self._workers: list[_Worker] = []
         self._names = (f"task {number}" for number in itertools.count())
@@ -263,6 +287,13 @@ class Crew:
             finally:
                 self._dismiss_busy()
 
+    def draw(self, task: Referred, units: Sequence[Unit], workers: int) -> Iterator[list[Any]]:
+        """Yield results of units of a task that is found by its name, as `map` does.
+
+        Raises what `map` raises, but for `CannotTravel`.
+        """
+        yield from self._run(_Stage(next(self._names), task, units), workers)
+
     def compute(self, name: str, blob: bytes, units: Sequence[Unit]) -> list[Any]:
         """Return results of units of a pickled task, from one worker, which keeps it by its name.
 
@@ -315,7 +346,7 @@ class Crew:
             yield self._fresh()
 
     def _fresh(self) -> _Worker:
-        self._workers.append(_Worker.started(self.limits))
+        self._workers.append(_Worker.started(self.limits, self.python))
         self.started += 1
         return self._workers[-1]
 
@@ -337,7 +368,7 @@ class _Stage:
     def __init__(
         self,
         name: str,
-        blob: bytes,
+        blob: _Task,
         units: Sequence[Unit],
         arrived: Arrived | None = None,
         first: int = 0,

@@ -1,7 +1,7 @@
 """The other side of a pool: a keeper of processes, and the workers that it starts.
 
 Runs as a script, ``python worker.py DESCRIPTOR``, and needs the standard library and numpy alone,
-so that an environment without dpaudit can speak it too (docs/isolation.md).
+so that an environment without dpaudit can speak it too (docs/isolation.md): Python 3.9 or newer.
 
 The keeper runs nobody's code. It starts a worker as a copy of itself, which is quick and leaves
 every module of the user's to be imported afresh; it says how a worker ended; and it ends all of
@@ -14,6 +14,7 @@ import contextlib
 import ctypes
 import gc
 import importlib
+import importlib.util
 import json
 import mmap
 import os
@@ -267,11 +268,23 @@ def _loaded(message: dict[str, Any]) -> Task:
     sys.path[:] = [*path, *(one for one in sys.path if one not in path)]
     if "reference" not in message:
         return pickle.loads(message["value"])  # type: ignore[no-any-return]
-    module, _, name = message["reference"].partition(":")
-    found: Any = importlib.import_module(module)
+    module, _, name = message["reference"].rpartition(":")
+    found: Any = _of_file(module) if module.endswith(".py") else importlib.import_module(module)
     for part in name.split("."):
         found = getattr(found, part)
     return _sampling(found, message["value"])
+
+
+def _of_file(path: str) -> Any:
+    """Return the module of a file, whose folder need not be on the import path."""
+    name = "_file_" + path
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{path} is no module")
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
 
 
 def _sampling(found: Any, dataset: Any) -> Task:
@@ -313,7 +326,7 @@ def described(error: BaseException) -> dict[str, Any]:
         "name": kind.__qualname__,
         "words": words,
         "calls": "".join(_calls(error)),
-        "told": "".join(traceback.format_exception(error)),
+        "told": "".join(traceback.format_exception(kind, error, error.__traceback__)),
     }
 
 
@@ -491,7 +504,7 @@ def main() -> NoReturn:
     """Keep workers for whoever holds the other end of the descriptor that is named."""
     control = socket.socket(fileno=int(sys.argv[1]))
     control.set_inheritable(False)
-    if not sys.flags.safe_path:
+    if not getattr(sys.flags, "safe_path", sys.flags.isolated):  # a flag of Python 3.11
         del sys.path[0]  # this folder, which has the names of other modules
     Keeper(control).run()
 

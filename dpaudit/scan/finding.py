@@ -66,8 +66,11 @@ class Finding(Document):
     lower: float
     at_delta: Probability
     confidence: Probability
-    trials: int
+    trials: int = Field(description="Fresh outputs of each dataset that counted the event.")
     sentence: str
+    also: list[str] = Field(
+        default=[], description="Settings and relations under which it was refuted as well."
+    )
     remedy: str | None = None
     reproduction: str | None = Field(
         default=None, description="A script that needs only the package and shows it again."
@@ -86,7 +89,7 @@ class Checked(Document):
     relation: str
     claimed: ClaimedGuarantee
     documented: bool = Field(description="Whether the documentation claims this relation.")
-    verdict: Literal["refuted", "held", "not run"]
+    verdict: Literal["refuted", "not refuted", "not run"]
     settings: int
     pairs: int
     runs: int = Field(description="Outputs that were drawn in all, on both sides.")

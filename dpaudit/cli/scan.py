@@ -1,0 +1,207 @@
+"""``dpaudit scan``: every mechanism of a package, audited by what its documentation claims."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+import dpaudit.cli.streams as streams
+from dpaudit.cli.console import cell, console
+from dpaudit.cli.ending import FINE, REFUTED, Traceback, attempted, concluded
+from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option
+from dpaudit.cli.progress import progress_bar
+from dpaudit.errors import DpauditError
+
+if TYPE_CHECKING:
+    from dpaudit.extension.package import Package
+    from dpaudit.scan.finding import Finding, ScanResult
+
+_MIB = 2**20
+
+
+def scan(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="PACKAGE", help="A package that has a card; --list shows them."),
+    ] = None,
+    env: Annotated[
+        str | None,
+        typer.Option(
+            "--env",
+            metavar="NAME==VERSION",
+            help="Scan this version in an environment of its own, which is built once.",
+        ),
+    ] = None,
+    subject: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--subject", metavar="NAME", help="Scan this subject alone, or those below it."
+        ),
+    ] = None,
+    seconds: Annotated[
+        float, number_option("--time", "Seconds for the whole scan, about.")
+    ] = 600.0,
+    trials: Annotated[
+        int, integer_option("--trials", "Certifying outputs on each dataset, at most.")
+    ] = 10_000,
+    confidence: Annotated[float, number_option("--confidence", "Of all findings together.")] = 1
+    - 1e-6,
+    seed: Annotated[
+        int, integer_option("--seed", "Of all randomness that is not the package's own.")
+    ] = 0,
+    workers: Annotated[
+        int | None, integer_option("--workers", "Subjects at a time (every core).")
+    ] = None,
+    timeout: Annotated[
+        float, number_option("--timeout", "Seconds that a call of the package may take.")
+    ] = 20.0,
+    memory: Annotated[
+        int | None,
+        integer_option("--memory", "MiB that a process of the package may have (4096)."),
+    ] = None,
+    out: Annotated[str | None, folder_option("Write the report here.")] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Show packages, or the subjects of one; run nothing.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    traceback: Traceback = False,
+) -> int:
+    """Scan a package: every mechanism, query and model that its card names.
+
+    Exit status: 0 if no claim of its documentation is refuted, 1 if one is, 2 if a subject could
+    not be run.
+    """
+    from dpaudit.errors import InvalidArgument
+    from dpaudit.extension.registry import PACKAGES
+
+    if name is None and not listed:
+        raise InvalidArgument("PACKAGE", None, f"one of: {', '.join(PACKAGES)}")
+    if listed:
+        _list(PACKAGES.all() if name is None else {name: PACKAGES.get(name)}, subjects=bool(name))
+        return FINE
+    assert name is not None
+    budget = {
+        "seconds": seconds,
+        "trials": trials,
+        "confidence": confidence,
+        "timeout": timeout,
+        "memory": (4096 if memory is None else memory) * _MIB,
+    }
+    asked = {"env": env, "subjects": subject or (), "seed": seed, "workers": workers}
+    return run(PACKAGES.get(name), budget, asked, out=out, as_json=as_json, quiet=quiet)
+
+
+def run(
+    package: Package,
+    budget: dict[str, Any],
+    asked: dict[str, Any],
+    *,
+    out: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Scan a package, write and show what was found, and return the exit status.
+
+    Raises
+    ------
+    InvalidArgument, UnknownName
+        An argument is out of range, or names nothing.
+    DpauditError
+        The environment cannot be built.
+    """
+    from dpaudit.files import prepare_directory
+    from dpaudit.scan.scan import Budget
+    from dpaudit.scan.scan import scan as scanned
+    from dpaudit.scan.write import write
+
+    if out is not None:
+        prepare_directory(out)
+    with progress_bar("scan", shown=not (quiet or as_json)) as progress:
+        result = scanned(package, budget=Budget(**budget), progress=progress, **asked)
+    failures = [DpauditError(f"{one}: not run: {why}") for one, why in result.skipped.items()]
+    said = list[str]()
+    if out is not None:
+        with attempted(failures):
+            said.append(f"Report: {write(result, Path(out))}")
+    with attempted(failures):
+        _show(result, said, as_json=as_json)
+    return concluded(REFUTED if result.findings else FINE, failures)
+
+
+# What is shown
+
+
+def _list(packages: dict[str, Package], *, subjects: bool) -> None:
+    shown = console()
+    for package in packages.values():
+        count, versions = len(package.subjects), ", ".join(package.versions)
+        shown.print(f"{package.name}: {count} subjects; versions {versions}", soft_wrap=True)
+        if not subjects:
+            continue
+        for one in package.subjects:
+            settings = f"{len(one.parameters)} settings" if len(one.parameters) > 1 else "1 setting"
+            relations = " and ".join(one.relations)
+            shown.print(f"  {one.name}: {settings}, {relations}", soft_wrap=True)
+            for claim in one.claims:
+                shown.print(f"    {claim.where}", soft_wrap=True)
+
+
+def _show(result: ScanResult, said: Sequence[str], *, as_json: bool) -> None:
+    if as_json:
+        from dpaudit.scan.write import document
+
+        streams.write(json.dumps(document(result), indent=2))
+        return
+    shown = console()
+    shown.print(_table(result))
+    _show_findings("Findings", result.findings)
+    _show_findings(
+        "Refuted under a relation that the documentation does not claim", result.information
+    )
+    for note in result.notes:
+        shown.print(f"Note: {note}", soft_wrap=True)
+    for line in (*said, _closing(result)):
+        shown.print(line, soft_wrap=True)
+
+
+def _table(result: ScanResult) -> Table:
+    title = f"{result.distribution} {result.version}, {result.date}"
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for column in ("subject", "relation", "claimed", "certified", "verdict"):
+        table.add_column(column, overflow="fold")
+    for one in result.checked:
+        from dpaudit.report.formatting import number
+
+        lower = "" if one.lower is None else f"ε ≥ {number(one.lower)}"
+        relation = one.relation + (" (claimed)" if one.documented else "")
+        table.add_row(*map(cell, (one.subject, relation, one.claimed.words, lower, one.verdict)))
+    return table
+
+
+def _show_findings(title: str, findings: Sequence[Finding]) -> None:
+    if not findings:
+        return
+    shown = console()
+    shown.print(f"{title}:", style="bold")
+    for number, one in enumerate(findings, start=1):
+        shown.print(f"{number}. {one.sentence}", soft_wrap=True)
+        shown.print(f"   parameters {one.parameters}, {one.relation}", soft_wrap=True)
+        shown.print(f"   dataset    {one.dataset}", soft_wrap=True)
+        shown.print(f"   neighbour  {one.neighbour}", soft_wrap=True)
+        shown.print(f"   claimed    {one.claimed.words}: {one.claimed.where}", soft_wrap=True)
+
+
+def _closing(result: ScanResult) -> str:
+    checks = ", ".join(f"{count} {what}" for what, count in result.checks.items())
+    found = f"{len(result.findings)} findings" if result.findings else "No finding"
+    return (
+        f"{found} at a confidence of {result.certainty.confidence:.10g} for all together. "
+        f"Checked: {checks}, in {result.seconds:.0f} seconds. One seed gives the same verdicts; "
+        "digits repeat only where the package draws from generators that can be seeded."
+    )

@@ -1,0 +1,264 @@
+"""The certification of one claim on one pair, on outputs that chose nothing.
+
+A layout is made of some outputs, events of single parts and of a few together are chosen on others
+(`dpaudit.auditing.witness.attempts`), and then fresh outputs count them. How many fresh ones are
+drawn is decided before they are, from those that chose.
+
+Formal guarantee. Fix all that was drawn before the fresh outputs: pair, layout, events and the
+number of outputs are then constants, and the fresh outputs are independent of them. By
+`dpaudit.estimation.joint` each event's lower end exceeds the pair's epsilon at delta with
+probability at most ``alpha / (2 ATTEMPTS)``. At most `ATTEMPTS` events are counted, and they are
+counted at most twice: on outputs that share processes, and, if a process ended meanwhile, on others
+that are drawn one by one, where an ended process is an outcome. In the first case the counts are
+used only if no process ended: to refute *and* to see none end is no more probable than to refute
+where an ended process counted as an outcome too. By the union bound the claim is refuted wrongly
+with probability at most alpha, given what was drawn before, and so altogether.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import default_rng
+
+from dpaudit._typing import Array
+from dpaudit.auditing.witness import ATTEMPTS, attempts
+from dpaudit.auditing.wording import Tried, Words
+from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.execution import stream
+from dpaudit.execution.failures import WorkerEnded
+from dpaudit.guarantees.guarantee import Guarantee
+from dpaudit.laws.features import Features, OneOf, OnePart, OneValue
+from dpaudit.laws.layout import INFINITE, NAN, Layout
+from dpaudit.laws.observations import ABSENT
+from dpaudit.neighbours import Pair, Side
+from dpaudit.scan.finding import Kind, SeenEvent, Test
+from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.screen import nats, points
+
+_LAID_OUT = 32  # observations of each dataset that a layout is made of
+_FEWEST = 50  # fresh outputs
+_SPARE = 2  # times as many as the events seem to take
+_CAUTION = 2.0  # standard errors by which the rates that were seen are moved together
+_USUALLY = 0.9  # of the outputs on either side: then what is rare is said
+_ALONE = 60  # outputs of each dataset that are drawn one by one, at most
+_ODD = 1e290
+_ODDITIES = {NAN: "nan", INFINITE: "inf", -INFINITE: "-inf"}
+
+
+class Sizes(NamedTuple):
+    """Outputs of each dataset: that choose events, and at most so many that count them."""
+
+    choosing: int
+    counting: int
+
+
+@dataclass(frozen=True)
+class Certified:
+    """What fresh outputs certify of a claim on one pair.
+
+    ``lower`` is at most the pair's epsilon at ``at_delta``, but for the error probability;
+    ``claimed`` is the claim's there. ``event`` and ``kind`` are None where nothing was counted.
+    """
+
+    refuted: bool
+    lower: float
+    claimed: float
+    at_delta: float
+    counting: int
+    drawn: int
+    event: SeenEvent | None = None
+    kind: Kind | None = None
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws transcripts of a mechanism on a pair, each purpose with a stream of its own."""
+
+    mechanism: Foreign
+    pair: Pair[Any]
+    seed: int
+
+    def transcripts(self, side: Side, trials: int, purpose: str) -> Array:
+        """Return transcripts as rows, shape ``(trials, columns)``."""
+        rng = default_rng(stream(self.seed, purpose, side.value))
+        found = self.mechanism.sample(self.pair.on(side), trials, rng)
+        return np.asarray(found).reshape(trials, -1)
+
+    def laid_out(self, count: int) -> Draws:
+        """Return draws whose transcripts have a layout, of outputs that certify nothing."""
+        rngs = [default_rng(stream(self.seed, "layout", side.value)) for side in Side]
+        layout = self.mechanism.laid_out([self.pair.on(side) for side in Side], count, rngs)
+        return replace(self, mechanism=self.mechanism.having(layout))
+
+
+def certified(
+    mechanism: Foreign,
+    pair: Pair[Any],
+    claimed: Guarantee,
+    sizes: Sizes,
+    alpha: float,
+    seed: int,
+) -> Certified:
+    """Return what fresh outputs certify of a claim on a pair.
+
+    Parameters
+    ----------
+    mechanism, pair, claimed
+        What is drawn from, and what is claimed of it.
+    sizes
+        How many outputs of each dataset.
+    alpha
+        Error probability of the whole certification, as the module says.
+    seed
+        Of all that is drawn here: another one than that of any screen.
+    """
+    try:
+        return _attempted(Draws(mechanism, pair, seed), claimed, sizes, alpha / 2)
+    except WorkerEnded:
+        few = Sizes(min(sizes.choosing, _ALONE), min(sizes.counting, 2 * _ALONE))
+        again = int(stream(seed, "one by one").generate_state(1, np.uint64)[0])
+        return _attempted(Draws(mechanism.one_by_one(), pair, again), claimed, few, alpha / 2)
+
+
+def _attempted(draws: Draws, claimed: Guarantee, sizes: Sizes, alpha: float) -> Certified:
+    laid_out = draws.laid_out(min(_LAID_OUT, sizes.choosing))
+    layout = laid_out.mechanism.layout
+    assert layout is not None
+    on = [laid_out.transcripts(side, sizes.choosing, "choosing events") for side in Side]
+    features = Features.of(layout, *on)
+    p, q = (features(side) for side in on)
+    drawn = 2 * (min(_LAID_OUT, sizes.choosing) + sizes.choosing)
+    point, found = _events(layout, p, q, claimed)
+    if not found:
+        return Certified(False, 0.0, *point, 0, drawn)
+    counting = _enough(found, (p, q), point, sizes.counting, alpha / ATTEMPTS)
+    fresh = [features(laid_out.transcripts(s, counting, "counting events")) for s in Side]
+    counted = [(one, *_lower(one, fresh, point[1], alpha / ATTEMPTS)) for one in found]
+    refuting = [one for one in counted if one[2] > point[0]]
+    tried, hits, lower = refuting[0] if refuting else max(counted, key=lambda one: one[2])
+    words = Words(layout, features, laid_out, fresh, _USUALLY * counting)
+    event = _said(tried, hits, words, counting) if refuting else None
+    kind = _kind(tried, layout, fresh) if refuting else None
+    drawn += 2 * counting
+    return Certified(bool(refuting), lower, *point, counting, drawn, event, kind)
+
+
+def _events(
+    layout: Layout, p: Array, q: Array, claimed: Guarantee
+) -> tuple[tuple[float, float], list[Tried]]:
+    """Return the point at which the claim is certified, and the events that are counted."""
+    best = max(
+        ((point, list(attempts(layout, p, q, point[1]))) for point in points(claimed)),
+        key=lambda one: max((_nats(tried, p, q, one[0]) for tried in one[1]), default=0.0),
+    )
+    return best
+
+
+def _nats(tried: Tried, p: Array, q: Array, point: tuple[float, float]) -> float:
+    return nats(tried.score(p), tried.score(q), point)
+
+
+def _lower(
+    tried: Tried, fresh: Sequence[Array], delta: float, alpha: float
+) -> tuple[tuple[int, int], float]:
+    """Return how often an event happened on either side, and the bound that this certifies."""
+    on_p, on_q = (tried.event.hits(tried.score(side)) for side in fresh)
+    runs = len(fresh[0])
+    favoured, other = (on_p, on_q) if tried.event.above else (on_q, on_p)
+    bound = joint_lower_bound(favoured, other, runs, runs, delta=delta, alpha=alpha)
+    return (on_p, on_q), bound
+
+
+def _enough(
+    found: Sequence[Tried],
+    on: tuple[Array, Array],
+    point: tuple[float, float],
+    most: int,
+    alpha: float,
+) -> int:
+    """Return how many fresh outputs would refute, by the rates that were seen; else the most."""
+    best = max(found, key=lambda one: _nats(one, *on, point))
+    rates = [float(best.event.happened(best.score(side)).mean()) for side in on]
+    favoured, other = rates if best.event.above else rates[::-1]
+    size = len(on[0])
+    favoured -= _CAUTION * math.sqrt(favoured * (1 - favoured) / size)
+    other += _CAUTION * math.sqrt(other * (1 - other) / size)
+    runs = _FEWEST
+    while runs < most:
+        hits, others = math.floor(max(0.0, favoured) * runs), math.ceil(min(1.0, other) * runs)
+        bound = joint_lower_bound(hits, others, runs, runs, delta=point[1], alpha=alpha)
+        if bound > point[0]:
+            return min(most, _SPARE * runs)
+        runs *= 2
+    return most
+
+
+# What was seen
+
+
+def _kind(tried: Tried, layout: Layout, fresh: Sequence[Array]) -> Kind:
+    """Return whether an event is about structure: what is discrete, or no finite number."""
+    structure = all(layout.columns[n].discrete for n in tried.columns)
+    odd = isinstance(tried.score, OneValue) or abs(tried.event.threshold) > _ODD
+    return "structure" if structure or odd else "distribution"
+
+
+def _said(tried: Tried, hits: tuple[int, int], words: Words, runs: int) -> SeenEvent:
+    """Return an event in words and as a test, with counts of what the words say."""
+    said, flipped = words.of(tried, hits)
+    on_p, on_q = (runs - one for one in hits) if flipped else hits
+    test, value = _test(tried, flipped, words)
+    path = words.layout.columns[tried.columns[0]].path if len(tried.columns) == 1 else ""
+    return SeenEvent(
+        words=said,
+        part=path,
+        test=test,
+        value=value,
+        on_dataset=on_p,
+        on_neighbour=on_q,
+        runs=runs,
+    )
+
+
+def _test(tried: Tried, flipped: bool, words: Words) -> tuple[Test, float | str | None]:
+    """Return an event of one part, as its words say it, as a test; several where it is none."""
+    score = tried.score
+    if isinstance(score, OneValue):
+        return "equals", _ODDITIES.get(score.value, "-0.0")
+    if isinstance(score, OneOf):
+        return _of_codes(tried, score.ratios, flipped, words, known=False)
+    if not isinstance(score, OnePart):
+        return "several", None
+    if (ratios := words.features.ratios.get(score.column)) is not None:
+        return _of_codes(tried, ratios, flipped, words, known=True)
+    above, threshold = tried.event.above == (score.sign > 0), tried.event.threshold * score.sign
+    if score.centre is not None:
+        return "several", None
+    if abs(threshold) > _ODD:
+        seen = np.concatenate([side[:, score.column] for side in words.fresh])
+        beyond = set(seen[seen > threshold] if threshold > 0 else seen[seen < threshold])
+        one = beyond.pop() if len(beyond) == 1 else 0.0
+        return ("equals", _ODDITIES[one]) if one in _ODDITIES else ("several", None)
+    return ("above" if above != flipped else "below"), threshold
+
+
+def _of_codes(
+    tried: Tried, ratios: Any, flipped: bool, words: Words, *, known: bool
+) -> tuple[Test, float | str | None]:
+    inside = tried.event.happened(ratios.ratios) > 0
+    codes = ratios.codes[~inside if flipped else inside]
+    if len(codes) != 1:
+        return "several", None
+    if not known:
+        return "equals", float(codes[0])
+    if codes[0] == ABSENT.code:
+        return "equals", "absent"
+    kind, text = words.known(codes.tolist()).get(float(codes[0]), ("", ""))
+    if kind == "raised":
+        return "raised", text
+    return ("equals", text) if kind and kind != "rest" else ("several", None)

@@ -1,0 +1,282 @@
+"""Where a package runs: beside dpaudit, or in an environment of its own that is built once.
+
+An environment is named by a hash of its requirements and its Python, built under another name and
+renamed when it is whole, and found again by that name. Nothing in it knows of dpaudit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+from dpaudit.errors import DpauditError, InvalidArgument, Shown
+from dpaudit.execution.pool import Crew, Limits, Referred
+from dpaudit.execution.units import Unit
+from dpaudit.extension.package import Package
+from dpaudit.scan.finding import Environment
+from dpaudit.scan.foreign import SCRIPT
+
+_NAMED = re.compile(
+    r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9][A-Za-z0-9.+!-]*)"
+)
+_PYTHONS = ("3.13", "3.12", "3.11", "3.10", "3.9")
+_PATIENCE = 1800.0  # seconds for an environment to be built
+
+
+class CannotBeBuilt(DpauditError):
+    """An environment that cannot be built."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one version of a package runs.
+
+    Parameters
+    ----------
+    python
+        The Python of its environment; None beside dpaudit.
+    version
+        Of the package.
+    requirements
+        What the environment was built from; empty beside dpaudit.
+    """
+
+    python: str | None
+    version: str
+    requirements: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """The Python that runs there."""
+        return self.python or sys.executable
+
+    def crew(self, limits: Limits) -> Crew:
+        """Return workers there."""
+        return Crew(limits, self.command)
+
+    def described(self) -> Environment:
+        """Return what is installed there, for a report."""
+        with self.crew(Limits(timeout=120.0)) as crew:
+            task = Referred(f"{SCRIPT}:about", {})
+            (((python, versions),),) = crew.draw(task, [Unit(1, np.random.SeedSequence(0))], 1)
+        return Environment(
+            python=python,
+            isolated=self.python is not None,
+            requirements=list(self.requirements),
+            versions=versions,
+        )
+
+
+def place_of(package: Package, pinned: str | None = None) -> Place:
+    """Return where a package runs, its environment built if need be.
+
+    Parameters
+    ----------
+    package
+        The card.
+    pinned
+        ``distribution==version``, or a version: an environment of its own for it. None takes the
+        package that is installed beside dpaudit if the card knows its version, else the card's
+        first version in an environment of its own.
+
+    Raises
+    ------
+    InvalidArgument
+        It names another distribution.
+    DpauditError
+        The environment cannot be built, in one line.
+    """
+    if pinned is None:
+        here = installed(package.distribution)
+        if here in package.versions:
+            return Place(None, str(here))
+    wanted = package.versions[0] if pinned is None else _version(package, pinned)
+    requirements = package.pins(wanted)
+    return Place(str(built(requirements, package.python)), wanted, requirements)
+
+
+def installed(distribution: str) -> str | None:
+    """Return the version of a distribution that is installed beside dpaudit, if one is."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def _version(package: Package, pinned: str) -> str:
+    if "==" not in pinned:
+        pinned = f"{package.distribution}=={pinned}"
+    found = _NAMED.fullmatch(pinned)
+    same = found is not None and _canonical(found["name"]) == _canonical(package.distribution)
+    if found is None or not same:
+        expected = (
+            f"{package.distribution}==VERSION, such as {package.pins(package.versions[0])[0]}"
+        )
+        raise InvalidArgument("env", pinned, expected)
+    return found["version"]
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+# Building
+
+
+def cache() -> Path:
+    """Return the folder of all environments: in the user's cache, or ``DPAUDIT_ENVIRONMENTS``."""
+    if given := os.environ.get("DPAUDIT_ENVIRONMENTS"):
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "dpaudit" / "environments"
+
+
+def built(requirements: Sequence[str], python: str = "") -> Path:
+    """Return the Python of an environment with some requirements, built if there is none yet.
+
+    Parameters
+    ----------
+    requirements
+        As pip takes them.
+    python
+        Which versions of Python will do, such as ``<3.12``; empty for dpaudit's own.
+
+    Raises
+    ------
+    DpauditError
+        It cannot be built: no such Python, or what pip said last.
+    """
+    interpreter = _interpreter(python)
+    named = "\n".join([*sorted(requirements), _said_version(interpreter)])
+    target = cache() / hashlib.sha256(named.encode()).hexdigest()[:20]
+    if not (target / "bin" / "python").exists():
+        _build(target, interpreter, requirements)
+    return target / "bin" / "python"
+
+
+def _build(target: Path, interpreter: str, requirements: Sequence[str]) -> None:
+    """Build an environment under another name, and give it its name when it is whole."""
+    half = target.with_name(f"{target.name}.{os.getpid()}.part")
+    shown = " ".join(requirements)
+    try:
+        half.parent.mkdir(parents=True, exist_ok=True)
+        for command in _commands(half, interpreter, requirements):
+            _run(command, shown)
+        (half / "requirements.txt").write_text("\n".join(requirements) + "\n", encoding="utf-8")
+        try:
+            half.rename(target)
+        except OSError:
+            if not (target / "bin" / "python").exists():  # else another scan was quicker
+                raise
+    except OSError as error:
+        raise CannotBeBuilt(f"environment for {shown}: cannot be built: {error}") from error
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+
+
+def _commands(half: Path, interpreter: str, requirements: Sequence[str]) -> Iterator[list[str]]:
+    python = str(half / "bin" / "python")
+    if uv := shutil.which("uv"):
+        yield [uv, "venv", "--quiet", "--python", interpreter, str(half)]
+        yield [uv, "pip", "install", "--quiet", "--python", python, *requirements]
+        return
+    yield [interpreter, "-m", "venv", str(half)]
+    quiet = ("--quiet", "--disable-pip-version-check", "--no-input")
+    yield [python, "-m", "pip", "install", *quiet, *requirements]
+
+
+def _run(command: Sequence[str], shown: str) -> None:
+    environment = {name: one for name, one in os.environ.items() if name != "PYTHONPATH"}
+    try:
+        subprocess.run(
+            command,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+        )
+    except subprocess.TimeoutExpired as error:
+        said = f"not done after {_PATIENCE:g} seconds"
+        raise CannotBeBuilt(f"environment for {shown}: {said}") from error
+    except subprocess.CalledProcessError as error:
+        said = _last_line(error.stderr) or _last_line(error.stdout) or f"status {error.returncode}"
+        raise CannotBeBuilt(f"environment for {shown}: {said}") from error
+
+
+def _last_line(text: str | None) -> str:
+    """Return the line that says what went wrong: the last error, else the last line."""
+    lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
+    errors = [line for line in lines if line.lower().startswith("error")]
+    return (errors or lines or [""])[-1]
+
+
+def _interpreter(wanted: str) -> str:
+    """Return a Python whose version will do: this one, else another that is on the path."""
+    if _fits(_of_this(), wanted):
+        return sys.executable
+    for one in _PYTHONS:
+        if _fits(one, wanted) and (found := shutil.which(f"python{one}")) and _works(found, one):
+            return found
+    expected = f"a Python {wanted} on the path, for an environment of its own"
+    raise InvalidArgument("python", Shown(_of_this()), expected)
+
+
+def _works(command: str, wanted: str) -> bool:
+    try:
+        return _said_version(command) == wanted
+    except (OSError, subprocess.SubprocessError):
+        return False
+
+
+def _said_version(command: str) -> str:
+    if command == sys.executable:
+        return _of_this()
+    asked = "import sys; print('%d.%d' % sys.version_info[:2])"
+    done = subprocess.run([command, "-c", asked], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def _of_this() -> str:
+    return f"{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+def _fits(given: str, wanted: str) -> bool:
+    """Return whether a version of Python is among those wanted.
+
+    Examples
+    --------
+    >>> _fits("3.11", ">=3.9,<3.12"), _fits("3.12", "<3.12"), _fits("3.9", ""), _fits("3.9", "3.9")
+    (True, False, True, True)
+    """
+    compared = {
+        ">=": lambda one, other: one >= other,
+        "<=": lambda one, other: one <= other,
+        "==": lambda one, other: one == other,
+        "<": lambda one, other: one < other,
+        ">": lambda one, other: one > other,
+    }
+    version_given = _numbers(given)
+    for condition in filter(None, map(str.strip, wanted.split(","))):
+        sign = next((one for one in compared if condition.startswith(one)), "")
+        if not compared[sign or "=="](version_given, _numbers(condition.removeprefix(sign))):
+            return False
+    return True
+
+
+def _numbers(given: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(one) for one in given.strip().split("."))
+    except ValueError:
+        raise InvalidArgument("python", given, "versions such as >=3.9,<3.12") from None

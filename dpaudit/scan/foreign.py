@@ -1,0 +1,158 @@
+"""A subject of a package as a mechanism: it runs in the package's environment, and is read here.
+
+To everything else it is an ordinary mechanism of other people's code. A call that never returns,
+ends its process or eats its memory is an outcome: `Foreign.one_by_one` draws each output in a
+request of its own, so that what happened belongs to one output and the next one is drawn as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator, SeedSequence
+
+from dpaudit._typing import Array
+from dpaudit.errors import MechanismError
+from dpaudit.execution.failures import WorkerEnded
+from dpaudit.execution.pool import Crew, Referred
+from dpaudit.execution.units import Unit, planned_units
+from dpaudit.laws.layout import Layout, Parted, layout_of
+from dpaudit.laws.observations import Token, parts
+from dpaudit.scan import child
+from dpaudit.scan.decoding import Ended, decoded
+
+SCRIPT = str(Path(child.__file__).resolve())
+_UNIT, _TOGETHER = 16, 512  # outputs of a request, and of one call that draws many
+
+
+@dataclass(frozen=True, eq=False)
+class Foreign:
+    """A subject with one setting, as a mechanism.
+
+    Parameters
+    ----------
+    crew
+        The workers of the package's environment.
+    file, function
+        The plain module and the function in it.
+    parameters
+        Of the setting.
+    many
+        Whether one call draws many outputs.
+    layout
+        What stands where in a transcript; None until it was made of observations.
+    alone
+        Whether each output is drawn in a request of its own, and an ended process is an outcome.
+    workers
+        How many workers share a draw.
+    """
+
+    crew: Crew
+    file: str
+    function: str
+    parameters: Mapping[str, Any]
+    many: bool = False
+    layout: Layout | None = None
+    alone: bool = False
+    workers: int = 1
+
+    @property
+    def called_as(self) -> str:
+        """How it is called."""
+        return f"{self.function}(data, {', '.join(self.parameters)})"
+
+    def having(self, layout: Layout) -> Foreign:
+        """Return the mechanism with a layout."""
+        return replace(self, layout=layout)
+
+    def one_by_one(self) -> Foreign:
+        """Return the mechanism where an ended process is an outcome."""
+        return replace(self, alone=True)
+
+    def sample(self, dataset: Any, trials: int, rng: Generator) -> Any:
+        """Return transcripts, shape ``(trials, ...)``; without a layout, observations.
+
+        Raises
+        ------
+        MechanismError
+            Its process ended and outputs are not drawn one by one, or it cannot be called.
+        """
+        seed = SeedSequence([int(word) for word in rng.integers(2**32, size=4)])
+        found = self.observations(dataset, trials, seed)
+        return found if self.layout is None else self.layout.rows(found, trials)
+
+    def observations(self, dataset: Any, trials: int, seed: SeedSequence) -> Any:
+        """Return observations, an array where all are numbers; raises as `sample` does."""
+        task = Referred(f"{SCRIPT}:sampled", self._task(dataset))
+        if self.alone:
+            return [one for unit in planned_units(trials, 1, seed) for one in self._one(task, unit)]
+        units = planned_units(trials, _TOGETHER if self.many else _UNIT, seed)
+        batches = self.crew.draw(task, units, self.workers)
+        return joined([one for found in batches for one in found])
+
+    def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
+        """Return a layout of so many observations on each dataset."""
+        bare = replace(self, layout=None)
+        given = zip(datasets, rngs, strict=True)
+        return layout_of([bare.sample(dataset, trials, rng) for dataset, rng in given])
+
+    def texts(
+        self,
+        datasets: Sequence[Any],
+        trials: int,
+        rngs: Sequence[Generator],
+        codes: Sequence[float],
+    ) -> dict[float, tuple[str, str]]:
+        """Return kind and text of codes, as far as they turn up in so many observations."""
+        bare, found = replace(self, layout=None), dict[float, tuple[str, str]]()
+        for dataset, rng in zip(datasets, rngs, strict=True):
+            for observation in bare.sample(dataset, trials, rng):
+                found |= {
+                    token.code: (token.kind, token.text)
+                    for token in self._tokens(observation)
+                    if token.code in codes
+                }
+        return found
+
+    def _tokens(self, observation: Any) -> Iterator[Token]:
+        for one in parts(observation).values():
+            yield from (part for part in one if isinstance(part, Token))
+        if isinstance(self.layout, Parted):
+            yield from self.layout.tokens(observation)
+
+    def _task(self, dataset: Any) -> dict[str, Any]:
+        return {
+            "file": self.file,
+            "function": self.function,
+            "parameters": dict(self.parameters),
+            "data": dataset,
+        }
+
+    def _one(self, task: Referred, unit: Unit) -> list[Any]:
+        try:
+            ((batch,),) = self.crew.draw(task, [unit], 1)
+        except WorkerEnded as error:
+            return [Ended(str(error))]
+        return list(joined([batch]))
+
+
+def joined(batches: Sequence[Mapping[str, Any]]) -> Array | list[Any]:
+    """Return the observations of some batches in one: an array if all of them are numbers.
+
+    Raises
+    ------
+    MechanismError
+        What came is no batch.
+    """
+    if all("numbers" in one for one in batches):
+        return np.concatenate([one["numbers"] for one in batches])
+    found = list[Any]()
+    for one in batches:
+        if not one.keys() & {"numbers", "outputs"}:
+            raise MechanismError("its environment sent what is no batch of outputs")
+        found += one["numbers"].tolist() if "numbers" in one else map(decoded, one["outputs"])
+    return found

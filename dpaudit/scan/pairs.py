@@ -1,0 +1,138 @@
+"""The pairs that a subject is tried on: all settings, datasets, relations and edits.
+
+Pairs belong to families by what was done to a record. Each family is certified apart, so that what
+one of them shows (a missing value makes everything NaN) hides nothing of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from numpy.random import default_rng
+
+from dpaudit.errors import InvalidArgument
+from dpaudit.execution import stream
+from dpaudit.extension.package import Parameters, Subject
+from dpaudit.neighbours import Pair
+from dpaudit.neighbours.candidates import candidates
+from dpaudit.neighbours.found import Declared
+from dpaudit.neighbours.smaller import size_of
+from dpaudit.neighbours.tables import relation as relation_called
+from dpaudit.scan.values import expression
+
+Family = Literal["ordinary", "new value", "missing value", "few records"]
+FAMILIES: tuple[Family, ...] = ("ordinary", "new value", "missing value", "few records")
+_FEW = 1  # records, on the smaller side
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A pair of a subject with one setting.
+
+    Parameters
+    ----------
+    setting
+        The place of its parameters among the subject's.
+    group
+        Which dataset it was made of: candidates of one group share their first dataset.
+    """
+
+    setting: int
+    group: int
+    pair: Pair[Any]
+    relation: str
+    edit: str
+
+    @property
+    def family(self) -> Family:
+        """What was done to a record."""
+        if " without " in f" {self.edit} ":
+            return "missing value"
+        if min(_records(self.pair.dataset), _records(self.pair.neighbour)) <= _FEW:
+            return "few records"
+        return "new value" if "one with another " in self.edit else "ordinary"
+
+
+def _records(dataset: Any) -> int:
+    try:
+        return size_of(dataset)
+    except (TypeError, IndexError):
+        return _FEW + 1
+
+
+def made(subject: Subject, seed: int, *, most: int) -> list[Candidate]:
+    """Return the pairs of a subject, without those that say the same.
+
+    Parameters
+    ----------
+    subject
+        What the card says.
+    seed
+        Of the scan; it chooses records where any would do.
+    most
+        How many are made of one dataset under one relation.
+
+    Raises
+    ------
+    InvalidArgument
+        None can be made of any dataset.
+    """
+    found, seen = list[Candidate](), set[tuple[int, str, str, str]]()
+    for one in _all(subject, seed, most):
+        key = (one.setting, one.relation, _key(one.pair.dataset), _key(one.pair.neighbour))
+        if key not in seen:
+            seen.add(key)
+            found.append(one)
+    if not found:
+        expected = "at least one of which neighbours can be made"
+        raise InvalidArgument(f"datasets of {subject.name}", len(subject.parameters), expected)
+    return found
+
+
+def _key(dataset: Any) -> str:
+    return expression(dataset)
+
+
+def _all(subject: Subject, seed: int, most: int) -> Iterator[Candidate]:
+    group = 0
+    for setting, parameters in enumerate(subject.parameters):
+        for place, dataset in enumerate(subject.datasets_of(parameters)):
+            for relation in subject.relations:
+                named = (subject.name, str(setting), str(place), relation)
+                rng = default_rng(stream(seed, "pairs", *named))
+                for one in _of(subject, parameters, dataset, relation, most, rng):
+                    yield Candidate(setting, group, one[0], relation, one[1])
+            group += 1
+        for given in subject.pairs_of(parameters):
+            pair = _checked(given.dataset, given.neighbour, given.relation)
+            yield Candidate(setting, group, pair, given.relation, given.edit)
+            group += 1
+
+
+def _of(
+    subject: Subject, parameters: Parameters, dataset: Any, relation: str, most: int, rng: Any
+) -> Iterator[tuple[Pair[Any], str]]:
+    """Yield the edits of one dataset; nothing where none can be made."""
+    bounds = subject.bounds_of(parameters)
+    try:
+        found = candidates(dataset, relation, bounds=bounds, nan=subject.nan, most=most, rng=rng)
+    except InvalidArgument:
+        return
+    yield from ((one.pair, one.edit) for one in found)
+
+
+def _checked(dataset: Any, neighbour: Any, relation: str) -> Pair[Any]:
+    """Return a pair of the card; of data that are no records its relation is the card's word."""
+    try:
+        return Pair(dataset, neighbour, relation_called(relation))
+    except InvalidArgument as error:
+        if "differ" in str(error):
+            raise
+        declared = Declared(relation, f"{relation}, as the card says", _no_difference)
+        return Pair(dataset, neighbour, declared)
+
+
+def _no_difference(one: object, other: object) -> int:
+    return 0

@@ -1,0 +1,410 @@
+"""A scan of a package: every subject of its card looked at, the worst of each certified.
+
+Formal guarantee. Let H be the number of hypotheses of the whole scan: of each subject, one for each
+setting, relation, family of pairs and claim. H follows from the card and from which subjects are
+asked for, and so is fixed before anything is drawn. Each hypothesis is tested at most once, with
+error probability ``alpha / H`` on outputs that chose neither its pair nor its events
+(`dpaudit.scan.certify`). Which of them are tested, in what order, and on which pair, depends on
+screens and on time; whatever these choose, a hypothesis whose claim is true is refuted with
+probability at most ``alpha / H``, given all that was drawn for its choice. By the union bound a
+scan of a package all of whose claims are true refutes any of them with probability at most alpha.
+Hypotheses may depend on each other in any way: the union bound asks for no independence of them. No
+step-down as Holm's is taken: at the confidence that is usual here it would gain a hundredth of a
+standard error, and the bounds that are shown would no longer hold all together.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import itertools
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import dpaudit._validate as check
+from dpaudit.errors import InvalidArgument, UnknownName
+from dpaudit.execution import Limits, Progress, Silent, available_cores
+from dpaudit.extension.package import Claimed, Package, Subject
+from dpaudit.guarantees import kinds
+from dpaudit.records import showing
+from dpaudit.report.formatting import number
+from dpaudit.scan.environments import Place, place_of
+from dpaudit.scan.finding import (
+    Certainty,
+    Checked,
+    ClaimedGuarantee,
+    Finding,
+    ScanResult,
+)
+from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.subject import Guide, Hypothesis, Ran, SubjectScan, hypotheses
+from dpaudit.scan.values import expression
+
+CONFIDENCE = 1 - 1e-6
+_TIMEOUT, _MEMORY = 20.0, 4 * 2**30
+_LEAST_SECONDS = 2.0  # that a subject has, however little time there is
+_REPEATED = 8  # outputs that tell whether a seed repeats them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What a scan may take, and how sure it is.
+
+    Parameters
+    ----------
+    confidence
+        Of all findings together.
+    trials
+        Certifying outputs of each dataset, at most.
+    seconds
+        For all subjects, about.
+    timeout, memory
+        Seconds and bytes that a call of the package may take: beyond, its process is ended.
+    """
+
+    confidence: float = CONFIDENCE
+    trials: int = 10_000
+    seconds: float = 600.0
+    timeout: float = _TIMEOUT
+    memory: int | None = _MEMORY
+
+    def __post_init__(self) -> None:
+        check.probability("confidence", self.confidence)
+        check.integer("trials", self.trials, least=100)
+        check.positive("time", self.seconds)
+
+    @property
+    def limits(self) -> Limits:
+        """Return what a call may take."""
+        return Limits(timeout=self.timeout, memory=self.memory)
+
+
+def chosen(package: Package, names: Sequence[str] = ()) -> tuple[Subject, ...]:
+    """Return the subjects that are asked for, all if none is named.
+
+    A name may be the beginning of several, up to a dot: ``models`` names ``models.PCA``.
+
+    Raises
+    ------
+    UnknownName
+        The card has none of that name.
+    """
+    if not names:
+        return package.subjects
+    for name in names:
+        if not any(_is_named(one, name) for one in package.subjects):
+            raise UnknownName("subject", name, [one.name for one in package.subjects])
+    return tuple(one for one in package.subjects if any(_is_named(one, name) for name in names))
+
+
+def _is_named(subject: Subject, name: str) -> bool:
+    return subject.name == name or subject.name.startswith(f"{name}.")
+
+
+def file_of(package: Package) -> str:
+    """Return the file of a package's plain functions, which is found and not imported.
+
+    Raises
+    ------
+    InvalidArgument
+        There is none.
+    """
+    try:
+        found = importlib.util.find_spec(package.code)
+    except (ImportError, ValueError):
+        found = None
+    if found is None or found.origin is None:
+        raise InvalidArgument(f"code of {package.name}", package.code, "a module that is installed")
+    return str(Path(found.origin).resolve())
+
+
+def arguments_of(file: str, function: str) -> tuple[str, ...]:
+    """Return the names of the arguments of a plain function, read off its source.
+
+    Raises
+    ------
+    InvalidArgument
+        The file has no such function.
+    """
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            given = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            return tuple(one.arg for one in given)
+    raise InvalidArgument("code", function, f"a function that {Path(file).name} defines")
+
+
+def scan(
+    package: Package,
+    *,
+    env: str | None = None,
+    subjects: Sequence[str] = (),
+    budget: Budget | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    guide: Guide | None = None,
+) -> ScanResult:
+    """Scan a package where its card says.
+
+    Parameters
+    ----------
+    package
+        The card.
+    env
+        ``distribution==version`` for an environment of its own; by default the package as it is
+        installed, if the card knows that version.
+    subjects
+        Names; all by default.
+    budget
+        What it may take.
+    seed
+        Of all randomness that is not the package's own.
+    workers
+        Subjects that are scanned at a time; every core by default.
+    progress
+        Is told of subjects as they end.
+    guide
+        Says which pairs are worth looking at (`dpaudit.scan.subject.Guide`).
+
+    Raises
+    ------
+    UnknownName, InvalidArgument
+        A subject that is not there, or a bad budget.
+    DpauditError
+        The environment cannot be built.
+    """
+    check.integer("seed", seed, least=0)
+    asked, budget = chosen(package, subjects), budget or Budget()
+    processes = available_cores() if workers is None else check.integer("workers", workers, least=1)
+    for one in asked:
+        arguments_of(file_of(package), one.code)
+    place = place_of(package, env)
+    began = time.monotonic()
+    run = _Scan(package, place, asked, budget, seed, processes, progress or Silent(), guide)
+    with showing():  # the datasets are the card's
+        ran = run.all()
+        return run.told(ran, time.monotonic() - began)
+
+
+@dataclass(frozen=True)
+class _Scan:
+    package: Package
+    place: Place
+    subjects: Sequence[Subject]
+    budget: Budget
+    seed: int
+    workers: int
+    progress: Progress
+    guide: Guide | None
+
+    @property
+    def total(self) -> int:
+        """The number of hypotheses."""
+        return max(1, sum(map(hypotheses, self.subjects)))
+
+    def all(self) -> list[Ran]:
+        """Return what came of every subject, in the card's order."""
+        self.progress.start(f"scanning {self.package.name}", len(self.subjects))
+        began, lock, left = (
+            time.monotonic(),
+            threading.Lock(),
+            itertools.count(len(self.subjects), -1),
+        )
+
+        def one(subject: Subject) -> Ran:
+            with lock:
+                waiting = next(left)
+            remaining = self.budget.seconds - (time.monotonic() - began)
+            # Those that took less than their share leave it to the others.
+            share = max(_LEAST_SECONDS, remaining * min(self.workers, waiting) / waiting)
+            found = self._one(subject, share)
+            with lock:
+                self.progress.advance(1)
+            return found
+
+        workers = min(self.workers, len(self.subjects)) or 1
+        with ThreadPoolExecutor(workers) as pool:
+            contexts = [copy_context() for _ in self.subjects]
+            waiting = [
+                pool.submit(context.run, one, subject)
+                for context, subject in zip(contexts, self.subjects, strict=True)
+            ]
+            try:
+                return [found.result() for found in waiting]
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def _one(self, subject: Subject, seconds: float) -> Ran:
+        file = file_of(self.package)
+        arguments = arguments_of(file, subject.code)
+        with self.place.crew(self.budget.limits) as crew:
+
+            def mechanism(parameters: Mapping[str, Any]) -> Foreign:
+                many = "trials" in arguments
+                return Foreign(crew, file, subject.code, parameters, many=many)
+
+            alpha = (1 - self.budget.confidence) / self.total
+            trials = self.budget.trials
+            return SubjectScan(
+                subject, mechanism, self.seed, trials, alpha, seconds, self.guide
+            ).run()
+
+    # The document
+
+    def told(self, ran: Sequence[Ran], seconds: float) -> ScanResult:
+        """Return the document."""
+        found = [one for each in ran for one in self._findings(each)]
+        tested = sum(len(one.tested) for one in ran)
+        return ScanResult(
+            package=self.package.name,
+            distribution=self.package.distribution,
+            version=self.place.version,
+            home=self.package.home,
+            date=datetime.now(UTC).date().isoformat(),
+            dpaudit=version("dpaudit"),
+            seed=self.seed,
+            repeats=False,
+            environment=self.place.described(),
+            certainty=self._certainty(),
+            seconds=round(seconds, 1),
+            checks={
+                "subjects": sum(not one.why for one in ran),
+                "settings": sum(len(one.subject.parameters) for one in ran if not one.why),
+                "pairs": sum(one.pairs for one in ran),
+                "first looks": sum(one.first for one in ran),
+                "second looks": sum(one.second for one in ran),
+                "certifications": tested,
+                "outputs": sum(sum(one.drawn.values()) for one in ran),
+            },
+            checked=[line for one in ran for line in self._checked(one)],
+            findings=[one for one in found if one.violation],
+            information=[one for one in found if not one.violation],
+            skipped={one.subject.name: one.why for one in ran if one.why},
+            notes=[f"{one.subject.name}: {note}" for one in ran for note in one.notes],
+        )
+
+    def _certainty(self) -> Certainty:
+        return Certainty(
+            confidence=self.budget.confidence,
+            words=f"The error probability of {1 - self.budget.confidence:.2g} is shared out evenly "
+            f"among {self.total} hypotheses: settings, relations, families of pairs and claims of "
+            "every subject. What chose pairs and events certified nothing.",
+        )
+
+    def _checked(self, ran: Ran) -> Iterator[Checked]:
+        for relation in ran.subject.relations:
+            for claim in ran.subject.claims:
+                yield self._line(ran, relation, claim)
+
+    def _line(self, ran: Ran, relation: str, claim: Claimed) -> Checked:
+        tested = [
+            one for one in ran.tested if one.claim is claim and one.candidate.relation == relation
+        ]
+        worst = max(tested, key=_exceeded, default=None)
+        refuted = any(one.result.refuted for one in tested)
+        given = ran.subject.parameters
+        where = 0 if worst is None else worst.candidate.setting
+        return Checked(
+            subject=ran.subject.name,
+            relation=relation,
+            claimed=_claimed(claim, given[where]),
+            documented=claim.relation == relation,
+            verdict="not run" if worst is None else "refuted" if refuted else "not refuted",
+            settings=len(given),
+            pairs=ran.pairs,
+            runs=ran.drawn.get(relation, 0),
+            lower=None if worst is None else worst.result.lower,
+            parameters=None if worst is None else expression(dict(given[where])),
+            why=ran.why if worst is None else "",
+        )
+
+    def _findings(self, ran: Ran) -> Iterator[Finding]:
+        """Yield one finding for each claim and family of pairs that was refuted."""
+        groups: dict[tuple[int, str], list[Hypothesis]] = {}
+        for one in ran.tested:
+            if one.result.refuted:
+                key = (ran.subject.claims.index(one.claim), one.candidate.family)
+                groups.setdefault(key, []).append(one)
+        for group in groups.values():
+            yield self._finding(ran, group)
+
+    def _finding(self, ran: Ran, group: Sequence[Hypothesis]) -> Finding:
+        claim, subject = group[0].claim, ran.subject
+        refuted = {one.candidate.relation for one in group}
+        # Where no relation is claimed, a violation is what is refuted under both.
+        violation = claim.relation in refuted or (
+            claim.relation is None and refuted == set(subject.relations) and len(refuted) > 1
+        )
+        preferred = [one for one in group if one.candidate.relation == claim.relation] or group
+        worst = max(preferred, key=_exceeded)
+        pair, result = worst.candidate.pair, worst.result
+        assert result.event is not None
+        assert result.kind is not None
+        return Finding(
+            package=self.package.name,
+            version=self.place.version,
+            subject=subject.name,
+            code=subject.code,
+            kind=result.kind,
+            violation=violation,
+            parameters=expression(dict(subject.parameters[worst.candidate.setting])),
+            dataset=expression(pair.dataset),
+            neighbour=expression(pair.neighbour),
+            edit=worst.candidate.edit,
+            relation=worst.candidate.relation,
+            claimed=_claimed(claim, subject.parameters[worst.candidate.setting]),
+            event=result.event,
+            lower=result.lower,
+            at_delta=result.at_delta,
+            confidence=self.budget.confidence,
+            trials=result.counting,
+            sentence=_sentence(subject, worst),
+            also=sorted(_shown(subject, one) for one in group if one is not worst),
+        )
+
+
+def _shown(subject: Subject, one: Hypothesis) -> str:
+    """Return under which relation and setting a claim was refuted."""
+    given = expression(dict(subject.parameters[one.candidate.setting]))
+    return f"{one.candidate.relation}: {given}"
+
+
+def _exceeded(one: Hypothesis) -> float:
+    return one.result.lower - one.result.claimed
+
+
+def _sentence(subject: Subject, worst: Hypothesis) -> str:
+    event, result = worst.result.event, worst.result
+    assert event is not None
+    return (
+        f"{subject.name}: {event.words} in {event.on_dataset} of {event.runs} runs on the dataset "
+        f"and in {event.on_neighbour} of {event.runs} on its neighbour "
+        f"({worst.candidate.edit}); epsilon is at least {number(result.lower)} at delta "
+        f"{number(result.at_delta)}, where {number(result.claimed)} is claimed."
+    )
+
+
+def _claimed(claim: Claimed, parameters: Mapping[str, Any]) -> ClaimedGuarantee:
+    words, numbers = "", dict[str, float]()
+    match claim.guarantee(parameters):
+        case kinds.PureDP(at_epsilon=epsilon):
+            words, numbers = f"{epsilon:g}-DP", {"epsilon": epsilon, "delta": 0.0}
+        case kinds.ApproximateDP(at_epsilon=epsilon, at_delta=delta):
+            words, numbers = f"({epsilon:g}, {delta:g})-DP", {"epsilon": epsilon, "delta": delta}
+        case kinds.ZeroConcentratedDP(rho=rho):
+            words, numbers = f"{rho:g}-zCDP", {"rho": rho}
+        case kinds.GaussianDP(mu=mu):
+            words, numbers = f"{mu:g}-GDP", {"mu": mu}
+        case kinds.RenyiDP(order=order, at_epsilon=epsilon):
+            words, numbers = f"({order:g}, {epsilon:g})-RDP", {"order": order, "epsilon": epsilon}
+    return ClaimedGuarantee(words=words, relation=claim.relation, where=claim.where, **numbers)
