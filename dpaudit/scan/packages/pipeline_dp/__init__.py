@@ -1,0 +1,1 @@
+"""PipelineDP: aggregations of its engine on the local backend."""

@@ -1,0 +1,1 @@
+"""PyDP, Google's differential privacy for Python: its algorithms and mechanisms."""
