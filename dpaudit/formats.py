@@ -22,6 +22,8 @@ SCHEMAS: Mapping[str, int] = MappingProxyType(
         "certificate": 1,
         "figure": 1,
         "index": 1,
+        "packages": 1,
+        "published-scan": 1,
         "replay": 1,
         "report": 1,
         "scan": 1,

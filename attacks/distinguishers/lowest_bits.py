@@ -33,6 +33,7 @@ LOWEST_BITS = Distinguisher(
     needs_law=False,
     fit="dpaudit.attacks.distinguishers.lowest_bits:fit",
     default=False,
+    of_bits=True,
 )
 
 _MANTISSA = 53

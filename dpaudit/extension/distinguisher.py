@@ -58,6 +58,9 @@ class Distinguisher:
     for_few_values
         Whether it is tried by default all the same where outputs take few values, or where some
         values repeat on one dataset more than on the other.
+    of_bits
+        Whether it reads the representation of numbers: a scan asks it of subjects that publish a
+        value plus noise.
     fit
         ``"module:function"`` of a `Fit`.
     """
@@ -69,6 +72,7 @@ class Distinguisher:
     fit: str
     default: bool = True
     for_few_values: bool = False
+    of_bits: bool = False
 
     def load(self) -> Fit:
         """Import and return the code that fits it."""

@@ -85,7 +85,7 @@ def markdown_text(text: object) -> str:
     return _MARKDOWN_OPENER.sub(_escaped_opener, line)
 
 
-def fenced(text: str) -> str:
+def fenced(text: str, language: str = "sh") -> str:
     """Return ``text`` as a Markdown code block that it cannot end.
 
     Examples
@@ -97,7 +97,7 @@ def fenced(text: str) -> str:
     """
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}sh\n{text}\n{fence}"
+    return f"{fence}{language}\n{text}\n{fence}"
 
 
 def summary(report: Report) -> str:

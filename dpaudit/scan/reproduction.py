@@ -30,7 +30,7 @@ from dpaudit.scan.values import expression
 CONFIDENCE = 0.999
 _LADDER = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
 _FEW = 200  # runs that a smaller case may always take
-_LOOKS = (40, 400, 4000)  # outputs that choose an event, until one is clear
+_LOOKS = (40, 400, 4000, 20_000)  # outputs that choose an event, until one is clear
 _EACH = 4.0  # seconds for the outputs of one side of a look
 _LONGEST = 120.0  # seconds that a script may run
 _TRIES = 2
@@ -142,15 +142,19 @@ class _Study:
             texts = expression(dict(parameters)), (expression(pair[0]), expression(pair[1]))
         except DpauditError:
             return None
+        delta = min(deltas_of(guarantee), default=0.0)
         for runs in _LOOKS:
             sides = self.bench.parts(*texts, runs, _EACH)
-            if sides is None:
+            event = None if sides is None else best_event(sides, delta, bits=self.bits)
+            if sides is None or event is None:
                 return None
-            event = best_event(sides, min(deltas_of(guarantee)), bits=self.bits)
-            needed = None if event is None else needed_runs(event, guarantee)
-            if event is not None and needed is not None:
-                return _Case(parameters, pair, event, needed, guarantee)
-            if min(map(len, sides)) < runs:
+            last = runs == _LOOKS[-1] or min(map(len, sides)) < runs
+            # Of many events the best looks better than it is: it has to be clear, or all there is.
+            if last or event.promised > guarantee.epsilon(delta):
+                needed = needed_runs(event, guarantee)
+                if needed is not None:
+                    return _Case(parameters, pair, event, needed, guarantee)
+            if last:
                 return None
         return None
 

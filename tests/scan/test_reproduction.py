@@ -19,7 +19,7 @@ from dpaudit.scan.reproduction import reproduced
 from dpaudit.scan.scripts import COLUMNS, LINES, Shown, lines_of, literal, script
 from dpaudit.scan.values import expression, value_of
 
-CODE = Path(__file__).with_name("toy_subjects.py")
+CODE = Path(__file__).with_name("shown_subjects.py")
 PLACE = Installed(python=Path(sys.executable), code=CODE)
 CLAIM = Claimed(epsilon="epsilon", where="docstring")
 NUMBERS = np.random.default_rng(3).random(12).tolist()

@@ -1,0 +1,263 @@
+"""The gallery: what was found in released packages, as far as it is public.
+
+A folder a release, each with ``scan.json``, ``scan.html`` and ``scan.md``, and an index of all of
+them, in which the releases of a package stand beside each other: where a known bug came and went.
+A person's words on a package stand in ``NAME.toml`` beside them (`dpaudit.scan.known`). The index
+is made of what is published alone, so it can tell nothing that the releases do not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from dpaudit.errors import DataError
+from dpaudit.files import write_files
+from dpaudit.formats import read_json, stamped
+from dpaudit.report.formatting import count
+from dpaudit.scan.finding import ScanResult
+from dpaudit.scan.known import Known, Peer, Thread
+from dpaudit.scan.pages import filled, found, release_name, render
+from dpaudit.scan.published import PublishedScan, published_of, shown_of
+from dpaudit.text import json_escaped, one_line
+
+SCAN = "scan.json"
+
+
+def write_scan(result: ScanResult, folder: Path, known: Known | None = None) -> Path:
+    """Write all of a scan for who ran it, as a page and as Markdown; return the page.
+
+    Raises
+    ------
+    DataError
+        The folder or a file cannot be written.
+    """
+    pages = _pages(shown_of(result, known or Known()), folder)
+    write_files(folder, pages)
+    return folder / "scan.html"
+
+
+def publish(result: ScanResult, gallery: Path, today: date | None = None) -> Path:
+    """Write what is public of a scan into a gallery, and the index; return the release's page.
+
+    Parameters
+    ----------
+    result
+        The scan, all of it.
+    gallery
+        The folder of all; ``PACKAGE.toml`` there says what is public.
+    today
+        For an embargo that ends on a date; the present day by default.
+
+    Raises
+    ------
+    DataError
+        A file cannot be read or written, or states what it may not.
+    """
+    known = Known.read(gallery / f"{result.package}.toml")
+    public = published_of(result, known, today)
+    folder = gallery / release_name(public)
+    text = json.dumps(stamped("published-scan", public.model_dump(mode="json")), indent=2) + "\n"
+    pages = {**_pages(public, folder), folder / SCAN: json_escaped(text).encode("utf-8")}
+    write_files(folder, pages)
+    write_index(gallery)
+    return folder / "scan.html"
+
+
+def _pages(scan: PublishedScan, folder: Path) -> dict[Path, bytes]:
+    return {
+        folder / "scan.md": render(scan, html=False).encode("utf-8"),
+        folder / "scan.html": render(scan, html=True).encode("utf-8"),
+    }
+
+
+def read_published(path: Path) -> PublishedScan:
+    """Return a release of a gallery, after checking every part of it.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, is of a later schema, or is no published scan.
+    """
+    content = read_json(path, "published-scan")
+    if isinstance(content, dict):
+        content.pop("schema", None)
+    try:
+        return PublishedScan.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the document"
+        raise DataError(one_line(f"{path}: {where}: {first['msg']}")) from None
+
+
+# The index
+
+
+@dataclass(frozen=True)
+class Release:
+    """A line of the index: one version of a package."""
+
+    folder: str
+    scan: PublishedScan
+
+    @property
+    def version(self) -> str:
+        """The version that was scanned."""
+        return self.scan.version
+
+    @property
+    def date(self) -> str:
+        """The day of the scan."""
+        return self.scan.date
+
+    @property
+    def findings(self) -> int:
+        """The number of public findings."""
+        return len(self.scan.findings)
+
+    @property
+    def withheld(self) -> int:
+        """The number of findings under disclosure."""
+        return self.scan.withheld
+
+    @property
+    def sentence(self) -> str:
+        """How many findings there are, in words."""
+        return found(self.findings, self.withheld)
+
+    @property
+    def checks(self) -> str:
+        """How many checks were made, by kind, in words."""
+        return ", ".join(f"{count(of)} {kind}" for kind, of in self.scan.checks.items())
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A public thread, and in which releases what it is about was found."""
+
+    thread: Thread
+    by_release: Mapping[str, str]
+
+    @property
+    def title(self) -> str:
+        """What it is about."""
+        return self.thread.title
+
+    @property
+    def url(self) -> list[str]:
+        """Where it is public."""
+        return self.thread.url
+
+    @property
+    def state(self) -> str:
+        """Whether it is open, as a person stated."""
+        return self.thread.state
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """One package: its releases, what is known of them, and what others reported."""
+
+    name: str
+    home: str
+    releases: Sequence[Release]
+    bugs: Sequence[Bug]
+    peers: Sequence[Peer]
+
+
+def shelves(gallery: Path) -> list[Shelf]:
+    """Return the packages of a gallery, by name, each with its releases in order of version.
+
+    Raises
+    ------
+    DataError
+        A release or a file of threads is damaged.
+    """
+    by_package = dict[str, list[Release]]()
+    for path in sorted(gallery.glob(f"*/{SCAN}")):
+        scan = read_published(path)
+        by_package.setdefault(scan.package, []).append(Release(path.parent.name, scan))
+    return [_shelf(name, found, gallery) for name, found in sorted(by_package.items())]
+
+
+def _shelf(name: str, releases: Sequence[Release], gallery: Path) -> Shelf:
+    known = Known.read(gallery / f"{name}.toml")
+    ordered = sorted(releases, key=lambda one: _in_order(one.version))
+    bugs = [Bug(one, {each.version: _state(one, each) for each in ordered}) for one in known.thread]
+    return Shelf(name, ordered[-1].scan.home, ordered, bugs, known.peer)
+
+
+def _in_order(version: str) -> list[tuple[int, int, str]]:
+    """Return a key by which versions are sorted: numbers as numbers."""
+    parts = re.findall(r"\d+|[a-z]+", version)
+    return [(1, int(one), "") if one.isdigit() else (0, 0, one) for one in parts]
+
+
+def _state(thread: Thread, release: Release) -> str:
+    """Return whether a release was found to have what a thread is about."""
+    seen = [one.finding for one in release.scan.findings]
+    if any(thread.is_about(one) for one in seen):
+        return "found"
+    return "not found" if thread.names_any(release.scan.subjects) else "not looked at"
+
+
+def write_index(gallery: Path) -> Path:
+    """Write ``index.html``, ``index.md`` and ``index.json`` of a gallery; return the page.
+
+    Raises
+    ------
+    DataError
+        A release is damaged, or a file cannot be written.
+    """
+    found_there = shelves(gallery)
+    values: dict[str, Any] = {"packages": found_there, "outcome": _outcome(found_there)}
+    content = stamped("packages", {"packages": [_entry(one) for one in found_there]})
+    text = json_escaped(json.dumps(content, indent=2, allow_nan=False)) + "\n"
+    files = {
+        gallery / "index.html": filled("packages.html.j2", html=True, **values),
+        gallery / "index.md": filled("packages.md.j2", html=False, **values),
+        gallery / "index.json": text,
+    }
+    write_files(gallery, {path: one.encode("utf-8") for path, one in files.items()})
+    return gallery / "index.html"
+
+
+def _outcome(found_there: Sequence[Shelf]) -> str:
+    releases = [one for shelf in found_there for one in shelf.releases]
+    findings, withheld = (sum(getattr(one, name) for one in releases) for name in _NUMBERS)
+    packages = "1 package" if len(found_there) == 1 else f"{len(found_there)} packages"
+    several = "1 release" if len(releases) == 1 else f"{len(releases)} releases"
+    return f"{found(findings, withheld).capitalize()} in {several} of {packages}."
+
+
+_NUMBERS = ("findings", "withheld")
+
+
+def _entry(shelf: Shelf) -> dict[str, Any]:
+    return {
+        "package": shelf.name,
+        "home": shelf.home,
+        "releases": [
+            {
+                "version": one.version,
+                "date": one.date,
+                "findings": one.findings,
+                "under_disclosure": one.withheld,
+                "checks": one.scan.checks,
+                "report": f"{one.folder}/scan.html",
+            }
+            for one in shelf.releases
+        ],
+        "known": [
+            {"title": one.title, "url": one.url, "state": one.state, "releases": one.by_release}
+            for one in shelf.bugs
+        ],
+        "peers": [one.model_dump(mode="json") for one in shelf.peers],
+    }

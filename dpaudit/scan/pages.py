@@ -1,0 +1,108 @@
+"""A scan as a page and as Markdown, through the templates of reports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpaudit.report.formatting import count, number, percent
+from dpaudit.report.render import templates
+from dpaudit.scan.finding import Checked
+from dpaudit.scan.published import PublishedScan
+from dpaudit.text import one_line, printable
+
+_SUREST = 1e-5  # error probabilities below are said as such
+
+
+@dataclass(frozen=True)
+class Row:
+    """The lines of one subject, a relation and a claim each, and what they say together."""
+
+    subject: str
+    lines: Sequence[Checked]
+
+    @property
+    def sentence(self) -> str:
+        """What held and what did not, by relation."""
+        return " ".join(_sentences(self.lines))
+
+
+def render(scan: PublishedScan, *, html: bool) -> str:
+    """Return a scan as a page, or as Markdown; every text in it is escaped."""
+    return filled(
+        "scan.html.j2" if html else "scan.md.j2",
+        html=html,
+        scan=scan,
+        outcome=outcome(scan),
+        surety=_surety(scan.certainty.confidence),
+        rows=rows_of(scan.checked),
+    )
+
+
+def filled(template: str, *, html: bool, **values: Any) -> str:
+    """Return a template of the report room with its values."""
+    text = printable(templates(html=html).get_template(template).render(**values))
+    return text if html else re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
+
+
+def outcome(scan: PublishedScan) -> str:
+    """Return what was found, in one sentence: of what is withheld the number alone."""
+    where = f"{count(len(scan.subjects))} subjects"
+    return f"{found(len(scan.findings), scan.withheld).capitalize()}. Looked at: {where}."
+
+
+def found(findings: int, withheld: int) -> str:
+    """Return how many findings there are, and how many more are under disclosure.
+
+    Examples
+    --------
+    >>> found(0, 0), found(2, 1)
+    ('no finding', '2 findings, 1 finding under disclosure')
+    >>> found(0, 1)
+    '1 finding under disclosure'
+    """
+    public = "1 finding" if findings == 1 else f"{findings or 'no'} findings"
+    hidden = "1 finding" if withheld == 1 else f"{withheld} findings"
+    if not withheld:
+        return public if findings else "no finding"
+    told = f"{hidden} under disclosure"
+    return f"{public}, {told}" if findings else told
+
+
+def rows_of(checked: Sequence[Checked]) -> list[Row]:
+    """Return the table of relations, a row a subject, in the card's order."""
+    by_subject = dict[str, list[Checked]]()
+    for one in checked:
+        by_subject.setdefault(one.subject, []).append(one)
+    return [Row(subject, lines) for subject, lines in by_subject.items()]
+
+
+def _sentences(lines: Sequence[Checked]) -> list[str]:
+    said = [f"{_verdict(one)} under {one.relation}" for one in lines if one.verdict != "not run"]
+    if not said:
+        return ["Not run."]
+    told = f"{', '.join(said)}."
+    claimed = {one.claimed.relation for one in lines}
+    if claimed == {None}:
+        return [told[:1].upper() + told[1:], "The documentation does not say which relation."]
+    named = " and ".join(sorted(one for one in claimed if one is not None))
+    return [told[:1].upper() + told[1:], f"The documentation claims {named}."]
+
+
+def _verdict(line: Checked) -> str:
+    return "refuted" if line.verdict == "refuted" else "not refuted"
+
+
+def _surety(confidence: float) -> str:
+    error = 1 - confidence
+    return percent(confidence) if error > _SUREST else f"1 - {number(error, 2)}"
+
+
+def release_name(scan: PublishedScan) -> str:
+    """Return the name of a release's folder.
+
+    Raises nothing: what is no letter, digit, dot, plus or underscore becomes a minus.
+    """
+    return re.sub(r"[^A-Za-z0-9._+-]+", "-", one_line(f"{scan.package}-{scan.version}"))

@@ -1,0 +1,108 @@
+"""What may be shown of a scan: all of it to who ran it, and to others what is public.
+
+A finding is public if a public thread is about it, or a person lifted the embargo
+(`dpaudit.scan.known`). Of any other only the number is said. That has to hold of everything that is
+published, so while one finding is withheld nothing is said of single subjects beside the public
+findings: a list of what held, or of what was skipped, would name the subject by leaving it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+from pydantic import Field
+
+from dpaudit.report.schema import Document
+from dpaudit.scan.finding import Certainty, Checked, Environment, Finding, ScanResult
+from dpaudit.scan.known import Known, Peer, Thread
+
+
+class PublicFinding(Document):
+    """A finding, and where it is known."""
+
+    finding: Finding
+    threads: list[Thread] = Field(default=[])
+
+
+class PublishedScan(Document):
+    """A scan of one release, as others may read it.
+
+    While ``withheld`` is not 0, ``checked``, ``information``, ``skipped`` and ``notes`` are empty.
+    """
+
+    package: str
+    distribution: str
+    version: str
+    home: str
+    date: str
+    dpaudit: str
+    environment: Environment
+    certainty: Certainty
+    checks: dict[str, int] = Field(description="How many checks were made, by kind.")
+    subjects: list[str] = Field(description="All that were looked at, whatever was found.")
+    findings: list[PublicFinding]
+    withheld: int = Field(description="Findings under disclosure, of which nothing else is said.")
+    checked: list[Checked]
+    information: list[Finding]
+    skipped: dict[str, str]
+    notes: list[str]
+    peers: list[Peer]
+
+
+def shown_of(result: ScanResult, known: Known) -> PublishedScan:
+    """Return all of a scan, for who ran it."""
+    findings = [_with_threads(one, known) for one in result.findings]
+    return _document(result, known, findings, withheld=0)
+
+
+def published_of(result: ScanResult, known: Known, today: date | None = None) -> PublishedScan:
+    """Return what of a scan is public.
+
+    Parameters
+    ----------
+    result
+        The scan.
+    known
+        What a person states of the package.
+    today
+        For an embargo that ends on a date; the present day by default.
+    """
+    findings = [_with_threads(one, known) for one in result.findings]
+    if known.lifted(today):
+        return _document(result, known, findings, withheld=0)
+    public = [one for one in findings if one.threads]
+    # What nobody claims is no violation; its details wait for a thread all the same.
+    told = [one for one in result.information if known.threads_of(one)]
+    fewer = result.model_copy(update={"information": told})
+    return _document(fewer, known, public, withheld=len(findings) - len(public))
+
+
+def _with_threads(finding: Finding, known: Known) -> PublicFinding:
+    return PublicFinding(finding=finding, threads=known.threads_of(finding))
+
+
+def _document(
+    result: ScanResult, known: Known, findings: Sequence[PublicFinding], withheld: int
+) -> PublishedScan:
+    everything = withheld == 0
+    subjects = dict.fromkeys([*(one.subject for one in result.checked), *result.skipped])
+    return PublishedScan(
+        package=result.package,
+        distribution=result.distribution,
+        version=result.version,
+        home=result.home,
+        date=result.date,
+        dpaudit=result.dpaudit,
+        environment=result.environment,
+        certainty=result.certainty,
+        checks=dict(result.checks),
+        subjects=list(subjects),
+        findings=list(findings),
+        withheld=withheld,
+        checked=list(result.checked) if everything else [],
+        information=list(result.information) if everything else [],
+        skipped=dict(result.skipped) if everything else {},
+        notes=list(result.notes) if everything else [],
+        peers=list(known.peer),
+    )

@@ -1,0 +1,230 @@
+"""The gallery: what is public is shown, and nothing else of what is not can be read off."""
+
+import json
+import re
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from dpaudit.errors import DataError
+from dpaudit.scan.gallery import publish, read_published, shelves, write_scan
+from dpaudit.scan.known import Known
+from dpaudit.scan.published import published_of
+
+from .samples import SUBJECTS, finding, scan
+
+THREAD = """
+[[thread]]
+subject = "tools.alpha"
+event = "is NaN"
+edit = "without a number"
+title = "a missing value shows"
+url = ["https://example.org/toy/issues/80"]
+state = "open"
+
+[[peer]]
+tool = "another tool"
+says = "classes are published"
+reference = "a paper"
+"""
+PUBLIC = finding("tools.alpha")
+
+
+def gallery_of(tmp_path, *results, stated=THREAD):
+    folder = tmp_path / "packages"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "toy.toml").write_text(stated, encoding="utf-8")
+    for one in results:
+        publish(one, folder, date(2026, 11, 24))
+    return folder
+
+
+def texts(folder):
+    return {
+        str(path.relative_to(folder)): path.read_text(encoding="utf-8")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix != ".toml"
+    }
+
+
+def secret(subject, words):
+    return finding(
+        subject,
+        words,
+        edit="the secret edit",
+        lower=7.7777,
+        trials=77777,
+        kind="distribution",
+        relation="add-remove-record",
+        remedy="a secret remedy",
+        also=["a secret setting"],
+    )
+
+
+def test_files_are_the_same_whatever_is_withheld(tmp_path):
+    """Not a list, not a count, not an order tells which subject it is, or anything about it."""
+    noted = [f"{one}: looked at" for one in SUBJECTS]
+    results = [
+        scan(PUBLIC, secret(subject, words), information=[finding(subject)], notes=noted)
+        for subject, words in (("tools.beta", "`out` > 3"), ("models.delta", "`len` is 7"))
+    ]
+    first, second = (
+        texts(gallery_of(tmp_path / str(place), one)) for place, one in enumerate(results)
+    )
+    assert set(first) == {
+        "index.html",
+        "index.json",
+        "index.md",
+        *(f"toy-1.0/scan.{kind}" for kind in ("html", "json", "md")),
+    }
+    assert first == second
+
+
+def test_what_is_withheld_leaves_its_number_and_nothing_else(tmp_path):
+    hidden = secret("tools.beta", "`out` > 3.333")
+    for name, text in texts(gallery_of(tmp_path, scan(PUBLIC, hidden))).items():
+        for word in ("3.333", "secret", "7.7777", "77777", "77,777", "add-remove", "not refuted<"):
+            assert word not in text, (name, word)
+        if name.endswith(("html", "md")):
+            assert "1 finding, 1 finding under disclosure" in text
+    document = json.loads((tmp_path / "packages/toy-1.0/scan.json").read_text("utf-8"))
+    assert document["withheld"] == 1
+    assert document["subjects"] == list(SUBJECTS)
+    kept = ("checked", "information", "skipped", "notes")
+    assert [document[name] for name in kept] == [[], [], {}, []]
+
+
+def test_a_second_finding_of_a_known_subject_stays_withheld(tmp_path):
+    """A thread lifts what it is about: subject, event and edit; not all of its subject."""
+    others = [finding("tools.alpha", "`out` > 3"), finding("tools.alpha", edit="another edit")]
+    public = published_of(scan(PUBLIC, *others), Known.model_validate(stated()))
+    assert [one.finding for one in public.findings] == [PUBLIC]
+    assert public.withheld == 2
+
+
+def stated(**more):
+    import tomllib
+
+    return tomllib.loads(THREAD) | more
+
+
+@pytest.mark.parametrize(
+    ("embargo", "withheld"),
+    [(True, 1), (False, 0), (date(2026, 11, 24), 0), (date(2026, 11, 25), 1)],
+)
+def test_a_person_lifts_the_embargo(embargo, withheld):
+    known = Known.model_validate(stated(embargo=embargo))
+    result = scan(PUBLIC, secret("tools.beta", "`out` > 3"))
+    public = published_of(result, known, date(2026, 11, 24))
+    assert public.withheld == withheld
+    assert len(public.findings) == 2 - withheld
+    assert bool(public.checked) == (not withheld)
+
+
+def test_what_nobody_claims_is_told_by_relation_and_not_in_detail(tmp_path):
+    aside = finding("tools.beta", "`out` > 3.333", violation=False)
+    pages = texts(gallery_of(tmp_path, scan(PUBLIC, information=[aside])))
+    assert all("3.333" not in text for text in pages.values())
+    assert "The documentation does not say which relation." in pages["toy-1.0/scan.html"]
+
+
+def test_a_release_says_what_was_found_what_held_and_how_often_it_was_checked(tmp_path):
+    pages = texts(gallery_of(tmp_path, scan(PUBLIC)))
+    for page in (pages["toy-1.0/scan.html"], pages["toy-1.0/scan.md"]):
+        for word in (
+            "a missing value shows",
+            "https://example.org/toy/issues/80",
+            "docstring of it, first paragraph",
+            "import toy",
+            "certifications",
+            "models.delta",
+            "another tool",
+            "toy",
+        ):
+            assert word in page, word
+    assert "Looked at: 4 subjects." in pages["toy-1.0/scan.md"]
+
+
+def test_versions_stand_beside_each_other(tmp_path):
+    """A bug that came and went: 1.9 before 1.10, found in one and not in the other."""
+    results = [scan(PUBLIC, version="1.10"), scan(version="1.9")]
+    folder = gallery_of(tmp_path, *results)
+    index = json.loads((folder / "index.json").read_text("utf-8"))
+    (package,) = index["packages"]
+    assert [one["version"] for one in package["releases"]] == ["1.9", "1.10"]
+    assert package["known"][0]["releases"] == {"1.9": "not found", "1.10": "found"}
+    assert index["schema"] == 1
+    page = (folder / "index.md").read_text("utf-8")
+    assert "1 finding in 2 releases of 1 package." in page
+    assert "[1.9](toy-1.9/scan.md)" in page
+
+
+def test_a_thread_about_what_was_not_looked_at_says_so(tmp_path):
+    stated = THREAD.replace("tools.alpha", "tools.omega")
+    (shelf,) = shelves(gallery_of(tmp_path, scan(PUBLIC), stated=stated))
+    assert dict(shelf.bugs[0].by_release) == {"1.0": "not looked at"}
+
+
+def test_who_ran_a_scan_reads_all_of_it(tmp_path):
+    page = write_scan(scan(PUBLIC, secret("tools.beta", "`out` > 3.333")), tmp_path)
+    text = page.read_text(encoding="utf-8")
+    assert "3.333" in text
+    assert "secret remedy" in text
+    assert "under disclosure" not in text
+    assert (tmp_path / "scan.md").is_file()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[thread]]\nsubject = 'a'", "thread.0.event"),
+        ("embargo = 'soon'", "embargo"),
+        ("[[thread]]\nsubject = 'a'\nevent = '('\ntitle = 'b'\nurl = ['c']", "regular expression"),
+        ("[[thread]]\nsubject = 'a'\nevent = ''\ntitle = 'b'\nurl = ['c']", "thread.0.event"),
+        ("wrong = 1", "wrong"),
+        ("not toml", "not valid TOML"),
+    ],
+)
+def test_a_file_of_threads_that_is_wrong_is_refused_before_anything_is_written(
+    tmp_path, text, message
+):
+    with pytest.raises(DataError, match=message):
+        gallery_of(tmp_path, scan(PUBLIC), stated=text)
+    assert texts(tmp_path / "packages") == {}
+
+
+def test_without_a_file_nothing_is_public(tmp_path):
+    publish(scan(PUBLIC), tmp_path)
+    assert "1 finding under disclosure" in (tmp_path / "index.md").read_text("utf-8")
+
+
+def test_a_release_is_read_back_and_a_damaged_one_refused(tmp_path):
+    folder = gallery_of(tmp_path, scan(PUBLIC))
+    path = folder / "toy-1.0" / "scan.json"
+    assert read_published(path).findings[0].finding == PUBLIC
+    path.write_text('{"schema": 9}', encoding="utf-8")
+    with pytest.raises(DataError, match="later than"):
+        read_published(path)
+    path.write_text("[]", encoding="utf-8")
+    with pytest.raises(DataError, match=r"scan\.json"):
+        shelves(folder)
+
+
+def test_hostile_text_is_shown_as_it_stands(tmp_path):
+    words = "<script>alert(1)</script> | `x`\x1b[2J"
+    nasty = finding("tools.alpha", f"is NaN {words}", reproduction=words, reproduced="```\n")
+    pages = texts(gallery_of(tmp_path, scan(nasty)))
+    assert "<script>" not in pages["toy-1.0/scan.html"]
+    assert "\x1b" not in "".join(pages.values())
+    fenced = re.compile(r"^(`{3,})\w+\n.*?^\1$", re.DOTALL | re.MULTILINE)
+    assert "<script>" not in fenced.sub("", pages["toy-1.0/scan.md"])
+
+
+def test_the_committed_gallery_is_what_its_releases_say():
+    gallery = Path(__file__).parents[2] / "reports" / "packages"
+    if not gallery.is_dir():
+        pytest.skip("no gallery is committed yet")
+    for shelf in shelves(gallery):
+        for release in shelf.releases:
+            assert all(one.threads for one in release.scan.findings)
