@@ -147,6 +147,9 @@ UNPINNED_EXTRAS = (
     "smartnoise-sql",
     "smartnoise-synth",
     "mbi",
+    "opacus",
+    "jax-privacy",
+    "nvflare",
 )
 
 

@@ -1,0 +1,132 @@
+"""What is scanned of Opacus.
+
+Its accountants take the noise multiplier as the ratio of the noise to the sensitivity of a sum of
+clipped gradients, with one record more or less. A step on all records is then Gaussian-private with
+mu = 1/noise_multiplier; what sampling amplifies is left out of what is claimed here.
+"""
+
+import math
+
+from dpaudit.extension.package import Claimed, MadePair, Package, Parameters, Subject
+
+_ADD_REMOVE = "add-remove-record"
+_ALL, _SAMPLED = 8, 3  # batch sizes: one batch of all records, or two Poisson samples of a half
+_WHERE = (
+    "docstring of PrivacyEngine.make_private: noise_multiplier is the ratio of the noise's "
+    "standard deviation to the L2 sensitivity of the function to which it is added; its "
+    "accountants compose the sampled Gaussian mechanism, neighbours being one record more or less"
+)
+
+
+def _mu(given: Parameters) -> float:
+    steps = 2 if given.get("batch_size") == _SAMPLED else 1
+    return math.sqrt(steps) / float(given["noise_multiplier"])
+
+
+_CLAIM = Claimed(mu=_mu, relation=_ADD_REMOVE, where=_WHERE)
+_STEP = {"noise_multiplier": 1.0, "max_grad_norm": 1.0}
+_TRAIN = {**_STEP, "batch_size": _ALL}
+_RECORDS = ([(0.1, 1.0)] * 5, [(-1.0, 0.0), (1.0, 1.0), (0.5, 0.0), (2.0, 1.0), (0.0, 1.0)])
+
+
+def _outliers(given: Parameters) -> tuple[MadePair, ...]:
+    rest = [(0.1, 1.0)] * 4
+    return tuple(
+        MadePair(
+            dataset=rest,
+            neighbour=[*rest, (value, 1.0)],
+            relation=_ADD_REMOVE,
+            edit=f"one record more, whose feature is {value:g}",
+        )
+        for value in (1e4, 1e30)
+    )
+
+
+def _tokens(given: Parameters) -> tuple[MadePair, ...]:
+    rest = [(0, 0), (1, 1), (0, 1)]
+    return tuple(
+        MadePair(
+            dataset=rest,
+            neighbour=[*rest, (token, 1)],
+            relation=_ADD_REMOVE,
+            edit=f"one record more, whose token is {token}",
+        )
+        for token in (0, 2)
+    )
+
+
+PACKAGE = Package(
+    name="opacus",
+    distribution="opacus",
+    code="dpaudit.scan.packages.opacus.subjects",
+    versions=("1.6.0",),
+    requirements=("torch==2.13.0",),
+    home="https://github.com/meta-pytorch/opacus",
+    subjects=(
+        Subject(
+            name="optimizers.step",
+            code="step",
+            parameters=(
+                _STEP,
+                {**_STEP, "clipping": "per_layer"},
+                {**_STEP, "clipping": "adaptive"},
+                {**_STEP, "dtype": "float64"},
+                {**_STEP, "dtype": "bfloat16"},
+                {**_STEP, "secure": True},
+            ),
+            datasets=([(0.0, 0.0)], [(0.5, 0.5), (-1.0, 0.0)], [(3.0, -4.0)] * 3),
+            bounds=(-1e3, 1e3),
+            claims=(_CLAIM,),
+            additive=True,
+            about="One step of an optimizer on per-sample gradients, which are the data.",
+        ),
+        Subject(
+            name="PrivacyEngine.make_private",
+            code="train",
+            parameters=(
+                *({**_TRAIN, "loss": loss} for loss in ("mse", "bce", "cross-entropy")),
+                {**_TRAIN, "mode": "functorch"},
+                *(
+                    {**_TRAIN, "mode": "ghost", "loss": loss}
+                    for loss in ("mse", "bce", "cross-entropy")
+                ),
+                {**_TRAIN, "batch_size": _SAMPLED},
+                {**_TRAIN, "batch_size": _SAMPLED, "rand_on_empty": True},
+                {**_TRAIN, "clipping": "per_layer", "max_grad_norm": [1.0, 1.0]},
+                {**_TRAIN, "clipping": "adaptive"},
+                {
+                    **_TRAIN,
+                    "clipping": "adaptive",
+                    "batch_size": _SAMPLED,
+                    "noise_multiplier": 20.0,
+                },
+            ),
+            datasets=_RECORDS,
+            bounds={1: (0.0, 1.0)},
+            pairs=_outliers,
+            claims=(_CLAIM,),
+            trials=1_000,
+            about="An epoch of training: the weights of a linear model, from a public start.",
+        ),
+        Subject(
+            name="PrivacyEngine.make_private (mean of the loss)",
+            code="train",
+            parameters=({**_TRAIN, "noise_multiplier": 4.0, "reduction": "mean"},),
+            datasets=([(0.1, 1.0)] * 2, [(0.1, 1.0)] * 3),
+            bounds={1: (0.0, 1.0)},
+            claims=(_CLAIM,),
+            trials=1_000,
+            about="The same where gradients are divided by the expected size of a batch.",
+        ),
+        Subject(
+            name="PrivacyEngine.make_private (embedding)",
+            code="train_embedding",
+            parameters=(_TRAIN, {**_TRAIN, "mode": "ghost"}, {**_TRAIN, "max_norm": 1.0}),
+            pairs=_tokens,
+            relations=(_ADD_REMOVE,),
+            claims=(_CLAIM,),
+            trials=1_000,
+            about="An epoch of training: the table of an embedding, from a public start.",
+        ),
+    ),
+)
