@@ -218,7 +218,7 @@ class _Walk:
         )
 
     def _function(self, value: FunctionType) -> bytes:
-        met = self._met(value.__module__)
+        met = self._met(value.__module__) or _is_made(value.__module__)
         state = (value.__defaults__, value.__kwdefaults__, _cells(value), vars(value))
         named = (value.__module__ if met else "", value.__qualname__)
         if not met:
@@ -247,7 +247,8 @@ class _Walk:
 
     def _type(self, value: type) -> bytes:
         named = (value.__module__, value.__qualname__)
-        if not self._met(value.__module__):
+        made = _is_made(value.__module__) and any(map(_is_function, vars(value).values()))
+        if not self._met(value.__module__) and not made:
             return self._together("type", named)
         own = [(n, self._named(one)) for n, one in sorted(vars(value).items()) if _is_own(n, one)]
         return self._together("type", named, value.__bases__, own)
@@ -266,11 +267,11 @@ class _Walk:
         file = getattr(module, "__file__", None)
         if top == _OURS or top in _NUMERICAL or top in sys.builtin_module_names:
             return False
-        if file is not None and file.startswith(_INSTALLED):
+        if file is not None and file.startswith(_INSTALLED) and top != "__main__":
             if "site-packages" in file or "dist-packages" in file:
                 self.packages.add(top)
             return False
-        if file is None and module is not None and top in sys.stdlib_module_names:
+        if file is None and module is not None and top != "__main__":
             return False
         if file is not None and file not in self.files:
             self.files.add(file)
@@ -356,6 +357,17 @@ def _is_own(name: str, value: Any) -> bool:
     if name.startswith("__") and name.endswith("__"):
         return isinstance(value, (FunctionType, staticmethod, classmethod, property))
     return name != "_abc_impl" and not isinstance(value, MemberDescriptorType)
+
+
+def _is_function(value: Any) -> bool:
+    return isinstance(value, FunctionType)
+
+
+def _is_made(name: str | None) -> bool:
+    """Return whether a module was made while the program runs, so that no file is its source."""
+    top, module = (name or "").partition(".")[0], sys.modules.get(name or "")
+    known = top in (_OURS, *_NUMERICAL, *sys.stdlib_module_names)
+    return module is not None and not known and getattr(module, "__file__", None) is None
 
 
 def _attributes(value: Any) -> tuple[Any, ...]:

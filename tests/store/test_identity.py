@@ -94,7 +94,7 @@ def with_attribute(value, name):
 
 def made(text, name="f", **named):
     """Return a function, or class, of code that no file holds."""
-    found = {"__name__": "__main__", **named}
+    found = {"__name__": "made_in_a_test", **named}
     exec(text, found)
     return found[name]
 
@@ -280,3 +280,15 @@ def test_a_variable_is_seen_in_code_of_no_file(monkeypatch):
         monkeypatch.setenv("SCALE", value)
         found.append(identified(reads).sealed())
     assert found[0] != found[1]
+
+
+@pytest.mark.parametrize("module", ["pandas", "networkx", "scipy.sparse"])
+def test_objects_of_libraries_have_an_identity(module):
+    library = pytest.importorskip(module)
+    makes = {
+        "pandas": lambda n: library.DataFrame({"x": [n, 1], "y": ["a", "b"]}),
+        "networkx": lambda n: library.path_graph(n + 2),
+        "scipy.sparse": lambda n: library.csr_matrix(np.eye(n + 2)),
+    }
+    one, again, other = (makes[module](n) for n in (1, 1, 2))
+    assert digest(one) == digest(again) != digest(other)
