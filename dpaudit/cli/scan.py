@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,6 +66,22 @@ def scan(
         integer_option("--memory", "MiB that a process of the package may have (4096)."),
     ] = None,
     out: Annotated[str | None, folder_option("Write the report here.")] = None,
+    publish: Annotated[
+        str | None,
+        typer.Option(
+            "--publish",
+            metavar="DIRECTORY",
+            help="Write what is public into this gallery; PACKAGE.toml there states threads.",
+        ),
+    ] = None,
+    disclosure: Annotated[
+        str,
+        typer.Option(
+            "--disclosure",
+            metavar="DIRECTORY",
+            help="Write drafts of issues for the maintainers here, with --out or --publish.",
+        ),
+    ] = "disclosure",
     listed: Annotated[
         bool, typer.Option("--list", help="Show packages, or the subjects of one; run nothing.")
     ] = False,
@@ -94,15 +111,51 @@ def scan(
         "memory": (4096 if memory is None else memory) * _MIB,
     }
     asked = {"env": env, "subjects": subject or (), "seed": seed, "workers": workers}
-    return run(PACKAGES.get(name), budget, asked, out=out, as_json=as_json, quiet=quiet)
+    places = Places(out=out, gallery=publish, disclosure=disclosure)
+    return run(PACKAGES.get(name), budget, asked, places, as_json=as_json, quiet=quiet)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Places:
+    """Where a scan is written: the report, the gallery, and drafts of issues."""
+
+    out: str | None
+    gallery: str | None
+    disclosure: str
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is written at all."""
+        return self.out is not None or self.gallery is not None
+
+    def prepare(self) -> None:
+        """Try every folder, so that a long scan does not end in vain."""
+        from dpaudit.files import prepare_directory
+
+        for one in (self.out, self.gallery):
+            if one is not None:
+                prepare_directory(one)
+
+    def write(self, result: ScanResult) -> list[str]:
+        """Write a scan; return lines that say where."""
+        from dpaudit.scan.evidence import written
+
+        out, gallery = (None if one is None else Path(one) for one in (self.out, self.gallery))
+        files = written(result, out, gallery, Path(self.disclosure))
+        named = {"Report": files.page, "Published": files.published}
+        lines = [f"{name}: {path}" for name, path in named.items() if path is not None]
+        if files.drafts:
+            drafts = ", ".join(map(str, files.drafts))
+            lines.append(f"Drafts of issues, for their owner alone (mode 0600): {drafts}")
+        return lines
 
 
 def run(
     package: Package,
     budget: dict[str, Any],
     asked: dict[str, Any],
+    places: Places,
     *,
-    out: str | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -115,20 +168,20 @@ def run(
     DpauditError
         The environment cannot be built.
     """
-    from dpaudit.files import prepare_directory
+    from dpaudit.scan.evidence import with_reproductions
     from dpaudit.scan.scan import Budget
     from dpaudit.scan.scan import scan as scanned
-    from dpaudit.scan.write import write
 
-    if out is not None:
-        prepare_directory(out)
+    places.prepare()
     with progress_bar("scan", shown=not (quiet or as_json)) as progress:
         result = scanned(package, budget=Budget(**budget), progress=progress, **asked)
+        if places.any:
+            result = with_reproductions(result, package, asked["env"], progress)
     failures = [DpauditError(f"{one}: not run: {why}") for one, why in result.skipped.items()]
     said = list[str]()
-    if out is not None:
+    if places.any:
         with attempted(failures):
-            said.append(f"Report: {write(result, Path(out))}")
+            said += places.write(result)
     with attempted(failures):
         _show(result, said, as_json=as_json)
     return concluded(REFUTED if result.findings else FINE, failures)

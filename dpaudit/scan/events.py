@@ -87,7 +87,9 @@ def deltas_of(guarantee: Guarantee) -> tuple[float, ...]:
     return tuple(one for one in _DELTAS if math.isfinite(guarantee.epsilon(one)))
 
 
-def best_event(sides: Sequence[Sequence[Run]], delta: float, *, bits: bool = False) -> Event | None:
+def best_event(
+    sides: Sequence[Sequence[Run]], delta: float, *, bits: bool = False, part: str = ""
+) -> Event | None:
     """Return the plainest of the events that promise most, None if there is nothing to ask.
 
     Parameters
@@ -98,6 +100,8 @@ def best_event(sides: Sequence[Sequence[Run]], delta: float, *, bits: bool = Fal
         At which epsilon is promised.
     bits
         Whether to ask of which power of two a number is a multiple.
+    part
+        The part that a scan's event asks of: preferred among those that promise as much.
 
     Examples
     --------
@@ -111,11 +115,21 @@ def best_event(sides: Sequence[Sequence[Run]], delta: float, *, bits: bool = Fal
         return None
     most = max(one.promised for one in found) - _ALIKE
     alike = [one for one in found if one.promised >= most]
-    return min(alike, key=lambda one: (one.plain, len(one.expression), -one.promised))
+    names = set(_NAME.findall(part)) - _USUAL
+    return min(
+        alike,
+        key=lambda one: (
+            one.plain,
+            not names <= set(_NAME.findall(one.expression)),
+            len(one.expression),
+            -one.promised,
+        ),
+    )
 
 
 # Expression, how plain, where it is true, and its topic.
 Candidate = tuple[str, int, list[NDArray[np.bool_]], str]
+_NAME, _USUAL = re.compile(r"[A-Za-z_]\w*"), {"output", "len", "shape", "dtype", "raised", "keys"}
 _PLACE = re.compile(r"\[[\d, ]+\]")
 
 

@@ -92,7 +92,7 @@ def reproduced(
     claim = claim_of(finding, subject)
     until = time.monotonic() + seconds
     with Bench(installed, finding.code) as bench:
-        study = _Study(bench, claim, finding.kind == "floating point")
+        study = _Study(bench, claim, finding.kind == "floating point", finding.event.part)
         case = study.tried(parameters, (dataset, neighbour))
         if case is None:
             return None
@@ -134,6 +134,7 @@ class _Study:
     bench: Bench
     claim: Claimed
     bits: bool
+    part: str
 
     def tried(self, parameters: Mapping[str, Any], pair: tuple[Any, Any]) -> _Case | None:
         """Return a setting and a pair with an event that refutes, None if there is none."""
@@ -145,7 +146,9 @@ class _Study:
         delta = min(deltas_of(guarantee), default=0.0)
         for runs in _LOOKS:
             sides = self.bench.parts(*texts, runs, _EACH)
-            event = None if sides is None else best_event(sides, delta, bits=self.bits)
+            event = (
+                None if sides is None else best_event(sides, delta, bits=self.bits, part=self.part)
+            )
             if sides is None or event is None:
                 return None
             last = runs == _LOOKS[-1] or min(map(len, sides)) < runs

@@ -25,7 +25,7 @@ from dpaudit.scan.values import expression
 COLUMNS, LINES = 100, 10
 _INDENT = "    "
 _REPEATED = 4  # equal items in a row from which on they are multiplied
-_NOT_GIVEN = ("rng", "trials")  # arguments that are no parameters of the package
+_SUBMODULE = re.compile(r"import \w+(\.\w+)+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ def script(shown: Shown) -> str:
     ...     event="out > 0.5", runs=100, claimed="mu = 1",
     ... )
     >>> print(script(shown))
-    def noisy(data, epsilon=1.0):
+    def noisy(data):
         return sum(data)
     <BLANKLINE>
     pair, runs = ([0.0], [1.0]), 100
@@ -115,9 +115,7 @@ class _Module:
     def __init__(self, source: str) -> None:
         self.source, self.tree = source, ast.parse(source)
         self.functions = {
-            one.name: one
-            for one in self.tree.body
-            if isinstance(one, ast.FunctionDef | ast.ClassDef)
+            one.name: one for one in self.tree.body if isinstance(one, ast.FunctionDef)
         }
 
     def text(self, node: ast.AST) -> str:
@@ -141,11 +139,23 @@ class _Module:
             used |= _names(node)
             kept += reversed(_without_docstring(self, node))
         kept.reverse()
+        kept = _mentioned(kept, body)
         if "contextlib" in used and "import contextlib" not in kept:
             kept.insert(0, "import contextlib")
         if "np" in used and not any(line.endswith("numpy as np") for line in kept):
             kept.insert(0, "import numpy as np")
         return kept
+
+
+def _mentioned(lines: list[str], body: str) -> list[str]:
+    """Return lines without imports of submodules that nothing mentions, where others are there."""
+    text = "\n".join([*(line for line in lines if not line.startswith("import ")), body])
+    dotted = {line: line.removeprefix("import ") for line in lines if _SUBMODULE.fullmatch(line)}
+    unused = {line for line, name in dotted.items() if not re.search(rf"\b{name}\b", text)}
+    roots = {name.partition(".")[0] for line, name in dotted.items() if line not in unused}
+    return [
+        line for line in lines if line not in unused or dotted[line].partition(".")[0] not in roots
+    ]
 
 
 def _names(tree: ast.AST) -> set[str]:
@@ -192,33 +202,117 @@ def _body_lines(module: _Module, node: ast.FunctionDef, indent: str = _INDENT) -
 def _function(module: _Module, shown: Shown) -> list[str]:
     """Return the subject's function, with the setting as defaults of its arguments."""
     node = module.functions.get(shown.function)
-    if not isinstance(node, ast.FunctionDef):
+    if node is None:
         raise InvalidArgument("function", shown.function, "a function of the plain module")
-    arguments = [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
-    given = [_default(name, shown.parameters) for name in arguments[1:]]
-    extra = (
-        [
-            f"{name}={expression(value)}"
-            for name, value in shown.parameters.items()
-            if name not in arguments
-        ]
-        if node.args.kwarg is not None
-        else []
-    )
-    if node.args.kwarg is not None:
-        given.append(f"**{node.args.kwarg.arg}")
-    head = f"def {node.name}({', '.join([arguments[0], *given])}):"
-    lines = _wrapped(head)
-    if extra:  # of **keywords
-        lines.append(f"{_INDENT}{node.args.kwarg.arg} = dict({', '.join(extra)})")  # type: ignore[union-attr]
+    fixed = _Fixed.of(node, shown)
+    body = fixed.body if fixed.changed else _body_lines(module, node, "")
+    used = _names(ast.parse("\n".join(["def f():", *(_INDENT + line for line in body)])))
+    data, *arguments = _arguments(node)
+    given = [_default(name, shown.parameters) for name in arguments if name in used]
+    lines = _wrapped(f"def {node.name}({', '.join([data, *given])}):")
     if (name := _only_raises(shown.event)) is not None:
-        inner = _body_lines(module, node, 2 * _INDENT)
+        inner = [2 * _INDENT + line for line in body]
         return [*lines, f"{_INDENT}with contextlib.suppress({name}):", *inner]
     if not _catches(shown.event):
-        return [*lines, *_body_lines(module, node)]
-    inner = _body_lines(module, node, 2 * _INDENT)
+        return [*lines, *(_INDENT + line for line in body)]
+    inner = [2 * _INDENT + line for line in body]
     caught = [f"{_INDENT}except Exception as error:", f"{2 * _INDENT}return error"]
     return [*lines, f"{_INDENT}try:", *inner, *caught]
+
+
+def _arguments(node: ast.FunctionDef) -> list[str]:
+    return [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
+
+
+class _Fixed(ast.NodeTransformer):
+    """Writes a setting into a function: its ``**parameters``, and names of attributes.
+
+    Of a dict that is returned, the parts stay that the event asks for.
+    """
+
+    def __init__(self, node: ast.FunctionDef, shown: Shown) -> None:
+        named = _arguments(node)
+        self.keywords = None if node.args.kwarg is None else node.args.kwarg.arg
+        self.rest = {name: one for name, one in shown.parameters.items() if name not in named}
+        self.texts = {name: one for name, one in shown.parameters.items() if isinstance(one, str)}
+        self.event, self.changed = shown.event, False
+        self.body: list[str] = []
+
+    @classmethod
+    def of(cls, node: ast.FunctionDef, shown: Shown) -> _Fixed:
+        """Return the rewriting of a function, done."""
+        made = cls(node, shown)
+        statements = node.body[1:] if ast.get_docstring(node) is not None else node.body
+        copies = [ast.parse(ast.unparse(one)).body[0] for one in statements]
+        for one in copies:
+            told = ast.fix_missing_locations(made.visit(one))
+            made.body += [line for text in ast.unparse(told).splitlines() for line in _short(text)]
+        return made
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Write keywords for ``**parameters``, and an attribute for ``getattr`` of a text."""
+        self.generic_visit(node)
+        found = list[ast.keyword]()
+        for one in node.keywords:
+            if one.arg is None and self._is_keywords(one.value):
+                self.changed = True
+                found += [ast.keyword(name, _read(value)) for name, value in self.rest.items()]
+            else:
+                found.append(one)
+        node.keywords = found
+        match node:
+            case ast.Call(func=ast.Name(id="getattr"), args=[value, ast.Name(id=name)]):
+                if str(self.texts.get(name, "")).isidentifier():
+                    self.changed = True
+                    return ast.Attribute(value, self.texts[name], ast.Load())
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Write the dict of keywords where it is used as one."""
+        if node.id == self.keywords and isinstance(node.ctx, ast.Load):
+            self.changed = True
+            return _read(self.rest)
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        """Leave out parts of a returned dict that the event does not ask for."""
+        if isinstance(node.value, ast.Dict) and (asked := _keys_of(self.event)):
+            pairs = zip(node.value.keys, node.value.values, strict=True)
+            kept = [
+                (key, value)
+                for key, value in pairs
+                if isinstance(key, ast.Constant) and key.value in asked
+            ]
+            if len(kept) == len(asked) < len(node.value.keys):
+                self.changed = True
+                node.value = ast.Dict([key for key, _ in kept], [value for _, value in kept])
+        self.generic_visit(node)
+        return node
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
+        """Leave ``**parameters`` to the call that has it."""
+        if node.arg is None and self._is_keywords(node.value):
+            return node
+        self.generic_visit(node)
+        return node
+
+    def _is_keywords(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and node.id == self.keywords
+
+
+def _read(value: Any) -> ast.expr:
+    return ast.parse(literal(value), mode="eval").body
+
+
+def _keys_of(event: str) -> set[str]:
+    """Return the keys of ``out`` that an event asks for, none if it asks for more than keys."""
+    keys = re.findall(r"\bout\['([^']+)'\]", event)
+    return set(keys) if len(keys) == len(re.findall(r"\bout\b", event)) else set()
+
+
+def _short(line: str) -> list[str]:
+    """Return a line of unparsed code on lines that are short enough within a function."""
+    return _wrapped(line, COLUMNS - 2 * len(_INDENT))
 
 
 def _only_raises(event: str) -> str | None:
@@ -244,8 +338,7 @@ def _catches(event: str) -> bool:
 def _counting(module: _Module, shown: Shown) -> list[str]:
     """Return the lines that draw outputs, count the event and print."""
     node = module.functions[shown.function]
-    assert isinstance(node, ast.FunctionDef)
-    by_trials = "trials" in [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
+    by_trials = "trials" in _arguments(node)
     name, draws = shown.function, f"[{shown.function}(data) for _ in range(runs)]"
     if by_trials:
         draws = f"{name}(data, trials=runs)"
@@ -344,14 +437,28 @@ def _runs(items: Sequence[str]) -> Iterator[tuple[str, int]]:
             start = place
 
 
-def _wrapped(line: str) -> list[str]:
-    """Return a statement with brackets on lines that are short enough."""
-    if len(line) <= COLUMNS:
+def _wrapped(line: str, columns: int = COLUMNS) -> list[str]:
+    """Return a statement with brackets on lines that are short enough, if it can be parted."""
+    if len(line) <= columns:
         return [line]
-    return textwrap.wrap(
+    indent = line[: len(line) - len(line.lstrip())]
+    parted = textwrap.wrap(
         line,
-        COLUMNS,
-        subsequent_indent=2 * _INDENT,
+        columns,
+        subsequent_indent=indent + 2 * _INDENT,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return parted if _says_the_same("\n".join(parted), line) else [line]
+
+
+def _says_the_same(one: str, other: str) -> bool:
+    """Return whether two texts are the same code; a text may end in a colon."""
+    try:
+        trees = [
+            ast.dump(ast.parse(text.strip() + (" pass" if text.endswith(":") else "")))
+            for text in (one, other)
+        ]
+    except SyntaxError:
+        return False
+    return trees[0] == trees[1]

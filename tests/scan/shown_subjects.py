@@ -61,3 +61,13 @@ def hangs(data, epsilon):
     """Never returns."""
     while True:
         pass
+
+
+def keywords(data, name, **parameters):
+    """A function of an argument and of keywords, as cards call packages."""
+    made = getattr(np, name)(data, **parameters)
+    return {
+        "value": float(made),
+        "labels": sorted(set(data)),
+        "noise": float(np.random.default_rng().normal()),
+    }

@@ -223,6 +223,41 @@ def test_a_script_holds_what_its_function_needs_and_nothing_else():
     assert "[0.0] * 30 + [1.0]" in text
 
 
+def test_a_setting_is_written_into_the_function():
+    text = script(
+        Shown(
+            source=CODE.read_text(encoding="utf-8"),
+            function="keywords",
+            parameters={"name": "sum", "axis": 0, "where": True},
+            datasets=([0.0, 1.0], [0.0, 2.0]),
+            event="out['labels'] == [0.0, 1.0]",
+            runs=20,
+            claimed="epsilon = 1",
+        )
+    )
+    assert "np.sum(data, axis=0, where=True)" in text
+    assert "return {'labels': sorted(set(data))}" in text
+    assert "def keywords(data):" in text
+    assert lines_of(text) <= LINES
+    assert PLACE.run(text, 60).startswith("seen in 20 of 20 runs on the first, 0 of 20")
+
+
+def test_a_line_is_parted_only_where_it_still_says_the_same():
+    long = ("a text with many words " * 6).strip()
+    text = script(
+        Shown(
+            source=f"def told(data, words):\n    return [{long!r}, len(data)]\n",
+            function="told",
+            parameters={"words": long},
+            datasets=([0.0], [1.0]),
+            event="out[1] > 1",
+            runs=20,
+            claimed="epsilon = 1",
+        )
+    )
+    assert PLACE.run(text, 60) is not None
+
+
 def test_literals_are_read_back_as_they_were():
     for value in ([0.0] * 9 + [1.0, 2.0], np.array([[1, 2]] * 7), ([], (1,), {"a": [None] * 6})):
         again = eval(literal(value), {"np": np})
