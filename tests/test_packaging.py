@@ -139,11 +139,13 @@ def test_an_inexact_pin_is_caught(line):
 
 
 # pld needs attrs below 24 and diffprivlib scikit-learn below 1.9, which would hold everybody else
-# back; opendp is only of use to who has mechanisms of its own.
+# back; the others are only of use to who has mechanisms of theirs.
 UNPINNED_EXTRAS = (
     "pld",
     "diffprivlib",
     "opendp",
+    "python-dp",
+    "pipeline-dp",
     "smartnoise-sql",
     "smartnoise-synth",
     "mbi",

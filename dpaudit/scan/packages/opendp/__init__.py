@@ -1,0 +1,1 @@
+"""OpenDP: its common measurements."""
