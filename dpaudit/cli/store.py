@@ -14,7 +14,7 @@ import typer
 
 import dpaudit.cli.ending as ending
 from dpaudit.cli.console import console
-from dpaudit.cli.storing import FILE
+from dpaudit.cli.storing import FILE, without_places
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.text import one_line
 
@@ -129,7 +129,7 @@ def resume(
     if not found:
         raise InvalidArgument("resume", place, "a store that keeps an audit")
     chosen = next((one for one in reversed(found) if one.ended is None), found[-1])
-    words = _allowed(chosen.command, targets or [])
+    words = without_places(_allowed(chosen.command, targets or []))
     out = ["--out", place] if Path(place).is_dir() else []
     return carried_out([*words, *out, "--store", str(path)])
 

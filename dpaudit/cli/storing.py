@@ -40,10 +40,21 @@ def said(words: Sequence[str]) -> Iterator[None]:
 
 def command_words() -> list[str]:
     """Return the words of the present command, but for its places and which share it is."""
-    found, words = list[str](), iter(_words.get())
-    for word in words:
+    return without_places(_words.get())
+
+
+def without_places(words: Sequence[str]) -> list[str]:
+    """Return the words of a command without those that say where it writes.
+
+    Examples
+    --------
+    >>> without_places(["audit", "mine:f", "--out", "there", "--store=here", "--quiet"])
+    ['audit', 'mine:f', '--quiet']
+    """
+    found, left = list[str](), iter(words)
+    for word in left:
         if word in _OF_PLACE:
-            next(words, None)
+            next(left, None)
         elif word.partition("=")[0] not in _OF_PLACE:
             found.append(word)
     return found

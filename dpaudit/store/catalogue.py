@@ -13,9 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.store.file import Store, decoded
+from dpaudit.store.file import Store, StoreError, decoded, encoded, seconds_of
 
 RowT = TypeVar("RowT")
+# A fact is named so that says of a machine, in JSON, that it computed some of an audit.
+MACHINE = "machine: "
+ANOTHER_MACHINE = "INSERT OR IGNORE INTO facts (audit, name, data) VALUES (?, ?, ?)"
 _ROWS = 250_000  # of a table in memory at a time
 
 
@@ -60,21 +63,28 @@ def entries(store: Store) -> list[Entry]:
         "(SELECT coalesce(sum(length(data)), 0) FROM blocks JOIN stages ON stages.id = stage "
         " WHERE audit = audits.id) FROM audits ORDER BY audits.id"
     )
-    return [
-        Entry(
-            number=number,
-            name=str(name),
-            command=tuple(map(str, json.loads(command))),
-            began=str(began),
-            ended=ended,
-            seconds=float(seconds),
-            units=int(units),
-            planned=int(planned),
-            size=int(size),
-            machine={str(k): str(v) for k, v in json.loads(machine).items()},
-        )
-        for number, name, command, began, ended, seconds, machine, units, planned, size in rows
-    ]
+    try:
+        return [_entry(*row) for row in rows]
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreError(
+            f"store {store.path}: what it says of an audit is no such thing"
+        ) from error
+
+
+def _entry(*row: Any) -> Entry:
+    number, name, command, began, ended, seconds, machine, units, planned, size = row
+    return Entry(
+        number=number,
+        name=str(name),
+        command=tuple(map(str, json.loads(command))),
+        began=str(began),
+        ended=ended,
+        seconds=seconds_of(seconds),
+        units=int(units),
+        planned=int(planned),
+        size=int(size),
+        machine={str(k): str(v) for k, v in json.loads(machine).items()},
+    )
 
 
 @dataclass(frozen=True)
@@ -95,7 +105,10 @@ def stages(store: Store, audit: int) -> list[Kept]:
         "FROM stages WHERE audit = ? ORDER BY id",
         (audit,),
     )
-    return [Kept(int(i), str(name), int(t), int(u), int(k)) for i, name, t, u, k in rows]
+    try:
+        return [Kept(int(i), str(name), int(t), int(u), int(k)) for i, name, t, u, k in rows]
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"store {store.path}: what it says of a stage is no such thing") from error
 
 
 def prune(store: Store, *, all_of: bool = False) -> int:
@@ -236,7 +249,9 @@ def _merge_audit(into: Store, other: Store, row: tuple[Any, ...]) -> None:
         "VALUES (?, ?, ?, ?, ?, ?)",
         [(identity, name, command, machine, began, ended)],
     )
-    (new,) = into.run("SELECT id FROM audits WHERE identity = ?", (identity,))[0]
+    ((new, theirs),) = into.run("SELECT id, machine FROM audits WHERE identity = ?", (identity,))
+    if machine != theirs:
+        into.write(ANOTHER_MACHINE, [(new, f"{MACHINE}{machine}", encoded(None))])
     into.run("UPDATE audits SET seconds = seconds + ? WHERE id = ?", (seconds, new))
     facts = other.run("SELECT name, data FROM facts WHERE audit = ?", (old,))
     into.write(

@@ -11,7 +11,10 @@ write is the same where it is about the same.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
+import os
 import sqlite3
 import struct
 from collections.abc import Iterator, Sequence
@@ -25,7 +28,10 @@ from dpaudit.execution.worker import packed, unpacked
 _ID = 0x64706131  # "dpa1"
 _VERSION = 1
 _PATIENCE = 20.0  # seconds for another program to be done writing
-_HEAD = struct.Struct("!I")
+_HEAD = struct.Struct("!8sI")  # a digest of all that follows, and how long the description is
+# What bytes that nobody encoded lead to.
+_NO_BLOCK = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
+             MemoryError, struct.error)  # fmt: skip
 _SCHEMA = """
 CREATE TABLE audits (
     id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, name TEXT NOT NULL,
@@ -46,6 +52,13 @@ CREATE TABLE blocks (
     place INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (stage, place)
 );
 """
+
+
+_MADE = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+
+
+def _statements() -> list[str]:
+    return [one.strip() for one in _SCHEMA.split(";") if one.strip()]
 
 
 class StoreError(DataError):
@@ -79,6 +92,8 @@ class Store:
         self.path = Path(path)
         if must_exist and not self.path.is_file():
             raise StoreError(f"store {self.path}: there is no such file")
+        if not must_exist:
+            self._make()
         with self._spoken_of():
             self._connection = sqlite3.connect(
                 self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
@@ -90,6 +105,13 @@ class Store:
             self._connection.close()
             raise
 
+    def _make(self) -> None:
+        """Let there be a file that only its owner may read, from its first moment."""
+        try:
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, 0o600))
+        except OSError:  # there is one, or SQLite says what is wrong
+            pass
+
     def _open(self) -> None:
         application, version = (self._pragma(name) for name in ("application_id", "user_version"))
         tables = self.run("SELECT count(*) FROM sqlite_master")[0][0]
@@ -97,16 +119,32 @@ class Store:
             raise StoreError(f"store {self.path}: this is a database, but not a store of dpaudit")
         if version > _VERSION:
             raise StoreError(f"store {self.path}: it is of a later dpaudit; use that one")
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+        for pragma in (
+            "trusted_schema=OFF",
+            "journal_mode=WAL",
+            "synchronous=NORMAL",
+            "foreign_keys=ON",
+        ):
             self.run(f"PRAGMA {pragma}")
         if not tables:
             with self.together():
                 if not self.run("SELECT count(*) FROM sqlite_master")[0][0]:
-                    for statement in filter(str.strip, _SCHEMA.split(";")):
+                    for statement in _statements():
                         self.run(statement)
                     self.run(f"PRAGMA application_id={_ID}")
                     self.run(f"PRAGMA user_version={_VERSION}")
             self.path.chmod(0o600)
+        self._refuse_what_is_not_ours()
+
+    def _refuse_what_is_not_ours(self) -> None:
+        """Refuse tables that another schema made, and whatever a database can do by itself."""
+        found = {(kind, name): sql for kind, name, sql in self.run(_MADE)}
+        own = {("table", one.split()[2]): one for one in _statements()}
+        differing = [name for (_, name), sql in own.items() if found.get(("table", name)) != sql]
+        active = [name for kind, name in found if kind in ("trigger", "view")]
+        if differing or active:
+            said = f"its {', '.join(map(str, differing + active))} is not that of a store"
+            raise StoreError(f"store {self.path}: {said}; name another with --store")
 
     def _pragma(self, name: str) -> int:
         return int(self.run(f"PRAGMA {name}")[0][0])
@@ -173,6 +211,24 @@ def _meaning(error: sqlite3.Error) -> str:
     return f"it cannot be used ({said})"
 
 
+def seconds_of(given: Any) -> float:
+    """Return the seconds that an audit took, as a store says.
+
+    Raises
+    ------
+    StoreError
+        It says something else.
+
+    Examples
+    --------
+    >>> seconds_of(1.5)
+    1.5
+    """
+    if not isinstance(given, (int, float)) or not 0 <= given < math.inf:
+        raise StoreError("store: the seconds of an audit are no such number; use another file")
+    return float(given)
+
+
 def encoded(value: Any) -> bytes:
     """Return numbers, arrays, text, and what is made of them, as bytes.
 
@@ -186,7 +242,12 @@ def encoded(value: Any) -> bytes:
     buffers: list[Any] = []
     content = packed(value, buffers)
     head = json.dumps([content, [len(one) for one in buffers]]).encode()
-    return b"".join([_HEAD.pack(len(head)), head, *map(bytes, buffers)])
+    body = b"".join([head, *map(bytes, buffers)])
+    return _HEAD.pack(_digest(body), len(head)) + body
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=8).digest()
 
 
 def decoded(data: bytes) -> Any:
@@ -198,7 +259,9 @@ def decoded(data: bytes) -> Any:
         These are no such bytes.
     """
     try:
-        (size,) = _HEAD.unpack_from(data)
+        digest, size = _HEAD.unpack_from(data)
+        if digest != _digest(data[_HEAD.size :]):
+            raise ValueError("other bytes than were kept")
         start = _HEAD.size + size
         content, sizes = json.loads(data[_HEAD.size : start])
         view, buffers = memoryview(data), []
@@ -208,5 +271,5 @@ def decoded(data: bytes) -> Any:
         if start != len(data):
             raise ValueError("of another length")
         return unpacked(content, buffers)
-    except (ValueError, TypeError, KeyError, struct.error) as error:
-        raise StoreError(f"store: a block in it is damaged ({error}); draw it again") from error
+    except _NO_BLOCK as error:
+        raise StoreError(f"store: a block in it is damaged ({error}); use another file") from error

@@ -31,7 +31,8 @@ from dpaudit.execution.ledger import FactT, Ledger, under
 from dpaudit.execution.machine import machine_here
 from dpaudit.execution.units import Unit
 from dpaudit.execution.worker import CannotBeSent
-from dpaudit.store.file import Store, StoreError, decoded, encoded
+from dpaudit.store.catalogue import MACHINE
+from dpaudit.store.file import Store, StoreError, decoded, encoded, seconds_of
 from dpaudit.store.identity import Unidentified, identified
 
 # A file that nobody named is begun when so many seconds, or bytes, are at stake.
@@ -186,12 +187,13 @@ class KeptAudit(Ledger):
         found = store.run(
             "SELECT id, machine, seconds FROM audits WHERE identity = ?", (self.identity,)
         )
-        self.number, then, self.seconds = int(found[0][0]), json.loads(found[0][1]), found[0][2]
-        self.elsewhere = tuple(
-            f"{part} {then.get(part)}, now {here}"
-            for part, here in machine.items()
-            if then.get(part) != here
-        )
+        self.number, self.seconds = int(found[0][0]), seconds_of(found[0][2])
+        if (here := json.dumps(machine)) != found[0][1]:
+            store.write(_FACT, [(self.number, f"{MACHINE}{here}", encoded(None))])
+        facts = "SELECT name FROM facts WHERE audit = ? AND name LIKE ?"
+        names = store.run(facts, (self.number, f"{MACHINE}%"))
+        others = [found[0][1], *(str(name).removeprefix(MACHINE) for (name,) in names)]
+        self.elsewhere = _differences(machine, others, self.where.path)
 
     def read(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return rows about this audit, whose number is the statement's first value."""
@@ -205,7 +207,7 @@ class KeptAudit(Ledger):
             name = f"{name}: {self._about(about)}" if about is not None else name
         except Unidentified:
             return compute()
-        if rows := self.read("SELECT data FROM facts WHERE audit = ? AND name = ?", name):
+        if rows := self.read(_DECIDED, name):
             found: FactT = decoded(rows[0][0])
             return found
         decided = compute()
@@ -214,7 +216,9 @@ class KeptAudit(Ledger):
         except CannotBeSent:
             return decided
         self.put([lambda store, audit: store.write(_FACT, [(audit, name, data)])], len(data))
-        return decided
+        # Of two programs that decide at once the first has decided for both.
+        first: FactT = decoded(rows[0][0]) if (rows := self.read(_DECIDED, name)) else decided
+        return first
 
     def stage(self, task: Any, units: Sequence[Unit], name: str) -> Stage | None:
         """Return what is kept of a stage; None if nothing identifies its task."""
@@ -277,10 +281,26 @@ class KeptAudit(Ledger):
             self._flush()
 
 
+def _differences(machine: dict[str, str], others: Sequence[str], path: Path) -> tuple[str, ...]:
+    """Return in which parts other machines, in JSON, are not the one here."""
+    try:
+        read = [dict(json.loads(one)) for one in others]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise StoreError(f"store {path}: what it says of a machine is no such thing") from error
+    said = (
+        f"{part} {one.get(part)}, now {here}"
+        for one in read
+        for part, here in machine.items()
+        if one.get(part) != here
+    )
+    return tuple(dict.fromkeys(said))
+
+
 _AUDIT = (
     "INSERT OR IGNORE INTO audits (identity, name, command, machine, began) VALUES (?, ?, ?, ?, ?)"
 )
-_FACT = "INSERT OR REPLACE INTO facts (audit, name, data) VALUES (?, ?, ?)"
+_FACT = "INSERT OR IGNORE INTO facts (audit, name, data) VALUES (?, ?, ?)"
+_DECIDED = "SELECT data FROM facts WHERE audit = ? AND name = ?"
 _STAGE = (
     "INSERT OR IGNORE INTO stages (audit, identity, name, units, trials) VALUES (?, ?, ?, ?, ?)"
 )
@@ -308,8 +328,10 @@ class Stage:
             int(place): int(row)
             for place, row in audit.read(
                 "SELECT place, blocks.id FROM blocks JOIN stages ON stages.id = stage "
-                "WHERE audit = ? AND identity = ?",
+                "WHERE audit = ? AND identity = ? AND typeof(place) = 'integer' "
+                "AND place BETWEEN 0 AND ?",
                 identity,
+                self.units - 1,
             )
         }
 
@@ -320,9 +342,10 @@ class Stage:
 
     def load(self, place: int) -> Any:
         """Return a result that was kept before."""
-        rows = self.audit.where.open().run(
-            "SELECT data FROM blocks WHERE id = ?", (self._places[place],)
-        )
+        store = self.audit.where.open()
+        rows = store.run("SELECT data FROM blocks WHERE id = ?", (self._places[place],))
+        if not rows:
+            raise StoreError(f"store {store.path}: another program forgot what it kept; try again")
         return decoded(rows[0][0])
 
     def keep(self, places: Sequence[int], results: Sequence[Any]) -> None:

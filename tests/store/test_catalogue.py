@@ -8,7 +8,7 @@ import pytest
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.store import catalogue
 from dpaudit.store.catalogue import entries, export, merge, prune
-from dpaudit.store.file import Store, encoded
+from dpaudit.store.file import Store, StoreError, encoded
 
 
 def filled(path, places, *, identity="one", ended=None, units=4, value=1.0):
@@ -129,3 +129,32 @@ def test_other_names_and_places_are_refused(tmp_path):
             export(store, 1, tmp_path / "table.txt")
         with pytest.raises(DataError, match="No such file"):
             export(store, 1, tmp_path / "none" / "table.csv")
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("command", "'not json'"),
+        ("command", "'5'"),
+        ("machine", "'[1]'"),
+        ("machine", "'" + "[" * 100_000 + "'"),
+        ("seconds", "'many'"),
+        ("seconds", "-1e9"),
+        ("seconds", "9e999"),
+    ],
+)
+def test_what_is_said_of_an_audit_is_not_believed(tmp_path, column, value):
+    with Store(filled(tmp_path / "one", [0])) as store:
+        store.run(f"UPDATE audits SET {column} = {value}")
+        with pytest.raises(StoreError, match="store"):
+            entries(store)
+
+
+def test_machines_of_all_shares_are_known(tmp_path):
+    one, two = filled(tmp_path / "one", [0]), filled(tmp_path / "two", [1])
+    with Store(one) as into, Store(two) as other:
+        other.run("""UPDATE audits SET machine = '{"cpu": "another"}'""")
+        merge(into, [other])
+        merge(into, [other])
+        names = [name for (name,) in into.run("SELECT name FROM facts WHERE name LIKE 'machine%'")]
+    assert names == ['machine: {"cpu": "another"}']

@@ -1,6 +1,7 @@
 """Files that are stores, files that are none, and what is said of those."""
 
 import contextlib
+import json
 import os
 import sqlite3
 import subprocess
@@ -61,9 +62,75 @@ def test_bytes_that_are_no_block_are_refused_in_a_line(data):
 
 def test_a_block_that_lost_a_byte_is_refused():
     data = encoded(np.arange(5.0))
-    for broken in (data[:-1], data + b"x", data[1:]):
+    for broken in (data[:-1], data + b"x", data[1:], b""):
         with pytest.raises(StoreError, match="damaged"):
             decoded(broken)
+
+
+def forged(content, sizes, body=b""):
+    head = json.dumps([content, sizes]).encode()
+    return files._HEAD.pack(files._digest(head + body), len(head)) + head + body
+
+
+HOSTILE = {
+    "an array of nothing": ({"array": ["<f8", [1]]}, []),
+    "an array of a larger shape": ({"array": ["<f8", [10**12]]}, [8], b"12345678"),
+    "a kind of objects": ({"array": ["|O", [1]]}, [8], b"12345678"),
+    "no kind of numbers": ({"array": ["no such", [1]]}, [8], b"12345678"),
+    "no shape": ({"array": ["<f8"]}, [8], b"12345678"),
+    "lengths below zero": ({"bytes": 1}, [-1], b"1"),
+    "a length of text": ({"bytes": 1}, ["1"], b"1"),
+    "a dictionary of numbers": ({"dict": 5}, []),
+    "a key that is a list": ({"dict": [[{"list": []}, 1]]}, []),
+    "two kinds at once": ({"list": [], "tuple": []}, []),
+    "another kind": ({"pickle": "gASVAAA="}, []),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_block_that_somebody_made_up_is_refused(name):
+    with pytest.raises(StoreError, match="damaged"):
+        decoded(forged(*HOSTILE[name]))
+
+
+def test_a_block_that_is_nested_too_deeply_is_refused():
+    head = b"[" + b'{"list": [' * 100_000 + b"]}" * 100_000 + b", []]"
+    with pytest.raises(StoreError, match="damaged"):
+        decoded(files._HEAD.pack(files._digest(head), len(head)) + head)
+
+
+def test_a_bit_that_turned_is_seen():
+    data = bytearray(encoded(np.arange(5.0)))
+    data[-3] ^= 1
+    with pytest.raises(StoreError, match="other bytes than were kept"):
+        decoded(bytes(data))
+
+
+ACTIVE = {
+    "trigger": "CREATE TRIGGER t AFTER INSERT ON facts BEGIN DELETE FROM blocks; END",
+    "view": "CREATE VIEW v AS SELECT 1",
+    "table": "DROP TABLE facts",
+    "another table": "ALTER TABLE blocks RENAME TO b; CREATE TABLE blocks (id, stage, place, data)",
+}
+
+
+@pytest.mark.parametrize("name", ACTIVE)
+def test_a_store_of_another_make_is_refused(tmp_path, name):
+    path = tmp_path / "store"
+    Store(path).close()
+    with contextlib.closing(sqlite3.connect(path)) as theirs:
+        theirs.executescript(ACTIVE[name])
+    with pytest.raises(StoreError, match="is not that of a store"):
+        Store(path)
+
+
+def test_a_link_to_somebody_elses_file_leaves_it_as_it_is(tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.write_text("precious\n" * 1000)
+    (tmp_path / "store").symlink_to(theirs)
+    with pytest.raises(StoreError, match="damaged"):
+        Store(tmp_path / "store")
+    assert theirs.read_text() == "precious\n" * 1000
 
 
 def test_a_pickle_in_a_block_is_never_run(tmp_path):

@@ -151,6 +151,49 @@ def test_another_machine_is_named(tmp_path):
         assert any(one.startswith("processor an older one, now") for one in ledger.elsewhere)
 
 
+def test_a_machine_that_only_went_on_is_named_too(tmp_path):
+    path = tmp_path / "store"
+    run(path, Drawing())
+    with Store(path) as store:
+        other = 'machine: {"processor": "one in between"}'
+        store.write("INSERT INTO facts VALUES (1, ?, x'')", [(other,)])
+    with storing(Storing(path)), kept("test") as ledger:
+        assert any(one.startswith("processor one in between, now") for one in ledger.elsewhere)
+
+
+def test_of_two_programs_that_decide_at_once_the_first_decides(tmp_path):
+    def decided(value, meanwhile=lambda: None):
+        with storing(Storing(tmp_path / "store")), kept("test") as ledger:
+            return ledger.fact("size", lambda: meanwhile() or value)
+
+    other = []
+    assert decided(1, lambda: other.append(decided(2))) == 2
+    assert other == [2]
+
+
+def test_units_that_another_program_forgot_are_said(tmp_path):
+    path = tmp_path / "store"
+    run(path, Drawing())
+    with storing(Storing(path)) as _, kept("test") as ledger:
+        stage = ledger.stage(Drawing(), UNITS, "drawing")
+        with Store(path) as store:
+            store.run("DELETE FROM blocks")
+        with pytest.raises(StoreError, match="forgot what it kept"):
+            stage.load(0)
+
+
+def test_places_that_no_unit_has_are_not_met(tmp_path):
+    path = tmp_path / "store"
+    run(path, Drawing())
+    with Store(path) as store:
+        store.run("UPDATE blocks SET place = -1 WHERE place = 0")
+        store.run("UPDATE blocks SET place = 99 WHERE place = 1")
+        store.run("UPDATE blocks SET place = 'two' WHERE place = 2")
+    again = Drawing()
+    run(path, again)
+    assert again.drawn == 3
+
+
 def counting(scale):
     """Return a mechanism that writes down how much it draws, wherever it runs."""
 
@@ -205,7 +248,7 @@ def test_whatever_determines_the_numbers_another_one_is_drawn_anew(audited, othe
     kept_one, drawn = audited(**other)
     fresh, drawn_fresh = audited(**other, store=None)
     assert kept_one.measured == fresh.measured
-    assert drawn == drawn_fresh > 4000
+    assert min(drawn, drawn_fresh) > 4000  # how many more hangs on the machine's pace
 
 
 def test_a_store_never_changes_a_number(audited):
