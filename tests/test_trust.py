@@ -234,6 +234,7 @@ COMMANDS = {
     "own": ["audit", "csv.toml", *QUICK],
     "verify own": ["verify", "own.json", "--mechanism", "own_sum:Sum", *ON_FILES],
     "function": ["audit", "own_sum:Sum", *QUICK, *CLAIM, *ON_FILES],
+    "replay": ["replay", "own_sum:Sum", "--epsilon", "1", *ON_FILES, "--out", "replayed"],
     "pickled": ["audit", "npy.toml", *QUICK],
     "in process": ["audit", "csv.toml", *QUICK, "--in-process"],
     "reproduce": ["reproduce", "theirs", "--data", "own.csv", "--out", "figures"],
@@ -494,6 +495,17 @@ def test_verify_runs_the_mechanism_of_the_reader(ran):
     assert ran["verify own"].foreign_code == set()
     assert ran["verify own"].wrote == set()
     assert not (ran["verify own"].place / "work" / "touched").exists()
+
+
+@row("`replay MODULE:FUNCTION`")
+def test_a_replay_runs_the_function_elsewhere(ran):
+    assert ran["replay"].status in (0, 1)
+    outside = r"own_sum|__pycache__|replayed"
+    opened = {one for one in ran["replay"].opened if not re.search(outside, one)}
+    assert opened - {"."} == {"one.csv", "other.csv"}
+    assert ran["replay"].foreign_code == set()
+    assert {one.split("/")[0] for one in ran["replay"].wrote} == {"replayed"}
+    assert not (ran["replay"].place / "work" / "touched").exists()
 
 
 @row("`audit CLAIM`")

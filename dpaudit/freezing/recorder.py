@@ -137,6 +137,8 @@ def begin(
     parent = state.parents[-1] if state.parents else None
     where = stack[-1] if stack else "?"
     call = Call(len(calls), kind, name, where, tuple(stack), shape, key, parent=parent, **given)
+    if state.loading and not tracked.in_library():
+        call.parameters["by"] = "user"
     calls.append(call)
     return call, state.fresh(key)
 
@@ -243,7 +245,7 @@ def call_recorded(function: Callable[..., Any], data: Any, seed: int, rng: Any) 
 
 
 def load_recorded(load: Callable[[], Any]) -> tuple[Any, int]:
-    """Return what is loaded, and how many primitives are called while it is.
+    """Return what is loaded, and how many primitives code that is no library calls meanwhile.
 
     Generators that are made then keep the seed that they are given.
     """
@@ -251,7 +253,8 @@ def load_recorded(load: Callable[[], Any]) -> tuple[Any, int]:
     state.loading = True
     _STATE[0] = state
     try:
-        return load(), len(state.run.calls)
+        loaded = load()
+        return loaded, sum(call.parameters.get("by") == "user" for call in state.run.calls)
     finally:
         _STATE[0] = None
 

@@ -9,6 +9,7 @@ plain numbers.
 from __future__ import annotations
 
 import sys
+import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,6 +90,18 @@ def frames() -> list[str]:
             found.append(f"{file}:{frame.f_lineno} in {frame.f_code.co_name}")
         frame = frame.f_back  # type: ignore[assignment]
     return found[::-1]
+
+
+_STANDARD = sysconfig.get_paths()["stdlib"]
+
+
+def in_library() -> bool:
+    """Return whether the innermost line that is not of these modules is of a library."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
+        frame = frame.f_back  # type: ignore[assignment]
+    file = "<" if frame is None else frame.f_code.co_filename
+    return file.startswith(("<", _STANDARD)) or "-packages" in file
 
 
 def place() -> str:

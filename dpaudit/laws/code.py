@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dpaudit.execution.tasks import by_value, pickled
 from dpaudit.laws.changed import owner_of
 
 _LARGEST = 16 * 2**20  # bytes of a source file
@@ -51,3 +53,25 @@ def hashed(reference: str, file: str) -> Code | None:
         return Code(reference, hashlib.sha256(source.read_bytes()).hexdigest())
     except (OSError, ValueError):
         return None
+
+
+def for_another_process(mechanism: Any) -> bytes | str:
+    """Return code for another process, with the module that holds it where none could import it.
+
+    Raises
+    ------
+    CannotTravel
+        It holds what only this process has.
+    """
+    if isinstance(mechanism, str):
+        return mechanism
+    module = sys.modules.get(getattr(owner_of(mechanism), "__module__", None) or "")
+    if module is not None and not _is_importable(module):
+        by_value([module])
+    return pickled(mechanism)
+
+
+def _is_importable(module: Any) -> bool:
+    """Return whether any process can import a module, or pickles carry what it holds anyway."""
+    file = getattr(module, "__file__", None) or ""
+    return module.__name__ == "__main__" or "-packages" in file or not file

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -18,8 +17,8 @@ from dpaudit.execution import importable, stream
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.pool import Crew
-from dpaudit.execution.tasks import by_value, pickled
-from dpaudit.laws.changed import owner_of
+from dpaudit.execution.tasks import pickled
+from dpaudit.laws.code import for_another_process
 from dpaudit.laws.isolated import Isolation, named
 from dpaudit.laws.mechanism import name_of
 from dpaudit.neighbours import Pair
@@ -112,7 +111,7 @@ def replay(
     with records.run(show_records), _reachable(folder):
         pairs = _pairs(dataset, neighbour, relation, bounds, seed)
         task = running.Task(
-            code=mechanism if here.in_process else _code(_callable(mechanism)),
+            code=mechanism if here.in_process else for_another_process(_callable(mechanism)),
             form=form,
             read=read,
             pairs=tuple((pair.dataset, pair.neighbour, edit or "") for pair, edit in pairs),
@@ -154,22 +153,6 @@ def _callable(mechanism: Any) -> Any:
     if not known and not any(hasattr(mechanism, name) for name in ("sample", "fit")):
         raise InvalidArgument("mechanism", records.stray(mechanism), "a function, or module:object")
     return mechanism
-
-
-def _code(mechanism: Any) -> bytes | str:
-    """Return code for another process, with the module that holds it where none could import it."""
-    if isinstance(mechanism, str):
-        return mechanism
-    module = sys.modules.get(getattr(owner_of(mechanism), "__module__", None) or "")
-    if module is not None and not _is_library(module):
-        by_value([module])
-    return pickled(mechanism)
-
-
-def _is_library(module: Any) -> bool:
-    """Return whether any process can import a module."""
-    file = getattr(module, "__file__", None) or ""
-    return module.__name__ == "__main__" or "site-packages" in file or not file
 
 
 def _run(task: running.Task, isolation: Isolation, name: str) -> dict[str, Any]:

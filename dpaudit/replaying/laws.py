@@ -274,9 +274,8 @@ def _added(
     elif call.kind == "exponential":
         waiting = (name, column)
     if waits is not None and waiting is not None:
-        found.add(
-            Draw(waits[0].key, waits[0].entry, "less the next"), "laplace", waits[1] - waiting[1]
-        )
+        made = f"less {waiting[0].entry} of {waiting[0].key}"
+        found.add(Draw(waits[0].key, waits[0].entry, made), "laplace", waits[1] - waiting[1])
     return waiting
 
 
@@ -400,8 +399,17 @@ def _lines(
         yield hint[0], hint[1] * scale
 
 
+def _precision(o: Array) -> float:
+    """Return how far numbers of a run may be off, relative: some are in single precision."""
+    single = bool((o == o.astype(np.float32)).all()) and not (o == np.round(o)).all()
+    return 3e-7 if single else 1e-13
+
+
 def _error(law: Law, o: Array, z: Array) -> float:
-    size = 1e-15 * float(np.abs(o).max() + np.abs(law.factor * z).max())
+    precision = _precision(o)
+    size = (precision if precision > 1e-10 else 1e-15) * float(
+        np.abs(o).max() + np.abs(law.factor * z).max()
+    )
     return size if law.post else size + float(np.median(np.abs(law.predicted(z) - o)))
 
 
@@ -413,7 +421,7 @@ def _explains(law: Law, o: Array, z: Array) -> bool:
         return False
     missed = np.abs(law.predicted(z) - o)
     allowed = _EXACT * abs(law.factor) * (1 + np.abs(z))
-    allowed += 1e-13 * np.maximum(np.abs(o), abs(law.centre))
+    allowed += _precision(o) * np.maximum(np.abs(o), abs(law.centre))
     if not law.post:
         return bool((missed <= allowed).all())
     # Rounding of a number in the middle between two may go either way.

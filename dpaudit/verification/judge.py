@@ -47,7 +47,8 @@ from dpaudit.reals import (
 )
 from dpaudit.verification.document import Document, Outcome, read
 from dpaudit.verification.drawn import Reader, drawn_afresh, reproduced
-from dpaudit.verification.mechanism import drawn_by_reader
+from dpaudit.verification.mechanism import drawn_by_reader, of_reader
+from dpaudit.verification.replayed import part, replayed_by_reader
 
 CLAIMS = "dpaudit.claims"
 AGREEMENT = 1e-8  # between a number of the file and the recomputed one, as a share of that
@@ -108,7 +109,7 @@ def verify(document: Document, reader: Reader | None = None, *, reproduce: bool 
     Traceback (most recent call last):
     dpaudit.errors.UnknownName: verifier: got 'c', expected one of: ...
     """
-    if document.kind in ("statistical", "mechanism"):
+    if document.kind in ("statistical", "mechanism", "replay"):
         return _as_it_has_to_be(document, reader or Reader(), reproduce)
     if reader is not None:
         _refuse_mechanism(document, reader)
@@ -183,6 +184,8 @@ def _drawn(document: Document, reader: Reader, *, reproduce: bool) -> Verdict:
 def _as_it_has_to_be(document: Document, reader: Reader, reproduce: bool) -> Verdict:
     """Draw again; what a file states that is of no sort that is read is an error of the file."""
     try:
+        if document.kind == "replay":
+            return _replayed(document, reader)
         if document.kind == "mechanism":
             return _drawn_by_reader(document, reader, reproduce=reproduce)
         _refuse_mechanism(document, reader)
@@ -212,6 +215,20 @@ def _drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> 
         failures=failures,
         ratio=float(numbers["ratio"]),
         summary=drawn.outcome.summary or "",
+    )
+
+
+def _replayed(document: Document, reader: Reader) -> Verdict:
+    pair, same = of_reader(document, reader)
+    found = decided(document.path, lambda: replayed_by_reader(document, reader, pair, same))
+    bound = part(document, "claimed")["epsilon"]
+    other = _disagreement("bound", document.number("quantities", "bound"), bound)
+    return Verdict(
+        claim=_name_of(reader.mechanism),
+        failures=(*other, *found.failures),
+        ratio=found.ratio,
+        summary=found.summary,
+        reservations=found.reservations,
     )
 
 

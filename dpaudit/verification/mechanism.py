@@ -64,6 +64,18 @@ def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> D
     return Drawn(replace(found.outcome, summary=summary), tuple(failures))
 
 
+def of_reader(document: Document, reader: Reader) -> tuple[Pair[Any], list[str]]:
+    """Return the pair, and what the file states otherwise than its reader.
+
+    Raises
+    ------
+    DataError
+        There are no data, or the file is not as it has to be.
+    """
+    pair = _pair(document, reader)
+    return pair, [*_other_records(document, pair), *_other_reading(document, reader)]
+
+
 def _audited(
     document: Document, placed: Placed, pair: Pair[Any], settings: Settings, reader: Reader
 ) -> Result:

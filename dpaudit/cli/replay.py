@@ -1,0 +1,152 @@
+"""``dpaudit replay``: one pair of runs with the same frozen noise, compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+import dpaudit.cli.completion as completion
+import dpaudit.cli.streams as streams
+from dpaudit.cli.console import cell, console
+from dpaudit.cli.ending import FINE, REFUTED, ShowRecords, Traceback
+from dpaudit.cli.options import Json, folder_option, integer_option, number_option
+from dpaudit.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from dpaudit.replaying.result import Replay, ReplayedCall
+
+_STYLES = {"refuted": "bold red", "violated": "bold yellow", "not refuted": "bold"}
+
+
+def replay(
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="The module:function that is replayed; its code runs.",
+            autocompletion=completion.targets,
+        ),
+    ],
+    dataset: Annotated[str, typer.Option(help="A file of records: .csv, .json or .npy.")],
+    epsilon: Annotated[float, number_option("--epsilon", "Claimed epsilon.")],
+    neighbour: Annotated[
+        str | None, typer.Option(help="The neighbour's file; without it some are made.")
+    ] = None,
+    delta: Annotated[float, number_option("--delta", "Claimed delta (default: 0).")] = 0.0,
+    relation: Annotated[
+        str | None, typer.Option(help="What makes them neighbours (the finest that they obey).")
+    ] = None,
+    bounds: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="LOW HIGH", help="Of numbers in neighbours that are made."),
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option(help='How it is called, such as "f(data, rng)".')
+    ] = None,
+    read: Annotated[
+        list[str] | None, typer.Option(help="An attribute of what it returns to look at.")
+    ] = None,
+    seed: Annotated[
+        int, integer_option("--seed", "The only source of randomness (default: 0).")
+    ] = 0,
+    out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
+    in_process: Annotated[
+        bool, typer.Option("--in-process", help="Run it in this process, as debuggers need it.")
+    ] = False,
+    timeout: Annotated[
+        float | None, number_option("--timeout", "Seconds that all runs may take (any).")
+    ] = None,
+    memory: Annotated[
+        float | None, number_option("--memory", "MiB that its process may have (any).")
+    ] = None,
+    as_json: Json = False,
+    traceback: Traceback = False,
+    show_records: ShowRecords = False,
+) -> int:
+    """Run a mechanism on neighbouring datasets with its noise frozen, and say what moved too far.
+
+    Every random primitive that is known is intercepted; no line of the code is changed.
+
+    Exit status: 0 if nothing is refuted or violated, 1 if something is, 2 if there is no verdict.
+    """
+    from dpaudit.auditing.specification import records_from
+    from dpaudit.cli.audit import isolation_of
+    from dpaudit.files import prepare_directory
+    from dpaudit.replaying.api import replay as replayed
+
+    if ":" not in target:
+        raise InvalidArgument("target", target, "module:function")
+    if out is not None:
+        prepare_directory(out)
+    found = replayed(
+        target,
+        records_from(Path(dataset)),
+        None if neighbour is None else records_from(Path(neighbour)),
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation,
+        bounds=bounds,
+        seed=seed,
+        form=form,
+        read=read or None,
+        isolation=isolation_of(in_process, timeout, memory),
+        folder=Path.cwd(),
+    )
+    written = [] if out is None else _write(found, Path(out))
+    _show(found, written, as_json=as_json)
+    return FINE if found.verdict == "not refuted" else REFUTED
+
+
+def _write(found: Replay, folder: Path) -> list[Path]:
+    """Write the report, whole or not at all, and return its files."""
+    from dpaudit.files import write_files
+    from dpaudit.refutation.certificate import certificates_text
+    from dpaudit.replaying.page import page
+
+    files = {}
+    if found.certificates:
+        files["certificate.json"] = certificates_text(found.certificates).encode("utf-8")
+    files["replay.md"] = page(found).encode("utf-8")
+    files["replay.json"] = (json.dumps(found.document(), indent=2) + "\n").encode("utf-8")
+    gone = [] if found.certificates else [folder / "certificate.json"]
+    write_files(folder, {folder / name: content for name, content in files.items()}, gone)
+    return [folder / name for name in files]
+
+
+def _show(found: Replay, written: list[Path], *, as_json: bool) -> None:
+    if as_json:
+        streams.write(json.dumps(found.document(), indent=2))
+        return
+    for shown in _lines(found):
+        console().print(shown, soft_wrap=isinstance(shown, Text))
+    for path in written:
+        console().print(Text(str(path)), soft_wrap=True)
+
+
+def _lines(found: Replay) -> Iterator[Text | Table]:
+    from dpaudit.replaying.page import summary
+
+    yield Text(f"{found.mechanism}: {found.verdict}", style=_STYLES[found.verdict])
+    for line in summary(found):
+        yield Text(line)
+    if found.calls:
+        yield _table(found.calls)
+    for one in found.findings:
+        place = "" if one.place is None else f" ({one.place})"
+        yield cell(f"{one.tier}, {one.kind}: {one.words}{place}")
+
+
+def _table(calls: tuple[ReplayedCall, ...]) -> Table:
+    from dpaudit.replaying.page import SHORT, short_row
+
+    table = Table(title="Calls of random primitives", title_justify="left")
+    for column in SHORT:
+        table.add_column(column, overflow="fold")
+    for one in calls[:40]:
+        table.add_row(*(cell(text) for text in short_row(one)))
+    return table

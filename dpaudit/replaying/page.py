@@ -1,0 +1,105 @@
+"""The report of a replay: the same words on the terminal and in Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from dpaudit.replaying.result import Replay, ReplayedCall
+from dpaudit.text import one_line
+
+COLUMNS = ("#", "place", "primitive", "shape", "scale", "moved", "seen", "declared", "spent")
+_NONE = "—"
+_TIERS = {
+    "proof": "Proofs: the claim is false on this pair",
+    "violation": "Violations: what is stated does not hold on this pair",
+    "hint": "Hints: places to look at",
+}
+
+
+def row(call: ReplayedCall) -> tuple[str, ...]:
+    """Return a call as a row of the table with `COLUMNS`.
+
+    Examples
+    --------
+    >>> one = ReplayedCall(index=0, place="a.py:3 in f", name="random.gauss", kind="normal",
+    ...     shape=(), scale=2.0, other_scale=2.0, moved=1.0, seen="argument", steady=True,
+    ...     declared=None, epsilon=None, spent=0.5)
+    >>> row(one)
+    ('0', 'a.py:3 in f', 'random.gauss', '—', '2', '1', 'argument', '—', 'mu 0.5')
+    """
+    scale = _number(call.scale)
+    if call.other_scale is not None and call.other_scale != call.scale:
+        scale = f"{scale} / {_number(call.other_scale)}"
+    unit = "mu" if call.kind in ("normal", "diffprivlib.Gaussian") else "epsilon"
+    moved = _number(call.moved) + ("" if call.steady or not call.moved else " *")
+    return (
+        str(call.index),
+        call.place,
+        call.name,
+        "x".join(map(str, call.shape)) or _NONE,
+        scale,
+        moved,
+        call.seen or _NONE,
+        _number(call.declared),
+        _NONE if call.spent is None else f"{unit} {_number(call.spent)}",
+    )
+
+
+SHORT = ("#", "place", "primitive", "scale", "moved", "declared", "spent")
+
+
+def short_row(call: ReplayedCall) -> tuple[str, ...]:
+    """Return a call as a row of the table with `SHORT`, for a terminal."""
+    held = dict(zip(COLUMNS, row(call), strict=True))
+    held["primitive"] = ".".join(call.name.split(".")[-2:])
+    return tuple(held[name] for name in SHORT)
+
+
+def _number(value: float | None) -> str:
+    return _NONE if value is None or math.isnan(value) else f"{value:.4g}"
+
+
+def summary(found: Replay) -> Iterator[str]:
+    """Yield what was claimed and looked at, line by line."""
+    yield f"Claimed: epsilon = {found.epsilon:g}, delta = {found.delta:g}; {found.relation}."
+    if found.edit:
+        yield f"The neighbour: {found.edit} ({found.pairs} pairs were looked at)."
+    yield (
+        f"Called as {found.form}; {found.runs} frozen runs on each dataset, the first of which is "
+        f"shown."
+    )
+    if found.composed is not None:
+        yield (
+            f"All noisy values together spend an epsilon of {found.composed:.4g} at that delta on "
+            "this pair, if each is released and nothing else looks at the data."
+        )
+    if found.unread:
+        yield f"No law was read of: {', '.join(found.unread[:8])}."
+
+
+def page(found: Replay) -> str:
+    """Return the report as Markdown."""
+    lines = [f"# {_plain(found.mechanism)}: {found.verdict}", "", *summary(found)]
+    for tier, title in _TIERS.items():
+        listed = [one for one in found.findings if one.tier == tier]
+        if listed:
+            lines += ["", f"## {title}", ""]
+        for one in listed:
+            place = "" if one.place is None else f" `{_plain(one.place)}`"
+            lines.append(f"- **{one.kind}**: {_plain(one.words)}{place}")
+    lines += ["", "## Calls of random primitives", ""]
+    lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    lines += [f"| {' | '.join(map(_plain, row(one)))} |" for one in found.calls]
+    lines += [
+        "",
+        "A `*` beside a movement: the centre depends on noise before it, so that it is no "
+        "sensitivity. docs/replay.md says what each tier rests on.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    """Return text on one line in which nothing is markup."""
+    return one_line(text).replace("|", "\\|").replace("<", "&lt;").replace("`", "'")

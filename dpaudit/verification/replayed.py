@@ -1,0 +1,470 @@
+"""Certificates of replays: judged on runs of the reader's code with noise of the reader's.
+
+The file names places in the output and draws, and no number of either. Centres, scales, thresholds
+and counts are read off fresh runs, with code that shares nothing with the comparison but the
+interception of primitives; probabilities have proved error bounds. Nothing that the file names is
+imported or opened.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from dpaudit.errors import DataError, Shown, shorten
+from dpaudit.reals import Real, exp, log, ncdf, sqrt
+from dpaudit.verification.document import Document
+from dpaudit.verification.drawn import Reader
+
+if TYPE_CHECKING:
+    from dpaudit.neighbours import Pair
+
+_MARGIN = 1e-9
+_MOST_RATIO = 1e6
+_SIDES = ("dataset", "neighbour")
+_POSTS = ("", "round", "floor", "ceil", "trunc")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What fresh runs say: failures, the ratio to the claim, words, and what they rest on."""
+
+    failures: tuple[str, ...]
+    ratio: float
+    summary: str
+    reservations: tuple[str, ...] = ()
+
+
+def replayed_by_reader(document: Document, reader: Reader, pair: Pair[Any], same: Any) -> Judged:
+    """Return what fresh runs of the reader's mechanism say of a certificate.
+
+    Parameters
+    ----------
+    document, reader
+        The certificate, and who reads it.
+    pair
+        The two datasets.
+    same
+        What the file states otherwise than the reader: records and reading.
+
+    Raises
+    ------
+    DataError
+        The file is not as it has to be, or the reader names no mechanism.
+    """
+    if reader.mechanism is None:
+        stated = part(document, "mechanism").get("reference")
+        expected = "the mechanism that it is about: --mechanism module:object"
+        raise document.refused("instance.mechanism", Shown(stated), expected)
+    evidence, claimed = part(document, "evidence"), _claim(document)
+    if len(evidence) != 1:
+        raise document.refused("instance.evidence", sorted(evidence), "event, counted or declared")
+    (kind, stated), *_ = evidence.items()
+    match kind:
+        case "event":
+            found = _by_event(document, _event(document, stated), claimed, reader, pair)
+        case "counted":
+            found = _by_counts(document, _counted(document, stated), claimed, reader, pair)
+        case "declared":
+            found = _by_declaration(document, stated, reader, pair)
+        case _:
+            raise document.refused("instance.evidence", kind, "event, counted or declared")
+    return Judged((*same, *found.failures), found.ratio, found.summary, found.reservations)
+
+
+def part(document: Document, name: str) -> dict[str, Any]:
+    """Return a part of the instance, or raise `DataError`."""
+    found = document.instance.get(name)
+    if not isinstance(found, dict):
+        raise document.refused(f"instance.{name}", found, "an object")
+    return found
+
+
+def _claim(document: Document) -> tuple[float, float]:
+    stated = part(document, "claimed")
+    epsilon, delta = stated.get("epsilon"), stated.get("delta")
+    if stated.keys() == {"epsilon", "delta"} and _finite(epsilon) and _finite(delta):
+        if epsilon >= 0 and 0 <= delta < 1:
+            return float(epsilon), float(delta)
+    raise document.refused("instance.claimed", stated, "epsilon and delta")
+
+
+def _finite(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and type(value) is not bool and math.isfinite(value)
+
+
+# What the file states
+
+
+@dataclass(frozen=True)
+class _Condition:
+    place: int
+    above: bool
+    steps: float
+    draws: tuple[tuple[str, int, str], tuple[str, int, str]]
+    posts: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class _Event:
+    kind: str
+    favours: int
+    conditions: tuple[_Condition, ...]
+
+
+def _event(document: Document, stated: Any) -> _Event:
+    try:
+        kind, favours = stated["kind"], _SIDES.index(stated["favours"])
+        conditions = tuple(_condition(one) for one in stated["conditions"])
+        if kind not in ("all of", "sum", "equal") or not 0 < len(conditions) <= 4096:
+            raise ValueError(kind)
+        return _Event(kind, favours, conditions)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise document.refused("instance.evidence.event", stated, "an event") from error
+
+
+def _condition(stated: Mapping[str, Any]) -> _Condition:
+    draws = [(str(key), int(entry), str(made)) for key, entry, made in stated["draws"]]
+    steps, posts = float(stated["steps"]), tuple(stated["posts"])
+    if not math.isfinite(steps) or not set(posts) <= set(_POSTS) or int(stated["place"]) < 0:
+        raise ValueError("condition")
+    first, second = draws
+    return _Condition(
+        int(stated["place"]), bool(stated["above"]), steps, (first, second), (posts[0], posts[1])
+    )
+
+
+def _counted(document: Document, stated: Any) -> tuple[str, int, int]:
+    try:
+        what, favours, place = stated["what"], _SIDES.index(stated["favours"]), int(stated["place"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise document.refused("instance.evidence.counted", stated, "what is counted") from error
+    if what not in ("structure", "text", "number") or place < 0:
+        raise document.refused("instance.evidence.counted", stated, "what is counted")
+    return what, favours, place
+
+
+# Runs
+
+
+def _runs(document: Document, reader: Reader, pair: Pair[Any], asked: Mapping[str, Any]) -> Any:
+    """Return what a process of its own saw of the reader's code, and whether it is the file's."""
+    from dpaudit.execution.tasks import pickled
+    from dpaudit.laws.code import for_another_process
+
+    task = {
+        "code": for_another_process(reader.mechanism),
+        "form": reader.form,
+        "read": reader.read,
+        "data": (pair.dataset, pair.neighbour),
+        "seed": reader.seed,
+        "seconds": reader.seconds / 2,
+        **asked,
+    }
+    seen = json.loads(elsewhere(pickled(task), reader))
+    stated = part(document, "mechanism").get("sha256")
+    seen["failures"] = []
+    if seen["sha256"] is None or seen["sha256"] != stated:
+        words = "no file holds it" if seen["sha256"] is None else f"SHA-256 {seen['sha256']}"
+        seen["failures"].append(f"mechanism: its code is not that of the certificate ({words})")
+    if seen["keeps_state"]:
+        seen["failures"].append("mechanism: it keeps a state between calls, which shows nothing")
+    return seen
+
+
+def elsewhere(blob: bytes, reader: Reader) -> str:
+    """Return what a process of its own sees of the runs of a task."""
+    from dpaudit.execution.keeper import the_keeper
+    from dpaudit.execution.pool import Crew, Limits
+    from dpaudit.laws.isolated import named
+
+    the_keeper().preload(["dpaudit.verification.rerun_replay", "dpaudit.laws.calling"])
+    with named(shorten(str(reader.mechanism))), Crew(Limits(timeout=reader.seconds)) as crew:
+        return crew.call(_seen_elsewhere, blob)
+
+
+def _seen_elsewhere(blob: bytes) -> str:
+    import cloudpickle
+
+    from dpaudit.verification.rerun_replay import seen
+
+    return seen(cloudpickle.loads(blob))
+
+
+# Events
+
+
+@dataclass(frozen=True)
+class _Law:
+    """A number of the output on one side: centre, factor, kind and post, and its rounding."""
+
+    centre: float
+    factor: float
+    kind: str
+    post: str
+    error: float
+    low: float = -math.inf
+    high: float = math.inf
+
+
+def _by_event(
+    document: Document,
+    event: _Event,
+    claimed: tuple[float, float],
+    reader: Reader,
+    pair: Pair[Any],
+) -> Judged:
+    asked = {"conditions": [[c.place, list(c.draws), list(c.posts)] for c in event.conditions]}
+    seen = _runs(document, reader, pair, asked)
+    failures = list(seen["failures"])
+    laws = [[_law(one, failures) for one in side] for side in seen["laws"]]
+    if any(law is None for side in laws for law in side):
+        return Judged(tuple(failures), 0.0, "")
+    own = [[law for law in side if law is not None] for side in laws]
+    if event.favours:
+        own = own[::-1]
+    failures += _dependent(event)
+    if event.kind == "equal":
+        return _by_contrast(document, event, own, claimed, reader, pair)
+    if event.kind == "sum":
+        probable, other = _sum(event, own)
+    else:
+        probable, other = _all_of(event, own)
+        failures += _not_equivalent(event, own, seen["laws"])
+    slack = sum(10 * one.error / abs(one.factor) for side in own for one in side)
+    declared = any(one["declared"] for side in seen["laws"] for one in side)
+    return _conclusion(probable, other, claimed, slack, failures, declared)
+
+
+def _law(one: Mapping[str, Any], failures: list[str]) -> _Law | None:
+    if one["problem"] is not None:
+        failures.append(one["problem"])
+        return None
+    low = -math.inf if one["low"] is None else one["low"]
+    high = math.inf if one["high"] is None else one["high"]
+    numbers = (one["centre"], one["factor"], one["kind"], one["post"], one["error"], low, high)
+    return _Law(*numbers)
+
+
+def _dependent(event: _Event) -> list[str]:
+    """Return a failure where conditions that are multiplied share a draw."""
+    if event.kind == "equal":
+        return []
+    for side in (0, 1):
+        draws = [one.draws[side] for one in event.conditions]
+        entries = [(key, entry) for key, entry, _ in draws]
+        entries += [
+            (made.partition(" of ")[2], int(made.split()[1]))
+            for _, _, made in draws
+            if made.startswith("less ")
+        ]
+        if len(set(entries)) < len(entries):
+            return ["event: conditions share noise, and are not independent"]
+    return []
+
+
+def _threshold(condition: _Condition, own: _Law) -> float:
+    return own.centre + condition.steps * abs(own.factor)
+
+
+def _all_of(event: _Event, own: Sequence[Sequence[_Law]]) -> tuple[Real, Real]:
+    found = [Real(1), Real(1)]
+    for condition, *laws in zip(event.conditions, *own, strict=True):
+        threshold = _threshold(condition, laws[0])
+        for side, law in enumerate(laws):
+            found[side] = found[side] * _half_line(law, threshold, above=condition.above)
+    return found[0], found[1]
+
+
+def _half_line(law: _Law, threshold: float, *, above: bool) -> Real:
+    """Return the probability of ``clip(post(centre + factor z))`` at or beyond a threshold."""
+    if not law.low <= threshold <= law.high:
+        return Real(1 if (threshold < law.low) == above else 0)
+    edge = _edge(law.post, threshold, above=above)
+    z = (Real(edge) - law.centre) / law.factor
+    return _more(law.kind, z) if above == (law.factor > 0) else _less(law.kind, z)
+
+
+def _edge(post: str, threshold: float, *, above: bool) -> float:
+    """Return which unrounded numbers are rounded to at or beyond a threshold."""
+    if not post:
+        return threshold
+    whole = math.ceil(threshold) if above else math.floor(threshold) + 1
+    shift = {"round": 0.5, "floor": 0.0, "ceil": 1.0, "trunc": 0.0 if whole > 0 else 1.0}[post]
+    return whole - shift
+
+
+def _more(kind: str, z: Real) -> Real:
+    match kind:
+        case "laplace":
+            return exp(-z) / 2 if z > 0 else 1 - exp(z) / 2
+        case "normal":
+            return ncdf(-z)
+        case "uniform":
+            return Real(0) if z >= 1 else Real(1) if z <= 0 else 1 - z
+        case "exponential":
+            return exp(-z) if z > 0 else Real(1)
+        case "logistic":
+            return 1 / (1 + exp(z))
+        case "gumbel":
+            return 1 - exp(-exp(-z))
+    raise DataError(f"kind: got {kind!r}, expected a law that has a verifier")
+
+
+def _less(kind: str, z: Real) -> Real:
+    match kind:
+        case "laplace" | "normal" | "logistic":
+            return _more(kind, -z)
+        case "gumbel":
+            return exp(-exp(-z))
+    return 1 - _more(kind, z)
+
+
+def _not_equivalent(
+    event: _Event, own: Sequence[Sequence[_Law]], seen: Sequence[Sequence[Mapping[str, Any]]]
+) -> list[str]:
+    """Return a failure where a run is in the event and its draw says otherwise."""
+    sides = seen[::-1] if event.favours else seen
+    for n, condition in enumerate(event.conditions):
+        threshold = _threshold(condition, own[0][n])
+        for side, runs_of in zip(own, sides, strict=True):
+            law, runs = side[n], runs_of[n]
+            edge = _edge(law.post, threshold, above=condition.above)
+            for o, z in zip(runs["numbers"], runs["draws"], strict=True):
+                line = law.centre + law.factor * z
+                close = abs(line - edge) <= 1e-7 * (abs(law.factor) + abs(edge))
+                inside = o >= threshold if condition.above else o <= threshold
+                due = line >= edge if condition.above else line <= edge
+                if not law.low <= threshold <= law.high:
+                    due = (threshold < law.low) == condition.above
+                if inside != due and not close:
+                    return ["event: a run is in it, or not, against what its noise says"]
+    return []
+
+
+def _sum(event: _Event, own: Sequence[Sequence[_Law]]) -> tuple[Real, Real]:
+    """Return the probabilities of a half-space across Gaussian noise."""
+    apart = Real(0)
+    for p, q in zip(*own, strict=True):
+        if p.kind != "normal" or q.kind != "normal" or p.post or q.post:
+            raise DataError("event: got a sum, expected Gaussian noise that is not rounded")
+        if abs(abs(p.factor) - abs(q.factor)) > 1e-9 * abs(p.factor):
+            raise DataError("event: got a sum, expected the same scales on both datasets")
+        apart = apart + ((Real(p.centre) - q.centre) / p.factor) ** 2
+    steps = event.conditions[0].steps
+    return ncdf(Real(-steps)), ncdf(-sqrt(apart) - steps)
+
+
+def _conclusion(
+    probable: Real,
+    other: Real,
+    claimed: tuple[float, float],
+    slack: float,
+    failures: Sequence[str],
+    declared: bool,
+) -> Judged:
+    epsilon, delta = claimed
+    over = probable - delta
+    if not over > 0:
+        return Judged((*failures, "event: it is no more probable than delta"), 0.0, "")
+    infinite = not other > 0
+    proved = math.inf if infinite else float(log(over / other)) - slack
+    if not proved > epsilon * (1 + _MARGIN) + _MARGIN:
+        failures = (*failures, f"event: proves an epsilon of {proved:.6g}, which is claimed")
+    ratio = min(proved / epsilon, _MOST_RATIO) if epsilon > 0 else _MOST_RATIO
+    words = "infinite" if infinite else f"at least {proved:.6g}"
+    return Judged(
+        tuple(failures),
+        ratio,
+        f"epsilon is {words} on this pair, by the laws of the numbers that it returns",
+        ("the package's samplers are taken to have the laws that it documents",)
+        if declared
+        else (),
+    )
+
+
+# Counts
+
+
+def _by_contrast(
+    document: Document,
+    event: _Event,
+    own: Sequence[Sequence[_Law]],
+    claimed: tuple[float, float],
+    reader: Reader,
+    pair: Pair[Any],
+) -> Judged:
+    """Return what counts say of a difference in which the same noise cancels."""
+    if len(event.conditions) != 2:
+        raise document.refused("instance.evidence.event", "equal", "two numbers")
+    (first, second), places = own[0], [one.place for one in event.conditions]
+    weight = -first.factor / second.factor
+    unit = max(abs(first.factor), abs(first.centre), abs(weight * second.centre))
+    asked = {"contrast": [*places, weight, 1e-7 * unit], "favours": event.favours}
+    return _counts(document, claimed, reader, pair, asked)
+
+
+def _by_counts(
+    document: Document,
+    counted: tuple[str, int, int],
+    claimed: tuple[float, float],
+    reader: Reader,
+    pair: Pair[Any],
+) -> Judged:
+    what, favours, place = counted
+    return _counts(document, claimed, reader, pair, {"counted": [what, place], "favours": favours})
+
+
+def _counts(
+    document: Document,
+    claimed: tuple[float, float],
+    reader: Reader,
+    pair: Pair[Any],
+    asked: Mapping[str, Any],
+) -> Judged:
+    from dpaudit.estimation.joint import joint_lower_bound
+
+    epsilon, delta = claimed
+    alpha = 1 - reader.confidence
+    runs = 64
+    while runs < 2**14 and joint_lower_bound(
+        runs, 0, runs, runs, delta=delta, alpha=alpha
+    ) <= epsilon * (1 + _MARGIN):
+        runs *= 2
+    seen = _runs(document, reader, pair, {**asked, "count": runs})
+    hits, other, made = seen["hits"]
+    lower = joint_lower_bound(hits, other, made, made, delta=delta, alpha=alpha) if made else 0.0
+    failures = list(seen["failures"])
+    if not lower > epsilon:
+        failures.append(
+            f"counts: {hits} and {other} of {made} fresh runs certify an epsilon of {lower:.6g}, "
+            "which is claimed"
+        )
+    ratio = min(lower / epsilon, _MOST_RATIO) if epsilon > 0 else _MOST_RATIO
+    summary = f"{hits} and {other} of {made} fresh runs certify an epsilon of {lower:.6g}"
+    return Judged(tuple(failures), ratio, summary)
+
+
+# Declarations
+
+
+def _by_declaration(document: Document, stated: Any, reader: Reader, pair: Pair[Any]) -> Judged:
+    key = stated.get("draw") if isinstance(stated, dict) else None
+    if not isinstance(key, str):
+        raise document.refused("instance.evidence.declared", stated, "a draw")
+    seen = _runs(document, reader, pair, {"declared": key})
+    failures, found = list(seen["failures"]), seen["declaration"]
+    if found is None:
+        failures.append("declared: no such call, or its value depends on noise before it")
+        return Judged(tuple(failures), 0.0, "")
+    moved, declared = found
+    ratio = min(moved / declared, _MOST_RATIO) if declared > 0 else _MOST_RATIO
+    if not ratio > 1 + _MARGIN:
+        failures.append(f"declared: it moved by {moved:.6g}, and declares {declared:.6g}")
+    summary = f"a call that declares a sensitivity of {declared:.6g} moved by {moved:.6g}"
+    return Judged(
+        tuple(failures), ratio, summary, ("it is about the declaration of one call alone",)
+    )

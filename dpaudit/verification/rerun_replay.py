@@ -1,0 +1,308 @@
+"""The runs that a verifier of replays looks at, in the process where the code is.
+
+Lines are found by trying pairs of runs: the one that most runs lie on. Nothing here is shared with
+`dpaudit.replaying`, which looks for the draw that a number follows and fits through the ends.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpaudit.freezing import primitives, recorder
+from dpaudit.freezing.observing import really
+from dpaudit.freezing.outputs import Output, flattened
+from dpaudit.freezing.recorder import Run
+
+_RANDOM, _FAR = 24, 6
+_ON_LINE = 0.4  # of the runs with ordinary noise that a line has to explain
+Function = Callable[[Any, Any], Any]
+
+
+def seen(task: Mapping[str, Any]) -> str:
+    """Return what the runs that a verifier asks for show, as JSON."""
+    given, drawn = task["code"], 0
+    if isinstance(given, str | bytes):
+        with recorder.patched():
+            given, drawn = recorder.load_recorded(lambda: _imported(task["code"]))
+    function = _function(given, task["form"], task["read"])
+    found: dict[str, Any] = {"sha256": _hash(given)}
+    with recorder.patched(function):
+        first = 1 + int(task["seed"]) % 2**40
+        runs = [_run(function, task["data"][0], first)[0] for _ in range(2)]
+        found["keeps_state"] = drawn > 0 or len(runs[0].calls) > len(runs[1].calls)
+        if "conditions" in task:
+            found["laws"] = _laws(function, task, first)
+        if "declared" in task:
+            found["declaration"] = _declaration(function, task, first)
+    if "count" in task:
+        found["hits"] = _hits(function, task)
+    return json.dumps(found)
+
+
+def _imported(code: str | bytes) -> Any:
+    import cloudpickle
+
+    from dpaudit._references import load_reference
+
+    return load_reference("mechanism", code) if isinstance(code, str) else cloudpickle.loads(code)
+
+
+def _function(given: Any, form: str | None, read: Any) -> Function:
+    from dpaudit.errors import InvalidArgument
+    from dpaudit.laws.calling import Calls, form_of
+
+    try:
+        how = form_of(given, form)
+    except InvalidArgument:
+        given = given()
+        how = form_of(given, form)
+    calls = Calls(given, how, read)
+    return lambda data, rng: calls.one(data, rng)
+
+
+def _hash(given: Any) -> str | None:
+    from dpaudit.laws.code import hashed, place_of
+
+    place = place_of(given)
+    code = None if place is None else hashed(*place)
+    return None if code is None else code.sha256
+
+
+def _run(function: Function, data: Any, seed: int) -> tuple[Run, Output]:
+    run = recorder.call_recorded(function, data, seed, primitives.generator())
+    return run, flattened(run.value, run.error)
+
+
+# Laws
+
+
+def _laws(function: Function, task: Mapping[str, Any], first: int) -> list[list[dict[str, Any]]]:
+    seeds = [*range(first, first + _RANDOM), *range(-2 * first - _FAR + 1, -2 * first + 1)]
+    sides = []
+    for which, data in enumerate(task["data"]):
+        runs = [_run(function, data, seed) for seed in seeds]
+        sides.append(
+            [
+                _law(runs, place, draws[which], posts[which])
+                for place, draws, posts in task["conditions"]
+            ]
+        )
+    return sides
+
+
+def _law(runs: Sequence[tuple[Run, Output]], place: int, draw: Any, post: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"problem": None, "post": post, "declared": False}
+    if len({output.structure for _, output in runs}) > 1:
+        return {**found, "problem": "event: the structure of the output varies with the noise"}
+    if any(place >= len(output.numbers) for _, output in runs):
+        return {**found, "problem": "event: the output has no such number"}
+    o = np.array([output.numbers[place] for _, output in runs])
+    draws = [_draw(run, *draw) for run, _ in runs]
+    if any(one is None for one in draws) or not np.isfinite(o).all():
+        return {**found, "problem": "event: a run has no such draw, or a number is not finite"}
+    kinds = {one[1] for one in draws if one is not None}
+    z = np.array([one[0] for one in draws if one is not None])
+    hints = {_hint(run, draw) for run, _ in runs}
+    line = _through_most(o, z) if not post else _hinted(hints)
+    if line is None or len(kinds) > 1 or not _explained(line, o, z, post):
+        return {**found, "problem": "event: a number is no line of the draw that the file names"}
+    unit = _unit(o) if _unit(o) > 1e-10 else 1e-15
+    error = unit * float(np.abs(o[:_RANDOM]).max() + np.abs(line[1] * z[:_RANDOM]).max())
+    if (ends := _ends(line, o, z, post)) is None:
+        return {**found, "problem": "event: a number is no line of its draw where that is far out"}
+    return {
+        **found,
+        "low": ends[0],
+        "high": ends[1],
+        "centre": line[0],
+        "factor": line[1],
+        "kind": kinds.pop(),
+        "error": error,
+        "numbers": o.tolist(),
+        "draws": z.tolist(),
+        "declared": any(call.key == draw[0] and bool(call.declared) for call in runs[0][0].calls),
+    }
+
+
+def _draw(run: Run, key: str, entry: int, made: str) -> tuple[float, str] | None:
+    """Return a standard draw of a run and its law, as the file says that it was made."""
+    raw = _raw(run, key, entry)
+    if raw is None:
+        return None
+    value, kind = raw
+    match made.split():
+        case []:
+            return raw
+        case ["inverted"] if kind == "uniform":
+            return (math.log(2 * value) if value < 0.5 else -math.log(2 - 2 * value)), "laplace"
+        case ["-log(u)"] if kind == "uniform":
+            return -math.log(value), "exponential"
+        case ["-log(1-u)"] if kind == "uniform":
+            return -math.log1p(-value), "exponential"
+        case ["less", other, "of", *rest]:
+            second = _raw(run, " ".join(rest), int(other))
+            if second is not None and second[1] == kind in ("uniform", "exponential"):
+                both = [-math.log(x) if kind == "uniform" else x for x in (value, second[0])]
+                return both[0] - both[1], "laplace"
+    return None
+
+
+def _raw(run: Run, key: str, entry: int) -> tuple[float, str] | None:
+    for call in run.calls:
+        if call.key == key and call.draw is not None and 0 <= entry < np.size(call.draw):
+            value = float(np.ravel(call.draw)[entry])
+            law = _documented(call.kind, call.declared)
+            return (value, call.kind) if law is None else (value / law[1], law[0])
+    return None
+
+
+def _documented(kind: str, declared: Mapping[str, float]) -> tuple[str, float] | None:
+    """Return law and scale that diffprivlib documents for its mechanisms."""
+    if kind not in ("diffprivlib.Laplace", "diffprivlib.Gaussian"):
+        return None
+    epsilon, delta, sensitivity = (declared.get(n, 0) for n in ("epsilon", "delta", "sensitivity"))
+    if not epsilon > 0 or not sensitivity > 0:
+        return None
+    if kind == "diffprivlib.Laplace":
+        return "laplace", sensitivity / (epsilon - math.log(1 - delta))
+    return "normal", sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+
+
+def _through_most(o: Any, z: Any) -> tuple[float, float] | None:
+    """Return centre and factor of the line that most runs with ordinary noise lie on."""
+    best: tuple[int, tuple[float, float]] | None = None
+    for p, q in itertools.combinations(range(min(10, len(o))), 2):
+        if z[p] == z[q] or o[p] == o[q]:
+            continue
+        factor = (o[q] - o[p]) / (z[q] - z[p])
+        on = _on(o, z, (o[p] - factor * z[p], factor))[:_RANDOM]
+        if best is None or on.sum() > best[0]:
+            chosen = np.flatnonzero(on)
+            wide = chosen[np.argmin(z[chosen])], chosen[np.argmax(z[chosen])]
+            factor = (o[wide[1]] - o[wide[0]]) / (z[wide[1]] - z[wide[0]])
+            centres = o[chosen] - factor * z[chosen]
+            best = int(on.sum()), (float(np.median(centres)), float(factor))
+    return None if best is None else best[1]
+
+
+def _ends(line: tuple[float, float], o: Any, z: Any, post: str) -> list[float | None] | None:
+    """Return the ends that numbers do not leave where their line does; None for no such end.
+
+    Returns None where what is beyond an end is not that end: then it is no clipping.
+    """
+    value = line[0] + line[1] * z
+    slack = 1e-6 * (abs(line[1]) + np.abs(o).max()) + (1.0 if post else 0.0)
+    found: list[float | None] = []
+    for end, beyond in ((o.min(), value < o.min() - slack), (o.max(), value > o.max() + slack)):
+        if beyond.any() and (beyond.sum() < 2 or (o[beyond] != end).any()):
+            return None
+        found.append(float(end) if beyond.any() else None)
+    return found
+
+
+def _on(o: Any, z: Any, line: tuple[float, float]) -> Any:
+    missed = np.abs(line[0] + line[1] * z - o)
+    return missed <= 1e-8 * abs(line[1]) * (1 + np.abs(z)) + 10 * _unit(o) * np.abs(o)
+
+
+def _unit(o: Any) -> float:
+    """Return the relative rounding of numbers, which may be in single precision."""
+    single = bool((o == o.astype(np.float32)).all()) and not (o == np.round(o)).all()
+    return 6e-8 if single else 1e-13
+
+
+def _hint(run: Run, draw: Any) -> tuple[float, float] | None:
+    """Return centre and factor of a draw, as the sum with it was seen."""
+    for call in run.calls:
+        if call.key != draw[0]:
+            continue
+        scale = 1.0 if call.scale is None else call.scale
+        centre, factor = call.location, 1.0
+        if call.meetings:
+            centre, factor = call.meetings[-1].centre, call.meetings[-1].factor
+        if centre is None:
+            return None
+        shape = np.shape(call.draw)
+        wide = [np.broadcast_to(np.asarray(x, float), shape) for x in (centre, factor * scale)]
+        entry = draw[1]
+        return float(wide[0].ravel()[entry]), float(wide[1].ravel()[entry])
+    return None
+
+
+def _hinted(hints: set[tuple[float, float] | None]) -> tuple[float, float] | None:
+    return hints.pop() if len(hints) == 1 else None
+
+
+def _explained(line: tuple[float, float], o: Any, z: Any, post: str) -> bool:
+    if line[1] == 0 or not all(map(math.isfinite, line)):
+        return False
+    if not post:
+        return bool(_on(o, z, line)[:_RANDOM].mean() >= _ON_LINE)
+    value = getattr(np, post)(line[0] + line[1] * z)
+    return bool((value == o)[:_RANDOM].mean() >= _ON_LINE)
+
+
+# Declarations and counts
+
+
+def _declaration(
+    function: Function, task: Mapping[str, Any], first: int
+) -> tuple[float, float] | None:
+    """Return movement and declared sensitivity of a call whose value no noise moves."""
+    centres: list[set[tuple[float, ...]]] = [set(), set()]
+    declared = set()
+    for side, data in zip(centres, task["data"], strict=True):
+        for seed in range(first, first + 8):
+            run, _ = _run(function, data, seed)
+            calls = [one for one in run.calls if one.key == task["declared"]]
+            if len(calls) != 1 or calls[0].location is None:
+                return None
+            side.add(tuple(np.ravel(calls[0].location).tolist()))
+            declared.add(calls[0].declared.get("sensitivity"))
+    if any(len(side) != 1 for side in centres) or len(declared) != 1 or None in declared:
+        return None
+    one, other = (np.array(side.pop()) for side in centres)
+    if one.shape != other.shape or not np.isfinite([*one, *other]).all():
+        return None
+    return float(np.abs(one - other).sum()), float(declared.pop() or 0.0)
+
+
+def _hits(function: Function, task: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Return how many fresh real runs on either dataset are in an event, and of how many."""
+    data = task["data"][::-1] if task["favours"] else task["data"]
+    seed = 10**6 + 2 * (int(task["seed"]) % 2**40)
+    value = _value(really(function, data[0], seed), task)
+    hits, made, end = [0, 0], 0, time.monotonic() + float(task["seconds"])
+    while made < task["count"] and time.monotonic() < end:
+        for which, one in enumerate(data):
+            made_value = _value(really(function, one, seed + 2 + 2 * made + which), task)
+            hits[which] += _equal(made_value, value, task)
+        made += 1
+    return hits[0], hits[1], made
+
+
+def _value(output: Output, task: Mapping[str, Any]) -> Any:
+    if "contrast" in task:
+        p, q, weight, _ = task["contrast"]
+        if max(p, q) >= len(output.numbers):
+            return None
+        return output.numbers[p] + weight * output.numbers[q]
+    what, place = task["counted"]
+    if what == "structure":
+        return output.structure
+    held: Sequence[Any] = output.texts if what == "text" else output.numbers
+    found = held[place] if place < len(held) else None
+    return "nan" if isinstance(found, float) and math.isnan(found) else found
+
+
+def _equal(one: Any, other: Any, task: Mapping[str, Any]) -> bool:
+    if "contrast" in task and one is not None and other is not None:
+        return bool(abs(one - other) <= task["contrast"][3])
+    return bool(one == other)
