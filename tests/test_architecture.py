@@ -329,6 +329,7 @@ EXEMPT = {
         "dpaudit.laws.observations",
         "dpaudit.laws.observed",
         "dpaudit.neighbours.cells",
+        "dpaudit.scan.accountants.plain.child",
         "dpaudit.scan.child",
         "dpaudit.scan.probe",
     },

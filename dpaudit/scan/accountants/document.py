@@ -1,0 +1,238 @@
+"""What a scan of an accountant found, as a document."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from pydantic import Field
+
+from dpaudit.report.schema import Document
+from dpaudit.scan.accountants.card import Accountant, Method
+from dpaudit.scan.accountants.judge import (
+    DEFECTS,
+    VIOLATIONS,
+    Disorder,
+    Judgement,
+    disorders,
+    violations,
+)
+
+_EXAMPLES = 3
+
+
+class Example(Document):
+    """One question, what was answered, and what is true."""
+
+    question: str
+    answer: list[float] = Field(description="As it came: a number; lower end, estimate, upper end.")
+    lower: float | None = Field(default=None, description="Certified lower end of the truth.")
+    upper: float | None = Field(default=None, description="Certified upper end of the truth.")
+    true_delta: float | None = Field(
+        default=None, description="The delta that the answer is worth, by the second opinion."
+    )
+    evidence: str = ""
+    words: str = ""
+
+
+class Group(Document):
+    """Answers of one method with one fault, to one kind of question about one kind of release."""
+
+    method: str
+    states: str
+    relation: str
+    where: str
+    asks: str
+    release: str
+    verdict: str
+    answers: int = Field(description="How many answers have the fault.")
+    examples: list[Example] = Field(description="The worst first.")
+    threads: list[str] = Field(description="Where the fault is public.")
+
+
+class Unordered(Document):
+    """A pair of answers that are not monotone."""
+
+    method: str
+    coordinate: str
+    pairs: int
+    less: Example
+    more: Example
+
+
+class MethodSummary(Document):
+    """All answers of one method."""
+
+    name: str
+    states: str
+    relation: str
+    where: str
+    asked: int
+    answered: int
+    verdicts: dict[str, int]
+    excess: float | None = Field(description="Median of answer over truth, of sound answers.")
+    most_excess: float | None
+    loosest: str | None = Field(description="The question with the most excess.")
+    seconds: float | None = Field(description="Median of an answer.")
+    most_seconds: float | None
+
+
+class AccountantScan(Document):
+    """The answers of one release of an accountant, judged."""
+
+    accountant: str
+    distribution: str
+    version: str
+    home: str
+    date: str
+    dpaudit: str
+    python: str
+    seconds: float
+    questions: int = Field(description="How many were put, to all methods together.")
+    answers: int = Field(description="How many were answered by a number.")
+    methods: list[MethodSummary]
+    violations: list[Group] = Field(description="False claims, each certified twice.")
+    defects: list[Group] = Field(description="Wrong, and nothing false was claimed.")
+    unconfirmed: list[Group] = Field(
+        description="Below the bracket, where no second opinion exists or it does not agree."
+    )
+    unordered: list[Unordered]
+
+    @property
+    def embargoed(self) -> list[Group]:
+        """The false claims without a public thread."""
+        return [group for group in self.violations if not group.threads]
+
+    def published(self) -> dict[str, object]:
+        """Return what may be shown to the public: nothing of what has no public thread.
+
+        Counts by verdict, defects and disorders are left out, as they would tell where to look.
+        """
+        public = [group for group in self.violations if group.threads]
+        return {
+            **self.model_dump(
+                mode="json",
+                exclude={"methods", "violations", "defects", "unconfirmed", "unordered"},
+            ),
+            "methods": [
+                one.model_dump(mode="json", include={"name", "states", "relation", "where"})
+                for one in self.methods
+            ],
+            "violations": [group.model_dump(mode="json") for group in public],
+            "under_disclosure": len({(g.method, g.asks) for g in self.embargoed}),
+        }
+
+
+def document(
+    card: Accountant,
+    release: str,
+    judgements: Sequence[Judgement],
+    *,
+    python: str,
+    seconds: float,
+) -> AccountantScan:
+    """Return the document of judged answers of one release of an accountant."""
+    methods = {method.name: method for method in card.methods}
+    answers = {id(one.answer): one.answer for one in judgements}
+    return AccountantScan(
+        accountant=card.name,
+        distribution=card.distribution,
+        version=release,
+        home=card.home,
+        date=datetime.now(UTC).date().isoformat(),
+        dpaudit=version("dpaudit"),
+        python=python,
+        seconds=seconds,
+        questions=len(answers),
+        answers=sum(answer.outcome == "answer" for answer in answers.values()),
+        methods=[_summary(method, judgements) for method in card.methods],
+        violations=_groups(violations(judgements), methods),
+        defects=_groups((one for one in judgements if one.verdict in DEFECTS), methods),
+        unconfirmed=_groups((one for one in judgements if one.verdict == "unconfirmed"), methods),
+        unordered=[
+            found
+            for method in methods
+            for found in _unordered([j for j in judgements if j.answer.method == method])
+        ],
+    )
+
+
+def _summary(method: Method, judgements: Sequence[Judgement]) -> MethodSummary:
+    mine = [one for one in judgements if one.answer.method == method.name]
+    answers = {id(one.answer): one.answer for one in mine}.values()
+    times = [answer.seconds for answer in answers if answer.outcome == "answer"]
+    loose = [(one.excess, one) for one in mine if one.excess is not None]
+    most = max(loose, key=lambda pair: pair[0], default=None)
+    return MethodSummary(
+        name=method.name,
+        states=method.states,
+        relation=method.relation,
+        where=method.where,
+        asked=sum(answer.outcome != "nothing" for answer in answers),
+        answered=len(times),
+        verdicts=dict(sorted(Counter(one.verdict for one in mine).items())),
+        excess=statistics.median(excess for excess, _ in loose) if loose else None,
+        most_excess=most[0] if most else None,
+        loosest=str(most[1].answer.question) if most else None,
+        seconds=statistics.median(times) if times else None,
+        most_seconds=max(times, default=None),
+    )
+
+
+def _groups(found: Iterable[Judgement], methods: dict[str, Method]) -> list[Group]:
+    """Return groups by method, question, kind of release and verdict, in the order of finding."""
+    groups: dict[tuple[str, str, str, str], list[Judgement]] = defaultdict(list)
+    for one in found:
+        question = one.answer.question
+        groups[one.answer.method, question.asks, question.kind, one.verdict].append(one)
+    return [
+        Group(
+            method=name,
+            states=methods[name].states,
+            relation=methods[name].relation,
+            where=methods[name].where,
+            asks=asks,
+            release=kind,
+            verdict=verdict,
+            answers=len(group),
+            examples=[_example(one) for one in group[:_EXAMPLES]],
+            threads=[
+                known.thread
+                for known in methods[name].known
+                if verdict in VIOLATIONS and known.tells_of(kind, asks)
+            ],
+        )
+        for (name, asks, kind, verdict), group in groups.items()
+    ]
+
+
+def _example(one: Judgement) -> Example:
+    bracket = one.bracket
+    return Example(
+        question=str(one.answer.question),
+        answer=list(one.answer.values),
+        lower=None if bracket is None else bracket.lower,
+        upper=None if bracket is None else bracket.upper,
+        true_delta=one.true_delta,
+        evidence=one.evidence if one.verdict in VIOLATIONS else "",
+        words=one.answer.words,
+    )
+
+
+def _unordered(mine: Sequence[Judgement]) -> list[Unordered]:
+    by_coordinate: dict[str, list[Disorder]] = defaultdict(list)
+    for found in disorders(mine):
+        by_coordinate[found.coordinate].append(found)
+    return [
+        Unordered(
+            method=pairs[0].less.answer.method,
+            coordinate=coordinate,
+            pairs=len(pairs),
+            less=_example(pairs[0].less),
+            more=_example(pairs[0].more),
+        )
+        for coordinate, pairs in by_coordinate.items()
+    ]

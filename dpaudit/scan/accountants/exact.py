@@ -1,0 +1,231 @@
+r"""Second opinions in 60 digits: profiles and Renyi divergences from their closed forms.
+
+Nothing here is shared with `dpaudit.accounting`. ``delta(epsilon)`` is the hockey-stick divergence
+of the pair named, in the worse direction; a Renyi divergence is the larger of both directions.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import mpmath
+from mpmath import mpf
+
+from dpaudit.scan.accountants.cases import Part
+
+Number: TypeAlias = Any  # mpmath's reals have no types
+DIGITS = 60
+_MOST_SUMMANDS = 20_000
+
+
+def gaussian(mu: Number, epsilon: float) -> Number:
+    """Return delta of N(mu, 1) and N(0, 1): Balle & Wang 2018, Theorem 8.
+
+    Examples
+    --------
+    >>> mpmath.nstr(gaussian(mpf(1), 1.0), 12)
+    '0.126936737507'
+    """
+    with mpmath.workdps(DIGITS):
+        at = mpf(epsilon)
+        lost = mpmath.ncdf(-mu / 2 - at / mu)
+        return mpmath.ncdf(mu / 2 - at / mu) - mpmath.exp(at) * lost
+
+
+def response(own: Number, count: int, epsilon: float) -> Number:
+    """Return delta of composed randomised response: a sum over the number of truths.
+
+    Examples
+    --------
+    >>> mpmath.nstr(response(mpf(1), 1, 0.0), 6)  # tanh(1/2)
+    '0.462117'
+    """
+    with mpmath.workdps(DIGITS):
+        at, truth = mpf(epsilon), 1 / (1 + mpmath.exp(-own))
+        lie, total = mpmath.exp(-own) * truth, mpf(0)
+        for lies in range(count + 1):
+            loss = own * (count - 2 * lies)
+            if loss <= at:
+                break
+            mass = mpmath.binomial(count, lies) * truth ** (count - lies) * lie**lies
+            total += mass * -mpmath.expm1(at - loss)
+        return total
+
+
+def laplace(shift: Number, epsilon: float) -> Number:
+    """Return delta of two Laplace laws of scale 1: ``1 - exp((epsilon - shift) / 2)``."""
+    with mpmath.workdps(DIGITS):
+        return max(mpf(0), -mpmath.expm1((mpf(epsilon) - shift) / 2))
+
+
+def sampled(ratio: Number, noise: Number, epsilon: float) -> Number:
+    """Return delta of one Poisson-sampled Gaussian release, a record removed: normal integrals."""
+    with mpmath.workdps(DIGITS):
+        e = mpmath.exp(mpf(epsilon))
+        edge = noise**2 * mpmath.log((e - 1 + ratio) / ratio) + mpf(1) / 2
+        kept = (1 - ratio - e) * mpmath.ncdf(-edge / noise)
+        return kept + ratio * mpmath.ncdf((1 - edge) / noise)
+
+
+@lru_cache(maxsize=64)
+def discrete_gaussian(noise: Number, count: int) -> tuple[int, tuple[Number, ...]]:
+    """Return the first value and the masses of the sum of ``count`` discrete Gaussians.
+
+    Integers in fixed point, so that the convolution is exact; tails below 1e-60 of the largest mass
+    are left out.
+    """
+    with mpmath.workdps(DIGITS + 20):
+        reach = int(mpmath.ceil(noise * mpmath.sqrt(2 * 75 * mpmath.log(10))))
+        weights = [mpmath.exp(-mpf(x * x) / (2 * noise**2)) for x in range(-reach, reach + 1)]
+        unit, total = mpf(10) ** (DIGITS + 15), mpmath.fsum(weights)
+        one = [int(mpmath.floor(w / total * unit)) for w in weights]
+        found, scale = [1], mpf(1)
+        for _ in range(count):
+            found = _convolved(found, one)
+            scale *= unit
+        return -reach * count, tuple(mpf(mass) / scale for mass in found)
+
+
+def _convolved(one: list[int], two: list[int]) -> list[int]:
+    """Return the convolution of nonnegative integers, through one product of long integers."""
+    digits = (max(one).bit_length() + max(two).bit_length() + len(one).bit_length() + 8) // 8
+    packed = [
+        int.from_bytes(b"".join(x.to_bytes(digits, "little") for x in xs), "little")
+        for xs in (one, two)
+    ]
+    length = len(one) + len(two) - 1
+    text = (packed[0] * packed[1]).to_bytes(digits * (length + 1), "little")
+    return [int.from_bytes(text[k * digits : (k + 1) * digits], "little") for k in range(length)]
+
+
+def discrete_gaussian_delta(noise: Number, count: int, epsilon: float) -> Number:
+    """Return delta of ``count`` discrete Gaussian releases.
+
+    The sum of the outputs is sufficient: the loss of outputs y is
+    ``(2 sum y - count) / (2 sigma^2)``, the dataset with the query 1 under P.
+    """
+    first, masses = discrete_gaussian(noise, count)
+    with mpmath.workdps(DIGITS):
+        at, total = mpf(epsilon), mpf(0)
+        for k, mass in enumerate(masses):
+            loss = (2 * (first + k) + count) / (2 * noise**2)
+            if loss > at:
+                total += mass * -mpmath.expm1(at - loss)
+        return total
+
+
+def delta(part: Part, epsilon: float, factor: int = 1) -> Number | None:
+    """Return delta of a release at ``epsilon``, or None where no closed form is known.
+
+    Parameters
+    ----------
+    part
+        Of `dpaudit.scan.accountants.cases`.
+    epsilon
+        At least 0.
+    factor
+        Of the sensitivity: 2 where a record is replaced.
+    """
+    count = int(part["count"])
+    with mpmath.workdps(DIGITS):
+        if count == 0 or part.get("ratio") == 0:
+            return mpf(0)
+        if part.get("noise") == 0:
+            return mpf(1)
+        return _delta(part, count, epsilon, factor)
+
+
+def _delta(part: Part, count: int, epsilon: float, factor: int) -> Number | None:
+    kind, noise = part["kind"], mpf(part.get("noise", 1))
+    whole = kind == "sampled" and part["ratio"] == 1
+    if kind == "gaussian" or whole:
+        return gaussian(factor * mpmath.sqrt(count) / noise, epsilon)
+    if kind == "sampled" and count == 1 and factor == 1:
+        return sampled(mpf(part["ratio"]), noise, epsilon)
+    if kind == "laplace" and count == 1:
+        return laplace(factor / noise, epsilon)
+    if kind == "discrete-gaussian" and factor == 1:
+        return discrete_gaussian_delta(noise, count, epsilon)
+    if kind == "discrete-laplace" and factor == 1 and count <= _MOST_SUMMANDS:
+        return response(1 / noise, count, epsilon)
+    if kind in ("response", "pure", "approximate") and count <= _MOST_SUMMANDS:
+        lost = 1 - (1 - mpf(part.get("delta", 0))) ** count
+        return lost + (1 - lost) * response(mpf(part["epsilon"]), count, epsilon)
+    return None
+
+
+def renyi(part: Part, order: float) -> Number | None:
+    """Return the Renyi divergence of a release at an order above 1, or None."""
+    count, kind = int(part["count"]), part["kind"]
+    with mpmath.workdps(DIGITS):
+        a = mpf(order)
+        one = _renyi(kind, part, a) if count else mpf(0)
+        return None if one is None else count * one
+
+
+def _renyi(kind: object, part: Part, a: Number) -> Number | None:
+    noise = mpf(part.get("noise", 1))
+    if kind == "sampled":
+        return _sampled_renyi(mpf(part["ratio"]), noise, a)
+    if noise == 0:
+        return mpf("inf")
+    match kind:
+        case "gaussian":
+            return a / (2 * noise**2)
+        case "concentrated":
+            return mpf(part["rho"]) * a
+        case "laplace":
+            up, down = mpmath.exp((a - 1) / noise), mpmath.exp(-a / noise)
+            return mpmath.log((a * up + (a - 1) * down) / (2 * a - 1)) / (a - 1)
+        case "response" | "pure" | "discrete-laplace":
+            own = 1 / noise if kind == "discrete-laplace" else mpf(part["epsilon"])
+            p = 1 / (1 + mpmath.exp(-own))
+            q = 1 - p
+            return mpmath.log(p**a * q ** (1 - a) + q**a * p ** (1 - a)) / (a - 1)
+        case "discrete-gaussian":
+            return _discrete_gaussian_renyi(noise, a)
+    return None
+
+
+def _discrete_gaussian_renyi(noise: Number, a: Number) -> Number:
+    """Return ``log E_Q[(P/Q)^a] / (a - 1)`` by the sum over the integers."""
+    first, masses = discrete_gaussian(noise, 1)
+    exponents = ((a * (2 * (first + k) - 1)) / (2 * noise**2) for k in range(len(masses)))
+    total = mpmath.fsum(mass * mpmath.exp(x) for mass, x in zip(masses, exponents, strict=True))
+    return mpmath.log(total) / (a - 1)
+
+
+def _sampled_renyi(ratio: Number, noise: Number, a: Number) -> Number | None:
+    """Return the binomial sum of Mironov, Talwar & Zhang 2019, section 3.3, or an integral."""
+    if ratio == 0:
+        return mpf(0)
+    if noise == 0:
+        return mpf("inf")
+    if ratio == 1:
+        return a / (2 * noise**2)
+    if a != int(a):
+        return _integral(ratio, noise, a) if a < 50 else None
+    if a > 2000:
+        return None
+    terms = (
+        mpmath.binomial(int(a), k)
+        * ratio**k
+        * (1 - ratio) ** (int(a) - k)
+        * mpmath.exp(mpf(k * (k - 1)) / (2 * noise**2))
+        for k in range(int(a) + 1)
+    )
+    return mpmath.log(mpmath.fsum(terms)) / (a - 1)
+
+
+def _integral(ratio: Number, noise: Number, a: Number) -> Number:
+    def integrand(x: Number) -> Number:
+        mixed = 1 - ratio + ratio * mpmath.exp((2 * x - 1) / (2 * noise**2))
+        return mpmath.npdf(x / noise) / noise * mixed**a
+
+    with mpmath.workdps(40):
+        edges = [mpf(k) * noise for k in range(-16, 17, 2)] + [
+            a + k * noise for k in range(-16, 17, 2)
+        ]
+        moment = mpmath.quad(integrand, sorted(set(edges)))
+        return mpmath.log(moment) / (a - 1)

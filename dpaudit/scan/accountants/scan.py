@@ -1,0 +1,92 @@
+"""`dpaudit scan` of an accountant: its answers, asked for in its own environment and judged."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+from dpaudit.errors import DpauditError
+from dpaudit.execution.executor import Progress, Silent
+from dpaudit.scan.accountants.asking import MEMORY, SECONDS, Answer, ask
+from dpaudit.scan.accountants.card import Accountant
+from dpaudit.scan.accountants.cases import Question, grid
+from dpaudit.scan.accountants.document import AccountantScan, document
+from dpaudit.scan.accountants.judge import Judgement, judged
+
+_PROBE = "import platform; from importlib.metadata import version as v; import sys; \
+print(platform.python_version(), v(sys.argv[1]))"
+
+
+def scan_accountant(
+    card: Accountant,
+    *,
+    python: str = sys.executable,
+    questions: Sequence[Question] | None = None,
+    seconds: float = SECONDS,
+    memory: int | None = MEMORY,
+    progress: Progress | None = None,
+) -> AccountantScan:
+    """Return what an accountant's answers to all questions are worth.
+
+    Parameters
+    ----------
+    card
+        The accountant.
+    python
+        The interpreter of an environment in which its package is installed.
+    questions
+        Those of `grid` if None.
+    seconds, memory
+        Most for one question, and bytes for the asking process.
+    progress
+        Told of every answer and every judgement.
+
+    Raises
+    ------
+    DpauditError
+        The package is not installed there, or cannot be loaded.
+    """
+    began = time.perf_counter()
+    release = version_in(python, card.distribution)
+    chosen = grid() if questions is None else tuple(questions)
+    asked = [(method.name, question) for method in card.methods for question in chosen]
+    told = progress or Silent()
+    told.start(f"asking {card.name}", len(asked))
+    answers = ask(
+        card.module, asked, python=python, seconds=seconds, memory=memory, advance=told.advance
+    )
+    told.start(f"judging {card.name}", len(answers))
+    judgements = judge_all(card, answers, told)
+    took = time.perf_counter() - began
+    return document(card, release[1], judgements, python=release[0], seconds=took)
+
+
+def judge_all(
+    card: Accountant, answers: Sequence[Answer], progress: Progress | None = None
+) -> list[Judgement]:
+    """Return the judgements of all answers of an accountant."""
+    methods = {method.name: method for method in card.methods}
+    told, found = progress or Silent(), list[Judgement]()
+    for answer in answers:
+        found += judged(answer, methods[answer.method])
+        told.advance(1)
+    return found
+
+
+def version_in(python: str, distribution: str) -> tuple[str, str]:
+    """Return the versions of Python and of a distribution in an environment.
+
+    Raises
+    ------
+    DpauditError
+        It is not installed there.
+    """
+    done = subprocess.run(
+        [python, "-I", "-c", _PROBE, distribution], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise DpauditError(f"{distribution}: is not installed in the environment of {python}")
+    interpreter, release = done.stdout.split()
+    return interpreter, release

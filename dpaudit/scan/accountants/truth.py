@@ -1,0 +1,263 @@
+"""The truth about a question: a certified bracket, and a second opinion on what is below it.
+
+A record is added or removed, or one is replaced. The pair that dominates an event is one that data
+attain, so that the lower end of a bracket is a lower bound on what any valid accountant may
+answer. Where a replaced record of a *sampled* release is asked about, only a lower end is known:
+replacing a record by the zero vector is one of the replacements.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import mpmath
+import numpy as np
+
+from dpaudit.accounting.events import (
+    ApproximateRelease,
+    Event,
+    GaussianRelease,
+    LaplaceRelease,
+    PoissonSubsampledGaussian,
+    Sequence,
+    ZeroConcentratedRelease,
+)
+from dpaudit.accounting.grid.numerical import numerical_delta
+from dpaudit.accounting.loss_table import LossTable
+from dpaudit.accounting.pairs.composition import Bracket
+from dpaudit.accounting.proved import NumericalDP, proved_bracket, proved_guarantee
+from dpaudit.accounting.renyi import RenyiCurveDP, renyi_divergence
+from dpaudit.accounting.series.inversion import inverted_delta
+from dpaudit.errors import ConvergenceError, DpauditError, InvalidArgument, UnsupportedEvent
+from dpaudit.guarantees.kinds import GaussianDP
+from dpaudit.scan.accountants import exact
+from dpaudit.scan.accountants.cases import Part, Question
+
+ADD, REPLACE = "add-remove-record", "replace-record"
+# Of a closed form in doubles, and of the Renyi divergence at a real order.
+_CLOSED, _CURVE = 1e-11, 1e-9
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The truth about a release of plain parts, under one neighbour relation."""
+
+    release: tuple[tuple[tuple[str, float | int | str], ...], ...]
+    relation: str = ADD
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts as dictionaries."""
+        return tuple(dict(part) for part in self.release)
+
+    @property
+    def factor(self) -> int:
+        """What the sensitivity is multiplied by."""
+        return 2 if self.relation == REPLACE else 1
+
+    @property
+    def betrayed(self) -> bool:
+        """Whether some part has no noise at all."""
+        return any(_reveals(part) and part.get("noise") == 0 for part in self.parts)
+
+    @cached_property
+    def event(self) -> Event:
+        """The dominating event; that of a discrete Gaussian release has none."""
+        events = [event_of(part, self.factor) for part in self.parts if _reveals(part)]
+        return events[0] if len(events) == 1 else Sequence(tuple(events))
+
+    @property
+    def lower_only(self) -> bool:
+        """Whether the bracket's upper end is unknown."""
+        sampled = any(part["kind"] == "sampled" and part["ratio"] < 1 for part in self.parts)
+        return sampled and self.relation == REPLACE
+
+    def epsilon(self, delta: float) -> Bracket:
+        """Return a bracket of epsilon at ``delta`` in [0, 1]."""
+        if delta >= 1 or not any(map(_reveals, self.parts)):
+            return Bracket.exactly(0.0)
+        if self.betrayed:
+            return Bracket.exactly(math.inf)
+        return self._opened(self._epsilon(delta))
+
+    def delta(self, epsilon: float) -> Bracket:
+        """Return a bracket of delta at ``epsilon >= 0``."""
+        if not any(map(_reveals, self.parts)):
+            return Bracket.exactly(0.0)
+        if self.betrayed:
+            return Bracket.exactly(1.0)
+        bracket = self._delta(epsilon)
+        return Bracket(bracket.lower, 1.0) if self.lower_only else bracket
+
+    def renyi(self, order: float) -> Bracket:
+        """Return a bracket of the Renyi divergence at an order above 1."""
+        second = [exact.renyi(part, order) for part in self.parts]
+        if all(value is not None for value in second):
+            value = float(mpmath.fsum(second))
+            return Bracket(value * (1 - _CLOSED), value * (1 + _CLOSED))
+        value = float(renyi_divergence(self.event, np.array([order]))[0])
+        return Bracket(value * (1 - _CURVE), value * (1 + _CURVE))
+
+    def second_delta(self, epsilon: float) -> tuple[mpmath.mpf, str] | None:
+        """Return a lower bound of delta at ``epsilon`` by other means, and by which.
+
+        The closed form in 60 digits where there is one; for compositions the smaller of two lower
+        ends, by FFT and by Poisson summation, which share only the pairs.
+        """
+        if self.betrayed:
+            return mpmath.mpf(1), "no noise: the output is the query"
+        parts = [part for part in self.parts if _reveals(part)]
+        if len(parts) == 1:
+            found = exact.delta(parts[0], epsilon, self.factor)
+            if found is not None:
+                return found, f"closed form, {exact.DIGITS} digits"
+        if math.isinf(epsilon) or any(part["kind"] == "discrete-gaussian" for part in parts):
+            return None
+        return self._two_lower_ends(epsilon)
+
+    def _two_lower_ends(self, epsilon: float) -> tuple[mpmath.mpf, str]:
+        lower = mpmath.mpf(numerical_delta(self.event, epsilon).lower)
+        try:
+            other = inverted_delta(self.event, epsilon).lower
+        except ConvergenceError:
+            return lower, "certified lower end, by FFT"
+        return min(
+            lower, mpmath.mpf(other)
+        ), "smaller of two certified lower ends, by FFT and by summation"
+
+    def _opened(self, bracket: Bracket) -> Bracket:
+        return Bracket(bracket.lower, math.inf) if self.lower_only else bracket
+
+    def _epsilon(self, delta: float) -> Bracket:
+        table = self._table
+        if table is not None:
+            if delta == 0:
+                return Bracket.exactly(math.inf)
+            return _around(max(0.0, table.epsilon(math.log(delta))))
+        concentrated = self._concentrated
+        if concentrated is not None:
+            curve = RenyiCurveDP(self.event)
+            return Bracket(GaussianDP(concentrated).epsilon(delta), curve.epsilon(delta))
+        return proved_bracket(self.event, delta)
+
+    def _delta(self, epsilon: float) -> Bracket:
+        table = self._table
+        if table is not None:
+            return _around(math.exp(float(table.log_delta(np.array([epsilon]))[0])))
+        concentrated = self._concentrated
+        if concentrated is not None:
+            lower = GaussianDP(concentrated).delta(epsilon)
+            return Bracket(lower, max(lower, RenyiCurveDP(self.event).delta(epsilon)))
+        guarantee = proved_guarantee(self.event)
+        if not isinstance(guarantee, NumericalDP):
+            return _around(guarantee.delta(epsilon))
+        try:
+            return inverted_delta(self.event, epsilon)
+        except ConvergenceError:
+            return numerical_delta(self.event, epsilon)
+
+    @cached_property
+    def _table(self) -> LossTable | None:
+        """The losses of discrete Gaussian releases; None for other events."""
+        parts = [part for part in self.parts if _reveals(part)]
+        if not parts or any(part["kind"] != "discrete-gaussian" for part in parts):
+            return None
+        if len(parts) > 1 or self.factor > 1:
+            raise UnsupportedEvent("release: got several discrete Gaussians, expected one kind")
+        noise, count = float(parts[0]["noise"]), int(parts[0]["count"])
+        first, masses = exact.discrete_gaussian(mpmath.mpf(noise), count)
+        kept = [(k, float(mpmath.log(mass))) for k, mass in enumerate(masses) if mass > 0]
+        losses = np.array([(2 * (first + k) + count) / (2 * noise**2) for k, _ in kept])
+        gaps = np.full(len(kept) - 1, 1 / noise**2)
+        return LossTable.of(losses, np.array([log_mass for _, log_mass in kept]), gaps)
+
+    @property
+    def _concentrated(self) -> float | None:
+        """The mu of the Gaussian release of the same zCDP, which attains it; else None."""
+        parts = [part for part in self.parts if _reveals(part)]
+        if not any(part["kind"] == "concentrated" for part in parts):
+            return None
+        if any(part["kind"] != "concentrated" for part in parts):
+            raise UnsupportedEvent("release: got zCDP mixed with others, expected zCDP alone")
+        return math.sqrt(2 * math.fsum(float(p["rho"]) * int(p["count"]) for p in parts))
+
+
+def _around(value: float) -> Bracket:
+    return Bracket(value * (1 - _CLOSED), value * (1 + _CLOSED))
+
+
+def _reveals(part: Part) -> bool:
+    nothing = part.get("ratio") == 0 or part.get("rho") == 0
+    return int(part["count"]) > 0 and not nothing
+
+
+def event_of(part: Part, factor: int = 1) -> Event:
+    """Return a plain part as an event, the sensitivity multiplied by ``factor``.
+
+    Raises
+    ------
+    UnsupportedEvent
+        It is of another kind.
+
+    Examples
+    --------
+    >>> event_of({"kind": "gaussian", "noise": 4.0, "count": 3}, factor=2)
+    GaussianRelease(sensitivity=2.0, noise_scale=4.0, count=3)
+    """
+    count, noise = int(part["count"]), float(part.get("noise", 0.0))
+    match part["kind"]:
+        case "gaussian":
+            return GaussianRelease(sensitivity=factor, noise_scale=noise, count=count)
+        case "sampled" if part["ratio"] == 1:
+            return GaussianRelease(sensitivity=factor, noise_scale=noise, count=count)
+        case "sampled":
+            ratio = float(part["ratio"])
+            return PoissonSubsampledGaussian(
+                sampling_ratio=ratio, noise_multiplier=noise, count=count
+            )
+        case "laplace":
+            return LaplaceRelease(sensitivity=factor, noise_scale=noise, count=count)
+        case "discrete-laplace" if factor == 1:  # its losses are +-1 / noise: randomised response
+            return ApproximateRelease(epsilon=1 / noise, count=count)
+        case "response" | "pure":
+            return ApproximateRelease(epsilon=float(part["epsilon"]), count=count)
+        case "approximate":
+            own, delta = float(part["epsilon"]), float(part["delta"])
+            return ApproximateRelease(epsilon=own, delta=delta, count=count)
+        case "concentrated":
+            return ZeroConcentratedRelease(rho=float(part["rho"]), count=count)
+    raise UnsupportedEvent(f"release: got {part['kind']}, expected a kind with a known event")
+
+
+@lru_cache(maxsize=4096)
+def bracket_of(question: Question, relation: str) -> Bracket | str:
+    """Return the certified bracket of the answer, or why there is none."""
+    truth = Truth(question.release, relation)
+    try:
+        match question.asks:
+            case "epsilon":
+                return truth.epsilon(question.at)
+            case "delta":
+                return truth.delta(question.at)
+            case "renyi":
+                return truth.renyi(question.at)
+            case "advantage":
+                return truth.delta(0.0)
+            case "noise" | "spent":
+                return "judged by the delta at the answer"
+    except (DpauditError, InvalidArgument) as error:
+        return str(error)
+    raise InvalidArgument("asks", question.asks, "a known question")
+
+
+def with_noise(question: Question, noise: float, relation: str = ADD) -> Truth | None:
+    """Return the truth about the question's release at another noise, None at one that is none."""
+    if not (math.isfinite(noise) and noise >= 0):
+        return None
+    changed = tuple(
+        tuple((name, noise if name == "noise" else value) for name, value in part)
+        for part in question.release
+    )
+    return Truth(changed, relation)
