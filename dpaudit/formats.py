@@ -18,6 +18,7 @@ FIELD = "schema"
 SCHEMAS: Mapping[str, int] = MappingProxyType(
     {
         "account": 1,
+        "accountant": 1,
         "attack": 1,
         "certificate": 1,
         "figure": 1,

@@ -82,6 +82,14 @@ def scan(
             help="Write drafts of issues for the maintainers here, with --out or --publish.",
         ),
     ] = "disclosure",
+    accountant: Annotated[
+        bool,
+        typer.Option(
+            "--accountant",
+            help="Ask the package's accountant, and judge its answers; a package that is nothing "
+            "else needs no option.",
+        ),
+    ] = False,
     listed: Annotated[
         bool, typer.Option("--list", help="Show packages, or the subjects of one; run nothing.")
     ] = False,
@@ -89,18 +97,27 @@ def scan(
     quiet: Quiet = False,
     traceback: Traceback = False,
 ) -> int:
-    """Scan a package: every mechanism, query and model that its card names.
+    """Scan a package: every mechanism, query and model that its card names, or its accountant.
 
     Exit status: 0 if no claim of its documentation is refuted, 1 if one is, 2 if a subject could
     not be run.
     """
+    from dpaudit.cli.scan_accountant import list_accountants, scan_one
     from dpaudit.errors import InvalidArgument
     from dpaudit.extension.registry import PACKAGES
+    from dpaudit.scan.accountants.cards import ACCOUNTANTS
 
     if name is None and not listed:
-        raise InvalidArgument("PACKAGE", None, f"one of: {', '.join(PACKAGES)}")
+        raise InvalidArgument("PACKAGE", None, f"one of: {', '.join({*PACKAGES, *ACCOUNTANTS})}")
+    if accountant or name in ACCOUNTANTS.keys() - set(PACKAGES):
+        if listed:
+            list_accountants(name)
+            return FINE
+        return scan_one(str(name), env, out, as_json=as_json, quiet=quiet)
     if listed:
         _list(PACKAGES.all() if name is None else {name: PACKAGES.get(name)}, subjects=bool(name))
+        if name is None:
+            list_accountants(None)
         return FINE
     assert name is not None
     budget = {

@@ -119,7 +119,7 @@ COUNTS = (0, 1, 10, 100, 1000, 10_000, 1_000_000)
 NOISES = (0.1, 0.5, 1.0, 2.0, 5.0, 20.0, 100.0)
 EXTREMES = (0.0, 1e-3, 1e6)
 OWN = (0.0, 1e-6, 0.1, 1.0, 2.0, 10.0, 100.0, 800.0)
-RATIOS = (0.0, 1e-9, 1e-3, 0.01, 0.1, 0.5, 1.0)
+RATIOS = (0.0, 1e-9, 0.01, 0.1, 1.0)
 
 Release = tuple[tuple[tuple[str, float | int | str], ...], ...]
 
@@ -179,7 +179,7 @@ def _grid_of_releases() -> Iterator[Release]:
         yield (part("approximate", *own, count=count),)
     for rho, count in product((0.0, 1e-6, 0.005, 0.5, 50.0), (0, 1, 10, 100)):
         yield (part("concentrated", rho, count=count),)
-    for ratio, noise, count in product(RATIOS, (0.0, 0.3, 0.6, 1.0, 4.0, 100.0), (1, 100, 10_000)):
+    for ratio, noise, count in product(RATIOS, (0.0, 0.6, 1.0, 4.0), (1, 1000)):
         yield (part("sampled", ratio, noise, count=count),)
 
 
@@ -196,7 +196,6 @@ def _mixtures() -> tuple[Release, ...]:
         (part("gaussian", 5.0, count=10), part("pure", 0.5, count=10)),
         (part("laplace", 2.0, count=3), part("laplace", 4.0, count=20)),
         (part("gaussian", 2.0), part("sampled", 0.01, 1.0, count=1000)),
-        (part("sampled", 0.01, 0.8, count=100), part("sampled", 0.1, 2.0, count=100)),
         (part("pure", 0.1, count=10), part("pure", 1.0, count=2)),
         (part("approximate", 0.1, 1e-8, count=10), part("approximate", 0.5, 1e-7, count=3)),
     )
