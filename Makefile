@@ -19,7 +19,7 @@ LISTS := pyproject.toml setup.py constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster mutants lint types bench constraints clean
+.PHONY: help audit test quick cluster packages mutants lint types bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -28,6 +28,7 @@ help:
 	@echo 'make test         run the fast tests           (PYTEST_ARGS="-m slow" for the slow ones)'
 	@echo 'make quick        run the tests that tests/quick.txt lists, from every room in 90 seconds'
 	@echo 'make cluster      run the tests of backends on real clusters of dask and ray'
+	@echo 'make packages     scan every package with a card, each in an environment of its own; hours'
 	@echo 'make mutants      see that every seeded fault fails a test, 40 minutes at most on two cores'
 	@echo 'make lint         check the style and the format'
 	@echo 'make types        check the types'
@@ -55,6 +56,10 @@ $(CLUSTER)/.installed: $(LISTS)
 	echo "Creating $(CLUSTER) with $$found"; "$$found" -m venv --clear $(CLUSTER)
 	$(CLUSTER)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,dask,ray]'
 	@touch $@
+
+# Every version that a card names; PACKAGES_ARGS="diffprivlib --time 300" chooses.
+packages: $(DEV)
+	@$(BIN)/python -m tests.scan.every_package $(PACKAGES_ARGS)
 
 mutants: $(DEV)
 	@$(BIN)/python -m tests.mutants.run $(MUTANTS_ARGS)

@@ -105,10 +105,26 @@ def drawn(request):
         figure="theirs", title="t", source="s", panels=(panel,), judgements=(), parameters={}
     )
 """
+SCANNED = """
+from dpaudit.extension.package import Claimed, Package, Subject
+
+CLAIM = Claimed(epsilon=1.0, relation="add-remove-record", where="as it says")
+SUM = Subject(name="sum", code="noisy", claims=(CLAIM,), datasets=([0.5],), nan=False)
+PACKAGE = Package(
+    name="theirs", distribution="theirs", code="their_subjects", versions=("1.0",), subjects=(SUM,)
+)
+"""
+PLAIN = """
+def noisy(data, trials, rng):
+    return min(len(data), 2) + rng.laplace(size=trials)
+"""
 INSTALLED = {
     "theirs.py": THEIRS,
+    "their_card.py": SCANNED,
+    "their_subjects.py": PLAIN,
     "theirs-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n",
-    "theirs-1.0.dist-info/entry_points.txt": "[dpaudit.figures]\ntheirs = theirs:FIGURE\n",
+    "theirs-1.0.dist-info/entry_points.txt": "[dpaudit.figures]\ntheirs = theirs:FIGURE\n"
+    "[dpaudit.packages]\ntheirs = their_card:PACKAGE\n",
 }
 RELEASES = "[[release]]\nkind = 'gaussian'\nnoise_scale = 5.0\n"
 TABLE = "a,ill\n0.5,1\n0.7,-1\n0.1,1\n0.2,-1\n"
@@ -238,6 +254,8 @@ COMMANDS = {
     "pickled": ["audit", "npy.toml", *QUICK],
     "in process": ["audit", "csv.toml", *QUICK, "--in-process"],
     "reproduce": ["reproduce", "theirs", "--data", "own.csv", "--out", "figures"],
+    "scan --list": ["scan", "theirs", "--list"],
+    "scan": ["scan", "theirs", "--trials", "100", "--workers", "1", "--out", "scanned"],
     "attack": ["attack", "message-support", "--set", "records=60", "--set", "messages=200"],
 }
 FOLDERS = {"HOME": "home", "TMPDIR": "tmp"}
@@ -580,6 +598,20 @@ def test_a_figure(ran):
     assert opened == {"own.csv"}
     assert {one.split("/")[0] for one in ran["reproduce"].wrote} == {"figures"}
     assert nothing_started(ran["reproduce"]) == set()
+
+
+@row("`scan --list`", "`scan`", "a package that is scanned, and what its environment is built from")
+def test_a_scan(ran):
+    """The package is installed here: no environment is built."""
+    assert ran["scan --list"].status == 0
+    assert nothing_started(ran["scan --list"]) == set()
+    assert ran["scan --list"].opened == set()
+    assert ran["scan"].status == 0
+    assert {one.split("/")[0] for one in ran["scan"].wrote} == {"scanned"}
+    assert ran["scan"].foreign_code == set()
+    assert not any("their_subjects" in what for what in ran["scan"].of("exec", "import"))
+    started = [how for kind, _, how in ran["scan"].events if kind == "subprocess.Popen"]
+    assert ["worker.py" in how for how in started] == [True]
 
 
 @pytest.mark.slow

@@ -45,7 +45,6 @@ _FEWEST = 50  # fresh outputs
 _SPARE = 2  # times as many as the events seem to take
 _CAUTION = 2.0  # standard errors by which the rates that were seen are moved together
 _USUALLY = 0.9  # of the outputs on either side: then what is rare is said
-_ALONE = 60  # outputs of each dataset that are drawn one by one, at most
 _ODD = 1e290
 _ODDITIES = {NAN: "nan", INFINITE: "inf", -INFINITE: "-inf"}
 
@@ -55,6 +54,9 @@ class Sizes(NamedTuple):
 
     choosing: int
     counting: int
+
+
+_ALONE = Sizes(16, 120)  # of outputs that are drawn one by one, at most
 
 
 @dataclass(frozen=True)
@@ -117,22 +119,24 @@ def certified(
     seed
         Of all that is drawn here: another one than that of any screen.
     """
+    few = Sizes(*map(min, sizes, _ALONE))
     try:
-        return _attempted(Draws(mechanism, pair, seed), claimed, sizes, alpha / 2)
+        usual = few if mechanism.alone else sizes
+        return _attempted(Draws(mechanism, pair, seed), claimed, usual, alpha / 2)
     except WorkerEnded:
-        few = Sizes(min(sizes.choosing, _ALONE), min(sizes.counting, 2 * _ALONE))
         again = int(stream(seed, "one by one").generate_state(1, np.uint64)[0])
         return _attempted(Draws(mechanism.one_by_one(), pair, again), claimed, few, alpha / 2)
 
 
 def _attempted(draws: Draws, claimed: Guarantee, sizes: Sizes, alpha: float) -> Certified:
-    laid_out = draws.laid_out(min(_LAID_OUT, sizes.choosing))
+    few = min(_LAID_OUT, sizes.choosing // 2)
+    laid_out = draws.laid_out(few)
     layout = laid_out.mechanism.layout
     assert layout is not None
     on = [laid_out.transcripts(side, sizes.choosing, "choosing events") for side in Side]
     features = Features.of(layout, *on)
     p, q = (features(side) for side in on)
-    drawn = 2 * (min(_LAID_OUT, sizes.choosing) + sizes.choosing)
+    drawn = 2 * (few + sizes.choosing)
     point, found = _events(layout, p, q, claimed)
     if not found:
         return Certified(False, 0.0, *point, 0, drawn)

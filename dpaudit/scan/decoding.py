@@ -14,11 +14,8 @@ import numpy as np
 from dpaudit.errors import MechanismError
 
 
-class Ended:
+class ProcessEnded(Exception):
     """The outcome of a call whose process ended, or had to be ended: how, in words."""
-
-    def __init__(self, how: str) -> None:
-        self.ended = how
 
 
 def decoded(given: Any) -> Any:

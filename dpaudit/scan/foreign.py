@@ -23,10 +23,12 @@ from dpaudit.execution.units import Unit, planned_units
 from dpaudit.laws.layout import Layout, Parted, layout_of
 from dpaudit.laws.observations import Token, parts
 from dpaudit.scan import child
-from dpaudit.scan.decoding import Ended, decoded
+from dpaudit.scan.decoding import ProcessEnded, decoded
 
 SCRIPT = str(Path(child.__file__).resolve())
 _UNIT, _TOGETHER = 16, 512  # outputs of a request, and of one call that draws many
+# Outputs that texts are read off at a time: where each is drawn in a request of its own, and else.
+_FEW, _SOME = 4, 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +111,7 @@ class Foreign:
     ) -> dict[float, tuple[str, str]]:
         """Return kind and text of codes, as far as they turn up in so many observations."""
         bare, found = replace(self, layout=None), dict[float, tuple[str, str]]()
+        trials = min(trials, _FEW if self.alone else _SOME)
         for dataset, rng in zip(datasets, rngs, strict=True):
             for observation in bare.sample(dataset, trials, rng):
                 found |= {
@@ -136,7 +139,7 @@ class Foreign:
         try:
             ((batch,),) = self.crew.draw(task, [unit], 1)
         except WorkerEnded as error:
-            return [Ended(str(error))]
+            return [ProcessEnded(str(error))]
         return list(joined([batch]))
 
 

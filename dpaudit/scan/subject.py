@@ -19,7 +19,6 @@ from dpaudit.errors import DpauditError
 from dpaudit.execution.failures import WorkerEnded
 from dpaudit.extension.package import Claimed, Subject
 from dpaudit.scan.certify import Certified, Sizes, certified
-from dpaudit.scan.decoding import Ended
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.pairs import FAMILIES, Candidate, made
 from dpaudit.scan.screen import first_look, points, second_look
@@ -293,6 +292,4 @@ def _failure(observed: Any) -> str:
     """Return how a call failed, empty if it did not."""
     if isinstance(observed, dict) and isinstance(observed.get("output"), Exception):
         observed = observed["output"]
-    if isinstance(observed, Ended):
-        return f"its process {observed.ended}"
     return f"{type(observed).__name__}: {observed}" if isinstance(observed, Exception) else ""

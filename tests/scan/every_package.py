@@ -1,0 +1,60 @@
+"""Scans of every registered package, in environments of their own: ``make packages``.
+
+Each version that a card names is scanned; its report is written below the folder that is given. A
+version whose environment cannot be built on this machine is skipped, and the line says why. The
+status is 1 if a scan did not end with a judgement.
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from dpaudit.errors import DpauditError
+from dpaudit.extension.registry import PACKAGES
+from dpaudit.scan.environments import CannotBeBuilt, place_of
+from dpaudit.scan.write import read
+
+JUDGED = (0, 1)
+
+
+def outcome(package, version, folder, words):
+    """Return one line about a version, and whether its scan went as it should."""
+    name = f"{package.name} {version}"
+    pinned = f"{package.distribution}=={version}"
+    try:
+        place_of(package, pinned)
+    except (CannotBeBuilt, DpauditError) as error:
+        return f"{name}: skipped: {error}", True
+    command = [sys.executable, "-m", "dpaudit", "scan", package.name, "--env", pinned]
+    done = subprocess.run(
+        [*command, "--quiet", "--out", str(folder), *words], capture_output=True, text=True
+    )
+    try:
+        found = read(folder / "scan.json")
+    except DpauditError as error:
+        return f"{name}: no report: {done.stderr.strip() or error}", False
+    said = f"{len(found.findings)} findings, {len(found.information)} under another relation"
+    checks = ", ".join(f"{count} {what}" for what, count in found.checks.items())
+    line = f"{name}: {said}; {checks}; {found.seconds:.0f} seconds"
+    left = [f"  {subject}: not run: {why}" for subject, why in found.skipped.items()]
+    return "\n".join([line, *left]), done.returncode in JUDGED or bool(left)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="packages; all by default")
+    parser.add_argument("--out", type=Path, default=Path("build/packages"))
+    given, words = parser.parse_known_args()
+    well = True
+    for name in given.names or list(PACKAGES):
+        package = PACKAGES.get(name)
+        for version in package.versions:
+            line, as_it_should = outcome(package, version, given.out / name / version, words)
+            print(line, flush=True)
+            well = well and as_it_should
+    return 0 if well else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

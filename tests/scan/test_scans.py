@@ -1,0 +1,210 @@
+"""Scans of a package of a third party: correct mechanisms are left alone, broken twins found."""
+
+import numpy as np
+import pytest
+
+from dpaudit.errors import InvalidArgument, UnknownName
+from dpaudit.execution import Limits
+from dpaudit.extension.registry import PACKAGES
+from dpaudit.guarantees.kinds import PureDP
+from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
+from dpaudit.scan.certify import Sizes, certified
+from dpaudit.scan.environments import Place
+from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.scan import Budget, chosen, file_of, scan
+from dpaudit.scan.values import value_of
+
+SURE = 1 - 1e-6
+
+
+def scanned(toy, *subjects, confidence=SURE, trials=600, seed=0, seconds=60.0, **budget):
+    given = Budget(confidence=confidence, trials=trials, seconds=seconds, **budget)
+    return scan(toy.package(*subjects), budget=given, seed=seed, workers=2)
+
+
+def one(toy, code):
+    return next(each for each in (*toy.CORRECT, *toy.BROKEN) if each.code == code)
+
+
+# Correct mechanisms
+
+
+def accused(toy, scans, confidence):
+    """Return in how many scans something was refuted that is correct, claimed or not."""
+    found = 0
+    for seed in range(scans):
+        result = scanned(toy, *toy.CORRECT, confidence=confidence, seed=seed)
+        assert not result.skipped
+        wrong = [
+            each
+            for each in (*result.findings, *result.information)
+            # The first bit is no record's: to add one in front is another query.
+            if not (each.subject == "randomised_response" and not each.violation)
+        ]
+        found += bool(wrong)
+    return found
+
+
+def test_a_few_scans_of_correct_mechanisms(toy):
+    assert accused(toy, 2, 0.95) <= 1
+    assert accused(toy, 1, SURE) == 0
+
+
+@pytest.mark.slow
+def test_two_hundred_scans_of_correct_mechanisms_at_five_percent(toy):
+    """At 5% of 200 more than 19 have a probability below 0.3%."""
+    assert accused(toy, 200, 0.95) <= 19
+
+
+@pytest.mark.slow
+def test_two_hundred_scans_of_correct_mechanisms_at_the_usual_confidence(toy):
+    assert accused(toy, 200, SURE) == 0
+
+
+def test_a_tight_claim_is_refuted_no_more_often_than_allowed(toy):
+    """Randomised response has exactly its epsilon: a bound that claims too much would show."""
+    pair = Pair([1.0, 0.0], [0.0], ADD_REMOVE_RECORD)
+    with Place(None, "1.0").crew(Limits()) as crew:
+        file = file_of(toy.PACKAGE)
+        mechanism = Foreign(crew, file, "randomised_response", {"epsilon": 1.0}, many=True)
+        results = [
+            certified(mechanism, pair, PureDP(1.0), Sizes(100, 300), 0.5, seed)
+            for seed in range(20)
+        ]
+    assert sum(each.refuted for each in results) <= 10
+    assert max(each.lower for each in results) > 0.5
+
+
+# Broken twins
+
+
+def test_broken_twins_are_found(toy):
+    result = scanned(toy, *toy.BROKEN)
+    assert {each.subject for each in result.findings} == {each.name for each in toy.BROKEN}
+    assert not result.skipped
+    assert result.certainty.confidence == SURE
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "test", "kind"),
+    [
+        ("missing_shows", "`output` is NaN", "equals", "structure"),
+        ("empty_raises", "ValueError", "raised", "structure"),
+        ("warns", "warnings", None, "structure"),
+        ("keys_show", "", None, "structure"),
+    ],
+)
+def test_a_finding_says_what_was_seen(toy, code, words, test, kind):
+    result = scanned(toy, one(toy, code), trials=1000)
+    found = [each for each in result.findings if words in each.event.words]
+    assert found
+    assert found[0].kind == kind
+    assert test in (None, found[0].event.test)
+    assert found[0].event.runs == found[0].trials
+    assert abs(found[0].event.on_dataset - found[0].event.on_neighbour) > 0.9 * found[0].trials
+    assert found[0].lower > 1
+    parameters, dataset, neighbour = found[0].values()
+    assert parameters == {"epsilon": 1.0}
+    assert abs(len(dataset) - len(neighbour)) == 1
+
+
+def test_half_of_the_noise_is_a_finding_about_numbers(toy):
+    result = scanned(toy, one(toy, "no_sensitivity"), trials=4000)
+    (found, *_) = result.findings
+    assert found.kind == "distribution"
+    assert 1 < found.lower < 2
+    assert found.event.test in ("above", "below")
+
+
+def test_a_claim_that_holds_is_certified_close(toy):
+    """More than half of what randomised response spends, on two thousand outputs."""
+    result = scanned(toy, one(toy, "randomised_response"), trials=2000, confidence=0.95)
+    assert result.findings == []
+    line = next(each for each in result.checked if each.documented)
+    assert line.verdict == "not refuted"
+    assert 0.5 < line.lower < 1
+
+
+# What a relation is worth
+
+
+def test_what_nobody_claims_is_information(toy):
+    """Under replace-record no dataset becomes empty; under add-remove-record one does."""
+    subject = toy.subject(
+        "empty_raises", relation="replace-record", relations=("replace-record", ADDS[0])
+    )
+    result = scanned(toy, subject, trials=1000)
+    assert result.findings == []
+    assert [each.relation for each in result.information] == ["add-remove-record"]
+
+
+ADDS = ("add-remove-record",)
+
+
+def test_without_a_documented_relation_both_have_to_fall(toy):
+    both = ("replace-record", "add-remove-record")
+    silent = toy.subject("missing_shows", relation=None, relations=both)
+    assert scanned(toy, silent, trials=1000).findings
+    empty = toy.subject("empty_raises", relation=None, relations=both)
+    result = scanned(toy, empty, trials=1000)
+    assert result.findings == []
+    assert result.information
+
+
+# What ends, hangs or fails
+
+
+def test_a_process_that_ends_on_one_dataset_is_a_finding(toy):
+    subject = toy.subject("ends", datasets=([0.0, 0.5],), nan=False)
+    result = scanned(toy, subject, trials=100)
+    assert result.findings
+    assert "ProcessEnded" in result.findings[0].event.words
+    assert result.findings[0].event.test == "raised"
+
+
+@pytest.mark.slow
+def test_a_call_that_hangs_ends_no_scan(toy):
+    subject = toy.subject("hangs", datasets=([0.0, 0.5],), nan=False)
+    result = scanned(toy, subject, one(toy, "laplace_sum"), trials=100, timeout=0.3, seconds=20)
+    assert {each.subject for each in result.findings} == {"hangs"}
+    assert any(each.subject == "laplace_sum" and each.lower is not None for each in result.checked)
+
+
+def test_what_always_fails_is_not_run_and_says_why(toy):
+    result = scanned(toy, toy.subject("fails"), toy.subject("not_there"))
+    assert result.findings == []
+    assert "TypeError: always" in result.skipped["fails"]
+    assert "no_such_module" in result.skipped["not_there"]
+    assert {each.verdict for each in result.checked} == {"not run"}
+
+
+# The document and its arguments
+
+
+def test_one_seed_gives_one_result_whoever_computes(toy):
+    subjects = one(toy, "laplace_sum"), one(toy, "histogram")
+    first, again = (
+        scan(toy.package(*subjects), budget=Budget(trials=500), workers=count) for count in (1, 2)
+    )
+    assert first.checked == again.checked
+
+
+def test_expressions_give_the_values_again():
+    for text in ("{'a': [float('nan'), (1, None)]}", "np.array([1, 2], dtype='int8')", "set()"):
+        assert repr(value_of(text)) == repr(value_of(text))
+    assert value_of("np.array([1.5, 2.0])").tolist() == [1.5, 2.0]
+    assert np.isnan(value_of("float('nan')"))
+    with pytest.raises(InvalidArgument):
+        value_of("open('x')")
+
+
+def test_the_card_is_found_as_anybody_elses(toy):
+    assert PACKAGES.get("toy").subjects == toy.PACKAGE.subjects
+
+
+def test_bad_names_are_refused(toy):
+    with pytest.raises(UnknownName, match="subject"):
+        chosen(toy.PACKAGE, ["nothing"])
+    missing = toy.subject("nothing")
+    with pytest.raises(InvalidArgument, match="a function that"):
+        scanned(toy, missing)

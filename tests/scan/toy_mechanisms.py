@@ -1,0 +1,91 @@
+"""Correct mechanisms, and broken twins of them: plain functions, as a package's own module has."""
+
+import math
+import os
+import time
+import warnings
+
+import numpy as np
+
+
+def _clipped_sum(data):
+    return sum(min(max(one, 0.0), 1.0) for one in data if one == one)
+
+
+def laplace_sum(data, epsilon, trials, rng):
+    """Correct under add-remove: a record moves a sum in [0, 1] by at most 1."""
+    return _clipped_sum(data) + rng.laplace(scale=1 / epsilon, size=trials)
+
+
+def geometric_count(data, epsilon, trials, rng):
+    alpha = math.exp(-epsilon)
+    noise = rng.geometric(1 - alpha, trials) - rng.geometric(1 - alpha, trials)
+    return [len(data) + int(one) for one in noise]
+
+
+def gaussian_sum(data, rho, trials, rng):
+    return _clipped_sum(data) + rng.normal(scale=math.sqrt(1 / (2 * rho)), size=trials)
+
+
+def histogram(data, epsilon, trials, rng):
+    """Correct: the keys are public."""
+    counts = [sum(one == name for one in data) for name in "abc"]
+    noise = rng.laplace(scale=1 / epsilon, size=(trials, 3))
+    return [dict(zip("abc", counts + one, strict=True)) for one in noise]
+
+
+def randomised_response(data, epsilon, trials, rng):
+    """Correct and tight: one bit of the first record, or of none."""
+    truth = bool(data) and data[0] > 0.5
+    keep = rng.random(trials) < math.exp(epsilon) / (1 + math.exp(epsilon))
+    return [bool(one == truth) for one in keep]
+
+
+def no_sensitivity(data, epsilon, trials, rng):
+    """Broken: the noise is half of what the claim takes."""
+    return _clipped_sum(data) + rng.laplace(scale=0.5 / epsilon, size=trials)
+
+
+def missing_shows(data, epsilon, rng):
+    """Broken: a missing value makes everything NaN."""
+    return float(np.sum(np.clip(data, 0, 1)) + rng.laplace(scale=1 / epsilon))
+
+
+def keys_show(data, epsilon, rng):
+    """Broken: a key for each value that somebody has."""
+    names = sorted(set(data))
+    return {name: data.count(name) + rng.laplace(scale=1 / epsilon) for name in names}
+
+
+def empty_raises(data, epsilon, rng):
+    if not data:
+        raise ValueError("no records")
+    return float(_clipped_sum(data) + rng.laplace(scale=1 / epsilon))
+
+
+def warns(data, epsilon, rng):
+    if any(one >= 1.0 for one in data):
+        warnings.warn("a value at the bound", stacklevel=1)
+    return float(_clipped_sum(data) + rng.laplace(scale=1 / epsilon))
+
+
+def ends(data, epsilon, rng):
+    if any(one >= 1.0 for one in data):
+        os._exit(3)
+    return 0.0
+
+
+def hangs(data, epsilon, rng):
+    if any(one >= 1.0 for one in data):
+        time.sleep(60)
+    return 0.0
+
+
+def fails(data, epsilon):
+    raise TypeError("always")
+
+
+def not_there(data, epsilon):
+    import no_such_module
+
+    return no_such_module.mean(data)
