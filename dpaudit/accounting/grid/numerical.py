@@ -311,6 +311,11 @@ def _worst(event: Event, answer: Callable[..., Bracket], cells: int | None) -> B
     return _ordered(lower, upper)
 
 
+def epsilon_of(pairs: Composition, delta: float, cells: int = CELLS) -> Bracket:
+    """Return a bracket of the epsilon of one direction."""
+    return _epsilon(pairs, delta, cells, _SHARE)
+
+
 def _epsilon(pairs: Composition, delta: float, cells: int, share: float) -> Bracket:
     betrayed, most = pairs.infinite_mass, pairs.largest
     if most == 0 or delta <= betrayed * (1 + _ULPS) or delta == 0:

@@ -125,6 +125,19 @@ class Composition:
         share = tails / (2 * max(1, self.steps))
         return self._each(lambda pair: pair.trimmed(share))
 
+    def up_to(self, most: float) -> Composition:
+        """Return the pairs without outputs of a larger loss, as far as they can be cut so."""
+        return self._each(lambda pair: pair.up_to(most))
+
+    @property
+    def beyond(self) -> tuple[float, float]:
+        """Probability under P and under Q that some output was left out by `up_to`."""
+        p, q = (
+            -math.expm1(math.fsum(n * math.log1p(-pair.beyond[k]) for pair, n in self.parts))
+            for k in range(2)
+        )
+        return p, q
+
     @property
     def out_of_range(self) -> bool:
         """Whether losses are so small or so large that only their bound is told."""

@@ -19,7 +19,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri_exp
+from scipy.special import ndtr, ndtri_exp
 
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.pair import (
@@ -246,17 +246,35 @@ class SubsampledGaussianPair(Continuous):
         P-probability below and above the outputs that are looked at. A record that is rarely drawn
         makes a loss with two scales: a tilt to the far one, out of reach of any delta asked for,
         would waste the grid on it.
+    most
+        Loss up to which outputs are looked at. Those beyond it are in no law here; `beyond` is
+        their probability.
     """
 
     ratio: float
     scale_of_noise: float
     removal: bool = True
     tail: float = 1e-318
+    most: float = math.inf
 
     @property
     def largest(self) -> float:
-        """Infinite for a removal, ``-log(1 - q)`` for an addition."""
-        return math.inf if self.removal else -math.log1p(-self.ratio)
+        """Infinite for a removal, ``-log(1 - q)`` for an addition; at most ``most``."""
+        return min(self.most, math.inf if self.removal else -math.log1p(-self.ratio))
+
+    def up_to(self, most: float) -> SubsampledGaussianPair:
+        """Return the pair without outputs of a larger loss."""
+        return replace(self, most=most) if self.removal else self
+
+    @property
+    def beyond(self) -> tuple[float, float]:
+        """Probability under P and under Q of a loss above ``most``."""
+        if math.isinf(self.most):
+            return 0.0, 0.0
+        y = float(self.position(np.array(self.most))) / self.scale_of_noise
+        q = float(ndtr(-y))
+        sampled = float(ndtr(1 / self.scale_of_noise - y))
+        return (1 - self.ratio) * q + self.ratio * sampled, q
 
     @property
     def symmetric(self) -> bool:
@@ -287,7 +305,8 @@ class SubsampledGaussianPair(Continuous):
         # half of the tail for each part of the mixture
         log_sampled = min(log_tail - math.log(self.ratio), 0.0) - math.log(2)
         sampled = 1 - float(ndtri_exp(log_sampled)) * sigma
-        return -reach, max(sampled, -float(ndtri_exp(log_tail - math.log(2))) * sigma)
+        high = max(sampled, -float(ndtri_exp(log_tail - math.log(2))) * sigma)
+        return -reach, min(high, float(self.position(np.array(self.most))))
 
     def reversed(self) -> SubsampledGaussianPair:
         """Return the other direction."""

@@ -18,16 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
+from dpaudit.accounting.pairs.waves import ERROR, fourier_sums
 from dpaudit.errors import ConvergenceError
 
 Complex = NDArray[np.complex128]
 
 # Panels are at most this share of the scale on which a density bends.
 _PANEL = 0.125
-# Of a wave within a cell, in radians, and how many cells times frequencies are worth the work.
-_PHASE, _MOST_WORK = 1.6, 2e7
+# Of a wave within a cell, in radians, and how many cells are worth the work; without a fast
+# transform, how many times frequencies.
+_PHASE, _MOST_CELLS, _MOST_WORK = 1.6, 4e5, 2e7
 _BLOCK = 64
+# Of a characteristic function by quadrature, which is 1 at most: the rule's error and the sums'.
+CHARACTERISTIC = 2e-14 + ERROR
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+# Share of a tilted law on either side that no frequency is worth.
+_ASIDE = 1e-17
 # By how much a tilt may grow within a cell, and how many such cells a moment is worth.
 _GROWTH, _MOST_TILTED = 1.0, 20_000
 
@@ -61,6 +67,15 @@ class DominatingPair(ABC):
     def trimmed(self, tail: float) -> DominatingPair:
         """Return the pair without outputs in tails of this P-probability, if that is simpler."""
         return self
+
+    def up_to(self, most: float) -> DominatingPair:
+        """Return the pair without outputs of a larger loss, if that is simpler."""
+        return self
+
+    @property
+    def beyond(self) -> tuple[float, float]:
+        """Probability under P and under Q of the outputs that `up_to` left out."""
+        return 0.0, 0.0
 
     @property
     @abstractmethod
@@ -180,8 +195,20 @@ class Continuous(DominatingPair):
 
     def characteristic(self, order: float, frequencies: Array) -> Complex:
         """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` by quadrature."""
-        edges = resolving(*self._ends, order, frequencies)
+        edges = resolving(*self._where(order), order, frequencies)
         return characteristic_of(self.atoms(edges), order, frequencies)
+
+    def _where(self, order: float) -> tuple[float, float]:
+        """Return where the tilted law lies, but for a share of 1e-17 on either side."""
+        low, high = self._ends
+        if abs(order) > self.farthest_order:
+            return low, high
+        atoms = _resolved(self, low, high, _power(order))
+        tilted = np.exp(atoms.log_masses + order * atoms.losses - log_sum(atoms, order))
+        first = int(np.searchsorted(np.cumsum(tilted), _ASIDE))
+        last = len(tilted) - int(np.searchsorted(np.cumsum(tilted[::-1]), _ASIDE))
+        low, high = max(low, atoms.losses[first]), atoms.losses[min(last, len(tilted) - 1)]
+        return float(low), float(high)
 
 
 def cut(low: float, high: float, cells: int) -> Array:
@@ -199,7 +226,7 @@ def resolving(low: float, high: float, order: float, frequencies: Array) -> Arra
     """Return edges so close that a rule between them resolves tilt and waves, or raise."""
     top = float(np.max(np.abs(frequencies), initial=0.0))
     cells = (high - low) * max(top / _PHASE, abs(order) / _GROWTH) + 1
-    if not cells * len(frequencies) <= _MOST_WORK:
+    if not cells <= (_MOST_CELLS if _from_zero(frequencies) else _MOST_WORK / len(frequencies)):
         raise ConvergenceError(
             f"characteristic function: {len(frequencies)} frequencies up to {top:.1e} take "
             f"{cells:.1e} cells, which is too much work; use the numerical accountant"
@@ -212,6 +239,8 @@ def characteristic_of(atoms: Atoms, order: float, frequencies: Array) -> Complex
     tilted = np.exp(atoms.log_masses + order * atoms.losses - log_sum(atoms, order))
     keep = tilted > 1e-22 * tilted.max()
     losses, tilted = atoms.losses[keep], tilted[keep]
+    if _from_zero(frequencies):
+        return fourier_sums(losses, tilted, float(frequencies[1]), len(frequencies))
     count, steps = len(frequencies), np.diff(frequencies)
     even = count > _BLOCK and np.ptp(steps) <= 1e-12 * np.abs(frequencies).max()
     inner = steps[0] * np.arange(_BLOCK) if even else np.zeros(1)
@@ -223,6 +252,14 @@ def characteristic_of(atoms: Atoms, order: float, frequencies: Array) -> Complex
         for k in range(0, len(outer), rows)
     ]
     return np.concatenate([part.ravel() for part in parts])[:count]
+
+
+def _from_zero(frequencies: Array) -> bool:
+    """Return whether frequencies are many multiples of one step: 0, h, 2 h, ..."""
+    count = len(frequencies)
+    if count <= _BLOCK or frequencies[0] != 0:
+        return False
+    return bool(np.ptp(np.diff(frequencies)) <= 1e-12 * frequencies[-1])
 
 
 def log_mgf_of(atoms: Atoms, orders: Array) -> Array:
@@ -243,8 +280,7 @@ def tilted_moments(pair: DominatingPair, low: float, high: float, orders: Array)
     def moment(order: float) -> float:
         if abs(order) > farthest:
             return max(order * high, order * low, 0.0)
-        power = 2.0 ** math.ceil(math.log2(max(abs(order), 1.0)))
-        return log_sum(_resolved(pair, low, high, power), order)
+        return log_sum(_resolved(pair, low, high, _power(order)), order)
 
     sums = [moment(order) for order in np.asarray(orders, dtype=float).ravel().tolist()]
     return np.array(sums).reshape(np.shape(orders))
@@ -254,6 +290,11 @@ def farthest_moment(low: float, high: float) -> float:
     """Return the largest order that a rule resolves: a power of 2, or 0 if not even 1 is."""
     most = _MOST_TILTED * _GROWTH / max(high - low, 1e-300)
     return 2.0 ** math.floor(math.log2(most)) if most >= 1 else 0.0
+
+
+def _power(order: float) -> float:
+    """Return a power of 2 that is no smaller than the order, for which laws are kept."""
+    return 2.0 ** math.ceil(math.log2(max(abs(order), 1.0)))
 
 
 @lru_cache(maxsize=4096)

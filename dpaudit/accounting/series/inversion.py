@@ -15,12 +15,40 @@ bound to its right; that gives the lower end. What is cut off at ``k h > U`` is 
 
 where of step j, tilted by ``exp(c L)``, ``a_j`` is the share of atoms and ``V_j`` the total
 variation of the rest's density. The sum converges geometrically, so a few hundred terms are exact
-to ten digits where enough steps, or smooth ones, are composed; elsewhere there is no answer.
+to ten digits where enough steps, or smooth ones, are composed.
+
+**Elsewhere a tiny Gaussian release is added**, of ``mu = sqrt(v)``: with N(v/2, v) added to S, M
+has another factor ``exp(s (s + 1) v / 2)``, which cuts the sum off at some ``U = 8 / mu`` whatever
+the law. More is released, so delta grows, to ``delta_v``: an upper bound still. By how much? For a
+loss ``S = epsilon + t`` the growth is that of the price of an option, of which the derivative by
+the variance is known:
+
+    E (1 - exp(-(t + Y)))_+ - (1 - exp(-t))_+  =  1/2 int_0^v n(t; -w/2, w) dw,   Y ~ N(v/2, v),
+
+n(t; m, w) being the density of N(m, w) at t. Since ``n(t; -w/2, w) <= exp(-t/2 - t^2/(2v)) /
+sqrt(2 pi w)`` for w <= v, the right-hand side is at most ``v exp(v/8) n(t; -v/2, v)``, and so
+
+    delta_v(epsilon) - v exp(v/8) p_v(epsilon)  <=  delta(epsilon)  <=  delta_v(epsilon),
+
+``p_v`` the density of ``S + N(v/2, v)``. The transform of ``exp(c x) p_v(x)`` is ``M_v(c - iu)``:
+the same terms without their denominator. Both ends are off to second order in mu, and nothing is
+asked of the law of S: it may have few steps, and small noise.
+
+**Outputs that decide by themselves** are left out of the series, as no tilt should have to reach
+them. With A the outputs of which some step's loss passes ``K > epsilon``,
+
+    P(A) - e^epsilon Q(A)  <=  E_P (1 - exp(epsilon - S))_+ 1_A
+                           <=  P(A) - e^epsilon Q(A) + e^epsilon Q(A, S < epsilon),
+
+and by Chernoff's bound for the other steps the last term is at most ``e^epsilon q_K M(-1 - c)
+exp(-c (K - epsilon))`` for any c > 0, q_K the sum of the steps' Q-probabilities of passing K: in A
+the others would have to take away ``K - epsilon``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +57,10 @@ from numpy.typing import NDArray
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event
+from dpaudit.accounting.grid.numerical import epsilon_of
 from dpaudit.accounting.pairs.composition import Bracket, Composition
+from dpaudit.accounting.pairs.known import GaussianPair
+from dpaudit.accounting.pairs.pair import CHARACTERISTIC
 from dpaudit.errors import ConvergenceError
 
 Complex = NDArray[np.complex128]
@@ -38,8 +69,17 @@ Complex = NDArray[np.complex128]
 _AIM, _WORST = 1e-13, 1e-6
 _FEWEST_TERMS, _MOST_TERMS = 128, 2**14
 _MOST_STEPS, _MOST_WIDENINGS, _REACH = 40, 60, 5
+# Where a Gaussian release is added: relative error aimed at; the share of epsilon, or of the least
+# that counts, by which the ends may then differ; mu times the farthest frequency; the most terms.
+_AIM_ADDED, _NARROW, _LEAST, _FAR, _MOST_ADDED = 1e-9, 1e-7, 1e-2, 8.0, 2**17
+_WIDE = 5e-7  # share of epsilon beyond which a bracket is worth another try
+_TAILS = 1e-9  # of delta: what is trimmed then
+_GENTLER = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)  # of the saddle's order: what is tried
 # Relative error of a sum of terms; largest tilt of the largest loss that is not clamped.
 _ROUNDING, _MOST_TILT = 4e-16, 1e5
+_COARSE = 2**12  # cells of the grid that says where to begin
+_LARGEST, _DOUBT = 20, 1e-9  # losses up to 2^20; of the outputs that decide, what need not
+_KNOWN = 1e-12  # relative error of the probabilities of outputs that decide by themselves
 _SLOPES = np.geomspace(0.05, 20, 25)
 
 
@@ -58,7 +98,7 @@ def inverted_epsilon(event: Event, delta: float) -> Bracket:
     UnsupportedEvent
         Some release has no dominating pair.
     ConvergenceError
-        The series is too long: few steps, or laws with atoms.
+        The series is too long, as laws have atoms; or the losses or moments are too large.
 
     Examples
     --------
@@ -69,7 +109,9 @@ def inverted_epsilon(event: Event, delta: float) -> Bracket:
     ('4.36799392', '4.36799392')
     """
     check.positive("delta", check.delta("delta", delta))
-    brackets = [_epsilon(pairs, delta) for pairs in Composition.of(event).directions]
+    ways = [_Inverse(pairs, delta) for pairs in Composition.of(event).directions]
+    least = max(way.about.lower for way in ways)  # a direction that stays below decides nothing
+    brackets = [way.bracket() for way in ways if way.about.upper >= least]
     return Bracket(max(b.lower for b in brackets), max(b.upper for b in brackets))
 
 
@@ -97,7 +139,7 @@ def _delta(pairs: Composition, epsilon: float) -> Bracket:
     if not pairs or epsilon >= pairs.largest:
         return Bracket.exactly(pairs.infinite_mass)
     about = _delta_about(pairs, epsilon)
-    return _Series.around(pairs.trimmed(_AIM * about), epsilon).delta(epsilon)
+    return _close(pairs, epsilon, about).delta(epsilon)
 
 
 def _delta_about(pairs: Composition, epsilon: float) -> float:
@@ -106,112 +148,234 @@ def _delta_about(pairs: Composition, epsilon: float) -> float:
     return math.exp(min(max(about, -690.0), 0.0))
 
 
-def _epsilon(pairs: Composition, delta: float) -> Bracket:
-    if not pairs or _delta(pairs, 0.0).upper <= delta:
-        return Bracket.exactly(0.0)
-    pairs = pairs.trimmed(_AIM * delta)
-    if pairs.infinite_mass + pairs.trimmed_mass >= delta:
-        raise ConvergenceError("inversion: delta is too close to the mass of infinite losses")
-    epsilon = pairs.chernoff(math.log(delta))
-    for _ in range(_MOST_STEPS):
-        series = _Series.around(pairs, epsilon)
-        near, epsilon = epsilon, _newton(series, epsilon, delta)
-        if abs(epsilon - near) * series.order < 1:  # the series is still good there
-            most = pairs.largest
-            upper = min(most, _first(series, epsilon, delta))
-            return Bracket(min(_last(series, epsilon, delta), upper), upper)
-    raise ConvergenceError("inversion: Newton's method does not settle")
+class _Inverse:
+    """The epsilon of one direction: first about, on a coarse grid, and then closely."""
+
+    def __init__(self, pairs: Composition, delta: float) -> None:
+        self.pairs, self.delta = pairs, delta
+        self.about = epsilon_of(pairs, delta, _COARSE) if pairs else Bracket.exactly(0.0)
+
+    def bracket(self) -> Bracket:
+        """Return the ends as close as they come, or raise `ConvergenceError`."""
+        pairs, delta = self.pairs, self.delta
+        if not pairs or not self.about.upper:
+            return self.about
+        if pairs.infinite_mass + pairs.trimmed(_AIM * delta).trimmed_mass >= delta:
+            raise ConvergenceError("inversion: delta is too close to the mass of infinite losses")
+        found = self._from(self._start, _NARROW)
+        if found.width > _WIDE * max(found.upper, _LEAST):
+            found = self._from(found.upper, _NARROW / 20)
+        return found
+
+    def _from(self, epsilon: float, narrow: float) -> Bracket:
+        pairs, delta = self.pairs, self.delta
+        for _ in range(_MOST_STEPS):
+            series = _close(pairs, epsilon, delta, narrow)
+            near, epsilon = epsilon, _newton(series, epsilon, delta)
+            if abs(epsilon - near) * series.order < 1:  # the series is still good there
+                upper = min(pairs.largest, _first(series, epsilon, delta))
+                return Bracket(min(_last(series, epsilon, delta), upper), upper)
+        raise ConvergenceError("inversion: Newton's method does not settle")
+
+    @property
+    def _start(self) -> float:
+        if math.isfinite(self.about.upper):
+            return self.about.upper
+        return self.pairs.chernoff(math.log(self.delta))
 
 
 def _newton(series: _Series, epsilon: float, delta: float) -> float:
     """Return about the epsilon with this delta, moving no further than the series is good for."""
-    start = epsilon
+    start, slope = epsilon, series.slope(epsilon)
     for _ in range(_MOST_STEPS):
-        found = series.delta(epsilon).upper
-        step = math.log(found / delta) / series.order if found > 0 else -1 / series.order
-        epsilon = max(epsilon + step, epsilon / 2)
-        if abs(step) <= 1e-14 * epsilon or abs(epsilon - start) * series.order > _REACH:
+        found = series.delta(epsilon)
+        excess = math.log(found.upper / delta) if found.upper > 0 else -1.0
+        apart = math.log(found.upper / found.lower) if found.lower > 0 else 0.0
+        if abs(excess) <= max(1e-2 * min(apart, 1e-2), 1e-14 * slope * epsilon):
+            break
+        if abs(excess) > 1e-2:
+            slope = series.slope(epsilon)
+        epsilon = max(epsilon + excess / slope, epsilon / 2)
+        if abs(epsilon - start) * series.order > _REACH:
             break
     return epsilon
 
 
 def _first(series: _Series, epsilon: float, delta: float) -> float:
     """Return an epsilon from which on delta is certainly not passed."""
-    step = 1e-14 * epsilon
-    for _ in range(_MOST_WIDENINGS):
+    for step in _steps(series, epsilon, math.log(series.delta(epsilon).upper / delta)):
         if series.delta(epsilon + step).upper <= delta:
             return epsilon + step
-        step *= 2
     raise ConvergenceError("inversion: no epsilon nearby is certain to be enough")
 
 
 def _last(series: _Series, epsilon: float, delta: float) -> float:
     """Return an epsilon at which delta is certainly still passed, or 0."""
-    step = 1e-14 * epsilon
-    for _ in range(_MOST_WIDENINGS):
+    lower = series.delta(epsilon).lower
+    for step in _steps(series, epsilon, math.log(delta / lower) if lower > 0 else math.inf):
         if step >= epsilon:
-            return 0.0
+            break
         if series.delta(epsilon - step).lower >= delta:
             return epsilon - step
-        step *= 2
     return 0.0
+
+
+def _steps(series: _Series, epsilon: float, excess: float) -> Iterator[float]:
+    """Yield steps that make up for an excess of log delta: what the slope says, and ever more."""
+    least, slope = 1e-14 * epsilon, series.slope(epsilon)
+    said = excess / slope if excess < 1 else 0.0
+    step = max(least, said * (1 + 1e-3))
+    for _ in range(_MOST_WIDENINGS):
+        yield step
+        step *= 1.1 if step < 2 * said else 2.0
+
+
+def _close(pairs: Composition, epsilon: float, delta: float, narrow: float = _NARROW) -> _Series:
+    """Return a series whose ends are close: without an added release, if that is short enough.
+
+    Delta need only be about what it is at epsilon.
+    """
+    try:
+        return _Series.around(pairs.trimmed(_AIM * delta), epsilon)
+    except _TooLong:
+        pairs = pairs.trimmed(_TAILS * delta)
+        order = pairs.saddle(epsilon)
+        if any(pair.atomic_share(order) for pair, _ in pairs):
+            raise
+        mu = math.sqrt(narrow * max(epsilon, _LEAST) / (1 + order))
+        return _Series.around(pairs, epsilon, (mu, delta))
+
+
+class _TooLong(ConvergenceError):
+    """A series that more terms would make good."""
 
 
 @dataclass(frozen=True)
 class _Series:
-    """The terms for one order and period, without the factor ``exp(i u epsilon)``."""
+    """The terms for one order and period, without the factor ``exp(i u epsilon)``.
+
+    ``pairs`` are with the added release, whose v is ``added``, and without the outputs that decide
+    by themselves: up to an epsilon of ``decided`` these bring ``doubt`` more than they surely do.
+    """
 
     pairs: Composition
+    line: _Line
+    terms: Complex
+    cut: float  # of what is left out, relative to M(c)
+    added: float
+    decided: float
+    doubt: float
+
+    @property
+    def order(self) -> float:
+        """The order of the tilt."""
+        return self.line.order
+
+    @classmethod
+    def around(
+        cls, pairs: Composition, epsilon: float, added: tuple[float, float] | None = None
+    ) -> _Series:
+        """Return a series that is good at an epsilon, or raise `ConvergenceError`.
+
+        Parameters
+        ----------
+        pairs, epsilon
+            What is composed, and where.
+        added
+            Mu of a release that is added, which grows where it would take too many terms, and
+            about which delta is to be told then.
+        """
+        most = pairs.largest
+        pairs, decided, doubt = _undecided(pairs, epsilon)
+        line = _Line.at(pairs, _order(pairs, epsilon, most), epsilon)
+        mu = 0.0
+        if added is not None:
+            line, mu = _shortest(line.order, pairs, epsilon, added)
+            pairs = Composition(((GaussianPair(mu), 1), *pairs.parts))
+            line = _Line.at(pairs, line.order, epsilon, math.log(_AIM_ADDED * added[1]))
+        h = line.step
+        count = math.ceil(_FAR / (h * mu)) + 1 if mu else _length(pairs, line.order, h)
+        u: Array = h * np.arange(count, dtype=np.float64)
+        terms, cut = _transform(pairs, line.order, u), _cut(pairs, line.order, h * (count - 1))
+        return cls(pairs, line, terms, cut, mu * mu, decided, doubt)
+
+    def delta(self, epsilon: float) -> Bracket:
+        """Return both ends of delta at an epsilon near the one the series was made for."""
+        total, error = self._sum(self.terms, epsilon, self.cut)
+        slack = sum(n * pair.moment_error(self.order) for pair, n in self.pairs)
+        slack += 8 * _ROUNDING * (abs(self.line.log_moment) + self.order * epsilon)
+        factor = math.exp(min(self.line.log_moment - self.order * epsilon, 700.0))
+        upper = factor * (total + error) * (1 + slack)
+        lower = factor * (total - error) * (1 - slack) - self.line.copies(epsilon)
+        lower -= factor * (1 + slack) * self._growth(epsilon)
+        known = self._known(epsilon)
+        upper = min(1.0, known.upper + self.pairs.trimmed_mass + max(upper, 0.0))
+        return Bracket(min(known.lower + max(lower, 0.0), upper), upper)
+
+    def _known(self, epsilon: float) -> Bracket:
+        """Return what outputs bring to delta that are in no term."""
+        betrayed, (p, q) = self.pairs.infinite_mass, self.pairs.beyond
+        sure = p - math.exp(min(epsilon, 700.0)) * q
+        error = _KNOWN * p
+        most = sure + self.doubt if epsilon <= self.decided else p
+        return Bracket(betrayed + max(sure - error, 0.0), betrayed + most + error)
+
+    def slope(self, epsilon: float) -> float:
+        """Return about how fast the logarithm of delta falls with epsilon."""
+        step = 1e-4 / self.order
+        here, there = self.delta(epsilon).upper, self.delta(epsilon + step).upper
+        return math.log(here / there) / step if here > there > 0 else self.order
+
+    def _sum(self, terms: Complex, epsilon: float, cut: float) -> tuple[float, float]:
+        """Return the sum of terms at an epsilon, relative to M(c), and how far it may be off."""
+        h = self.line.step
+        waves = terms * np.exp(1j * (h * epsilon) * np.arange(len(terms)))
+        total = (float(waves.real.sum()) - float(waves[0].real) / 2) * h / math.pi
+        sizes = float(np.abs(terms).sum()) * h / math.pi
+        phases = epsilon * h * len(terms)
+        return total, cut + sizes * (_ROUNDING * (10 + phases) + _transform_error(self.pairs))
+
+    def _growth(self, epsilon: float) -> float:
+        """Return a bound on how much the added release made delta grow, relative to M(c)."""
+        if not self.added:
+            return 0.0
+        at = self.order - 1j * self.line.step * np.arange(len(self.terms))
+        # beyond the last frequency U the density's terms sum to exp(-U^2 v / 2) / (pi U v) at most
+        sharp = np.asarray(self.terms * at * (at + 1))
+        total, error = self._sum(sharp, epsilon, self.cut / self.added)
+        return self.added * math.exp(self.added / 8) * (max(total, 0.0) + error)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """An order, and the period that is good there: what the sum holds besides delta is small."""
+
     order: float
     log_moment: float
     farther: tuple[tuple[float, float], ...]  # larger orders and their log-moments
     period: float
-    terms: Complex
-    cut: float  # of what is left out, relative to M(c)
 
     @classmethod
-    def around(cls, pairs: Composition, epsilon: float) -> _Series:
-        """Return a series that is good at an epsilon, or raise `ConvergenceError`."""
-        order = pairs.saddle(epsilon)
-        most = pairs.largest
-        if math.isfinite(most) and order * most > _MOST_TILT:
-            raise ConvergenceError(
-                f"inversion: epsilon is within 1 / {order:.1e} of the largest loss {most:.6g}; "
-                "use the numerical accountant"
-            )
-        if order > pairs.farthest_order:
-            raise ConvergenceError(
-                f"inversion: a moment of order {order:.1e} has no more than an upper bound; "
-                "use the numerical accountant"
-            )
+    def at(
+        cls, pairs: Composition, order: float, epsilon: float, log_copies: float | None = None
+    ) -> _Line:
+        """Return the line through an order, for copies of so much at most, about."""
         moment = pairs.log_moment(order)
         farther = tuple((c, pairs.log_moment(c)) for c in order * (1 + _SLOPES))
-        about = moment - order * epsilon - _height(order)
-        period = _period(order, farther, epsilon, about + math.log(_AIM))
-        h = 2 * math.pi / period
-        count = _length(pairs, order, h)
-        u: Array = h * np.arange(count, dtype=np.float64)
-        terms, cut = _transform(pairs, order, u), _cut(pairs, order, h * (count - 1))
-        return cls(pairs, order, moment, farther, period, terms, cut)
+        if log_copies is None:
+            log_copies = moment - order * epsilon - _height(order) + math.log(_AIM)
+        return cls(order, moment, farther, _period(order, farther, epsilon, log_copies))
 
-    def delta(self, epsilon: float) -> Bracket:
-        """Return both ends of delta at an epsilon near the one the series was made for."""
-        h = 2 * math.pi / self.period
-        waves = self.terms * np.exp(1j * (h * epsilon) * np.arange(len(self.terms)))
-        total = (float(waves.real.sum()) - float(waves[0].real) / 2) * h / math.pi
-        sizes = float(np.abs(self.terms).sum()) * h / math.pi
-        phases = epsilon * h * len(self.terms)
-        error = self.cut + sizes * _ROUNDING * (10 + phases)
-        slack = sum(n * pair.moment_error(self.order) for pair, n in self.pairs)
-        slack += 8 * _ROUNDING * (abs(self.log_moment) + self.order * epsilon)
-        factor = math.exp(min(self.log_moment - self.order * epsilon, 700.0))
-        upper = factor * (total + error) * (1 + slack)
-        lower = factor * (total - error) * (1 - slack) - self._copies(epsilon)
-        betrayed = self.pairs.infinite_mass
-        upper = min(1.0, betrayed + self.pairs.trimmed_mass + max(upper, 0.0))
-        return Bracket(min(betrayed + max(lower, 0.0), upper), upper)
+    @property
+    def step(self) -> float:
+        """Between frequencies."""
+        return 2 * math.pi / self.period
 
-    def _copies(self, epsilon: float) -> float:
+    def log_bound(self, epsilon: float) -> float:
+        """Return about the logarithm of what delta is small against, if this line is a bad one."""
+        return self.log_moment - self.order * epsilon - _height(self.order)
+
+    def copies(self, epsilon: float) -> float:
         """Return a bound on the copies of delta that the series holds besides the one here."""
         left = math.exp(-self.order * self.period) / -math.expm1(-self.order * self.period)
         slopes = [(c - self.order, moment - c * epsilon) for c, moment in self.farther]
@@ -220,6 +384,75 @@ class _Series:
             for slope, bound in slopes
         )
         return left + math.exp(min(right, 0.0))
+
+
+def _shortest(
+    order: float, pairs: Composition, epsilon: float, added: tuple[float, float]
+) -> tuple[_Line, float]:
+    """Return the line on which the ends come closest, and the mu that so many terms allow there.
+
+    Where losses far beyond epsilon weigh at the saddle, a smaller order has a shorter period.
+    """
+    mu, log_delta = added[0], math.log(added[1])
+    error = 2 * _transform_error(pairs)
+
+    def apart(candidate: _Line, needed: float) -> float:
+        lost = min(candidate.log_bound(epsilon) - log_delta, 700.0)
+        return needed**2 * (1 + candidate.order) + error * math.exp(lost) / candidate.order
+
+    orders = [share * order for share in _GENTLER]
+    lines = [_Line.at(pairs, order, epsilon, log_delta + math.log(_AIM_ADDED)) for order in orders]
+    fitted = [(one, max(mu, _FAR / (one.step * (_MOST_ADDED - 1)))) for one in lines]
+    return min(fitted, key=lambda one: (apart(*one), one[0].period))
+
+
+def _transform_error(pairs: Composition) -> float:
+    """Return how far a term may be off, relative to M(c), by its characteristic functions."""
+    return sum(n * CHARACTERISTIC for pair, n in pairs if pair.quadrature)
+
+
+def _undecided(pairs: Composition, epsilon: float) -> tuple[Composition, float, float]:
+    """Return pairs without outputs that decide by themselves, up to which epsilon, and the doubt.
+
+    Bounds of losses are powers of the root of 2, so that laws need not be worked out too often.
+    """
+    if not epsilon or pairs.infinite_mass:
+        return pairs, 0.0, 0.0
+    decided = 1.1 * epsilon
+    for power in range(math.ceil(2 * math.log2(decided)), 2 * _LARGEST):
+        most = 2 ** (power / 2)
+        cut = pairs.up_to(most)
+        passing = math.fsum(count * pair.beyond[1] for pair, count in cut)
+        if not passing:
+            break
+        doubt = math.exp(min(decided + math.log(passing) + _taken(pairs, most - decided), 700.0))
+        if doubt <= _DOUBT * cut.beyond[0]:
+            return cut, decided, doubt
+    return pairs, 0.0, 0.0
+
+
+def _taken(pairs: Composition, loss: float) -> float:
+    """Return a bound on the log-probability under Q that the losses take so much away."""
+    if pairs.steps == 1:
+        return -math.inf if loss > 0 else 0.0
+    orders = [float(c) / max(loss, 1e-300) for c in np.geomspace(1.0, 1e3, 8)]
+    return min(0.0, *(pairs.log_moment(-1 - c) - c * loss for c in orders))
+
+
+def _order(pairs: Composition, epsilon: float, most: float) -> float:
+    """Return the order of a series at an epsilon, or raise `ConvergenceError`."""
+    order = pairs.saddle(epsilon)
+    if math.isfinite(most) and order * most > _MOST_TILT:
+        raise ConvergenceError(
+            f"inversion: epsilon is within 1 / {order:.1e} of the largest loss {most:.6g}; "
+            "use the numerical accountant"
+        )
+    if order > pairs.farthest_order:
+        raise ConvergenceError(
+            f"inversion: a moment of order {order:.1e} has no more than an upper bound; "
+            "use the numerical accountant"
+        )
+    return order
 
 
 def _height(order: float) -> float:
@@ -243,7 +476,7 @@ def _length(pairs: Composition, order: float, h: float) -> int:
         count *= 2
     left = _cut(pairs, order, h * (count - 1)) / width
     if not left <= _WORST:
-        raise ConvergenceError(
+        raise _TooLong(
             f"inversion: what is left out may be {left:.1e} of the series, expected at most "
             f"{_WORST:.0e}: few steps, or laws with atoms; use the numerical accountant"
         )
