@@ -37,6 +37,7 @@ _ADAPTIVE = Claimed(
 )
 _FIXED = {"noise_multiplier": 1.0, "clipping_norm": 1.0, "num_sampled_clients": 10}
 _LAYOUTS = ("vector", "scalar")
+_RELATIONS = ("add-remove-record", "replace-record")  # what is claimed first
 
 
 def _update(given: Parameters) -> tuple[object, ...]:
@@ -90,6 +91,7 @@ PACKAGE = Package(
                 + (({**_FIXED, "accounted": True},) if "server" in code else ()),
                 datasets=_clients,
                 bounds=(-1e3, 1e3),
+                relations=_RELATIONS,
                 claims=(_CENTRAL,),
                 trials=2_000,
                 about="One round of training: the data is the update of every client, of whom "
@@ -112,6 +114,7 @@ PACKAGE = Package(
                 ),
                 datasets=_clients,
                 bounds=(-1e3, 1e3),
+                relations=_RELATIONS,
                 claims=(_ADAPTIVE,),
                 trials=1_000,
                 about="One round of training, with the clipping norm of the next.",

@@ -10,6 +10,7 @@ import math
 from dpaudit.extension.package import Claimed, MadePair, Package, Parameters, Subject
 
 _ADD_REMOVE = "add-remove-record"
+_RELATIONS = (_ADD_REMOVE, "replace-record")  # what is claimed first
 _ALL, _SAMPLED = 8, 3  # batch sizes: one batch of all records, or two Poisson samples of a half
 _WHERE = (
     "docstring of PrivacyEngine.make_private: noise_multiplier is the ratio of the noise's "
@@ -76,6 +77,7 @@ PACKAGE = Package(
             ),
             datasets=([(0.0, 0.0)], [(0.5, 0.5), (-1.0, 0.0)], [(3.0, -4.0)] * 3),
             bounds=(-1e3, 1e3),
+            relations=_RELATIONS,
             claims=(_CLAIM,),
             additive=True,
             about="One step of an optimizer on per-sample gradients, which are the data.",
@@ -104,6 +106,7 @@ PACKAGE = Package(
             datasets=_RECORDS,
             bounds={1: (0.0, 1.0)},
             pairs=_outliers,
+            relations=_RELATIONS,
             claims=(_CLAIM,),
             trials=1_000,
             about="An epoch of training: the weights of a linear model, from a public start.",
@@ -114,6 +117,7 @@ PACKAGE = Package(
             parameters=({**_TRAIN, "noise_multiplier": 4.0, "reduction": "mean"},),
             datasets=([(0.1, 1.0)] * 2, [(0.1, 1.0)] * 3),
             bounds={1: (0.0, 1.0)},
+            relations=_RELATIONS,
             claims=(_CLAIM,),
             trials=1_000,
             about="The same where gradients are divided by the expected size of a batch.",
