@@ -98,6 +98,21 @@ class Checked(Document):
     why: str = ""
 
 
+class FloatingCheck(Document):
+    """One corner of numbers of one additive subject under one relation, over all its settings."""
+
+    subject: str
+    corner: str
+    relation: str
+    documented: bool = Field(description="Whether the documentation claims this relation.")
+    verdict: Literal["refuted", "not refuted", "not run"]
+    settings: int
+    runs: int = Field(description="Outputs that were drawn in all, on both sides.")
+    lower: float | None = Field(default=None, description="The largest certified lower end.")
+    claimed: float | None = Field(default=None, description="The claimed epsilon there.")
+    why: str = ""
+
+
 class Environment(Document):
     """Where the package ran."""
 
@@ -133,6 +148,9 @@ class ScanResult(Document):
     findings: list[Finding]
     information: list[Finding] = Field(
         description="What was refuted under a relation that the documentation does not claim."
+    )
+    floating: list[FloatingCheck] = Field(
+        default=[], description="Corners of numbers, of subjects that publish a value plus noise."
     )
     skipped: dict[str, str] = Field(description="Subjects that could not be run, and why.")
     notes: list[str]

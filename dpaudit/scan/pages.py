@@ -9,11 +9,12 @@ from typing import Any
 
 from dpaudit.report.formatting import count, number, percent
 from dpaudit.report.render import templates
-from dpaudit.scan.finding import Checked
+from dpaudit.scan.finding import Checked, FloatingCheck
 from dpaudit.scan.published import PublishedScan
 from dpaudit.text import one_line, printable
 
 _SUREST = 1e-5  # error probabilities below are said as such
+_WORST = ("refuted", "not refuted", "not run")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ def render(scan: PublishedScan, *, html: bool) -> str:
         outcome=outcome(scan),
         surety=_surety(scan.certainty.confidence),
         rows=rows_of(scan.checked),
+        corners=corners_of(scan.floating),
+        corner_names=list(dict.fromkeys(one.corner for one in scan.floating)),
     )
 
 
@@ -77,6 +80,16 @@ def rows_of(checked: Sequence[Checked]) -> list[Row]:
     for one in checked:
         by_subject.setdefault(one.subject, []).append(one)
     return [Row(subject, lines) for subject, lines in by_subject.items()]
+
+
+def corners_of(floating: Sequence[FloatingCheck]) -> dict[str, dict[str, str]]:
+    """Return how each corner of numbers came out, by subject: the worst over its relations."""
+    found = dict[str, dict[str, str]]()
+    for one in floating:
+        lines = found.setdefault(one.subject, {})
+        known = lines.get(one.corner, "not run")
+        lines[one.corner] = min(known, one.verdict, key=_WORST.index)
+    return found
 
 
 def _sentences(lines: Sequence[Checked]) -> list[str]:

@@ -14,7 +14,7 @@ from datetime import date
 from pydantic import Field
 
 from dpaudit.report.schema import Document
-from dpaudit.scan.finding import Certainty, Checked, Environment, Finding, ScanResult
+from dpaudit.scan.finding import Certainty, Checked, Environment, Finding, FloatingCheck, ScanResult
 from dpaudit.scan.known import Known, Peer, Thread
 
 
@@ -28,7 +28,8 @@ class PublicFinding(Document):
 class PublishedScan(Document):
     """A scan of one release, as others may read it.
 
-    While ``withheld`` is not 0, ``checked``, ``information``, ``skipped`` and ``notes`` are empty.
+    While ``withheld`` is not 0, ``checked``, ``floating``, ``information``, ``skipped`` and
+    ``notes`` are empty.
     """
 
     package: str
@@ -44,6 +45,7 @@ class PublishedScan(Document):
     findings: list[PublicFinding]
     withheld: int = Field(description="Findings under disclosure, of which nothing else is said.")
     checked: list[Checked]
+    floating: list[FloatingCheck]
     information: list[Finding]
     skipped: dict[str, str]
     notes: list[str]
@@ -101,6 +103,7 @@ def _document(
         findings=list(findings),
         withheld=withheld,
         checked=list(result.checked) if everything else [],
+        floating=list(result.floating) if everything else [],
         information=list(result.information) if everything else [],
         skipped=dict(result.skipped) if everything else {},
         notes=list(result.notes) if everything else [],

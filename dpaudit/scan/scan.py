@@ -1,7 +1,8 @@
 """A scan of a package: every subject of its card looked at, the worst of each certified.
 
 Formal guarantee. Let H be the number of hypotheses of the whole scan: of each subject, one for each
-setting, relation, family of pairs and claim. H follows from the card and from which subjects are
+setting, relation, family of pairs and claim, and of additive ones also for each corner of numbers
+(`dpaudit.scan.floating`). H follows from the card and from which subjects are
 asked for, and so is fixed before anything is drawn. Each hypothesis is tested at most once, with
 error probability ``alpha / H`` on outputs that chose neither its pair nor its events
 (`dpaudit.scan.certify`). Which of them are tested, in what order, and on which pair, depends on
@@ -36,6 +37,7 @@ from dpaudit.extension.package import Claimed, Package, Subject
 from dpaudit.guarantees import kinds
 from dpaudit.records import showing
 from dpaudit.report.formatting import number
+from dpaudit.scan.corners import Corner
 from dpaudit.scan.environments import Place, place_of
 from dpaudit.scan.finding import (
     Certainty,
@@ -44,13 +46,17 @@ from dpaudit.scan.finding import (
     Finding,
     ScanResult,
 )
+from dpaudit.scan.floating import FloatingScan, checks_of
+from dpaudit.scan.floating import hypotheses as floating_hypotheses
 from dpaudit.scan.foreign import Foreign
-from dpaudit.scan.subject import Guide, Hypothesis, Ran, SubjectScan, hypotheses
+from dpaudit.scan.pairs import made
+from dpaudit.scan.subject import PAIRS, Guide, Hypothesis, Ran, SubjectScan, hypotheses
 from dpaudit.scan.values import expression
 
 CONFIDENCE = 1 - 1e-6
 _TIMEOUT, _MEMORY = 20.0, 4 * 2**30
 _LEAST_SECONDS = 2.0  # that a subject has, however little time there is
+_FLOATING_SHARE = 0.3  # of an additive subject's time, for the numbers themselves
 _REPEATED = 8  # outputs that tell whether a seed repeats them
 
 
@@ -209,7 +215,8 @@ class _Scan:
     @property
     def total(self) -> int:
         """The number of hypotheses."""
-        return max(1, sum(map(hypotheses, self.subjects)))
+        floating = sum(map(floating_hypotheses, self.subjects))
+        return max(1, sum(map(hypotheses, self.subjects)) + floating)
 
     def all(self) -> list[Ran]:
         """Return what came of every subject, in the card's order."""
@@ -254,10 +261,24 @@ class _Scan:
                 return Foreign(crew, file, subject.code, parameters, many=many)
 
             alpha = (1 - self.budget.confidence) / self.total
-            trials = self.budget.trials
-            return SubjectScan(
-                subject, mechanism, self.seed, trials, alpha, seconds, self.guide
+            trials, looking = self.budget.trials, seconds
+            if subject.additive:
+                looking = (1 - _FLOATING_SHARE) * seconds
+            ran = SubjectScan(
+                subject, mechanism, self.seed, trials, alpha, looking, self.guide
             ).run()
+            if subject.additive and not ran.why:
+                ran.floating = FloatingScan(
+                    subject,
+                    mechanism,
+                    made(subject, self.seed, most=PAIRS),
+                    self.seed,
+                    trials,
+                    alpha,
+                    max(_LEAST_SECONDS, seconds - ran.seconds),
+                    lambda *one: _is_refuted(ran, *one),
+                ).run()
+            return ran
 
     # The document
 
@@ -284,11 +305,18 @@ class _Scan:
                 "first looks": sum(one.first for one in ran),
                 "second looks": sum(one.second for one in ran),
                 "certifications": tested,
-                "outputs": sum(sum(one.drawn.values()) for one in ran),
+                "corners of numbers": sum(len(one.floating.tested) for one in ran),
+                "outputs": sum(sum(one.drawn.values()) + one.floating.drawn for one in ran),
             },
             checked=[line for one in ran for line in self._checked(one)],
             findings=[one for one in found if one.violation],
             information=[one for one in found if not one.violation],
+            floating=[
+                line
+                for one in ran
+                if one.subject.additive and not one.why
+                for line in checks_of(one.subject, one.floating)
+            ],
             skipped={one.subject.name: one.why for one in ran if one.why},
             notes=[f"{one.subject.name}: {note}" for one in ran for note in one.notes],
         )
@@ -337,6 +365,18 @@ class _Scan:
                 groups.setdefault(key, []).append(one)
         for group in groups.values():
             yield self._finding(ran, group)
+        yield from self._floating_findings(ran)
+
+    def _floating_findings(self, ran: Ran) -> Iterator[Finding]:
+        """Yield one finding for each claim and corner of numbers that was refuted."""
+        groups: dict[tuple[int, Corner], list[Hypothesis]] = {}
+        for corner, candidate, claim, result in ran.floating.tested:
+            if result.refuted:
+                key = (ran.subject.claims.index(claim), corner)
+                groups.setdefault(key, []).append(Hypothesis(candidate, claim, result))
+        for (_, corner), group in groups.items():
+            update = {"kind": "floating point", "remedy": corner.remedy}
+            yield self._finding(ran, group).model_copy(update=update)
 
     def _finding(self, ran: Ran, group: Sequence[Hypothesis]) -> Finding:
         claim, subject = group[0].claim, ran.subject
@@ -371,6 +411,18 @@ class _Scan:
             sentence=_sentence(subject, worst),
             also=sorted(_shown(subject, one) for one in group if one is not worst),
         )
+
+
+def _is_refuted(ran: Ran, setting: int, relation: str, claim: Claimed) -> bool:
+    """Return whether ordinary records refuted a claim already, at a setting and a relation."""
+    return any(
+        one.result.refuted
+        and one.claim is claim
+        and one.candidate.setting == setting
+        and one.candidate.relation == relation
+        and one.candidate.family != "missing value"
+        for one in ran.tested
+    )
 
 
 def _shown(subject: Subject, one: Hypothesis) -> str:

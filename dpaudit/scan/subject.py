@@ -19,6 +19,7 @@ from dpaudit.errors import DpauditError
 from dpaudit.execution.failures import WorkerEnded
 from dpaudit.extension.package import Claimed, Subject
 from dpaudit.scan.certify import Certified, Sizes, certified
+from dpaudit.scan.floating import FloatingRan
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.pairs import FAMILIES, Candidate, made
 from dpaudit.scan.screen import first_look, points, second_look
@@ -58,6 +59,7 @@ class Ran:
     why: str = ""
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    floating: FloatingRan = field(default_factory=FloatingRan)
 
 
 def hypotheses(subject: Subject) -> int:

@@ -1,0 +1,404 @@
+"""Floating point: subjects that publish a value plus noise, as the numbers that a computer has.
+
+Two kinds of hypotheses, for each setting, relation and claim of an additive subject. The first asks
+distinguishers that read the representation of a number (those registered with ``of_bits``): they
+are fitted on some outputs, an event of their score is chosen on others, and fresh ones count it.
+The second certifies the pairs at each corner of numbers (`dpaudit.scan.corners`) as any other pair:
+ties, subnormals, saturation, overflow, integers beyond 2^53, the sign of zero.
+
+Formal guarantee. `hypotheses` is a function of the card alone, and each is tested at most once, on
+outputs that chose nothing, with the error probability that it is given: so the union bound of the
+scan (`dpaudit.scan.scan`) holds with these added.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.random import default_rng
+
+from dpaudit._typing import Array
+from dpaudit.errors import DpauditError, MechanismError
+from dpaudit.estimation.counted import Event
+from dpaudit.estimation.event import choose_event
+from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.execution import stream
+from dpaudit.extension.distinguisher import Distinguisher
+from dpaudit.extension.package import Claimed, Subject
+from dpaudit.extension.registry import DISTINGUISHERS
+from dpaudit.guarantees.guarantee import Guarantee
+from dpaudit.neighbours import Pair, Side
+from dpaudit.report.formatting import number
+from dpaudit.scan.certify import Certified, Sizes, certified
+from dpaudit.scan.corners import BITS, CORNERS, Corner, CornerPair, corner_pairs
+from dpaudit.scan.finding import FloatingCheck, SeenEvent
+from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.pairs import Candidate
+from dpaudit.scan.screen import points, second_look
+
+_SCREENED, _SCREEN = 3, 400  # pairs, and outputs of each dataset that choose among them
+_LEARNED = 2000  # outputs of each dataset that fit, and as many that choose an event
+_CHOOSE = 400  # that choose one at a corner
+_FEW, _FEW_OF_MANY = 8, 256  # that tell how quick a subject is, and one that draws many at once
+_FEWEST = 200  # that are drawn in any case
+_BITS_SHARE = 3.0  # times the time of another corner: what is counted is rarer
+
+_NO_PAIR = "no such values within the bounds, or refuted without it"
+
+Mechanisms = Callable[[Mapping[str, Any]], Foreign]
+
+
+class Looked(NamedTuple):
+    """One hypothesis about floating point, and what came of it."""
+
+    corner: Corner
+    candidate: Candidate
+    claim: Claimed
+    result: Certified
+
+
+@dataclass
+class FloatingRan:
+    """What came of one additive subject: what was tested, and what could not be."""
+
+    tested: list[Looked] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+    drawn: int = 0
+
+
+def of_bits() -> list[Distinguisher]:
+    """Return the installed distinguishers that read the representation of numbers."""
+    return [one for one in DISTINGUISHERS.all().values() if one.of_bits]
+
+
+def hypotheses(subject: Subject) -> int:
+    """Return how many hypotheses about floating point a subject has, whatever is drawn."""
+    if not subject.additive:
+        return 0
+    return len(subject.parameters) * len(subject.relations) * len(CORNERS) * len(subject.claims)
+
+
+@dataclass
+class FloatingScan:
+    """Looks at one additive subject.
+
+    Parameters
+    ----------
+    subject
+        From the card.
+    mechanism
+        Returns the subject with a setting, as a mechanism.
+    candidates
+        The pairs of the scan: the bits are looked at on some of them.
+    seed, trials, alpha
+        As `dpaudit.scan.subject.SubjectScan` takes them: alpha is of each hypothesis.
+    seconds
+        That it may take, about: what it does not reach is said.
+    refuted
+        Whether a setting, relation and claim (by their place and name) was refuted already: then
+        its numbers differ for another reason than their representation.
+    """
+
+    subject: Subject
+    mechanism: Mechanisms
+    candidates: Sequence[Candidate]
+    seed: int
+    trials: int
+    alpha: float
+    seconds: float = math.inf
+    refuted: Callable[[int, str, Claimed], bool] = lambda *_: False
+
+    def __post_init__(self) -> None:
+        self._began, self._left = time.monotonic(), hypotheses(self.subject)
+
+    def run(self) -> FloatingRan:
+        """Return what came of it; a failure of the package is said and ends nothing else."""
+        ran = FloatingRan()
+        if not self.subject.additive:
+            return ran
+        for place, parameters in enumerate(self.subject.parameters):
+            mechanism = self.mechanism(parameters)
+            for corner, of_corner in self._by_corner(place, parameters).items():
+                self._look(ran, mechanism, place, corner, of_corner)
+        return ran
+
+    def _by_corner(
+        self, place: int, parameters: Mapping[str, Any]
+    ) -> dict[Corner, list[Candidate]]:
+        found: dict[Corner, list[Candidate]] = {one: [] for one in CORNERS}
+        found[CORNERS[0]] = [one for one in self.candidates if one.setting == place]
+        for one in corner_pairs(self.subject, parameters):
+            found[one.corner].append(_candidate(one, place))
+        return found
+
+    def _look(
+        self,
+        ran: FloatingRan,
+        mechanism: Foreign,
+        place: int,
+        corner: Corner,
+        candidates: Sequence[Candidate],
+    ) -> None:
+        for relation in self.subject.relations:
+            some = [one for one in candidates if one.relation == relation]
+            for claim in self.subject.claims:
+                if some and not self.refuted(place, relation, claim):
+                    self._one(ran, mechanism, corner, some, claim)
+                self._left -= 1
+
+    def _one(
+        self,
+        ran: FloatingRan,
+        mechanism: Foreign,
+        corner: Corner,
+        candidates: Sequence[Candidate],
+        claim: Claimed,
+    ) -> None:
+        if time.monotonic() - self._began > self.seconds:
+            ran.skipped.setdefault(corner.name, "no time")
+            return
+        claimed = claim.guarantee(mechanism.parameters)
+        named = (self.subject.name, corner.name, candidates[0].relation, str(candidates[0].setting))
+        seed = int(stream(self.seed, "floating point", *named).generate_state(1, np.uint64)[0])
+        try:
+            if corner.name == BITS:
+                candidate, result = self._of_bits(mechanism, candidates, claimed, seed)
+            else:
+                candidate = self._worst(mechanism, candidates, claimed, seed)
+                sizes = self._sizes(mechanism, candidate, _CHOOSE)
+                result = certified(mechanism, candidate.pair, claimed, sizes, self.alpha, seed)
+        except DpauditError as error:
+            ran.skipped.setdefault(corner.name, str(error))
+            return
+        ran.drawn += result.drawn
+        ran.tested.append(Looked(corner, candidate, claim, result))
+
+    def _worst(
+        self,
+        mechanism: Foreign,
+        candidates: Sequence[Candidate],
+        claimed: Guarantee,
+        seed: int,
+    ) -> Candidate:
+        """Return the pair of a corner whose outputs differ most at first sight."""
+
+        def apart(one: Candidate) -> float:
+            on = _observed(mechanism, one.pair, _SCREEN // 4, seed, f"screen {one.edit}")
+            return second_look(*on, points(claimed))
+
+        return max(candidates, key=apart) if len(candidates) > 1 else candidates[0]
+
+    def _sizes(self, mechanism: Foreign, candidate: Candidate, choosing: int) -> Sizes:
+        """Return how many outputs choose and count: what a hypothesis' share of the time gives."""
+        most = min(self.trials, self.subject.trials or self.trials)
+        if math.isinf(self.seconds):
+            return Sizes(min(choosing, most), most)
+        began, few = time.monotonic(), _FEW_OF_MANY if mechanism.many else _FEW
+        _observed(mechanism, candidate.pair, few, self.seed, "pace")
+        pace = (time.monotonic() - began) / (2 * few)
+        share = (self.seconds - (began - self._began)) / max(self._left, 1)
+        share *= _BITS_SHARE if choosing == _LEARNED else 1
+        outputs = int(share / max(pace, 1e-6) / 2)
+        return Sizes(
+            max(_FEWEST, min(choosing, most, outputs // 4)), max(_FEWEST, min(most, outputs // 2))
+        )
+
+    def _of_bits(
+        self,
+        mechanism: Foreign,
+        candidates: Sequence[Candidate],
+        claimed: Guarantee,
+        seed: int,
+    ) -> tuple[Candidate, Certified]:
+        cards = of_bits()
+        if not cards:
+            raise MechanismError("no distinguisher of representations is installed")
+        screened = list(_screened(mechanism, candidates, claimed, cards, seed))
+        if not screened:
+            raise MechanismError("no output is a finite number")
+        _, candidate, card = max(screened, key=lambda one: one[0])
+        sizes = self._sizes(mechanism, candidate, _LEARNED)
+        found = certified_bits(mechanism, candidate.pair, claimed, card, sizes, self.alpha, seed)
+        return candidate, found
+
+
+def _candidate(one: CornerPair, place: int) -> Candidate:
+    return Candidate(setting=place, group=-1, pair=one.pair, relation=one.relation, edit=one.edit)
+
+
+def _screened(
+    mechanism: Foreign,
+    candidates: Sequence[Candidate],
+    claimed: Guarantee,
+    cards: Sequence[Distinguisher],
+    seed: int,
+) -> Iterator[tuple[float, Candidate, Distinguisher]]:
+    """Yield how much an event of each distinguisher promises on a few pairs."""
+    finite = 0
+    for one in candidates:
+        on = _observed(mechanism, one.pair, _SCREEN, seed, f"screen {one.edit}")
+        numbers = [_as_numbers(side) for side in on]
+        if any(side is None or not np.isfinite(side).all() for side in numbers):
+            continue  # what is no number was looked at by the scan itself
+        halves = [np.split(side, [_SCREEN // 2]) for side in numbers if side is not None]
+        for card in cards:
+            chosen, _ = _chosen(card, mechanism, one.pair, halves, claimed, seed)
+            yield chosen.beyond, one, card
+        finite += 1
+        if finite == _SCREENED:
+            return
+
+
+class _Chosen(NamedTuple):
+    """An event of a fitted distinguisher, at one point of a claim."""
+
+    event: Event
+    point: tuple[float, float]
+
+    @property
+    def beyond(self) -> float:
+        """How far beyond the claim the event promises to be."""
+        return self.event.promised - self.point[0]
+
+
+def _chosen(
+    card: Distinguisher,
+    mechanism: Foreign,
+    pair: Pair[Any],
+    halves: Sequence[Sequence[Array]],
+    claimed: Guarantee,
+    seed: int,
+) -> tuple[_Chosen, Callable[[Array], Array]]:
+    """Return the most promising event of a distinguisher, fitted on first halves."""
+    rng = default_rng(stream(seed, "fit", card.name))
+    score = card.load()(mechanism, pair, halves[0][0], halves[1][0], rng)
+    p, q = (score(side[1]) for side in halves)
+    found = [_Chosen(choose_event(p, q, point[1]), point) for point in points(claimed)]
+    return max(found, key=lambda one: one.beyond), score
+
+
+def certified_bits(
+    mechanism: Foreign,
+    pair: Pair[Any],
+    claimed: Guarantee,
+    card: Distinguisher,
+    sizes: Sizes,
+    alpha: float,
+    seed: int,
+) -> Certified:
+    """Return what fresh outputs certify of the bits of a subject's numbers.
+
+    Formal guarantee: distinguisher, event and the claim's point are chosen on outputs that are
+    drawn apart from those that count it, so that ``lower`` exceeds the pair's epsilon at
+    ``at_delta`` with probability at most ``alpha``. A fresh output that is no finite number
+    belongs to no event.
+
+    Raises
+    ------
+    MechanismError
+        An output that fits or chooses is no finite number, or no array of equally many.
+    """
+    learned = [
+        _as_numbers(one) for one in _observed(mechanism, pair, 2 * sizes.choosing, seed, "learn")
+    ]
+    if any(one is None or not np.isfinite(one).all() for one in learned):
+        raise MechanismError("an output is no finite number")
+    halves = [np.split(one, 2) for one in learned if one is not None]
+    (event, point), score = _chosen(card, mechanism, pair, halves, claimed, seed)
+    fresh = _observed(mechanism, pair, sizes.counting, seed, "count")
+    hits = [_hits(one, score, event, halves[0][0].shape[1:]) for one in fresh]
+    favoured, other = hits if event.above else hits[::-1]
+    epsilon, delta = point
+    lower = joint_lower_bound(
+        favoured, other, sizes.counting, sizes.counting, delta=delta, alpha=alpha
+    )
+    refuted = lower > epsilon
+    seen = _said(card, event, hits, sizes.counting) if refuted else None
+    drawn = 2 * (2 * sizes.choosing + sizes.counting)
+    kind: Literal["floating point"] | None = "floating point" if refuted else None
+    return Certified(refuted, lower, epsilon, delta, sizes.counting, drawn, seen, kind)
+
+
+def _hits(
+    observed: Any, score: Callable[[Array], Array], event: Event, shape: tuple[int, ...]
+) -> int:
+    """Return how many fresh outputs are in the event; what is no finite number is in none."""
+    rows = [np.asarray(one, dtype=np.float64) for one in observed if _is_number(one)]
+    kept = [one for one in rows if one.shape == shape and np.isfinite(one).all()]
+    if not kept:
+        return 0
+    return int(event.hits(score(np.stack(kept))))
+
+
+def _is_number(one: Any) -> bool:
+    if isinstance(one, np.ndarray):
+        return one.dtype.kind in "iuf"
+    return isinstance(one, int | float | np.number) and not isinstance(one, bool)
+
+
+def _as_numbers(observed: Any) -> Array | None:
+    """Return observations as an array of doubles, None if they are no numbers of one shape."""
+    if not all(map(_is_number, observed)):
+        return None
+    rows = [np.asarray(one, dtype=np.float64) for one in observed]
+    return np.stack(rows) if len({one.shape for one in rows}) == 1 else None
+
+
+def _observed(
+    mechanism: Foreign, pair: Pair[Any], count: int, seed: int, purpose: str
+) -> tuple[Any, Any]:
+    p, q = (
+        mechanism.observations(pair.on(side), count, stream(seed, purpose, side.value))
+        for side in Side
+    )
+    return p, q
+
+
+def _said(card: Distinguisher, event: Event, hits: Sequence[int], runs: int) -> SeenEvent:
+    sign = "at least" if event.above else "at most"
+    return SeenEvent(
+        words=f"the score of {card.name} ({card.statement}) is {sign} {number(event.threshold)}",
+        part="",
+        test="several",
+        on_dataset=hits[0],
+        on_neighbour=hits[1],
+        runs=runs,
+    )
+
+
+def checks_of(subject: Subject, ran: FloatingRan) -> Iterator[FloatingCheck]:
+    """Yield what came of each corner, relation and claim, over all settings."""
+    for corner in CORNERS:
+        for relation in subject.relations:
+            for claim in subject.claims:
+                yield _check(subject, ran, corner, relation, claim)
+
+
+def _check(
+    subject: Subject, ran: FloatingRan, corner: Corner, relation: str, claim: Claimed
+) -> FloatingCheck:
+    tested = [
+        one
+        for one in ran.tested
+        if one.corner is corner and one.claim is claim and one.candidate.relation == relation
+    ]
+    worst = max(tested, key=lambda one: one.result.lower - one.result.claimed, default=None)
+    refuted = any(one.result.refuted for one in tested)
+    why = ran.skipped.get(corner.name, _NO_PAIR)
+    return FloatingCheck(
+        subject=subject.name,
+        corner=corner.name,
+        relation=relation,
+        documented=claim.relation == relation,
+        verdict="not run" if worst is None else "refuted" if refuted else "not refuted",
+        settings=len({one.candidate.setting for one in tested}),
+        runs=sum(one.result.drawn for one in tested),
+        lower=None if worst is None else worst.result.lower,
+        claimed=None if worst is None else worst.result.claimed,
+        why=why if worst is None else "",
+    )
