@@ -1,0 +1,164 @@
+"""An end-to-end number of parts: what laws prove of each primitive, and what audits measured.
+
+Each kind of primitive that a replay saw is drawn alone, with the parameters that it had and its
+value moved by as much as it moved, and audited as any mechanism is. The parts add up to what all
+noisy values spend on this pair, if each is released and nothing else looks at the data: an upper
+number, which refutes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from dpaudit.auditing.api import audit
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.execution import Executor
+from dpaudit.laws.isolated import Isolation
+from dpaudit.replaying.movement import MECHANISMS
+from dpaudit.replaying.result import Replay
+from dpaudit.report.schema import Result
+
+Label = Literal["proved by its law", "audited", "unknown"]
+_LAPLACE = {"laplace"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One kind of primitive, at one scale, with one movement.
+
+    Parameters
+    ----------
+    name, kind
+        Of the primitive, and its law.
+    scale, moved
+        Of its noise, and of its value on the pair.
+    count
+        How many calls are of this kind.
+    epsilon
+        What one spends at delta = 0 by its law; None where it has none that is pure.
+    label
+        What that rests on: a law that the primitive documents, an audit of it, or nothing.
+    audited
+        The audit of the primitive alone.
+    """
+
+    name: str
+    kind: str
+    scale: float | None
+    moved: float | None
+    count: int
+    epsilon: float | None
+    label: Label
+    audited: Result | None = None
+
+
+def parts(found: Replay) -> tuple[Part, ...]:
+    """Return the parts of a replay, calls that are alike together, what did not move left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpaudit import replay
+    >>> def release(data, rng):
+    ...     return [data.sum() + rng.laplace(scale=4.0) for _ in range(3)]
+    >>> found = replay(release, np.array([0.0]), np.array([1.0]), epsilon=1.0)
+    >>> [(one.name, one.count, one.epsilon, one.label) for one in parts(found)]
+    [('numpy.random.Generator.laplace', 3, 0.25, 'proved by its law')]
+    >>> total(parts(found))
+    0.75
+    """
+    counts: dict[tuple[Any, ...], int] = {}
+    for one in found.calls:
+        if one.moved != 0:
+            key = (one.name, one.kind, one.scale, one.moved)
+            counts[key] = counts.get(key, 0) + 1
+    return tuple(_part(*key, count=count) for key, count in counts.items())
+
+
+def _part(name: str, kind: str, scale: float | None, moved: float | None, *, count: int) -> Part:
+    pure = MECHANISMS.get(kind, kind) in _LAPLACE and moved is not None and bool(scale)
+    epsilon = moved / scale if pure and moved is not None and scale else None
+    label: Label = "unknown" if epsilon is None else "proved by its law"
+    return Part(
+        name=name,
+        kind=kind,
+        scale=scale,
+        moved=moved,
+        count=count,
+        epsilon=epsilon,
+        label=label,
+    )
+
+
+def total(listed: Sequence[Part]) -> float | None:
+    """Return the sum of what the parts spend; None where one is unknown."""
+    if any(one.epsilon is None for one in listed):
+        return None
+    return sum(one.count * (one.epsilon or 0.0) for one in listed)
+
+
+def audited(
+    part: Part,
+    primitive: Callable[[float, np.random.Generator], float],
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    trials: int = 10_000,
+    seed: int = 0,
+    executor: Executor | None = None,
+    isolation: Isolation | None = None,
+) -> Part:
+    """Return a part whose primitive was audited alone, at an epsilon that it is said to have.
+
+    Parameters
+    ----------
+    part
+        Of a replay.
+    primitive
+        Draws one output for a value, with the parameters that the mechanism gives it.
+    epsilon, delta
+        What the primitive claims when its value moves by as much as it moved.
+    trials, seed, executor, isolation
+        As `dpaudit.audit` takes them.
+
+    Raises
+    ------
+    InvalidArgument
+        No movement of the part was seen.
+
+    Notes
+    -----
+    Formal guarantee: that of `dpaudit.audit`: a refuted primitive is wrong with the confidence of
+    the audit. One that is not refuted is labelled as audited, which is no proof.
+    """
+    if part.moved is None:
+        raise InvalidArgument("part", Shown("one whose value was not seen"), "one with a movement")
+    result = audit(
+        _Alone(primitive),
+        np.array([0.0]),
+        np.array([part.moved]),
+        epsilon=epsilon,
+        delta=delta,
+        trials=trials,
+        seed=seed,
+        executor=executor,
+        isolation=isolation,
+        relation="replace-record",
+        form="f(data, rng)",
+    )
+    spent = epsilon if result.verdict == "not refuted" else max(epsilon, result.measured.lower)
+    return replace(part, epsilon=spent, label="audited", audited=result)
+
+
+@dataclass(frozen=True)
+class _Alone:
+    """A primitive as a mechanism of one record, its value."""
+
+    primitive: Callable[[float, np.random.Generator], float]
+
+    def __call__(self, data: Any, rng: np.random.Generator) -> float:
+        return self.primitive(float(data[0]), rng)

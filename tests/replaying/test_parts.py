@@ -1,0 +1,75 @@
+"""Parts of an end-to-end number, primitives alone, and the guide of a black-box audit."""
+
+import numpy as np
+import pytest
+
+from dpaudit.errors import InvalidArgument
+from dpaudit.freezing.guide import guide
+from dpaudit.laws.isolated import Isolation
+from dpaudit.replaying.parts import Part, audited, parts, total
+
+HERE = Isolation(in_process=True)
+
+
+def test_parts_add_up_by_kind(replay_here):
+    def release(data, rng):
+        sums = [data.sum() + rng.laplace(scale=8.0) for _ in range(4)]
+        return [*sums, data.max() + rng.laplace(scale=2.0), 1.0 + rng.laplace()]
+
+    found = parts(replay_here(release, np.array([0.0]), np.array([1.0]), epsilon=2.0))
+    assert [(one.count, one.epsilon) for one in found] == [(4, 0.125), (1, 0.5)]
+    assert {one.label for one in found} == {"proved by its law"}
+    assert total(found) == pytest.approx(1.0)
+
+
+def test_a_part_without_a_law_is_unknown(replay_here):
+    def release(data, rng):
+        return int(data.sum() + rng.geometric(0.5) - rng.geometric(0.5))
+
+    found = parts(replay_here(release, np.array([0.0]), np.array([1.0])))
+    assert "unknown" in {one.label for one in found}
+    assert total(found) is None
+
+
+def test_a_primitive_alone_is_audited(replay_here):
+    part = Part(
+        name="own", kind="own", scale=None, moved=1.0, count=2, epsilon=None, label="unknown"
+    )
+    right = audited(part, lambda v, rng: v + rng.laplace(), epsilon=1.0, trials=400, isolation=HERE)
+    wrong = audited(
+        part, lambda v, rng: v + rng.laplace(scale=0.2), epsilon=1.0, trials=400, isolation=HERE
+    )
+    assert (right.label, right.audited.verdict, total([right])) == ("audited", "not refuted", 2.0)
+    assert wrong.audited.verdict == "refuted"
+    assert wrong.epsilon > 1.0
+    with pytest.raises(InvalidArgument, match="part"):
+        audited(Part(**{**vars(part), "moved": None}), lambda v, rng: v, epsilon=1.0)
+
+
+def test_the_guide_ranks_pairs_and_names_events():
+    def release(data, epsilon, rng):
+        if max(data) > 50:
+            raise ValueError("too large")
+        return {"sum": sum(data) + rng.laplace(scale=1 / epsilon), "n": len(data)}
+
+    pairs = [([1, 2], [1, 2]), ([1, 2], [1, 3]), ([1, 2], [1, 2, 3]), ([1, 2], [1, 99])]
+    found = guide(release, pairs, parameters={"epsilon": 2.0})
+    assert [one["pair"] for one in found] == [3, 2, 1, 0]
+    assert found[0]["events"][0]["test"] == "structure"
+    assert found[1]["events"][0]["part"] == "output['n']"
+    assert (found[2]["moved"], found[2]["events"][0]["test"]) == (2.0, "below")
+    assert found[3]["events"] == []
+
+
+def test_the_guide_tells_draws_that_are_not_intercepted():
+    state = iter(range(10**6))
+    (found,) = guide(lambda data: sum(data) + next(state), [([1], [2])])
+    assert not found["intercepted"]
+
+
+def test_the_guide_takes_many_trials():
+    def many(data, trials, rng):
+        return [sum(data) + rng.normal() for _ in range(trials)]
+
+    (found,) = guide(many, [([0.0], [3.0])])
+    assert found["moved"] == 3.0
