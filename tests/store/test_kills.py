@@ -8,7 +8,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,30 @@ def noisy(data, trials, rng):
         file.write(f"{key} {trials}\\n")
     return np.asarray(data).sum() + noise
 """
+# Every process of a command writes down the units and decisions that it has worked out, with the
+# seconds of its processor that they took.
+WATCHING = """
+import functools, os, time
+
+def _watched(kind, inner, name):
+    @functools.wraps(inner)
+    def watched(*given, **named):
+        began = time.process_time()
+        found = inner(*given, **named)
+        with open(os.environ["WORKED"], "a") as file:
+            file.write(f"{kind}|{name(*given)}|{time.process_time() - began}\\n")
+        return found
+    return watched
+
+if "WORKED" in os.environ:
+    from dpaudit.execution import executor, tasks
+    def of_unit(task, unit):
+        return f"{unit.trials} {unit.which} {unit.seed.entropy} {unit.seed.spawn_key}"
+    def of_parts(self, trials, seed, which=0):
+        return f"{trials} {which} {seed.entropy} {seed.spawn_key}"
+    executor._on_one_thread = _watched("unit", executor._on_one_thread, of_unit)
+    tasks.OnUnit.__call__ = _watched("unit", tasks.OnUnit.__call__, of_parts)
+"""
 OWN = "slow:noisy --dataset a.csv --neighbour b.csv --epsilon 1 --delta 0 --trials 600"
 COMMANDS = {
     "event": f"audit {OWN}",
@@ -33,29 +58,47 @@ COMMANDS = {
     "search": "audit hu2019-lemma4",
     "self-test": "selftest --quick",
     "attack": "attack stationarity --set runs=3 --set iterations=[50]",
-    "all": "audit --all --trials 400",
+    "all": "audit --all --trials 100",
+}
+# Of each so many moments, fifty in all: fewer of what takes longest.
+MOMENTS = {
+    "all": 2,
+    "self-test": 5,
+    "event": 10,
+    "betting": 9,
+    "exact-loss": 8,
+    "search": 8,
+    "attack": 8,
 }
 TIMES = ("created", "seconds", "cpu_seconds")
 REPORTS = {"self-test": "selftest.json", "attack": "stationarity.json", "all": "index.json"}
+# A unit takes two seconds at most, and each of two workers may have one under way.
+WORKERS, UNIT = 2, 2.0
 
 
 @pytest.fixture
 def here(tmp_path):
     (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "watching").mkdir()
+    (tmp_path / "watching" / "sitecustomize.py").write_text(WATCHING)
     for name, value in (("a", 0), ("b", 1)):
         (tmp_path / f"{name}.csv").write_text(f"x\n{value}\n")
     return tmp_path
 
 
-def started(here, words, out):
+def started(here, words, out, *, watched=False):
     environment = os.environ | {"CALLS": str(here / f"{out}.calls")}
-    command = [sys.executable, "-m", "dpaudit", *words.split(), "--quiet", "--out", out]
+    if watched:
+        environment["WORKED"] = str(here / f"{out}.worked")
+        environment["PYTHONPATH"] = str(here / "watching")
+    workers = [] if words.startswith("attack") else ["--workers", str(WORKERS)]
+    command = [sys.executable, "-m", "dpaudit", *words.split(), *workers, "--quiet", "--out", out]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, cwd=here, env=environment, start_new_session=True, **quiet)
 
 
-def run(here, words, out):
-    process = started(here, words, out)
+def run(here, words, out, **others):
+    process = started(here, words, out, **others)
     told = process.communicate()[1].decode()
     assert process.returncode in (0, 1, 2), told
     return told
@@ -63,38 +106,40 @@ def run(here, words, out):
 
 def result(here, kind, out):
     content = json.loads((here / out / REPORTS.get(kind, "report.json")).read_text())
-    return _without_times(content)
+    return _without_times(content, out)
 
 
-def _without_times(value):
+def _without_times(value, out):
     if isinstance(value, dict):
-        return {k: _without_times(v) for k, v in value.items() if k not in TIMES}
+        return {k: _without_times(v, out) for k, v in value.items() if k not in TIMES}
     if isinstance(value, list):
-        return list(map(_without_times, value))
-    return value.replace("--out killed", "").replace("--out whole", "") if _is(value) else value
+        return [_without_times(one, out) for one in value]
+    return value.replace(f"--out {out}", "") if isinstance(value, str) else value
 
 
-def _is(value):
-    return isinstance(value, str)
-
-
-def killed_and_given_again(here, kind, kills, seed, signals=(signal.SIGKILL,)):
-    words, rng = COMMANDS[kind], random.Random(seed)
-    began = time.monotonic()
-    run(here, words, "whole")
-    whole = time.monotonic() - began
-    for _ in range(kills):
-        process = started(here, words, "killed")
-        time.sleep(rng.uniform(0.3, 1.0) * whole)
+def killed(here, words, out, rng, whole, signals=(signal.SIGKILL,)):
+    """Begin a command, and end it at a moment of the time that the whole takes."""
+    within = rng.uniform(0.05, 0.95)
+    while True:
+        process = started(here, words, out, watched=True)
+        time.sleep(within * whole)
         os.killpg(process.pid, rng.choice(signals))
         process.communicate()
-        time.sleep(0.3)
-    run(here, words, "killed")
-    return whole
+        if process.returncode not in (0, 1, 2) or within < 0.05:
+            return
+        within *= 0.8  # it had ended, as the machine had less to do
+        _forget(here, out)
 
 
-def integrity(here):
-    path = here / "killed" / "store.sqlite"
+def _forget(here, out):
+    for one in (f"{out}.calls", f"{out}.worked"):
+        (here / one).unlink(missing_ok=True)
+    for path in sorted((here / out).rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+
+
+def integrity(here, out="killed"):
+    path = here / out / "store.sqlite"
     connection = sqlite3.connect(path)
     found = connection.execute("PRAGMA integrity_check").fetchall()
     connection.close()
@@ -108,22 +153,81 @@ def calls_again(here):
     return sum(count - 1 for count in counts.values())
 
 
+def worked(here, out):
+    """Return the seconds of every time that a unit was worked out, by its name."""
+    found, path = defaultdict(list), here / f"{out}.worked"  # a search has no units
+    for line in path.read_text().splitlines() if path.exists() else ():
+        kind, name, seconds = line.split("|")
+        found[kind, name].append(float(seconds))
+    return found
+
+
+def worked_again(here, out):
+    """Return the seconds of what was worked out more often than if nothing had been killed."""
+    whole, found = worked(here, "whole"), worked(here, out)
+    return [t for name, times in found.items() for t in sorted(times)[len(whole[name]) :]]
+
+
+def left_over(here, out):
+    """Return files that should not be there, and processes that still run here."""
+    files = [one for one in (here / out).rglob("*") if one.name.endswith((".part", "-wal", "-shm"))]
+    return files, [pid for pid in map(str, _running()) if _folder_of(pid) == str(here)]
+
+
+def _running():
+    return [int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit()]
+
+
+def _folder_of(pid):
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return None
+
+
 @pytest.mark.parametrize("kind", ["event", pytest.param("search", marks=pytest.mark.slow)])
 def test_what_is_killed_ends_as_if_nothing_had_been(here, kind):
-    killed_and_given_again(here, kind, 1, 0)
+    killed_and_given_again(here, kind, 0)
     assert result(here, kind, "killed") == result(here, kind, "whole")
     assert integrity(here) == [("ok",)]
     assert {one.name for one in (here / "killed").glob("store*")} == {"store.sqlite"}
 
 
+def killed_and_given_again(here, kind, seed, signals=(signal.SIGKILL,)):
+    words = COMMANDS[kind]
+    began = time.monotonic()
+    run(here, words, "whole")
+    killed(here, words, "killed", random.Random(seed), time.monotonic() - began, signals)
+    run(here, words, "killed")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(7))
-@pytest.mark.parametrize("kind", COMMANDS)
-def test_fifty_kills(here, kind, seed):
-    killed_and_given_again(here, kind, 1, 100 + seed)
-    assert result(here, kind, "killed") == result(here, kind, "whole")
-    assert integrity(here) == [("ok",)]
-    assert not [one for one in (here / "killed").rglob("*") if one.name.endswith((".part", "-wal"))]
+@pytest.mark.parametrize("kind", MOMENTS)
+def test_fifty_kills(here, kind):
+    words, wrong = COMMANDS[kind], []
+    began = time.monotonic()
+    run(here, words, "whole", watched=True)
+    whole = time.monotonic() - began
+    for seed in range(MOMENTS[kind]):
+        out = f"killed{seed}"
+        killed(here, words, out, random.Random(f"{kind} {seed}"), whole)
+        run(here, words, out, watched=True)
+        wrong += [f"{out}: {one}" for one in _wrong(here, kind, out)]
+    assert not wrong
+
+
+def _wrong(here, kind, out):
+    if result(here, kind, out) != result(here, kind, "whole"):
+        yield "another result"
+    if integrity(here, out) != [("ok",)]:
+        yield "a damaged store"
+    if any(left := left_over(here, out)):
+        yield f"left over: {left}"
+    again = worked_again(here, out)
+    long = sum(one for one in again if one > 0.05)
+    print(f"{kind} {out}: {len(again)} units again, {sum(again):.2f} s, of long ones {long:.2f} s")
+    if sum(again) > WORKERS * UNIT:
+        yield f"{len(again)} units of {sum(again):.2f} s were worked out again"
 
 
 def trials_of(here, out):
@@ -147,11 +251,12 @@ def test_more_trials_of_bets_go_on_from_what_there_is(here):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_at_most_a_unit_of_each_worker_is_drawn_again(here, seed):
-    killed_and_given_again(here, "event", 1, 200 + seed)
-    assert calls_again(here) <= 2 * os.cpu_count()
+    killed_and_given_again(here, "event", 200 + seed)
+    assert calls_again(here) <= WORKERS
 
 
 @pytest.mark.slow
-def test_a_signal_that_asks_loses_no_more(here):
-    killed_and_given_again(here, "event", 1, 0, (signal.SIGTERM,))
+@pytest.mark.parametrize("asking", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_asks_loses_no_more(here, asking):
+    killed_and_given_again(here, "event", 0, (asking,))
     assert result(here, "event", "killed") == result(here, "event", "whole")
