@@ -56,7 +56,7 @@ PACKAGE = Package(
     distribution="smartnoise-synth",
     code="dpaudit.scan.packages.smartnoise_synth.subjects",
     versions=("1.0.8",),
-    requirements=("torch==2.13.0", "scikit-learn<1.8"),
+    requirements=("torch==2.13.0", "scikit-learn"),
     home="https://github.com/opendp/smartnoise-sdk",
     subjects=(
         _transformer("MinMaxTransformer", "min_max"),
