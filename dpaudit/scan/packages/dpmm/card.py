@@ -30,7 +30,7 @@ def _rows(count: int, letters: str) -> list[dict[str, Any]]:
 
 
 def _tables(given: Parameters) -> tuple[Any, ...]:
-    sizes = (2, 24, 30)
+    sizes = (2, 24)
     made = [_rows(size, letters) for size in sizes for letters in ("a", "ab")]
     return tuple(made)
 
@@ -43,25 +43,12 @@ def _total(given: Parameters) -> float:
     return float(given["epsilon"] + given["proc_epsilon"])
 
 
-def _binary(rows: list[tuple[int, int, int]]) -> list[dict[str, int]]:
-    return [{"a": a, "b": b, "c": c} for a, b, c in rows]
-
-
-_ORDINARY = _binary([(0, 0, number % 2) for number in range(300)])
-_THREE = {"a": 2, "b": 2, "c": 2}
-_PAIRS = (
-    MadePair(
-        dataset=_ORDINARY,
-        neighbour=[*_ORDINARY, {"a": 1, "b": 1, "c": 0}],
-        relation="add-remove-record",
-        edit="one more, who has another value in two columns",
-    ),
-    MadePair(
-        dataset=_ORDINARY,
-        neighbour=[*_ORDINARY[:-1], {"a": 1, "b": 1, "c": 0}],
-        relation="replace-record",
-        edit="another one, who has another value in two columns",
-    ),
+_PAIRS = tuple(
+    MadePair(dataset=few, neighbour=[*few[:kept], (1, 1, 0)], relation=relation, edit=words)
+    for few, kept, relation, words in (
+        ([(0, 0, 0)], 1, "add-remove-record", "one more, who has other values in two columns"),
+        ([(0, 0, 0)], 0, "replace-record", "another one, who has other values in two columns"),
+    )
 )
 _MODEL = {"epsilon": 1.0, "delta": 1e-5}
 _ARTICLE = "; docstring: epsilon is the privacy budget, delta the privacy parameter"
@@ -150,12 +137,11 @@ PACKAGE = Package(
                     where=_END_TO_END + _ARTICLE + " of PrivBayesGM",
                 ),
             ),
-            parameters=({**_MODEL, "degree": 2, "domain": _THREE},),
+            parameters=({**_MODEL, "degree": 2, "others": 1000},),
             pairs=_PAIRS,
-            datasets=(_ORDINARY[:20],),
             nan=False,
-            trials=200,
-            about="which columns a model with a given domain joins",
+            trials=250,
+            about="which of three columns a model with a given domain joins, beside known records",
         ),
         Subject(
             name="PrivBayesGM, its marginals",
@@ -198,7 +184,8 @@ PACKAGE = Package(
                 {**_MODEL, "degree": 1, "rounds": rounds, "columns": columns}
                 for rounds, columns in ((16, 1), (1, 100))
             ),
-            datasets=([0] * 10 + [1] * 10,),
+            datasets=([0, 1],),
+            bounds=(0, 1),
             nan=False,
             trials=250,
             about="what is counted of columns that are equal, in one round or several",

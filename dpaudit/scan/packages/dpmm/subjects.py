@@ -66,9 +66,16 @@ def priv_bayes(data, epsilon, delta, degree, domain):
     )
 
 
-def priv_bayes_network(data, epsilon, delta, degree, domain):
-    cliques = priv_bayes(data, epsilon, delta, degree, domain)["cliques"]
-    return sorted("-".join(sorted(clique)) for clique in cliques if len(clique) > 1)
+def priv_bayes_network(data, epsilon, delta, degree, others):
+    rows = [(0, 0, number % 2) for number in range(others)]
+    table = pandas.DataFrame([*rows, *data], columns=["a", "b", "c"])
+    sizes = {"a": 2, "b": 2, "c": 2}
+    model = PrivBayesGM(
+        epsilon=epsilon, delta=delta, degree=degree, compress=False, domain=sizes, n_jobs=1
+    )
+    model.fit(table, marginals_only=True)
+    cliques = [sorted(clique) for clique in model.generator.cliques if len(clique) > 1]
+    return sorted("-".join(clique) for clique in cliques)
 
 
 def mst(data, epsilon, delta, domain):

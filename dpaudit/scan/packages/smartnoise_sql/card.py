@@ -83,7 +83,6 @@ def _ages(given: Parameters) -> tuple[Any, ...]:
     lower = given["columns"]["age"].get("lower", 0)
     return (
         [{"age": upper}],
-        [{"age": lower}, {"age": upper}],
         [{"age": lower}] * 20 + [{"age": upper}] * 20,
         [{"age": None}] * 5 + [{"age": upper}] * 20,
     )
