@@ -89,7 +89,7 @@ class Foreign:
 
     def observations(self, dataset: Any, trials: int, seed: SeedSequence) -> Any:
         """Return observations, an array where all are numbers; raises as `sample` does."""
-        task = Referred(f"{SCRIPT}:sampled", self._task(dataset))
+        task = Referred(f"{SCRIPT}:sampled", self.task(dataset))
         if self.alone:
             return [one for unit in planned_units(trials, 1, seed) for one in self._one(task, unit)]
         units = planned_units(trials, _TOGETHER if self.many else _UNIT, seed)
@@ -127,7 +127,8 @@ class Foreign:
         if isinstance(self.layout, Parted):
             yield from self.layout.tokens(observation)
 
-    def _task(self, dataset: Any) -> dict[str, Any]:
+    def task(self, dataset: Any) -> dict[str, Any]:
+        """Return what its environment is told: which function of which file, and on what."""
         return {
             "file": self.file,
             "function": self.function,

@@ -49,6 +49,7 @@ from dpaudit.scan.finding import (
 from dpaudit.scan.floating import FloatingScan, checks_of
 from dpaudit.scan.floating import hypotheses as floating_hypotheses
 from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.guide import frozen_noise
 from dpaudit.scan.pairs import made
 from dpaudit.scan.subject import PAIRS, Guide, Hypothesis, Ran, SubjectScan, hypotheses
 from dpaudit.scan.values import expression
@@ -157,7 +158,7 @@ def scan(
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
-    guide: Guide | None = None,
+    guide: Guide | None = frozen_noise,
 ) -> ScanResult:
     """Scan a package where its card says.
 
@@ -179,7 +180,8 @@ def scan(
     progress
         Is told of subjects as they end.
     guide
-        Says which pairs are worth looking at (`dpaudit.scan.subject.Guide`).
+        Says which pairs are worth looking at, beside those that differ at first sight; by default
+        runs with frozen noise do. None for none.
 
     Raises
     ------

@@ -27,12 +27,12 @@ from dpaudit.scan.screen import first_look, points, second_look
 FIRST, SECOND, FEWEST = 6, 200, 24  # outputs of each dataset that a look takes
 ALONE = 4  # where each is drawn one by one
 PAIRS = 10  # made of one dataset under one relation
-AHEAD = 2  # pairs of a setting, relation and family that are looked at again
+AHEAD = 2  # pairs of a setting, relation and family that are looked at again, and one guided
 WORTH = 3.0  # nats against a claim from which on it is worth certifying
 CLEAR = 15.0  # nats from which on few outputs are enough to choose events
 CHOOSING, CHOOSING_CLEAR = 2000, 200  # outputs of each dataset that choose events
 # Shares of a subject's time that the looks may take.
-_FIRST_SHARE, _SECOND_SHARE = 0.3, 0.3
+_FIRST_SHARE, _GUIDED_UNTIL, _SECOND_SHARE = 0.3, 0.4, 0.3
 
 # Returns how far each pair is worth looking at, by other means: the larger, the sooner.
 Guide = Callable[[Foreign, Sequence[Candidate]], Sequence[float]]
@@ -148,22 +148,30 @@ class SubjectScan:
         return found
 
     def _ahead(self, looked: Sequence[tuple[Candidate, float]]) -> list[Candidate]:
-        """Return the pairs of each setting, relation and family that differ most."""
+        """Return the pairs of each setting, relation and family that differ most, by each look."""
         guided = self._guided([one for one, _ in looked])
         kept = list[Candidate]()
         for _, group in groupby(sorted(looked, key=_place), key=_place):
-            ordered = sorted(group, key=lambda one: (guided[id(one[0])], one[1]), reverse=True)
-            kept += [one for one, _ in ordered[:AHEAD]]
+            some = list(group)
+            seen = sorted(some, key=lambda one: one[1], reverse=True)[:AHEAD]
+            told = max(some, key=lambda one: guided[id(one[0])])
+            if told not in seen and guided[id(told[0])] > max(guided[id(one)] for one, _ in seen):
+                seen.append(told)
+            kept += [one for one, _ in seen]
         return kept
 
     def _guided(self, candidates: Sequence[Candidate]) -> dict[int, float]:
         worth = dict.fromkeys(map(id, candidates), 0.0)
         if self.guide is None:
             return worth
-        for setting, group in groupby(candidates, key=lambda one: one.setting):
+        ordered = sorted(candidates, key=lambda one: (one.setting, one.group))
+        for setting, group in groupby(ordered, key=lambda one: one.setting):
             some = list(group)
+            if self._mechanisms[setting].alone or self._used() > _GUIDED_UNTIL:
+                continue
             values = self.guide(self._mechanisms[setting], some)
             worth |= {id(one): value for one, value in zip(some, values, strict=True)}
+        self._mechanisms[0].crew.close()  # what draws had nothing replaced
         return worth
 
     def _second_looks(

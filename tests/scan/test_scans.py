@@ -11,6 +11,8 @@ from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
 from dpaudit.scan.certify import Sizes, certified
 from dpaudit.scan.environments import Place
 from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.guide import frozen_noise
+from dpaudit.scan.pairs import made
 from dpaudit.scan.scan import Budget, chosen, file_of, scan
 from dpaudit.scan.values import value_of
 
@@ -123,6 +125,20 @@ def test_a_claim_that_holds_is_certified_close(toy):
     line = next(each for each in result.checked if each.documented)
     assert line.verdict == "not refuted"
     assert 0.5 < line.lower < 1
+
+
+def test_frozen_noise_says_which_pair_moves_most(toy):
+    subject = one(toy, "laplace_sum")
+    candidates = [each for each in made(subject, 0, most=10) if each.setting == 0]
+    with Place(None, "1.0").crew(Limits()) as crew:
+        mechanism = Foreign(crew, file_of(toy.PACKAGE), "laplace_sum", {"epsilon": 1.0}, many=True)
+        worth = frozen_noise(mechanism, candidates)
+    moves = [abs(_sum(each.pair.dataset) - _sum(each.pair.neighbour)) for each in candidates]
+    assert worth == pytest.approx(moves)
+
+
+def _sum(data):
+    return sum(min(max(value, 0.0), 1.0) for value in data if value == value)
 
 
 # What a relation is worth

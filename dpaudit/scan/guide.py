@@ -1,0 +1,48 @@
+"""Which pairs are worth a second look, by runs whose noise is frozen (`dpaudit.freezing`).
+
+One run on the dataset and one on each neighbour, with the same noise: what moves against the scale
+of its noise, or changes its calls, is looked at. It is a guide and no more: what certifies is drawn
+with the package's own noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+import dpaudit.freezing as freezing
+from dpaudit.errors import DpauditError
+from dpaudit.execution.pool import Referred
+from dpaudit.execution.units import Unit
+from dpaudit.scan.foreign import SCRIPT, Foreign
+from dpaudit.scan.pairs import Candidate
+
+_FOLDER = str(Path(freezing.__file__).resolve().parent)
+
+
+def frozen_noise(mechanism: Foreign, candidates: Sequence[Candidate]) -> list[float]:
+    """Return how far each pair moves what noise is added to, in scales of it; 0 if nobody knows.
+
+    It runs in the mechanism's own processes, which replace primitives meanwhile: whoever draws next
+    lets others draw (`dpaudit.execution.pool.Crew.close`).
+    """
+    worth = list[float]()
+    for _, group in groupby(candidates, key=lambda one: one.group):
+        worth += _of_group(mechanism, list(group))
+    return worth
+
+
+def _of_group(mechanism: Foreign, some: Sequence[Candidate]) -> list[float]:
+    task = mechanism.task(some[0].pair.dataset) | {
+        "freezing": _FOLDER,
+        "neighbours": [one.pair.neighbour for one in some],
+    }
+    unit = Unit(1, np.random.SeedSequence(0))
+    try:
+        ((found,),) = mechanism.crew.draw(Referred(f"{SCRIPT}:moved", task), [unit], 1)
+    except DpauditError:  # a process that ends, or code that cannot be recorded
+        return [0.0] * len(some)
+    return [float(one) for one in found]
