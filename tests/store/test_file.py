@@ -240,6 +240,8 @@ def test_all_of_a_block_is_written_or_nothing(tmp_path):
 def test_nobody_else_may_read_it_and_nothing_is_left_beside_it(tmp_path):
     with Store(tmp_path / "store") as store:
         store.run("SELECT 1")
+        beside = [one for one in tmp_path.iterdir() if one.name != "store"]
+        assert [one.stat().st_mode & 0o777 for one in beside] == [0o600] * 2
     assert (tmp_path / "store").stat().st_mode & 0o777 == 0o600
     assert [one.name for one in tmp_path.iterdir()] == ["store"]
 
