@@ -1,6 +1,6 @@
 """Scans of every registered package, in environments of their own: ``make packages``.
 
-Each version that a card names is scanned; its report is written below the folder that is given. A
+Each version that a card names is scanned, mechanisms and accountants; its report is written below the folder that is given. A
 version whose environment cannot be built on this machine is skipped, and the line says why. The
 status is 1 if a scan did not end with a judgement.
 """
@@ -12,6 +12,8 @@ from pathlib import Path
 
 from dpaudit.errors import DpauditError
 from dpaudit.extension.registry import PACKAGES
+from dpaudit.formats import read_json
+from dpaudit.scan.accountants.cards import ACCOUNTANTS
 from dpaudit.scan.environments import CannotBeBuilt, place_of
 from dpaudit.scan.write import read
 
@@ -41,16 +43,43 @@ def outcome(package, version, folder, words):
     return "\n".join([line, *left]), done.returncode in JUDGED or bool(left)
 
 
+def accountant_outcome(card, version, folder):
+    """Return one line about an accountant's answers, and whether they could be had."""
+    name = f"{card.name} {version}, accountant"
+    pinned = f"{card.distribution}=={version}"
+    try:
+        place_of(card.package, pinned)
+    except (CannotBeBuilt, DpauditError) as error:
+        return f"{name}: skipped: {error}", True
+    command = [sys.executable, "-m", "dpaudit", "scan", card.name, "--accountant", "--env", pinned]
+    done = subprocess.run(
+        [*command, "--quiet", "--out", str(folder)], capture_output=True, text=True
+    )
+    try:
+        found = read_json(folder / "accountant.json", "accountant")
+    except DpauditError as error:
+        return f"{name}: no report: {done.stderr.strip() or error}", False
+    said = f"{len(found['violations'])} groups of false claims, {found['answers']} answers"
+    return f"{name}: {said}; {found['seconds']:.0f} seconds", done.returncode in JUDGED
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="packages; all by default")
     parser.add_argument("--out", type=Path, default=Path("build/packages"))
     given, words = parser.parse_known_args()
     well = True
-    for name in given.names or list(PACKAGES):
-        package = PACKAGES.get(name)
-        for version in package.versions:
+    names = given.names or sorted({*PACKAGES, *ACCOUNTANTS})
+    for name in names:
+        for version in PACKAGES.get(name).versions if name in set(PACKAGES) else ():
+            package = PACKAGES.get(name)
             line, as_it_should = outcome(package, version, given.out / name / version, words)
+            print(line, flush=True)
+            well = well and as_it_should
+    for card in (ACCOUNTANTS[name] for name in names if name in ACCOUNTANTS):
+        for version in card.versions:
+            folder = given.out / card.name / f"{version}-accountant"
+            line, as_it_should = accountant_outcome(card, version, folder)
             print(line, flush=True)
             well = well and as_it_should
     return 0 if well else 1

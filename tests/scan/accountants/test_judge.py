@@ -99,17 +99,16 @@ def test_a_replaced_record_moves_a_sum_twice_as_far(judgements):
     assert not set(VIOLATIONS) & verdicts(found).keys()
 
 
-def test_a_delta_that_sinks_with_the_count_is_found(judgements):
+def test_a_delta_that_forgets_the_count_is_found(judgements):
     code = """
-def sinking(question):
+def forgetting(question):
     found = parts(question, "approximate")
     if found is None or question["asks"] != "spent":
         return None
     (p,) = found
-    lost = 1 - (1 - p["delta"]) ** p["count"]
-    return p["count"] * p["epsilon"], lost * (1 - lost) + p["delta"] / 2
+    return p["count"] * p["epsilon"], p["delta"]
 
-METHODS = {"m": sinking}
+METHODS = {"m": forgetting}
 """
     asked = [Question((part("approximate", 0.1, 0.01, count=n),), "spent") for n in (1, 1000)]
     few, many = judgements(code, asked)
