@@ -1,8 +1,8 @@
 """Scans of every registered package, in environments of their own: ``make packages``.
 
-Each version that a card names is scanned, mechanisms and accountants; its report is written below the folder that is given. A
-version whose environment cannot be built on this machine is skipped, and the line says why. The
-status is 1 if a scan did not end with a judgement.
+Each version that a card names is scanned, mechanisms and accountants; its report is written below
+the folder that is given. A version whose environment cannot be built on this machine is skipped,
+and the line says why. The status is 1 if a scan did not end with a judgement.
 """
 
 import argparse

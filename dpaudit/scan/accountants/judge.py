@@ -3,7 +3,8 @@
 An answer that is said to be an upper bound is *under* if it claims more privacy than is true: the
 certified lower end of our bracket is above it, and a second opinion that shares nothing with the
 bracket says the same. Below by less than doubles can tell (a millionth of the number, or 1e-14 of
-a delta or a divergence) is *rounding*, not under. Above the bracket it is sound, and by how much is told.
+a delta or a divergence) is *rounding*, not under. Above the bracket it is sound, and by how much
+is told.
 """
 
 from __future__ import annotations

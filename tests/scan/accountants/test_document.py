@@ -1,0 +1,86 @@
+"""The document of a scan, and what of it may be published."""
+
+import json
+
+import pytest
+
+from dpaudit.scan.accountants.asking import Answer
+from dpaudit.scan.accountants.card import Accountant, Known, Method
+from dpaudit.scan.accountants.cases import Question, part
+from dpaudit.scan.accountants.document import document
+from dpaudit.scan.accountants.page import document as as_json
+from dpaudit.scan.accountants.page import markdown, write
+from dpaudit.scan.accountants.scan import judge_all
+
+
+def scanned(known=()):
+    card = Accountant(
+        name="synthetic",
+        distribution="synthetic",
+        versions=("1",),
+        home="https://example.org",
+        methods=(
+            Method(name="halved", states="upper bound", where="its docstring", known=known),
+            Method(name="sound", states="upper bound", where="its docstring"),
+        ),
+    )
+    questions = [Question((part("gaussian", 1.0, count=n),)) for n in (1, 10)]
+    answers = [
+        Answer(method=name, question=question, outcome="answer", values=(value,), seconds=0.5)
+        for name, values in (("halved", (2.0, 8.0)), ("sound", (5.0, 30.0)))
+        for question, value in zip(questions, values, strict=True)
+    ]
+    return document(card, "1", judge_all(card, answers), python="3.11", seconds=2.0)
+
+
+def test_a_document_groups_what_is_wrong_and_says_how_loose_the_rest_is():
+    found = scanned()
+    (group,) = found.violations
+    assert (group.method, group.asks, group.release, group.answers) == (
+        "halved",
+        "epsilon",
+        "gaussian",
+        2,
+    )
+    assert all(one.true_delta > 1e-5 for one in group.examples)
+    sound = found.methods[1]
+    assert (sound.asked, sound.answered, sound.verdicts) == (2, 2, {"sound": 2})
+    assert 1.1 < sound.excess < sound.most_excess < 2
+    assert sound.seconds == 0.5
+
+
+def test_a_document_survives_json_and_is_written(tmp_path):
+    found = scanned()
+    content = json.loads(json.dumps(as_json(found)))
+    assert content["schema"] == 1
+    assert type(found).model_validate({k: v for k, v in content.items() if k != "schema"}) == found
+    page = write(found, tmp_path)
+    assert page.read_text(encoding="utf-8") == markdown(found)
+    assert "halved" in markdown(found)
+
+
+def test_what_has_no_public_thread_is_not_published():
+    published = scanned().published()
+    assert (published["under_disclosure"], published["violations"]) == (1, [])
+    text = json.dumps(published["violations"]) + json.dumps(
+        {key: value for key, value in published.items() if key != "methods"}
+    )
+    assert "halved" not in text
+    assert "verdicts" not in json.dumps(published)
+    named = {one["name"]: set(one) for one in published["methods"]}
+    assert named["halved"] == named["sound"]  # nothing tells the two apart
+
+
+@pytest.mark.parametrize(
+    ("known", "hidden"),
+    [
+        (Known(thread="https://example.org/1"), False),
+        (Known(thread="https://example.org/1", kinds=("gaussian",)), False),
+        (Known(thread="https://example.org/1", kinds=("laplace",)), True),
+        (Known(thread="https://example.org/1", asks=("renyi",)), True),
+    ],
+)
+def test_a_thread_lifts_what_it_is_about_and_nothing_else(known, hidden):
+    published = scanned((known,)).published()
+    assert published["under_disclosure"] == int(hidden)
+    assert bool(published["violations"]) is not hidden
