@@ -22,9 +22,18 @@ from typing import Any, Literal
 
 from dpaudit.freezing.observing import Function, Side
 from dpaudit.records import Record
-from dpaudit.replaying.counting import ALPHA, Counted, Seen, constants, counted, guided, needed
+from dpaudit.replaying.counting import (
+    ALPHA,
+    COUNTS,
+    Counted,
+    Seen,
+    constants,
+    counted,
+    guided,
+    needed,
+)
 from dpaudit.replaying.events import Event, best_event, same_law
-from dpaudit.replaying.laws import Law, Laws, laws_of
+from dpaudit.replaying.laws import KINDS, Law, Laws, laws_of
 from dpaudit.replaying.movement import Moved, composed, movements
 
 Tier = Literal["proof", "violation", "hint"]
@@ -91,6 +100,8 @@ class Asked:
         Of everything that is drawn.
     source
         Of the code: what stands in it is no record.
+    pairs
+        How many pairs may be looked at.
     """
 
     epsilon: float
@@ -99,6 +110,12 @@ class Asked:
     samplers: tuple[str, ...] = ()
     seed: int = 0
     source: str = ""
+    pairs: int = 1
+
+    @property
+    def alpha(self) -> float:
+        """The error probability of one count, of all that are made on all pairs."""
+        return ALPHA / (COUNTS * self.pairs)
 
     def shown(self, path: str) -> str:
         """Return the path of a number; a key that is not in the source may be a record."""
@@ -163,9 +180,11 @@ def _by_laws(laws: tuple[Laws, Laws], moved: Sequence[Moved], asked: Asked) -> I
     kind, words = _of_event(event, laws)
     paths = ", ".join(asked.shown(laws[0].paths[one.place]) for one in event.conditions[:3])
     more = f" and {len(event.conditions) - 3} more" if len(event.conditions) > 3 else ""
+    if asked.hidden_state:
+        words += " (of calls that keep a state: see docs/replay.md)"
     yield Finding(
         kind,
-        "proof",
+        "hint" if asked.hidden_state else "proof",
         f"{paths}{more}: {words}: epsilon is {_number(epsilon)} on this pair "
         f"(claimed {asked.epsilon:g})",
         epsilon,
@@ -221,26 +240,38 @@ def _by_counting(
     laws: tuple[Laws, Laws],
 ) -> Iterator[Finding]:
     """Yield what is constant on one dataset in real runs and never seen on the other."""
-    runs = needed(asked.epsilon, asked.delta)
+    runs = needed(asked.epsilon, asked.delta, asked.alpha)
     for seen in _worth_counting(sides, asked, laws):
         if asked.hidden_state:
             yield _kept(seen, sides, asked)
             return
-        if asked.samplers and not sides[0].runs[0].calls:
-            return  # somebody else's sampler may flip it once in many runs
-        found = counted(function, data, seen, runs, asked.delta, 7_000_000 + asked.seed)
+        seed = 7_000_000 + asked.seed
+        found = counted(function, data, seen, runs, asked.delta, seed, asked.alpha)
         if found.epsilon > asked.epsilon:
             yield _of_count(found, sides, asked)
             return
         if found.hits == found.runs and not found.other_hits and _unreached(seen, laws):
             yield Finding(
                 "raw value",
-                "violation",
+                "violation" if _probed(sides) and not asked.samplers else "hint",
                 f"{_named(seen, sides, asked)} is another on the two datasets, and no noise "
                 f"reaches it: {2 * found.runs} runs certify an epsilon of {found.epsilon:.3g}",
                 seen=seen,
             )
             return
+
+
+# Primitives without location and scale of which a far draw is the first or the last.
+_WITH_ENDS = ("integers", "randint", "choice", "randrange", "_randbelow", "getrandbits")
+
+
+def _probed(sides: tuple[Side, Side]) -> bool:
+    """Return whether far draws had every primitive at its ends, so that rare choices show."""
+    calls = [call for side in sides for run in side.far for call in run.calls]
+    return all(
+        call.kind in KINDS or call.declared or (call.kind in _WITH_ENDS and not call.shape)
+        for call in calls
+    )
 
 
 def _worth_counting(
@@ -344,7 +375,8 @@ def _structure_moves(sides: tuple[Side, Side]) -> bool:
 
 def _guided(function: Function, data: tuple[Any, Any], asked: Asked) -> Iterator[Finding]:
     """Yield what counts of the events say that the movements point at."""
-    chosen = guided(function, data, asked.delta, _GUIDED, 9_000_000 + asked.seed)
+    seed = 9_000_000 + asked.seed
+    chosen = guided(function, data, asked.delta, _GUIDED, seed, asked.alpha)
     if chosen is None or chosen[1].epsilon <= asked.epsilon:
         return
     words, found = chosen

@@ -104,7 +104,8 @@ def _replayed(task: Task) -> dict[str, Any]:
         runs = observed(function, dataset, neighbour, first=task.seed + 1)
         sides, state = runs.sides, state or runs.keeps_state
         samplers = tuple(name for name in OWN_SAMPLERS if name in sys.modules)
-        asked = Asked(task.epsilon, task.delta, state, samplers, task.seed, source)
+        given = (task.epsilon, task.delta, state, samplers, task.seed, source)
+        asked = Asked(*given, pairs=len(task.pairs))
         found = compared(function, (dataset, neighbour), sides, asked)
         looked += 1
         rank = _rank(found)

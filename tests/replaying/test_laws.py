@@ -164,6 +164,34 @@ def test_a_kept_noise_is_no_proof(replay_here):
     assert "hidden state" in {one.kind for one in found.findings}
 
 
+def test_a_kept_noise_beside_fresh_noise_is_no_proof(replay_here):
+    """Over fresh processes the kept noise hides what the fresh noise alone does not."""
+    kept = []
+
+    def cached(data, rng):
+        if not kept:
+            kept.append(rng.laplace(scale=1.0))
+        return data.sum() + kept[0] + rng.laplace(scale=0.1)
+
+    assert replay_here(cached, ZERO, ONE).verdict == "not refuted"
+
+
+@pytest.mark.parametrize(
+    "flips", [lambda rng: rng.random() < 1e-9, lambda rng: rng.binomial(1, 1e-9)]
+)
+def test_what_a_rare_draw_flips_is_no_violation(flips, replay_here):
+    def release(data, rng):
+        return int(data.sum()) ^ int(flips(rng))
+
+    found = replay_here(release, ZERO, ONE, epsilon=30.0)
+    assert found.verdict == "not refuted"
+
+
+def test_a_raw_value_beside_a_huge_claim_is_a_violation(replay_here):
+    found = replay_here(lambda data, rng: (data.sum(), rng.laplace()), ZERO, ONE, epsilon=30.0)
+    assert (found.verdict, found.findings[0].kind) == ("violated", "raw value")
+
+
 def test_a_sampler_that_is_not_intercepted_is_told(replay_here):
     def counts(data):
         import itertools
