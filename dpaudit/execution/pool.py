@@ -12,7 +12,8 @@ import socket
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any, TypeVar
 from weakref import finalize
@@ -232,6 +233,21 @@ class Crew:
     def close(self) -> None:
         """End the workers; the next call starts others."""
         _end_all(self._workers)
+
+    @contextmanager
+    def patient(self, timeout: float) -> Iterator[None]:
+        """Let calls inside the block take so many seconds, as those that import a library."""
+        before = self.limits
+        self._limit(replace(before, timeout=timeout))
+        try:
+            yield
+        finally:
+            self._limit(before)
+
+    def _limit(self, limits: Limits) -> None:
+        self.limits = limits
+        for worker in self._workers:
+            worker.limits = limits
 
     @property
     def kept_files(self) -> list[str]:

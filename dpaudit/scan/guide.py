@@ -26,8 +26,8 @@ _FOLDER = str(Path(freezing.__file__).resolve().parent)
 def frozen_noise(mechanism: Foreign, candidates: Sequence[Candidate]) -> list[float]:
     """Return how far each pair moves what noise is added to, in scales of it; 0 if nobody knows.
 
-    It runs in the mechanism's own processes, which replace primitives meanwhile: whoever draws next
-    lets others draw (`dpaudit.execution.pool.Crew.close`).
+    It runs in the mechanism's own processes, which replace primitives meanwhile: what draws outputs
+    has others.
     """
     worth = list[float]()
     for _, group in groupby(candidates, key=lambda one: one.group):

@@ -23,8 +23,9 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -33,6 +34,7 @@ from typing import Any
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.execution import Limits, Progress, Silent, available_cores
+from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import Claimed, Package, Subject
 from dpaudit.guarantees import kinds
 from dpaudit.records import showing
@@ -213,6 +215,7 @@ class _Scan:
     workers: int
     progress: Progress
     guide: Guide | None
+    crews: dict[tuple[int, str], Crew] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -241,7 +244,7 @@ class _Scan:
             return found
 
         workers = min(self.workers, len(self.subjects)) or 1
-        with ThreadPoolExecutor(workers) as pool:
+        with self._crews(), ThreadPoolExecutor(workers) as pool:
             contexts = [copy_context() for _ in self.subjects]
             waiting = [
                 pool.submit(context.run, one, subject)
@@ -253,34 +256,51 @@ class _Scan:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
+    @contextmanager
+    def _crews(self) -> Iterator[None]:
+        """Let every thread have workers that it keeps from subject to subject; end them."""
+        try:
+            yield
+        finally:
+            for crew in self.crews.values():
+                crew.close()
+
+    def _crew(self, purpose: str) -> Crew:
+        """Return the workers that this thread has for a purpose."""
+        key = (threading.get_ident(), purpose)
+        if key not in self.crews:
+            self.crews[key] = self.place.crew(self.budget.limits)
+        return self.crews[key]
+
     def _one(self, subject: Subject, seconds: float) -> Ran:
         file = file_of(self.package)
-        arguments = arguments_of(file, subject.code)
-        with self.place.crew(self.budget.limits) as crew:
+        many = "trials" in arguments_of(file, subject.code)
+        crew = self._crew("drawing")
 
-            def mechanism(parameters: Mapping[str, Any]) -> Foreign:
-                many = "trials" in arguments
-                return Foreign(crew, file, subject.code, parameters, many=many)
+        def mechanism(parameters: Mapping[str, Any]) -> Foreign:
+            return Foreign(crew, file, subject.code, parameters, many=many)
 
-            alpha = (1 - self.budget.confidence) / self.total
-            trials, looking = self.budget.trials, seconds
-            if subject.additive:
-                looking = (1 - _FLOATING_SHARE) * seconds
-            ran = SubjectScan(
-                subject, mechanism, self.seed, trials, alpha, looking, self.guide
+        alpha = (1 - self.budget.confidence) / self.total
+        trials, looking = self.budget.trials, seconds
+        if subject.additive:
+            looking = (1 - _FLOATING_SHARE) * seconds
+        # What replaces primitives has processes of its own.
+        aside = None if self.guide is None else self._crew("frozen noise")
+        ran = SubjectScan(
+            subject, mechanism, self.seed, trials, alpha, looking, self.guide, aside
+        ).run()
+        if subject.additive and not ran.why:
+            ran.floating = FloatingScan(
+                subject,
+                mechanism,
+                made(subject, self.seed, most=PAIRS),
+                self.seed,
+                trials,
+                alpha,
+                max(_LEAST_SECONDS, seconds - ran.seconds),
+                lambda *one: _is_refuted(ran, *one),
             ).run()
-            if subject.additive and not ran.why:
-                ran.floating = FloatingScan(
-                    subject,
-                    mechanism,
-                    made(subject, self.seed, most=PAIRS),
-                    self.seed,
-                    trials,
-                    alpha,
-                    max(_LEAST_SECONDS, seconds - ran.seconds),
-                    lambda *one: _is_refuted(ran, *one),
-                ).run()
-            return ran
+        return ran
 
     # The document
 

@@ -6,9 +6,10 @@ claim of the subject. Which of them are tested, and on which pair, is chosen by 
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ import numpy as np
 import dpaudit.execution as execution
 from dpaudit.errors import DpauditError
 from dpaudit.execution.failures import WorkerEnded
+from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import Claimed, Subject
 from dpaudit.scan.certify import Certified, Sizes, certified
 from dpaudit.scan.floating import FloatingRan
@@ -27,6 +29,7 @@ from dpaudit.scan.screen import first_look, points, second_look
 FIRST, SECOND, FEWEST = 6, 200, 24  # outputs of each dataset that a look takes
 ALONE = 4  # where each is drawn one by one
 PAIRS = 10  # made of one dataset under one relation
+_IMPORTING = 180.0  # seconds for the first call of all
 AHEAD = 2  # pairs of a setting, relation and family that are looked at again, and one guided
 WORTH = 3.0  # nats against a claim from which on it is worth certifying
 CLEAR = 15.0  # nats from which on few outputs are enough to choose events
@@ -86,8 +89,8 @@ class SubjectScan:
         Error probability of each hypothesis.
     seconds
         That the subject may take, about: what it does not reach is said.
-    guide
-        Says which pairs are worth looking at, by other means; None for none.
+    guide, aside
+        Says which pairs are worth looking at, by other means, in these workers; None for none.
     """
 
     subject: Subject
@@ -97,6 +100,7 @@ class SubjectScan:
     alpha: float
     seconds: float
     guide: Guide | None = None
+    aside: Crew | None = None
 
     def __post_init__(self) -> None:
         self.ran = Ran(self.subject)
@@ -117,11 +121,20 @@ class SubjectScan:
     def _run(self) -> None:
         candidates = made(self.subject, self.seed, most=PAIRS)
         self.ran.pairs = len(candidates)
+        self._warm_up(candidates[0])
         looked = self._first_looks(candidates)
         if not looked:
             return
         weighed = self._second_looks(self._ahead(looked))
         self._certify(weighed)
+
+    def _warm_up(self, one: Candidate) -> None:
+        """Let the processes import the package, which is none of the subject's time."""
+        seed = execution.stream(self.seed, self.subject.name, "warming up")
+        mechanism = self._mechanisms[one.setting]
+        with contextlib.suppress(WorkerEnded), _patient(mechanism.crew):
+            mechanism.observations(one.pair.dataset, 1, seed)
+        self._began = time.monotonic()
 
     # Looks
 
@@ -162,16 +175,16 @@ class SubjectScan:
 
     def _guided(self, candidates: Sequence[Candidate]) -> dict[int, float]:
         worth = dict.fromkeys(map(id, candidates), 0.0)
-        if self.guide is None:
+        if self.guide is None or self.aside is None:
             return worth
         ordered = sorted(candidates, key=lambda one: (one.setting, one.group))
         for setting, group in groupby(ordered, key=lambda one: one.setting):
             some = list(group)
             if self._mechanisms[setting].alone or self._used() > _GUIDED_UNTIL:
                 continue
-            values = self.guide(self._mechanisms[setting], some)
+            with _patient(self.aside):
+                values = self.guide(replace(self._mechanisms[setting], crew=self.aside), some)
             worth |= {id(one): value for one, value in zip(some, values, strict=True)}
-        self._mechanisms[0].crew.close()  # what draws had nothing replaced
         return worth
 
     def _second_looks(
@@ -279,6 +292,11 @@ class SubjectScan:
     def _used(self) -> float:
         """Return which share of its time the subject has used."""
         return (time.monotonic() - self._began) / self.seconds
+
+
+def _patient(crew: Crew) -> contextlib.AbstractContextManager[None]:
+    """Let calls take longer where there is no process yet: the first one imports the package."""
+    return contextlib.nullcontext() if crew.started else crew.patient(_IMPORTING)
 
 
 def _place(one: tuple[Any, ...]) -> tuple[int, str, int]:
