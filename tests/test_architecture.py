@@ -334,6 +334,7 @@ EXEMPT = {
         "dpaudit.scan.probe",
     },
     global_randomness: {
+        "dpaudit.adapters.federated",
         "dpaudit.execution.worker",
         "dpaudit.freezing.observing",
         "dpaudit.freezing.primitives",
