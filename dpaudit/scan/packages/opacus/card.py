@@ -27,6 +27,23 @@ def _mu(given: Parameters) -> float:
 _CLAIM = Claimed(mu=_mu, relation=_ADD_REMOVE, where=_WHERE)
 _STEP = {"noise_multiplier": 1.0, "max_grad_norm": 1.0}
 _TRAIN = {**_STEP, "batch_size": _ALL}
+_LOSSES = ("mse", "bce", "cross-entropy")
+_TRAININGS: dict[str, tuple[Parameters, ...]] = {
+    "": (
+        *({**_TRAIN, "loss": loss} for loss in _LOSSES),
+        {**_TRAIN, "mode": "functorch"},
+        {**_TRAIN, "clipping": "per_layer", "max_grad_norm": [1.0, 1.0]},
+    ),
+    " (ghost clipping)": tuple({**_TRAIN, "mode": "ghost", "loss": loss} for loss in _LOSSES),
+    " (samples)": (
+        {**_TRAIN, "batch_size": _SAMPLED},
+        {**_TRAIN, "batch_size": _SAMPLED, "rand_on_empty": True},
+    ),
+    " (adaptive clipping)": (
+        {**_TRAIN, "clipping": "adaptive"},
+        {**_TRAIN, "clipping": "adaptive", "batch_size": _SAMPLED, "noise_multiplier": 20.0},
+    ),
+}
 _RECORDS = ([(0.1, 1.0)] * 5, [(-1.0, 0.0), (1.0, 1.0), (0.5, 0.0), (2.0, 1.0), (0.0, 1.0)])
 
 
@@ -82,34 +99,20 @@ PACKAGE = Package(
             additive=True,
             about="One step of an optimizer on per-sample gradients, which are the data.",
         ),
-        Subject(
-            name="PrivacyEngine.make_private",
-            code="train",
-            parameters=(
-                *({**_TRAIN, "loss": loss} for loss in ("mse", "bce", "cross-entropy")),
-                {**_TRAIN, "mode": "functorch"},
-                *(
-                    {**_TRAIN, "mode": "ghost", "loss": loss}
-                    for loss in ("mse", "bce", "cross-entropy")
-                ),
-                {**_TRAIN, "batch_size": _SAMPLED},
-                {**_TRAIN, "batch_size": _SAMPLED, "rand_on_empty": True},
-                {**_TRAIN, "clipping": "per_layer", "max_grad_norm": [1.0, 1.0]},
-                {**_TRAIN, "clipping": "adaptive"},
-                {
-                    **_TRAIN,
-                    "clipping": "adaptive",
-                    "batch_size": _SAMPLED,
-                    "noise_multiplier": 20.0,
-                },
-            ),
-            datasets=_RECORDS,
-            bounds={1: (0.0, 1.0)},
-            pairs=_outliers,
-            relations=_RELATIONS,
-            claims=(_CLAIM,),
-            trials=1_000,
-            about="An epoch of training: the weights of a linear model, from a public start.",
+        *(
+            Subject(
+                name=f"PrivacyEngine.make_private{kind}",
+                code="train",
+                parameters=settings,
+                datasets=_RECORDS,
+                bounds={1: (0.0, 1.0)},
+                pairs=_outliers,
+                relations=_RELATIONS,
+                claims=(_CLAIM,),
+                trials=1_000,
+                about="An epoch of training: the weights of a linear model, from a public start.",
+            )
+            for kind, settings in _TRAININGS.items()
         ),
         Subject(
             name="PrivacyEngine.make_private (mean of the loss)",

@@ -1,0 +1,1 @@
+"""TensorFlow Privacy: queries of clipped records with noise."""
