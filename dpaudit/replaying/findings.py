@@ -40,7 +40,7 @@ Tier = Literal["proof", "violation", "hint"]
 _MARGIN = 1e-9
 # Packages that draw past everything that is intercepted.
 OWN_SAMPLERS = ("opendp", "pydp", "jax", "tensorflow", "cupy", "tumult", "qrandom")
-_GUIDED = 4000
+_GUIDED = 2000
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def test_a_primitive_alone_is_audited(replay_here):
     part = Part(
         name="own", kind="own", scale=None, moved=1.0, count=2, epsilon=None, label="unknown"
     )
-    right = audited(part, lambda v, rng: v + rng.laplace(), epsilon=1.0, trials=400, isolation=HERE)
+    right = audited(part, lambda v, rng: v + rng.laplace(), epsilon=1.0, trials=200, isolation=HERE)
     wrong = audited(
         part, lambda v, rng: v + rng.laplace(scale=0.2), epsilon=1.0, trials=400, isolation=HERE
     )

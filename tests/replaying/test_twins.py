@@ -71,7 +71,7 @@ def test_a_flaw_is_found_as_what_it_is(twin, replay_here):
 
 
 @pytest.mark.parametrize("twin", _cases("repaired"))
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_repaired_twin_is_not_accused(twin, seed, replay_here):
     sides = (twin.dataset, twin.neighbour) if seed == 0 else (twin.neighbour, twin.dataset)
     found = replay_here(twin.repaired, *sides, epsilon=twin.epsilon, delta=twin.delta, seed=seed)
