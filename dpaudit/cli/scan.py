@@ -108,7 +108,9 @@ def scan(
     from dpaudit.scan.accountants.cards import ACCOUNTANTS
 
     if name is None and not listed:
-        raise InvalidArgument("PACKAGE", None, f"one of: {', '.join({*PACKAGES, *ACCOUNTANTS})}")
+        raise InvalidArgument(
+            "PACKAGE", None, f"one of: {', '.join(sorted({*PACKAGES, *ACCOUNTANTS}))}"
+        )
     if accountant or name in ACCOUNTANTS.keys() - set(PACKAGES):
         if listed:
             list_accountants(name)
