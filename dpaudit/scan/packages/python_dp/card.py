@@ -40,6 +40,7 @@ def _algorithm(name: str, *settings: dict[str, Any], code: str = "algorithm") ->
         datasets=_values,
         bounds=_limits,
         relations=(_ADD,),
+        nan=all(one["dtype"] == "float" for one in settings),
         claims=(_claim(f"algorithms.laplacian.{name}"),),
         trials=20_000,
     )
