@@ -16,12 +16,9 @@ PACKAGE = Package(
     name="diffprivlib",
     distribution="diffprivlib",
     code="dpaudit.scan.packages.diffprivlib.subjects",
-    versions=("0.6.6", "0.6.5", "0.6.0"),
+    versions=("0.6.6", "0.6.0"),
     requirements=("scikit-learn<1.7",),
-    requirements_of={
-        "0.6.5": ("scikit-learn<1.6", "numpy<2"),
-        "0.6.0": ("scikit-learn<1.3", "numpy<1.26"),
-    },
+    requirements_of={"0.6.0": ("scikit-learn<1.3", "numpy<1.26")},
     home="https://github.com/IBM/differential-privacy-library",
     subjects=(*MECHANISMS, *TOOLS, *MODELS),
 )

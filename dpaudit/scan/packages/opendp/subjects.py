@@ -111,7 +111,7 @@ def noisy_max(data, trials, epsilon, negate=False):
     made = dp.binary_search_chain(
         lambda scale: space >> then(dp.max_divergence(), scale, negate), 1, epsilon
     )
-    return [made(data) for _ in range(trials)]
+    return [made(list(data[0])) for _ in range(trials)]
 
 
 def noisy_max_zcdp(data, trials, rho, negate=False):
@@ -119,7 +119,7 @@ def noisy_max_zcdp(data, trials, rho, negate=False):
     then = dp.m.then_noisy_max
     measure = dp.zero_concentrated_divergence()
     made = dp.binary_search_chain(lambda scale: space >> then(measure, scale, negate), 1, rho)
-    return [made(data) for _ in range(trials)]
+    return [made(list(data[0])) for _ in range(trials)]
 
 
 def noisy_top_k(data, trials, k, epsilon):
@@ -128,7 +128,7 @@ def noisy_top_k(data, trials, k, epsilon):
     made = dp.binary_search_chain(
         lambda scale: space >> then(dp.max_divergence(), k, scale), 1, epsilon
     )
-    return [made(data) for _ in range(trials)]
+    return [made(list(data[0])) for _ in range(trials)]
 
 
 def randomized_response_bool(data, trials, prob):
