@@ -121,6 +121,15 @@ def _persons(given: Parameters) -> tuple[MadePair, ...]:
     )
 
 
+def _within_cities(given: Parameters) -> tuple[MadePair, ...]:
+    """Return one who is more in a city that others are in, so that groups stay the same."""
+    rows = [{"city": "Oslo", "age": 50}, {"city": "Bergen", "age": 50}] * 20
+    more = {"city": "Oslo", "age": 100}
+    words = "one more in a city that others are in"
+    pair = MadePair(dataset=rows, neighbour=[*rows, more], relation=_ADD[0], edit=words)
+    return (pair,)
+
+
 def _columns_of_age(**age: Any) -> dict[str, Any]:
     return {"age": {**_AGE, **age}}
 
@@ -160,15 +169,30 @@ _QUERIES = (
             _setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(lower=50, upper=60)),
             _setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(lower=-10, upper=-5)),
             _setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(type="float")),
-            _setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(nullable=False)),
-            _setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(missing_value=0)),
-            _setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(type="float", missing_value=50.0)),
         ),
         datasets=_ages,
         bounds=_BEYOND,
         relations=_ADD,
         trials=200,
         about="a sum of values that are clamped to the bounds of their column",
+    ),
+    Subject(
+        name="SELECT SUM, where values may be missing",
+        code="query",
+        claims=(_CLAIM,),
+        parameters=tuple(
+            _setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(**age))
+            for age in (
+                {"nullable": False},
+                {"missing_value": 0},
+                {"type": "float", "missing_value": 50.0},
+            )
+        ),
+        datasets=_ages,
+        bounds=_BEYOND,
+        relations=_ADD,
+        trials=200,
+        about="a sum where the column's metadata say what a missing value is",
     ),
     Subject(
         name="SELECT AVG",
@@ -204,13 +228,25 @@ _QUERIES = (
         claims=(_CLAIM,),
         parameters=(
             _setting(_BY_CITY, _BY_ROW, _CITIES),
-            _setting(_BY_AGE, _BY_ROW, _CITIES),
+            _setting(_BY_CITY, _PUBLIC_GROUPS, _CITIES),
         ),
-        datasets=_grouped,
+        datasets=lambda given: _grouped(given)[:-1] if _censored(given) else (),
+        pairs=_within_cities,
         bounds=_BEYOND,
         relations=_ADD,
         trials=200,
-        about="counts and sums in groups, of which rare ones are dropped",
+        about="counts and sums in groups, of which rare ones are dropped unless they are public",
+    ),
+    Subject(
+        name="GROUP BY a number",
+        code="query",
+        claims=(_CLAIM,),
+        parameters=(_setting(_BY_AGE, _BY_ROW, _PLAIN),),
+        datasets=lambda given: _grouped(given)[1::2],
+        bounds=_BEYOND,
+        relations=_ADD,
+        trials=200,
+        about="counts and sums in groups of equal numbers, of which rare ones are dropped",
     ),
     Subject(
         name="GROUP BY, of persons with several rows",
