@@ -102,11 +102,30 @@ def show(
         terminal.console().print(part)
 
 
-def schema() -> None:
-    """Print the JSON Schema of a report."""
-    from dpaudit.report.schema import json_schema
+_SCHEMAS = ("report", "scan", "published-scan")
 
-    streams.write(json.dumps(json_schema(), indent=2))
+
+def schema(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help=f"Of which file: {', '.join(_SCHEMAS)}.", autocompletion=completion.of(*_SCHEMAS)
+        ),
+    ] = "report",
+) -> None:
+    """Print the JSON Schema of a report, or of another file."""
+    from dpaudit.errors import UnknownName
+    from dpaudit.report.schema import Document, Report, json_schema
+
+    if kind not in _SCHEMAS:
+        raise UnknownName("schema", kind, _SCHEMAS)
+    model: type[Document] = Report
+    if kind != "report":
+        from dpaudit.scan.finding import ScanResult
+        from dpaudit.scan.published import PublishedScan
+
+        model = ScanResult if kind == "scan" else PublishedScan
+    streams.write(json.dumps(json_schema(model), indent=2))
 
 
 def version() -> None:

@@ -420,15 +420,20 @@ class Report(Document):
     environment: Environment
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a report.
+def json_schema(model: type[Document] = Report) -> dict[str, Any]:
+    """Return the JSON Schema of a report, or of another document.
+
+    A document whose file is stamped with its schema alone (`dpaudit.formats`) has it there too.
 
     Examples
     --------
     >>> json_schema()["title"]
     'Report'
     """
-    return Report.model_json_schema(schema_generator=_WithInfinities)
+    found = model.model_json_schema(schema_generator=_WithInfinities)
+    if "schema" not in found["properties"]:
+        found["properties"] = {"schema": {"type": "integer", "minimum": 1}, **found["properties"]}
+    return found
 
 
 class _WithInfinities(GenerateJsonSchema):

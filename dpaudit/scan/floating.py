@@ -220,7 +220,7 @@ class FloatingScan:
             raise MechanismError("no distinguisher of representations is installed")
         screened = list(_screened(mechanism, candidates, claimed, cards, seed))
         if not screened:
-            raise MechanismError("no output is a finite number")
+            raise MechanismError("no output is a finite double")
         _, candidate, card = max(screened, key=lambda one: one[0])
         sizes = self._sizes(mechanism, candidate, _LEARNED)
         found = certified_bits(mechanism, candidate.pair, claimed, card, sizes, self.alpha, seed)
@@ -307,7 +307,7 @@ def certified_bits(
         _as_numbers(one) for one in _observed(mechanism, pair, 2 * sizes.choosing, seed, "learn")
     ]
     if any(one is None or not np.isfinite(one).all() for one in learned):
-        raise MechanismError("an output is no finite number")
+        raise MechanismError("an output is no finite double")
     halves = [np.split(one, 2) for one in learned if one is not None]
     (event, point), score = _chosen(card, mechanism, pair, halves, claimed, seed)
     fresh = _observed(mechanism, pair, sizes.counting, seed, "count")
@@ -336,9 +336,10 @@ def _hits(
 
 
 def _is_number(one: Any) -> bool:
-    if isinstance(one, np.ndarray):
-        return one.dtype.kind in "iuf"
-    return isinstance(one, int | float | np.number) and not isinstance(one, bool)
+    """Return whether an output is a double, or an array of them; integers have no such bits."""
+    if isinstance(one, np.ndarray | np.generic):
+        return one.dtype.kind == "f"
+    return isinstance(one, float)
 
 
 def _as_numbers(observed: Any) -> Array | None:

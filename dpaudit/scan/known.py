@@ -5,7 +5,7 @@ It stands in one TOML file a package beside the gallery:
     embargo = true                  # until a person lifts it: false, or the date from which on
 
     [[thread]]
-    subject = "models.*"            # a name of the card, or a pattern of names
+    subject = "models.*"            # a name of the card, or a pattern of names; or several
     event = "classes_"              # a regular expression that the event's words must hold
     edit = "missing"                # one that the edit of the pair must hold; optional
     title = "classes are published"
@@ -42,7 +42,9 @@ from dpaudit.text import one_line
 class Thread(Document):
     """A public place where a finding is known, and which findings it is about."""
 
-    subject: str = Field(min_length=1, description="A name of the card, or a pattern of names.")
+    subject: str | list[str] = Field(
+        min_length=1, description="A name of the card, or a pattern of names; or several."
+    )
     event: str = Field(min_length=1, description="What the event's words must hold.")
     edit: str = Field(default="", description="What the edit of the pair must hold.")
     title: str = Field(min_length=1)
@@ -60,12 +62,16 @@ class Thread(Document):
 
     def names_any(self, subjects: Iterable[str]) -> bool:
         """Return whether it is about one of these subjects."""
-        return any(fnmatchcase(one, self.subject) for one in subjects)
+        return any(map(self._names, subjects))
+
+    def _names(self, subject: str) -> bool:
+        patterns = [self.subject] if isinstance(self.subject, str) else self.subject
+        return any(fnmatchcase(subject, one) for one in patterns)
 
     def is_about(self, finding: Finding) -> bool:
         """Return whether a finding is what the thread is about: subject, event and edit."""
         return (
-            fnmatchcase(finding.subject, self.subject)
+            self._names(finding.subject)
             and re.search(self.event, finding.event.words) is not None
             and re.search(self.edit, finding.edit) is not None
         )

@@ -129,6 +129,8 @@ def test_options_override_the_specification(dpaudit, tmp_path):
 
 def test_schema_and_version(dpaudit):
     assert json.loads(dpaudit("schema").out)["title"] == "Report"
+    assert json.loads(dpaudit("schema", "scan").out)["title"] == "ScanResult"
+    assert json.loads(dpaudit("schema", "published-scan").out)["title"] == "PublishedScan"
     assert dpaudit("version").out.strip() == version("dpaudit")
 
 

@@ -1,8 +1,9 @@
 """Scans of every registered package, in environments of their own: ``make packages``.
 
 Each version that a card names is scanned, mechanisms and accountants; its report is written below
-the folder that is given. A version whose environment cannot be built on this machine is skipped,
-and the line says why. The status is 1 if a scan did not end with a judgement.
+the folder that is given, and what is public of it into the gallery. A version whose environment
+cannot be built on this machine is skipped, and the line says why. The status is 1 if a scan did not
+end with a judgement.
 """
 
 import argparse
@@ -67,7 +68,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="packages; all by default")
     parser.add_argument("--out", type=Path, default=Path("build/packages"))
+    parser.add_argument("--publish", default="reports/packages", help="the gallery")
     given, words = parser.parse_known_args()
+    words = ["--publish", given.publish, *words]
     well = True
     names = given.names or sorted({*PACKAGES, *ACCOUNTANTS})
     for name in names:

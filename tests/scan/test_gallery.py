@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from dpaudit.errors import DataError
+from dpaudit.report.schema import json_schema
+from dpaudit.scan.finding import ScanResult
 from dpaudit.scan.gallery import publish, read_published, shelves, write_scan
 from dpaudit.scan.known import Known
-from dpaudit.scan.published import published_of
+from dpaudit.scan.published import PublishedScan, published_of
+from dpaudit.scan.write import write
 
 from .samples import SUBJECTS, finding, scan
 
@@ -160,6 +163,14 @@ def test_versions_stand_beside_each_other(tmp_path):
     assert "[1.9](toy-1.9/scan.md)" in page
 
 
+def test_a_thread_names_several_subjects():
+    known = Known.model_validate(stated())
+    several = known.thread[0].model_copy(update={"subject": ["tools.beta", "tools.a*"]})
+    assert several.is_about(PUBLIC)
+    assert several.names_any(["tools.beta"])
+    assert not several.names_any(["models.gamma"])
+
+
 def test_a_thread_about_what_was_not_looked_at_says_so(tmp_path):
     stated = THREAD.replace("tools.alpha", "tools.omega")
     (shelf,) = shelves(gallery_of(tmp_path, scan(PUBLIC), stated=stated))
@@ -219,6 +230,20 @@ def test_hostile_text_is_shown_as_it_stands(tmp_path):
     assert "\x1b" not in "".join(pages.values())
     fenced = re.compile(r"^(`{3,})\w+\n.*?^\1$", re.DOTALL | re.MULTILINE)
     assert "<script>" not in fenced.sub("", pages["toy-1.0/scan.md"])
+
+
+def test_files_satisfy_their_schemas(tmp_path):
+    jsonschema = pytest.importorskip("jsonschema")
+    result = scan(PUBLIC, secret("tools.beta", "`out` > 3"))
+    written = {
+        ScanResult: write(result, tmp_path / "all"),
+        PublishedScan: gallery_of(tmp_path, result) / "toy-1.0" / "scan.json",
+    }
+    for model, path in written.items():
+        validator = jsonschema.Draft202012Validator(json_schema(model))
+        document = json.loads(path.read_text(encoding="utf-8"))
+        assert list(validator.iter_errors(document)) == []
+        assert list(validator.iter_errors({**document, "findings": 1})) != []
 
 
 def test_the_committed_gallery_is_what_its_releases_say():
