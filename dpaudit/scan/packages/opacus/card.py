@@ -6,12 +6,14 @@ mu = 1/noise_multiplier; what sampling amplifies is left out of what is claimed 
 """
 
 import math
+from collections.abc import Callable
 
 from dpaudit.extension.package import Claimed, MadePair, Package, Parameters, Subject
 
+_Pairs = Callable[[Parameters], tuple[MadePair, ...]]
 _ADD_REMOVE = "add-remove-record"
 _RELATIONS = (_ADD_REMOVE, "replace-record")  # what is claimed first
-_ALL, _SAMPLED = 8, 3  # batch sizes: one batch of all records, or two Poisson samples of a half
+_ALL, _SAMPLED = 8, 2  # batch sizes: one batch of all records, or two Poisson samples of a half
 _WHERE = (
     "docstring of PrivacyEngine.make_private: noise_multiplier is the ratio of the noise's "
     "standard deviation to the L2 sensitivity of the function to which it is added; its "
@@ -27,23 +29,6 @@ def _mu(given: Parameters) -> float:
 _CLAIM = Claimed(mu=_mu, relation=_ADD_REMOVE, where=_WHERE)
 _STEP = {"noise_multiplier": 1.0, "max_grad_norm": 1.0}
 _TRAIN = {**_STEP, "batch_size": _ALL}
-_LOSSES = ("mse", "bce", "cross-entropy")
-_TRAININGS: dict[str, tuple[Parameters, ...]] = {
-    "": (
-        *({**_TRAIN, "loss": loss} for loss in _LOSSES),
-        {**_TRAIN, "mode": "functorch"},
-        {**_TRAIN, "clipping": "per_layer", "max_grad_norm": [1.0, 1.0]},
-    ),
-    " (ghost clipping)": tuple({**_TRAIN, "mode": "ghost", "loss": loss} for loss in _LOSSES),
-    " (samples)": (
-        {**_TRAIN, "batch_size": _SAMPLED},
-        {**_TRAIN, "batch_size": _SAMPLED, "rand_on_empty": True},
-    ),
-    " (adaptive clipping)": (
-        {**_TRAIN, "clipping": "adaptive"},
-        {**_TRAIN, "clipping": "adaptive", "batch_size": _SAMPLED, "noise_multiplier": 20.0},
-    ),
-}
 _RECORDS = ([(0.1, 1.0)] * 5, [(-1.0, 0.0), (1.0, 1.0), (0.5, 0.0), (2.0, 1.0), (0.0, 1.0)])
 
 
@@ -60,6 +45,20 @@ def _outliers(given: Parameters) -> tuple[MadePair, ...]:
     )
 
 
+def _sampled(given: Parameters) -> tuple[MadePair, ...]:
+    """Return pairs that Opacus samples at one rate, which follows from the number of records."""
+    rest = [(0.1, 1.0), (-1.0, 0.0), (0.5, 1.0)]
+    return tuple(
+        MadePair(
+            dataset=rest,
+            neighbour=[*rest, (value, 1.0)],
+            relation=_ADD_REMOVE,
+            edit=f"one record more, whose feature is {value:g}",
+        )
+        for value in (0.1, -3.0, 100.0)
+    )
+
+
 def _tokens(given: Parameters) -> tuple[MadePair, ...]:
     rest = [(0, 0), (1, 1), (0, 1)]
     return tuple(
@@ -72,6 +71,36 @@ def _tokens(given: Parameters) -> tuple[MadePair, ...]:
         for token in (0, 2)
     )
 
+
+_LOSSES = ("mse", "bce", "cross-entropy")
+_TRAININGS: dict[str, tuple[_Pairs, tuple[Parameters, ...]]] = {
+    "": (
+        _outliers,
+        (
+            *({**_TRAIN, "loss": loss} for loss in _LOSSES),
+            {**_TRAIN, "mode": "functorch"},
+            {**_TRAIN, "clipping": "per_layer", "max_grad_norm": [1.0, 1.0]},
+        ),
+    ),
+    " (ghost clipping)": (
+        _outliers,
+        tuple({**_TRAIN, "mode": "ghost", "loss": loss} for loss in _LOSSES),
+    ),
+    " (samples)": (
+        _sampled,
+        (
+            {**_TRAIN, "batch_size": _SAMPLED},
+            {**_TRAIN, "batch_size": _SAMPLED, "rand_on_empty": True},
+        ),
+    ),
+    " (adaptive clipping)": (
+        _sampled,
+        (
+            {**_TRAIN, "clipping": "adaptive"},
+            {**_TRAIN, "clipping": "adaptive", "batch_size": _SAMPLED, "noise_multiplier": 20.0},
+        ),
+    ),
+}
 
 PACKAGE = Package(
     name="opacus",
@@ -104,15 +133,15 @@ PACKAGE = Package(
                 name=f"PrivacyEngine.make_private{kind}",
                 code="train",
                 parameters=settings,
-                datasets=_RECORDS,
+                datasets=_RECORDS if pairs is _outliers else (),
                 bounds={1: (0.0, 1.0)},
-                pairs=_outliers,
+                pairs=pairs,
                 relations=_RELATIONS,
                 claims=(_CLAIM,),
                 trials=1_000,
                 about="An epoch of training: the weights of a linear model, from a public start.",
             )
-            for kind, settings in _TRAININGS.items()
+            for kind, (pairs, settings) in _TRAININGS.items()
         ),
         Subject(
             name="PrivacyEngine.make_private (mean of the loss)",
@@ -120,6 +149,7 @@ PACKAGE = Package(
             parameters=({**_TRAIN, "noise_multiplier": 4.0, "reduction": "mean"},),
             datasets=([(0.1, 1.0)] * 2, [(0.1, 1.0)] * 3),
             bounds={1: (0.0, 1.0)},
+            nan=False,
             relations=_RELATIONS,
             claims=(_CLAIM,),
             trials=1_000,
