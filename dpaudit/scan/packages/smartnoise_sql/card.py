@@ -183,9 +183,9 @@ _QUERIES = (
         parameters=tuple(
             _setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(**age))
             for age in (
-                {"nullable": False},
                 {"missing_value": 0},
                 {"type": "float", "missing_value": 50.0},
+                {"nullable": False},
             )
         ),
         datasets=_ages,
