@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpaudit.extension.package import Claimed, Parameters, Subject
+from dpaudit.extension.package import Claimed, MadePair, Parameters, Subject
 
 _REPLACE, _ADD = "replace-record", "add-remove-record"
 
@@ -48,16 +48,30 @@ def _labelled(given: Parameters) -> tuple[Any, ...]:
     )
 
 
+def _short_and_long(given: Parameters) -> tuple[MadePair, ...]:
+    """Return features of little and of much weight in the second moment, both inside the bounds."""
+    import numpy as np
+
+    low, high = given["bounds_X"]
+    tenth = low + (high - low) / 10
+    targets = np.zeros(4)
+    short, long = (np.array([[one], [0.0], [0.0], [0.0]]) for one in (tenth, high))
+    pair = MadePair(
+        dataset=(short, targets),
+        neighbour=(long, targets),
+        relation=_REPLACE,
+        edit="the first record for one at the upper bound",
+    )
+    return (pair,)
+
+
 def _targets(given: Parameters) -> tuple[Any, ...]:
     import numpy as np
 
     low, high = given["bounds_X"]
     below, above = given["bounds_y"]
     features = np.array([[low], [high], [low], [high]])
-    return (
-        (features, np.array([below, above, below, above])),
-        (np.full((6, 1), low), np.full(6, below)),
-    )
+    return ((features, np.array([below, above, below, above])),)
 
 
 def _far(given: Parameters) -> Any:
@@ -138,6 +152,7 @@ MODELS = (
             },
         ),
         datasets=_targets,
+        pairs=_short_and_long,
         bounds=_far,
         claims=(_LINEAR,),
         nan=False,
