@@ -34,6 +34,8 @@ AHEAD = 2  # pairs of a setting, relation and family that are looked at again, a
 WORTH = 3.0  # nats against a claim from which on it is worth certifying
 CLEAR = 15.0  # nats from which on few outputs are enough to choose events
 CHOOSING, CHOOSING_CLEAR = 2000, 200  # outputs of each dataset that choose events
+_FEWEST_COUNTING, _FEWEST_CHOOSING = 120, 40  # of slow subjects: enough for what is always so
+_GUIDED_SHARE = 0.1  # of a subject's time, by its pace, for the guide of one setting
 # Shares of a subject's time that the looks may take.
 _FIRST_SHARE, _GUIDED_UNTIL, _SECOND_SHARE = 0.3, 0.4, 0.3
 
@@ -180,7 +182,8 @@ class SubjectScan:
         ordered = sorted(candidates, key=lambda one: (one.setting, one.group))
         for setting, group in groupby(ordered, key=lambda one: one.setting):
             some = list(group)
-            if self._mechanisms[setting].alone or self._used() > _GUIDED_UNTIL:
+            slow = 3 * len(some) * self._pace[setting] > _GUIDED_SHARE * self.seconds
+            if slow or self._mechanisms[setting].alone or self._used() > _GUIDED_UNTIL:
                 continue
             with _patient(self.aside):
                 values = self.guide(replace(self._mechanisms[setting], crew=self.aside), some)
@@ -256,9 +259,9 @@ class SubjectScan:
         most = min(self.trials, self.subject.trials or self.trials)
         left = max(self.seconds - (time.monotonic() - self._began), 0.2 * self.seconds)
         pace = max(self._pace[setting], 1e-6)
-        counting = min(most, max(400, int(0.25 * left / pace)))
+        counting = min(most, max(_FEWEST_COUNTING, int(0.1 * left / pace)))
         choosing = CHOOSING_CLEAR if clear else CHOOSING
-        return Sizes(max(100, min(choosing, counting // 2)), counting)
+        return Sizes(max(_FEWEST_CHOOSING, min(choosing, counting // 2)), counting)
 
     # Draws
 
