@@ -138,7 +138,7 @@ PACKAGE = Package(
                 pairs=pairs,
                 relations=_RELATIONS,
                 claims=(_CLAIM,),
-                trials=1_000,
+                trials=3_000 if pairs is _sampled else 1_000,
                 about="An epoch of training: the weights of a linear model, from a public start.",
             )
             for kind, (pairs, settings) in _TRAININGS.items()
