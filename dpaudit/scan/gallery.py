@@ -205,7 +205,7 @@ def _state(thread: Thread, release: Release) -> str:
     seen = [one.finding for one in release.scan.findings]
     if any(thread.is_about(one) for one in seen):
         return "found"
-    return "not found" if thread.names_any(release.scan.subjects) else "not looked at"
+    return "not seen" if thread.names_any(release.scan.subjects) else "not looked at"
 
 
 def write_index(gallery: Path) -> Path:

@@ -156,7 +156,7 @@ def test_versions_stand_beside_each_other(tmp_path):
     index = json.loads((folder / "index.json").read_text("utf-8"))
     (package,) = index["packages"]
     assert [one["version"] for one in package["releases"]] == ["1.9", "1.10"]
-    assert package["known"][0]["releases"] == {"1.9": "not found", "1.10": "found"}
+    assert package["known"][0]["releases"] == {"1.9": "not seen", "1.10": "found"}
     assert index["schema"] == 1
     page = (folder / "index.md").read_text("utf-8")
     assert "1 finding in 2 releases of 1 package." in page
