@@ -165,6 +165,9 @@ class Subject:
         Under which neighbours are made.
     nan
         Whether a record may lack a number; False where the documentation forbids it.
+    domain
+        Whether the documentation allows a dataset at a setting, such as one whose labels are among
+        the public classes; None for any. No pair has one that is not allowed.
     pairs
         Pairs that are tried beside those that are made: a tuple, or a function of a setting.
     additive
@@ -183,6 +186,7 @@ class Subject:
     bounds: Any = None
     relations: tuple[str, ...] = RELATIONS
     nan: bool = True
+    domain: Callable[[Any, Parameters], bool] | None = None
     pairs: tuple[MadePair, ...] | Callable[[Parameters], tuple[MadePair, ...]] = ()
     additive: bool = False
     trials: int | None = None
@@ -203,6 +207,10 @@ class Subject:
     def pairs_of(self, parameters: Parameters) -> tuple[MadePair, ...]:
         """Return the pairs that the card makes for a setting."""
         return tuple(self.pairs(parameters)) if callable(self.pairs) else self.pairs
+
+    def allows(self, dataset: Any, parameters: Parameters) -> bool:
+        """Return whether a dataset is one that the documentation allows at a setting."""
+        return self.domain is None or bool(self.domain(dataset, parameters))
 
     def bounds_of(self, parameters: Parameters) -> Any:
         """Return between which new numbers are made for a setting, None for within the data."""

@@ -82,13 +82,19 @@ def made(subject: Subject, seed: int, *, most: int) -> list[Candidate]:
     found, seen = list[Candidate](), set[tuple[int, str, str, str]]()
     for one in _all(subject, seed, most):
         key = (one.setting, one.relation, _key(one.pair.dataset), _key(one.pair.neighbour))
-        if key not in seen:
+        if key not in seen and _allowed(subject, one):
             seen.add(key)
             found.append(one)
     if not found:
         expected = "at least one of which neighbours can be made"
         raise InvalidArgument(f"datasets of {subject.name}", len(subject.parameters), expected)
     return found
+
+
+def _allowed(subject: Subject, one: Candidate) -> bool:
+    """Return whether the documentation allows both datasets."""
+    parameters = subject.parameters[one.setting]
+    return all(subject.allows(data, parameters) for data in (one.pair.dataset, one.pair.neighbour))
 
 
 def _key(dataset: Any) -> str:

@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.extension.package import Package, Subject
+from dpaudit.extension.package import Claimed, Package, Parameters, Subject
 from dpaudit.extension.registry import PACKAGES
 from dpaudit.neighbours.candidates import Candidate, candidates
+from dpaudit.scan.pairs import made as pairs_of
 
 CARDS = [PACKAGES.get(name) for name in PACKAGES]
 SUBJECTS = [(card, subject) for card in CARDS for subject in card.subjects]
@@ -78,3 +80,27 @@ def test_a_setting_that_the_function_does_not_take_is_seen() -> None:
     assert accepted(arguments, {"epsilon"})
     assert not accepted(arguments, {"bins"})
     assert not accepted(arguments, {"epsilon", "width"})
+
+
+def test_no_pair_has_data_that_the_documentation_does_not_allow() -> None:
+    claim = Claimed(epsilon=1.0, where="docstring")
+
+    def known(dataset: Any, given: Parameters) -> bool:
+        return set(dataset) <= set(given["classes"])
+
+    open_to_all = Subject(
+        name="classes",
+        code="classes",
+        claims=(claim,),
+        parameters=({"classes": ("a", "b")},),
+        datasets=(["a", "b", "b"],),
+    )
+    closed = replace(open_to_all, domain=known)
+    pairs = [pairs_of(one, 0, most=20) for one in (open_to_all, closed)]
+    new = [
+        [one for one in found if not known(one.pair.neighbour, {"classes": "ab"})]
+        for found in pairs
+    ]
+    assert new[0]  # negative control: without a domain there are such pairs
+    assert not new[1]
+    assert pairs[1]

@@ -48,6 +48,11 @@ def _labelled(given: Parameters) -> tuple[Any, ...]:
     )
 
 
+def _of_public_classes(dataset: Any, given: Parameters) -> bool:
+    """Return whether every label is one of the classes that were made public."""
+    return bool(set(dataset[1].tolist()) <= set(given["classes"]))
+
+
 def _short_and_long(given: Parameters) -> tuple[MadePair, ...]:
     """Return features of little and of much weight in the second moment, both inside the bounds."""
     import numpy as np
@@ -192,6 +197,7 @@ MODELS = (
             {"epsilon": 1.0, "bounds": (0.0, 1.0), "classes": (0, 1, 2)},
             {"epsilon": 1.0, "bounds": (100.0, 101.0), "classes": (0, 1)},
         ),
+        domain=_of_public_classes,
         datasets=_labelled,
         bounds="bounds",
         claims=(_BAYES,),

@@ -35,6 +35,12 @@ def _tables(given: Parameters) -> tuple[Any, ...]:
     return tuple(made)
 
 
+def _in_domain(dataset: Any, given: Parameters) -> bool:
+    """Return whether every category is one of the domain that was given."""
+    allowed = given["domain"]["c"]["categories"]
+    return all(row.get("c") is None or row["c"] in allowed for row in dataset)
+
+
 def _spent_by_bins(given: Parameters) -> float:
     return float(given["epsilon"] if "epsilon" in given else 0.0)
 
@@ -96,6 +102,7 @@ PACKAGE = Package(
             claims=(Claimed(epsilon=_spent_by_bins, where=_END_TO_END),),
             parameters=tuple({"epsilon": 1.0, **bins, "domain": _TABLE} for bins in _BINS[2:]),
             datasets=_tables,
+            domain=_in_domain,
             bounds={"x": (0.0, 1.0)},
             trials=200,
             about="bins of a table whose domain is given in full",
@@ -123,6 +130,7 @@ PACKAGE = Package(
                 },
             ),
             datasets=(_rows(20, "a"), _rows(20, "ab")),
+            domain=_in_domain,
             bounds={"x": (0.0, 1.0)},
             trials=60,
             about="synthetic rows of a table whose domain is given in full",
