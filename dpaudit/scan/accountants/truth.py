@@ -206,19 +206,19 @@ def event_of(part: Part, factor: int = 1) -> Event:
     >>> event_of({"kind": "gaussian", "noise": 4.0, "count": 3}, factor=2)
     GaussianRelease(sensitivity=2.0, noise_scale=4.0, count=3)
     """
-    count, noise = int(part["count"]), float(part.get("noise", 0.0))
+    count, noise, shift = int(part["count"]), float(part.get("noise", 0.0)), float(factor)
     match part["kind"]:
         case "gaussian":
-            return GaussianRelease(sensitivity=factor, noise_scale=noise, count=count)
+            return GaussianRelease(sensitivity=shift, noise_scale=noise, count=count)
         case "sampled" if part["ratio"] == 1:
-            return GaussianRelease(sensitivity=factor, noise_scale=noise, count=count)
+            return GaussianRelease(sensitivity=shift, noise_scale=noise, count=count)
         case "sampled":
             ratio = float(part["ratio"])
             return PoissonSubsampledGaussian(
                 sampling_ratio=ratio, noise_multiplier=noise, count=count
             )
         case "laplace":
-            return LaplaceRelease(sensitivity=factor, noise_scale=noise, count=count)
+            return LaplaceRelease(sensitivity=shift, noise_scale=noise, count=count)
         case "discrete-laplace" if factor == 1:  # its losses are +-1 / noise: randomised response
             return ApproximateRelease(epsilon=1 / noise, count=count)
         case "response" | "pure":

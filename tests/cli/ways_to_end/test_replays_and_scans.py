@@ -1,0 +1,77 @@
+"""Replays, and scans of a package."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from .ways import FELL, FOUND_NOTHING, FOUND_SOMETHING, NOT_RUN, STOOD, Ways
+
+WAYS = Ways()
+CARD = """
+from toy_card import BROKEN, CORRECT, package, subject
+PACKAGE = package(*CORRECT, *BROKEN, subject("fails"))
+"""
+TOY = Path(__file__).parents[2] / "scan"
+MODULE = """
+def clipped(data, rng):
+    return data.clip(0, 1).sum() + rng.laplace(scale=1.0)
+
+def unclipped(data, rng):
+    return data.sum() + rng.laplace(scale=1.0)
+"""
+
+
+def replay(here, function):
+    (here.folder / "replayed_ways.py").write_text(MODULE)
+    (here.folder / "a.csv").write_text("0.25\n0.5\n")
+    (here.folder / "b.csv").write_text("0.25\n7.5\n")
+    pair = ("--dataset", "a.csv", "--neighbour", "b.csv", "--epsilon", "1")
+    return here.run("replay", f"replayed_ways:{function}", *pair)
+
+
+@WAYS.end(0, STOOD, ".*")
+def _a_replay_that_shows_nothing(here):
+    return replay(here, "clipped")
+
+
+@WAYS.end(1, FELL, ".*")
+def _a_replay_that_shows_a_flaw(here):
+    return replay(here, "unclipped")
+
+
+def scan(here, subject):
+    """Scan a package that is installed for this run alone."""
+    site = here.folder / "site"
+    information = site / "toy-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n")
+    entry = "[dpaudit.packages]\ntoy = card_of_ways:PACKAGE\n"
+    (information / "entry_points.txt").write_text(entry)
+    for name in ("toy_card.py", "toy_mechanisms.py"):
+        shutil.copy(TOY / name, site / name)
+    (site / "card_of_ways.py").write_text(CARD)
+    here.monkeypatch.syspath_prepend(site)
+    here.made += ["toy_card", "card_of_ways"]
+    few = ("--time", "5", "--trials", "600", "--workers", "1")
+    return here.run("scan", "toy", "--subject", subject, *few)
+
+
+@WAYS.end(0, FOUND_NOTHING, ".*")
+def _a_scan_that_finds_nothing(here):
+    return scan(here, "laplace_sum")
+
+
+@WAYS.end(1, FOUND_SOMETHING, ".*")
+def _a_scan_that_finds_something(here):
+    return scan(here, "no_sensitivity")
+
+
+@WAYS.end(2, NOT_RUN, "error: fails: not run: .*")
+def _a_scan_of_what_cannot_be_run(here):
+    return scan(here, "fails")
+
+
+@pytest.mark.parametrize("way", WAYS.cases)
+def test_it_ends_as_the_page_says(here, way):
+    assert way.complaints(way.ends(here)) == []
