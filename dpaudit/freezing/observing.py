@@ -19,6 +19,7 @@ from .recorder import Run
 FROZEN = 1  # the seed of the pair of runs that is shown
 _FEW = 8  # runs with other noise where one takes long
 _SLOW = 0.3  # seconds of such a run
+_SPARING = 500  # seeds from the first
 Function = Callable[[Any, Any], Any]
 
 
@@ -105,6 +106,28 @@ def _frozen(function: Function, side: Side, data: Any, first: int, runs: int, fa
     side.repeated = same(side.outputs[0], flattened(again.value, again.error))
     _run(function, side, data, range(first + 1, first + runs))
     _run(function, side, data, [-2 * first - n for n in range(far)])
+
+
+def runs_that_spare(
+    function: Function,
+    data: Any,
+    spared: frozenset[tuple[str, int]],
+    first: int,
+    most: int = 2 * _FEW,
+) -> Side:
+    """Return runs in which all draws are far out but those that are named."""
+    side = Side()
+    began, seed = time.perf_counter(), -2 * (first + _SPARING)
+    with recorder.patched(function):
+        for n in range(most):
+            if n >= 4 and time.perf_counter() - began > _SLOW * n:
+                break
+            rng = primitives.generator()
+            run = recorder.call_recorded(function, data, seed - n, rng, spared=spared)
+            side.outputs.append(flattened(run.value, run.error))
+            run.value = None
+            side.runs.append(run)
+    return side
 
 
 def _run(function: Function, side: Side, data: Any, seeds: Any) -> None:

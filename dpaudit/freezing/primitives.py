@@ -160,7 +160,7 @@ def _frozen_bits(kind: Any, seed: Any = None) -> Any:
     state = recorder._STATE[0]
     if state is None or state.loading:
         return kind(seed)
-    return kind(abs(state.run.seed))
+    return kind(np.random.SeedSequence(_LARGEST_SEED + abs(state.run.seed)))
 
 
 def _own_init_generator(self: Any, bit_generator: Any) -> None:
@@ -181,15 +181,25 @@ def _seeded(self: Any, seed: Any = None) -> None:
 
 
 def _stream_of(source: Any) -> Stream:
-    """Return the stream of a bit generator or a seed."""
+    """Return the stream of a bit generator or a seed; who shares the bits shares the stream."""
     if isinstance(source, _BIT_GENERATOR):
-        source = getattr(source, "seed_seq", None)
+        state = recorder._STATE[0]
+        if state is not None and id(source) in state.bits:
+            return state.bits[id(source)][1]
+        stream = _stream_of_seed(getattr(source, "seed_seq", None))
+        _share(source, stream)
+        return stream
+    return _stream_of_seed(source)
+
+
+def _stream_of_seed(source: Any) -> Stream:
     entropy = getattr(source, "entropy", source)
     if entropy is None or (isinstance(entropy, int) and entropy >= _LARGEST_SEED):
         return Stream()
     if np.ndim(entropy) and len(np.ravel(entropy)) > 4:
         return Stream()
-    return Stream.of_seed(entropy)
+    child = getattr(source, "spawn_key", ())
+    return Stream.of_seed((entropy, child) if child else entropy)
 
 
 OwnGenerator: Any = _AnyInstance(
@@ -216,7 +226,15 @@ def own_default_rng(seed: Any = None) -> Any:
         return generator(getattr(seed, "_stream", OWN))
     made = generator(OWN, seed)
     made._stream = _stream_of(seed)
+    _share(made.bit_generator, made._stream)
     return made
+
+
+def _share(bits: Any, stream: Stream) -> None:
+    """Note where bits draw from, for who takes them out of a generator."""
+    state = recorder._STATE[0]
+    if state is not None:
+        state.bits[id(bits)] = (bits, stream)
 
 
 def generator(stream: Stream = OWN, seed: Any = None) -> Any:

@@ -29,6 +29,7 @@ _ENDS = (2.0**-53, 1.0 - 2.0**-53)
 # The classes as they were before anything was patched.
 Generator, PCG64, SeedSequence = np.random.Generator, np.random.PCG64, np.random.SeedSequence
 _MOST_CALLS = 200_000
+_PATIENCE = 2_000  # calls of a run whose draws are far out, the others are ordinary
 
 
 class TooMany(RuntimeError):
@@ -37,7 +38,10 @@ class TooMany(RuntimeError):
 
 @dataclass
 class Run:
-    """One run: what was returned or raised, and every call of a primitive in order."""
+    """One run: what was returned or raised, and every call of a primitive in order.
+
+    ``elsewhere`` says whether another thread called one, which is not recorded.
+    """
 
     seed: int
     value: Any = None
@@ -45,13 +49,18 @@ class Run:
     calls: list[Call] = field(default_factory=list)
     seeds: list[tuple[str, str]] = field(default_factory=list)
     warned: list[str] = field(default_factory=list)
+    elsewhere: bool = False
 
 
 class State:
     """What a run has drawn so far."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(
+        self, seed: int, spared: frozenset[tuple[str, int]] = frozenset(), patience: int = _PATIENCE
+    ) -> None:
         self.run = Run(seed)
+        self.spared, self.patience = spared, patience
+        self.bits: dict[int, tuple[Any, Stream]] = {}  # bit generators, and where they draw from
         self.counters: dict[str, int] = {}
         self.thread = threading.get_ident()
         self.inside = 0  # what an intercepted primitive itself calls is not recorded
@@ -67,13 +76,19 @@ class State:
 
     def fresh(self, key: str) -> Any:
         """Return a generator of numpy that gives the frozen draw of a name."""
-        seed = abs(self.run.seed) // 2 if self.far else self.run.seed
+        seed = abs(self.run.seed) // 2 if self.run.seed < 0 else self.run.seed
         return Generator(PCG64(SeedSequence([seed, zlib.crc32(key.encode())])))
 
     @property
     def far(self) -> bool:
-        """Whether draws are to be far out: of two such runs, one has what the other has not."""
-        return self.run.seed < 0
+        """Whether draws are to be far out: of two such runs, one has what the other has not.
+
+        Not for ever: a loop that rejects such draws would not end.
+        """
+        if self.run.seed >= 0 or len(self.run.calls) > self.patience:
+            return False
+        inside = self.run.calls[self.parents[-1]].key if self.parents else None
+        return inside is None or all(key != inside for key, _ in self.spared)
 
     def up(self, fresh: Any, shape: tuple[int, ...] = ()) -> Any:
         """Return which draws are far up; the others are far down."""
@@ -86,9 +101,10 @@ _STATE: list[State | None] = [None]
 def active() -> State | None:
     """Return the run that records; None outside, inside of a primitive, and in other threads."""
     state = _STATE[0]
-    if state is None or state.inside or state.thread != threading.get_ident():
+    if state is not None and state.thread != threading.get_ident():
+        state.run.elsewhere = True
         return None
-    return state
+    return None if state is None or state.inside else state
 
 
 @contextmanager
@@ -154,15 +170,22 @@ _STANDARD = {
 }
 
 
-def standard(state: State, kind: str, fresh: Any, shape: tuple[int, ...]) -> Any:
-    """Return the standard draw of a law with location and scale."""
+def standard(state: State, kind: str, fresh: Any, shape: tuple[int, ...], key: str = "") -> Any:
+    """Return the standard draw of a law with location and scale; what is spared is not far out."""
     if not state.far:
         return np.asarray(_STANDARD[kind](fresh, shape))
     up = state.up(fresh, shape)
     if kind == "uniform":
-        return np.where(up, _ENDS[1], _ENDS[0])
-    far = FAR * (1.0 + fresh.random(shape))
-    return np.where(up, far, 1.0 / far if kind == "exponential" else -far)
+        drawn = np.where(up, _ENDS[1], _ENDS[0])
+    else:
+        far = FAR * (1.0 + fresh.random(shape))
+        drawn = np.where(up, far, 1.0 / far if kind == "exponential" else -far)
+    entries = [entry for name, entry in state.spared if name == key and entry < drawn.size]
+    if entries:
+        ordinary = np.asarray(_STANDARD[kind](fresh, shape))
+        drawn = np.array(drawn)
+        drawn.flat[entries] = ordinary.flat[entries]
+    return drawn
 
 
 def located(
@@ -180,7 +203,7 @@ def located(
     location, scale = tracked.plain(location), tracked.plain(scale)
     given = {"location": np.array(location, float), "scale": np.array(scale, float)}
     call, fresh = begin(state, stream, kind, name, whole, **given)
-    call.draw = standard(state, kind, fresh, whole)
+    call.draw = standard(state, kind, fresh, whole, call.key)
     value = np.asarray(location + scale * call.draw, dtype=float)
     return call, tracked.remembering(value if value.ndim else float(value), call, location)
 
@@ -223,9 +246,21 @@ def _size(value: Any) -> str:
         return "no size"
 
 
-def call_recorded(function: Callable[..., Any], data: Any, seed: int, rng: Any) -> Run:
-    """Run a function of data and a generator once; nothing that it raises gets out."""
-    state = State(seed)
+def call_recorded(
+    function: Callable[..., Any],
+    data: Any,
+    seed: int,
+    rng: Any,
+    *,
+    spared: frozenset[tuple[str, int]] = frozenset(),
+    patience: int = _PATIENCE,
+) -> Run:
+    """Run a function of data and a generator once; nothing that it raises gets out.
+
+    Of a run with draws that are far out, those are spared whose name and entry are given, and
+    those after so many calls.
+    """
+    state = State(seed, spared, patience)
     _STATE[0] = state
     run = state.run
     try:
