@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -29,6 +29,7 @@ _SAME = 1e-9  # relative, below which two constants are not told apart
 _STEPS = (*range(-40, -8), *np.arange(-8.0, 8.01, 0.5).tolist(), *range(9, 41))
 _REACH = 10.0  # standard deviations
 _FAR_CAUTION = 8.0  # scales of noise whose tails are not exponential
+_ROUNDED = 1e-12  # relative, by which a probability may be off, as doubles are rounded
 _LEAST_PROBABLE = 1e-9  # of events that are looked at: further out a sampler of doubles has no law
 
 
@@ -66,12 +67,30 @@ class Event:
 
     def epsilon(self, delta: float) -> float:
         """Return the epsilon that it proves at a delta, infinite where Q is 0."""
-        over = self.probable - delta
+        over = self.probable * (1 - _ROUNDED) - delta
         if over <= 0:
             return 0.0
         if self.other <= 0:
             return math.inf
         return max(0.0, math.log(over) - math.log(self.other))
+
+    def proved(self, delta: float, dataset: Laws, neighbour: Laws) -> float:
+        """Return the epsilon that it proves whatever rounding of doubles did.
+
+        A probability of uniform noise moves by as much as the centre does in units of the scale;
+        one of any other noise by a few times that, relative to itself.
+        """
+        slack = self.slack(dataset, neighbour)
+        if self.kind == "equal":
+            return self.epsilon(delta)
+        laws = [law for n in self.conditions for law in (dataset.numbers[n.place],) if law]
+        tails = all(law.kind != "uniform" for law in laws)
+        if tails:
+            own = replace(self, probable=self.probable * (1 - slack))
+        else:
+            other = self.other and self.other + slack
+            own = replace(self, probable=self.probable - slack, other=other)
+        return max(0.0, own.epsilon(delta) - slack)
 
     def slack(self, dataset: Laws, neighbour: Laws) -> float:
         """Return by how much rounding of doubles may have moved that epsilon."""
@@ -184,11 +203,15 @@ def _products(
 ) -> Iterator[Event]:
     """Yield events of the numbers that tell most, each with draws that no other of them has."""
     draws = {n: (p.draw, q.draw) for n, p, q in pairs}
-    chosen, used = list[Event](), set[tuple[int, Draw | None]]()
+    chosen, used = list[Event](), set[tuple[int, str, int]]()
     for event in sorted(singles, key=lambda e: -e.epsilon(0.0)):
         place = event.conditions[0].place
-        own = {(side, draw) for side, draw in enumerate(draws[place])}
-        if event.kind != "all of" or any(draw is None or (s, draw) in used for s, draw in own):
+        own = {
+            (side, *entry)
+            for side, draw in enumerate(draws[place])
+            for entry in (() if draw is None else draw.entries)
+        }
+        if event.kind != "all of" or None in draws[place] or own & used:
             continue
         used |= own
         chosen.append(event)
@@ -247,7 +270,7 @@ def _shared(dataset: Laws, neighbour: Laws) -> Iterator[Event]:
                 for laws in (dataset, neighbour)
             ]
             unit = max(abs(_of(dataset, one).centre) for one in (first, n))
-            unit = max(unit, abs(_of(dataset, first).factor))
+            unit = max(unit, abs(_of(dataset, first).factor), abs(weight * _of(dataset, n).centre))
             ratios = [
                 _of(laws, first).factor / _of(laws, n).factor for laws in (dataset, neighbour)
             ]

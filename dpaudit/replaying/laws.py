@@ -67,6 +67,15 @@ class Draw:
     entry: int
     made: str = ""
 
+    @property
+    def entries(self) -> frozenset[tuple[str, int]]:
+        """The entries of frozen draws of which it is made."""
+        own = {(self.key, self.entry)}
+        if self.made.startswith("less "):
+            entry, _, key = self.made.removeprefix("less ").partition(" of ")
+            own.add((key, int(entry)))
+        return frozenset(own)
+
 
 @dataclass(frozen=True)
 class Law:
@@ -369,8 +378,12 @@ def _law(o: Array, random: int, z: Array, draws: Draws, k: int) -> Law | None:
     scale = draws.scales[k]
     own: dict[str, Any] = {"kind": draws.kinds[k], "draw": draws.names[k]}
     own["declared"] = draws.declared[k]
-    for centre, factor in _lines(o, random, z, draws.hints[k], scale):
-        for post in ("", *(ROUNDED if (o == np.round(o)).all() else ())):
+    hint = draws.hints[k]
+    seen = None if hint is None else (hint[0], hint[1] * scale)
+    for centre, factor in _lines(o, random, z, seen):
+        # Rounded numbers leave the centre open: it has to have been seen.
+        rounded = (o == np.round(o)).all() and (centre, factor) == seen
+        for post in ("", *(ROUNDED if rounded else ())):
             law = Law(centre=centre, factor=factor, post=post, **own)
             law = replace(law, error=_error(law, o[:random], z[:random]))
             if _explains(law, o, z):
@@ -383,7 +396,7 @@ def _law(o: Array, random: int, z: Array, draws: Draws, k: int) -> Law | None:
 
 
 def _lines(
-    o: Array, random: int, z: Array, hint: tuple[float, float] | None, scale: float
+    o: Array, random: int, z: Array, seen: tuple[float, float] | None
 ) -> Iterator[tuple[float, float]]:
     """Yield centre and factor: through the runs that are not clipped, and as it was seen."""
     ends = {end for end in (o.min(), o.max()) if (o == end).sum() > 1}
@@ -395,8 +408,8 @@ def _lines(
             p, q = places[np.argmin(z[places])], places[np.argmax(z[places])]
             if z[p] != z[q] and (factor := float((o[q] - o[p]) / (z[q] - z[p]))) != 0:
                 yield float(np.median(o[near] - factor * z[near])), factor
-    if hint is not None and hint[1] != 0:
-        yield hint[0], hint[1] * scale
+    if seen is not None and seen[1] != 0:
+        yield seen
 
 
 def _precision(o: Array) -> float:
@@ -418,6 +431,13 @@ def _explains(law: Law, o: Array, z: Array) -> bool:
         return False
     inside = (o > law.low) & (o < law.high)
     if inside.sum() < _LEAST_RUNS:
+        return False
+    return holds(law, o, z)
+
+
+def holds(law: Law, o: Array, z: Array) -> bool:
+    """Return whether draws give the numbers of the runs by a law."""
+    if not np.isfinite(o).all():
         return False
     missed = np.abs(law.predicted(z) - o)
     allowed = _EXACT * abs(law.factor) * (1 + np.abs(z))
