@@ -234,9 +234,9 @@ def _by_event(
     else:
         probable, other = _all_of(event, own)
         failures += _not_equivalent(event, own, seen["laws"])
-    slack = sum(10 * one.error / abs(one.factor) for side in own for one in side)
+    slack = 1e-12 + sum(10 * one.error / abs(one.factor) for side in own for one in side)
     declared = any(one["declared"] for side in seen["laws"] for one in side)
-    return _conclusion(probable, other, claimed, slack, failures, declared)
+    return _conclusion(own, probable, other, claimed, slack, failures, declared)
 
 
 def _law(one: Mapping[str, Any], failures: list[str]) -> _Law | None:
@@ -359,6 +359,7 @@ def _sum(event: _Event, own: Sequence[Sequence[_Law]]) -> tuple[Real, Real]:
 
 
 def _conclusion(
+    own: Sequence[Sequence[_Law]],
     probable: Real,
     other: Real,
     claimed: tuple[float, float],
@@ -367,7 +368,11 @@ def _conclusion(
     declared: bool,
 ) -> Judged:
     epsilon, delta = claimed
-    over = probable - delta
+    # What rounding may have moved: of uniform noise that much, of other noise relative to itself.
+    uniform = any(law.kind == "uniform" for side in own for law in side)
+    over = probable - (slack if uniform else slack * probable) - delta
+    if uniform and other > 0:
+        other = other + slack
     if not over > 0:
         return Judged((*failures, "event: it is no more probable than delta"), 0.0, "")
     infinite = not other > 0
