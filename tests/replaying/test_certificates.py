@@ -164,3 +164,36 @@ def test_fresh_runs_of_a_true_claim_refute_nothing(flaw, replay_here, here, tmp_
         forged = _set(document, ("claimed", "epsilon"), claimed)
         forged["quantities"]["bound"] = claimed
         assert _verdict(tmp_path, forged, _reader(twin)).verified == stands
+
+
+def test_a_law_of_some_runs_alone_is_none(replay_here, here, tmp_path):
+    """Noise of scale 1 in half of the runs and 10 in the others has the tails of the latter."""
+
+    def honest(data, rng):
+        scale = 1.0 if rng.random() < 0.5 else 10.0
+        return data.sum() + rng.laplace(scale=scale)
+
+    twin = BY_FLAW["unclipped"]
+    document = _set(_certificate(twin, replay_here), ("claimed", "epsilon"), 0.95)
+    event = document["instance"]["evidence"]["event"]
+    event["conditions"][0] |= {"steps": 6.0, "above": True, "posts": ["", ""]}
+    event["conditions"][0]["draws"] = [["laplace(0;)#0", 0, ""]] * 2
+    event["favours"] = "neighbour"
+    reader = Reader(mechanism=honest, dataset=np.zeros(1), neighbour=np.ones(1), seed=1)
+    verdict = _verdict(tmp_path, document, reader)
+    assert any("in every run" in one for one in verdict.failures), verdict.failures
+
+
+def test_a_law_that_rare_noise_changes_is_none(replay_here, here, tmp_path):
+    def honest(data, rng):
+        scale = 1.0 if data.sum() + rng.laplace(scale=0.02) > 0.5 else 10.0
+        return float(np.clip(data.sum() + rng.laplace(scale=scale), -400, 400))
+
+    twin = BY_FLAW["unclipped"]
+    document = _certificate(twin, replay_here)
+    event = document["instance"]["evidence"]["event"]
+    event["conditions"][0] |= {"steps": 6.0, "above": True, "posts": ["", ""]}
+    event["conditions"][0]["draws"] = [["laplace(0;)#1", 0, ""]] * 2
+    reader = Reader(mechanism=honest, dataset=np.zeros(1), neighbour=np.ones(1), seed=1)
+    verdict = _verdict(tmp_path, document, reader)
+    assert any("other noise changes" in one for one in verdict.failures), verdict.failures

@@ -2,6 +2,8 @@
 
 import math
 import random
+import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -112,7 +114,49 @@ def noisy_median(n, epsilon):
     return release, 0.0
 
 
+def children_of_one_seed(n, epsilon):
+    """Generators that are spawned, or share their bits, draw each its own noise."""
+
+    def release(data, rng):
+        one, two = np.random.default_rng().spawn(2)
+        seeds = np.random.SeedSequence(int(rng.integers(2**62))).spawn(2)
+        bits = np.random.PCG64(int(rng.integers(2**62)))
+        sources = (one, two, *map(np.random.default_rng, seeds))
+        sources += (np.random.Generator(bits), np.random.Generator(bits))
+        return [
+            (data ** (j + 1)).sum() + source.laplace(scale=6 / epsilon)
+            for j, source in enumerate(sources)
+        ]
+
+    return release, 0.0
+
+
+def rejected_noise(n, epsilon):
+    """A loop that rejects noise that is far out ends in every run."""
+
+    def release(data, rng):
+        while True:
+            u, v = random.uniform(-1, 1), random.uniform(-1, 1)
+            if 0 < (s := u * u + v * v) < 1:
+                break
+        scale = math.sqrt(2 * math.log(1.25e5)) / min(epsilon, 1.0)
+        return data.sum() + scale * u * math.sqrt(-2 * math.log(s) / s)
+
+    return release, 1e-5
+
+
+def rounded_counts(n, epsilon):
+    """The centre cannot be fitted to rounded numbers: it has to have been seen."""
+
+    def release(data, rng):
+        counts = np.histogram(data, 4, (0, 1))[0]
+        return [max(0, int(one + rng.laplace(scale=2 / epsilon))) for one in counts]
+
+    return release, 0.0
+
+
 SORTS = (
+    *(children_of_one_seed, rejected_noise, rounded_counts),
     *(laplace, gaussian, local, standard_library, sparse_vector, exponential_mechanism),
     *(randomised_response, adaptive, noisy_ratio, gradient_steps, geometric),
     *(frozen_law_of_scipy, noisy_median),
@@ -134,6 +178,67 @@ def _accused(sort, seed, replay_here):
 @pytest.mark.parametrize("sort", SORTS)
 def test_a_true_claim_is_not_accused(sort, replay_here):
     assert not _accused(sort, 1, replay_here)
+
+
+def test_uniform_noise_at_its_delta_is_not_accused(replay_here):
+    one, other = np.array([0.2, 0.9, 0.4, 1.0, 0.7]), np.array([0.2, 0.9, 0.4, 1.0, 0.0])
+
+    def release(data, rng):
+        return data.sum() + rng.uniform(-5, 5)
+
+    assert replay_here(release, one, other, epsilon=0.0, delta=0.07).verdict == "not refuted"
+    assert replay_here(release, one, other, epsilon=0.0, delta=0.069).verdict == "refuted"
+
+
+def test_a_choice_that_rarely_falls_the_other_way_is_no_scale_of_the_data(replay_here):
+    """Where all draws are far out the clipping hides which scale was chosen."""
+
+    def release(data, rng):
+        noisy = data.sum() + rng.laplace(scale=0.1)
+        scale = 1.0 if noisy > 2.5 else 10.0
+        return float(np.clip(data.sum() + rng.laplace(scale=scale), 0, 400))
+
+    found = replay_here(release, np.ones(3), np.array([1.0, 1.0, 0.0]), epsilon=11.0)
+    assert found.verdict == "not refuted"
+
+
+def test_rare_flips_that_have_to_meet_are_noise(replay_here):
+    rare = 1 / (1 + math.exp(21))
+
+    def release(data):
+        return [bool((x > 0.5) ^ (random.random() < rare) ^ (random.random() < rare)) for x in data]
+
+    one, other = np.array([0.2, 0.9, 0.4, 1.0, 0.7]), np.array([0.2, 0.9, 0.4, 1.0, 0.0])
+    assert replay_here(release, one, other, epsilon=20.5, seed=8).verdict == "not refuted"
+
+
+def test_a_count_of_calls_says_nothing_about_data(replay_here):
+    calls = [0]
+
+    def release(data, rng):
+        calls[0] += 1
+        return calls[0] % 2, int(rng.laplace() > 0)
+
+    assert replay_here(release, np.zeros(2), np.ones(2), relation="declared: all").verdict == (
+        "not refuted"
+    )
+
+
+def test_noise_of_other_threads_is_told_and_counted(replay_here):
+    def release(data, scale=0.1):
+        out = []
+        draw = partial(np.random.default_rng().laplace, scale=scale)
+        one = threading.Thread(target=lambda: out.append(data.sum() + draw()))
+        one.start()
+        one.join()
+        return out
+
+    given = {"relation": "declared: one record", "epsilon": 1.0}
+    found = replay_here(release, np.zeros(1), np.ones(1), **given)
+    assert found.verdict == "refuted"
+    assert any("other threads" in one.words for one in found.findings)
+    quiet = replay_here(partial(release, scale=1.0), np.zeros(1), np.ones(1), **given)
+    assert quiet.verdict == "not refuted"
 
 
 @pytest.mark.slow
