@@ -17,13 +17,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import numpy as np
-
-from dpaudit.freezing.observing import Function, Side, runs_that_spare, same
+from dpaudit.freezing.observing import Function, Side, same
 from dpaudit.records import Record
+from dpaudit.replaying.confirming import confirmed, exceeds, stays, without_constants
 from dpaudit.replaying.counting import (
     ALPHA,
     COUNTS,
@@ -34,8 +33,8 @@ from dpaudit.replaying.counting import (
     guided,
     needed,
 )
-from dpaudit.replaying.events import Event, best_event, same_law
-from dpaudit.replaying.laws import KINDS, Law, Laws, draws_of, holds, laws_of
+from dpaudit.replaying.events import Event, same_law
+from dpaudit.replaying.laws import Laws, laws_of
 from dpaudit.replaying.movement import Moved, composed, movements
 
 Tier = Literal["proof", "violation", "hint"]
@@ -43,9 +42,6 @@ _MARGIN = 1e-9
 # Packages that draw past everything that is intercepted.
 OWN_SAMPLERS = ("opendp", "pydp", "jax", "tensorflow", "cupy", "tumult", "qrandom")
 _GUIDED = 2000
-_TRIES = 4  # of events, each without the laws that the one before was wrong about
-_MOST_FAR = 64  # runs, before it is said that no noise reaches a value
-_ALONE = 3  # numbers of an event whose noise alone is spared
 
 
 @dataclass(frozen=True)
@@ -118,6 +114,11 @@ class Asked:
     pairs: int = 1
 
     @property
+    def claimed(self) -> tuple[float, float]:
+        """Epsilon and delta."""
+        return self.epsilon, self.delta
+
+    @property
     def alpha(self) -> float:
         """The error probability of one count, of all that are made on all pairs."""
         return ALPHA / (COUNTS * self.pairs)
@@ -136,7 +137,8 @@ def compared(
     function: Function, data: tuple[Any, Any], sides: tuple[Side, Side], asked: Asked
 ) -> Compared:
     """Return what the runs on two datasets show about a claim."""
-    laws = _confirmed((laws_of(sides[0]), laws_of(sides[1])), function, data, asked)
+    read = (laws_of(sides[0]), laws_of(sides[1]))
+    laws = confirmed(read, function, data, asked.claimed, asked.seed + 1)
     moved = movements(*sides, laws)
     total = composed(moved, asked.delta)
     if total == 0.0 and _moves_unseen(sides):
@@ -178,11 +180,11 @@ def _unread(laws: tuple[Laws, Laws]) -> list[str]:
 
 
 def _by_laws(laws: tuple[Laws, Laws], moved: Sequence[Moved], asked: Asked) -> Iterator[Finding]:
-    event = _without_constants(laws, asked.delta)
+    event = without_constants(laws, asked.delta)
     if event is None:
         return
     epsilon = event.epsilon(asked.delta)
-    if not _exceeds(event, laws, asked):
+    if not exceeds(event, laws, asked.claimed):
         return
     kind, words = _of_event(event, laws)
     paths = ", ".join(asked.shown(laws[0].paths[one.place]) for one in event.conditions[:3])
@@ -198,64 +200,6 @@ def _by_laws(laws: tuple[Laws, Laws], moved: Sequence[Moved], asked: Asked) -> I
         _place(event, laws, moved),
         event,
     )
-
-
-def _exceeds(event: Event, laws: tuple[Laws, Laws], asked: Asked) -> bool:
-    return event.proved(asked.delta, *laws) > asked.epsilon * (1 + _MARGIN) + _MARGIN
-
-
-def _confirmed(
-    laws: tuple[Laws, Laws], function: Function, data: tuple[Any, Any], asked: Asked
-) -> tuple[Laws, Laws]:
-    """Return laws without those that an event would rest on, and other noise changes.
-
-    A choice that nearly always falls the same way is the same in all runs, and where all draws are
-    far out a clipping may hide what it decides. Here all draws but those of the event are.
-    """
-    for _ in range(_TRIES):
-        event = _without_constants(laws, asked.delta)
-        if event is None or not _exceeds(event, laws, asked):
-            break
-        wrong = set[int]()
-        for side, one in zip(laws, data, strict=True):
-            wrong |= _changed(side, event, function, one, asked.seed + 1)
-        if not wrong:
-            return laws
-        for side in laws:
-            side.numbers = [None if n in wrong else law for n, law in enumerate(side.numbers)]
-    else:
-        for side in laws:
-            side.numbers = [law if law and law.constant else None for law in side.numbers]
-    return laws
-
-
-def _changed(laws: Laws, event: Event, function: Function, data: Any, first: int) -> set[int]:
-    """Return the numbers of an event whose laws other noise changes, if it is far out."""
-    kept = {one.place: laws.numbers[one.place] for one in event.conditions}
-    own = [law.draw.entries for law in kept.values() if law is not None and law.draw is not None]
-    wrong = set[int]()
-    for spared in {frozenset[tuple[str, int]]().union(*own), *own[:_ALONE]}:
-        side = runs_that_spare(function, data, spared, first)
-        draws = draws_of(side)
-        columns = dict(zip(draws.names, draws.columns, strict=True))
-        alike = {output.structure for output in side.outputs} == {laws.structure}
-        for place, law in kept.items():
-            z = None if law is None or law.draw is None else columns.get(law.draw)
-            if law is None or z is None or not alike:
-                wrong.add(place)
-            elif not holds(law, np.array([o.numbers[place] for o in side.outputs]), z):
-                wrong.add(place)
-    return wrong
-
-
-def _without_constants(laws: tuple[Laws, Laws], delta: float) -> Event | None:
-    """Return the best event about numbers that noise reaches; constants are counted instead."""
-
-    def noisy(law: Law | None) -> Law | None:
-        return None if law is None or law.constant else law
-
-    own = [replace(one, numbers=[noisy(law) for law in one.numbers]) for one in laws]
-    return best_event(own[0], own[1], delta)
 
 
 def _of_event(event: Event, laws: tuple[Laws, Laws]) -> tuple[str, str]:
@@ -306,40 +250,15 @@ def _by_counting(
             yield _of_count(found, sides, asked)
             return
         if found.hits == found.runs and not found.other_hits and _unreached(seen, laws):
+            fixed = not asked.samplers and stays(seen, function, data, sides, asked.seed + 1)
             yield Finding(
                 "raw value",
-                "violation" if _stays(seen, function, data, sides, asked) else "hint",
+                "violation" if fixed else "hint",
                 f"{_named(seen, sides, asked)} is another on the two datasets, and no noise "
                 f"reaches it: {2 * found.runs} runs certify an epsilon of {found.epsilon:.3g}",
                 seen=seen,
             )
             return
-
-
-# Primitives without location and scale of which a far draw is the first or the last.
-_WITH_ENDS = ("integers", "randint", "choice", "randrange", "_randbelow", "getrandbits")
-
-
-def _probed(sides: tuple[Side, Side]) -> bool:
-    """Return whether far draws had every primitive at its ends, so that rare choices show."""
-    calls = [call for side in sides for run in side.far for call in run.calls]
-    return all(
-        call.kind in KINDS or call.declared or (call.kind in _WITH_ENDS and not call.shape)
-        for call in calls
-    )
-
-
-def _stays(
-    seen: Seen, function: Function, data: tuple[Any, Any], sides: tuple[Side, Side], asked: Asked
-) -> bool:
-    """Return whether no far draws move what is seen: several rare ones may have to meet."""
-    if asked.samplers or not _probed(sides) or any(r.elsewhere for s in sides for r in s.runs):
-        return False
-    own, other = data if seen.favours == "dataset" else data[::-1]
-    none, first = frozenset[tuple[str, int]](), asked.seed + 1
-    kept = runs_that_spare(function, own, none, first, _MOST_FAR).outputs
-    gone = runs_that_spare(function, other, none, first, _MOST_FAR).outputs
-    return all(map(seen.happened, kept)) and not any(map(seen.happened, gone))
 
 
 def _worth_counting(
@@ -374,14 +293,14 @@ def _kept(seen: Seen, sides: tuple[Side, Side], asked: Asked) -> Finding:
 
 
 def _of_count(found: Counted, sides: tuple[Side, Side], asked: Asked) -> Finding:
-    seen, own = found.seen, sides[0 if found.seen.favours == "dataset" else 1]
+    seen = found.seen
     seeds = _fixed_seeds(sides)
     kind, why = "raw value", "the same whatever the noise"
     if found.hits < found.runs or found.other_hits:
         kind, why = "counted event", "nearly always the same"
     elif seen.what == "structure":
         kind = "raw exception" if _raises(sides) else "raw structure"
-    elif seen.what == "number" and _is_nan(own, seen):
+    elif seen.what == "number" and seen.value == "nan":
         kind = "missing number"
     if seeds and _varies(sides, seen):
         kind, why = "fixed seed", f"the same in every run, as a seed is fixed at {seeds[0][1]}"
@@ -413,10 +332,6 @@ def _named(seen: Seen, sides: tuple[Side, Side], asked: Asked) -> str:
 
 def _raises(sides: tuple[Side, Side]) -> bool:
     return any(side.plain[0].structure.startswith("raises ") for side in sides)
-
-
-def _is_nan(side: Side, seen: Seen) -> bool:
-    return bool(seen.value == "nan")
 
 
 def _fixed_seeds(sides: tuple[Side, Side]) -> list[tuple[str, str]]:
