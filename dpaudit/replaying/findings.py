@@ -417,6 +417,8 @@ def _hints(
         yield Finding(
             "seed in the source", "hint", f"a generator is made with the seed {text}", place=place
         )
+    if all(o.structure.startswith("raises ") for side in sides for o in side.plain):
+        yield Finding("exceptions", "hint", "every run on either dataset raises an exception")
     warned = [set(side.runs[0].warned) for side in sides]
     if warned[0] != warned[1]:
         yield Finding("warnings", "hint", "the two runs do not raise the same warnings")

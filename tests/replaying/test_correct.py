@@ -212,6 +212,13 @@ def test_rare_flips_that_have_to_meet_are_noise(replay_here):
     assert replay_here(release, one, other, epsilon=20.5, seed=8).verdict == "not refuted"
 
 
+def test_code_that_only_raises_is_told(replay_here):
+    found = replay_here(
+        lambda data, rng: data.nothing, np.zeros(2), np.ones(2), relation="declared: all"
+    )
+    assert [one.kind for one in found.findings] == ["exceptions"]
+
+
 def test_a_count_of_calls_says_nothing_about_data(replay_here):
     calls = [0]
 
