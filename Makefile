@@ -19,7 +19,7 @@ LISTS := pyproject.toml setup.py constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages mutants lint types bench constraints clean
+.PHONY: help audit test quick cluster packages tensors mutants lint types bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -29,6 +29,7 @@ help:
 	@echo 'make quick        run the tests that tests/quick.txt lists, from every room in 90 seconds'
 	@echo 'make cluster      run the tests of backends on real clusters of dask and ray'
 	@echo 'make packages     scan every package with a card, each in an environment of its own; hours'
+	@echo 'make tensors      run the tests of arrays of torch and jax, with those two installed'
 	@echo 'make mutants      see that every seeded fault fails a test, 40 minutes at most on two cores'
 	@echo 'make lint         check the style and the format'
 	@echo 'make types        check the types'
@@ -60,6 +61,20 @@ $(CLUSTER)/.installed: $(LISTS)
 # Every version that a card names; PACKAGES_ARGS="diffprivlib --time 300" chooses.
 packages: $(DEV)
 	@$(BIN)/python -m tests.scan.every_package $(PACKAGES_ARGS)
+
+# Arrays of torch and jax, in an environment of their own: they take gigabytes, and torch wants
+# an older mpmath than is pinned.
+TENSORS := build/tensors
+tensors: $(TENSORS)/.installed
+	$(TENSORS)/bin/python -m pytest tests/laws/test_tensors.py $(PYTEST_ARGS)
+
+$(TENSORS)/.installed: $(LISTS) tests/laws/tensors.txt
+	@$(call find-python,$(OLDEST),$(NEWEST)); \
+	echo "Creating $(TENSORS) with $$found"; "$$found" -m venv --clear $(TENSORS)
+	@grep -v '^mpmath==' constraints.txt > $(TENSORS)/constraints.txt
+	$(TENSORS)/bin/python -m pip install --quiet --constraint $(TENSORS)/constraints.txt \
+	  --editable '.[dev]' --requirement tests/laws/tensors.txt
+	@touch $@
 
 mutants: $(DEV)
 	@$(BIN)/python -m tests.mutants.run $(MUTANTS_ARGS)

@@ -227,15 +227,17 @@ def place(tmp_path):
     return tmp_path
 
 
-def test_shares_are_merged_into_the_same_report(place):
+@pytest.mark.parametrize("count", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_shares_are_merged_into_the_same_report(place, count):
     whole = command(place, "--out", "whole")
     assert whole.returncode in (0, 1), whole.stderr
-    for number in (1, 2):
-        ran = command(place, "--shard", f"{number}/2", "--store", f"s{number}")
+    names = [f"s{number}" for number in range(1, count + 1)]
+    for number, name in enumerate(names, 1):
+        ran = command(place, "--shard", f"{number}/{count}", "--store", name)
         assert ran.returncode == 0, ran.stderr
-        assert f"share {number} of 2" in ran.stderr
+        assert f"share {number} of {count}" in ran.stderr
     merged = subprocess.run(
-        [sys.executable, "-m", "dpaudit", "merge", "s1", "s2", "--into", "all"],
+        [sys.executable, "-m", "dpaudit", "merge", *names, "--into", "all"],
         cwd=place, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "--shard" not in merged.stdout

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -76,18 +79,44 @@ def on(port):
     return ("--backend", "dask", "--scheduler", f"tcp://127.0.0.1:{port}")
 
 
+def kept(path):
+    """Return how many results of units a store keeps so far."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
+            return store.execute("SELECT count(*) FROM blocks").fetchone()[0]
+    except sqlite3.Error:  # there is none yet
+        return 0
+
+
+class Kill(threading.Thread):
+    """Kills a process once a store keeps so many results, and notes how many it kept."""
+
+    def __init__(self, path, units, find):
+        super().__init__(daemon=True)
+        self.path, self.units, self.find, self.pid, self.then = path, units, find, None, 0
+        self.start()
+
+    def run(self):
+        while self.then < self.units or self.pid is None:
+            time.sleep(0.1)
+            self.then, self.pid = kept(self.path), self.find()
+        os.kill(self.pid, signal.SIGKILL)
+
+
 def test_a_worker_that_is_killed_changes_nothing(dask, place):
     whole = command(place, *LONG, "--out", "whole")
     port = free_port()
     with cluster(port) as hands:
-        timer = threading.Timer(12.0, hands[0].send_signal, [signal.SIGKILL])
-        timer.start()
+        kill = Kill(place / "there" / "store.sqlite", 150, lambda: hands[0].pid)
         ran = command(place, *LONG, *on(port), "--out", "there")
-        timer.join()
-        assert hands[0].poll() == -signal.SIGKILL
+        kill.join(1.0)
+        assert hands[0].wait(5.0) == -signal.SIGKILL
     assert ran.returncode == whole.returncode, ran.stderr
     assert report(place / "there") == report(place / "whole")
-    assert len(units_of(ran)) == 3
+    computed = units_of(ran)
+    killed = computed.pop(f"{socket.gethostname()}:{hands[0].pid}", 0)
+    assert len(computed) == 2  # the two others took the units over
+    assert min(computed.values()) > killed
 
 
 def test_a_scheduler_that_is_restarted_goes_on_from_the_store(dask, place):
@@ -130,6 +159,38 @@ def test_ray_gives_the_same_report(place):
     assert ran.returncode == whole.returncode, ran.stderr
     assert report(place / "there") == report(place / "whole")
     assert sum(units_of(ran).values()) > 0
+
+
+def worker_of_ray():
+    """Return a process of ray that this one's programs have started and that computes."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            line = Path(f"/proc/{name}/cmdline").read_bytes()
+            if line.startswith(b"ray::PoolActor") and os.getpid() in ancestors(int(name)):
+                return int(name)
+    return None
+
+
+def ancestors(pid):
+    """Return the processes that led to one."""
+    found = []
+    while pid > 1:
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        found.append(pid)
+    return found
+
+
+def test_a_worker_of_ray_that_is_killed_changes_nothing(place):
+    pytest.importorskip("ray", reason="ray is not installed: make cluster")
+    whole = command(place, *LONG, "--out", "whole")
+    kill = Kill(place / "there" / "store.sqlite", 150, worker_of_ray)
+    ran = command(place, *LONG, "--backend", "ray", "--out", "there")
+    assert kill.pid is not None
+    assert ran.returncode == whole.returncode, ran.stderr
+    assert report(place / "there") == report(place / "whole")
+    computed = units_of(ran)
+    assert sum(computed.values()) > kill.then
+    assert any(not name.endswith(f":{kill.pid}") for name in computed)
 
 
 __all__ = ["HERE", "place"]

@@ -193,10 +193,11 @@ def test_what_is_killed_ends_as_if_nothing_had_been(here, kind):
     assert {one.name for one in (here / "killed").glob("store*")} == {"store.sqlite"}
 
 
-def killed_and_given_again(here, kind, seed, signals=(signal.SIGKILL,)):
+def killed_and_given_again(here, kind, seed, signals=(signal.SIGKILL,), options=""):
     words = COMMANDS[kind]
     began = time.monotonic()
     run(here, words, "whole")
+    words = f"{words} {options}"
     killed(here, words, "killed", random.Random(seed), time.monotonic() - began, signals)
     run(here, words, "killed")
 
@@ -251,7 +252,9 @@ def test_more_trials_of_bets_go_on_from_what_there_is(here):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_at_most_a_unit_of_each_worker_is_drawn_again(here, seed):
-    killed_and_given_again(here, "event", 200 + seed)
+    # a file that is named is begun at once, another after a second
+    killed_and_given_again(here, "event", 200 + seed, options="--store named.sqlite")
+    assert (here / "named.sqlite").exists()
     assert calls_again(here) <= WORKERS
 
 
