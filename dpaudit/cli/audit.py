@@ -22,6 +22,7 @@ from dpaudit.cli.options import (
     looks_option,
     number_option,
     pairs,
+    reference_of,
 )
 from dpaudit.cli.output import Output, processes
 from dpaudit.cli.storing import NoStore, Store, kept_at
@@ -182,8 +183,8 @@ def audit(
 ) -> int:
     """Audit claims, or mechanisms of your own, and say which claims are refuted.
 
-    A target is the name of a claim, a file of audits (.toml), or module:function, a mechanism of
-    your own, with --dataset, --neighbour and --epsilon.
+    A target is the name of a claim, a file of audits (.toml), or module:function (or
+    file.py:function), a mechanism of your own, with --dataset, --neighbour and --epsilon.
 
     Exit status: 0 if no claim is refuted, 1 if one is, 2 if a verdict is missing.
     """
@@ -248,7 +249,8 @@ def audit(
     given_of_own = {name: one for name, one in own.items() if one not in (None, [])}
     executor = executor_for(backend, scheduler, shard, processes(workers))
     with storing(kept_at(store, no_store, out, shard)):
-        return run(targets or [], overrides, executor, output, isolation, given_of_own)
+        named = list(map(reference_of, targets or []))
+        return run(named, overrides, executor, output, isolation, given_of_own)
 
 
 def isolation_of(in_process: bool, timeout: float | None, memory: float | None) -> Isolation:

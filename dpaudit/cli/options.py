@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import Annotated, Any
 
 import typer
@@ -61,6 +62,30 @@ def folder_option(meaning: str) -> Any:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
+
+
+def reference_of(target: str) -> str:
+    """Return ``folder.module:function`` for ``folder/module.py:function``; others as they are.
+
+    Raises
+    ------
+    InvalidArgument
+        The file does not lie below the present folder, from which modules are imported.
+
+    Examples
+    --------
+    >>> reference_of("mine:mechanism")
+    'mine:mechanism'
+    """
+    from dpaudit.errors import InvalidArgument
+
+    file, separator, name = target.partition(".py:")
+    parts = PurePath(file).parts
+    if not separator or not name or not parts:
+        return target
+    if PurePath(file).is_absolute() or not all(map(str.isidentifier, parts)):
+        raise InvalidArgument("target", target, "a file below this folder, or module:function")
+    return f"{'.'.join(parts)}:{name}"
 
 
 def pairs(flag: str, words: list[str] | None) -> dict[str, Any]:

@@ -15,7 +15,13 @@ import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import cell, console
 from dpaudit.cli.ending import FINE, REFUTED, ShowRecords, Traceback
-from dpaudit.cli.options import Json, folder_option, integer_option, number_option
+from dpaudit.cli.options import (
+    Json,
+    folder_option,
+    integer_option,
+    number_option,
+    reference_of,
+)
 from dpaudit.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -84,7 +90,7 @@ def replay(
     if out is not None:
         prepare_directory(out)
     found = replayed(
-        target,
+        reference_of(target),
         records_from(Path(dataset)),
         None if neighbour is None else records_from(Path(neighbour)),
         epsilon=epsilon,

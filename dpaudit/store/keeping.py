@@ -138,13 +138,23 @@ def kept(name: str, *known_by: Any) -> Iterator[Ledger]:
     try:
         identity = identified(name, known_by).sealed()
     except Unidentified as error:
-        if where.at_once:
-            warnings.warn(f"{name}: not kept: nothing identifies a {error}", NotKept, stacklevel=3)
-        yield Ledger()
+        with _said_if_it_matters(where, f"{name}: not kept: nothing identifies a {error}"):
+            yield Ledger()
         return
     ledger = KeptAudit(where, name, identity)
     with under(ledger):
         yield ledger
+
+
+@contextmanager
+def _said_if_it_matters(where: Storing, words: str) -> Iterator[None]:
+    """Warn that an audit is not kept: before it, if a file was named; after it, if it took long."""
+    if where.at_once:
+        warnings.warn(words, NotKept, stacklevel=5)
+    began = monotonic()
+    yield
+    if where.in_the_end and not where.at_once and monotonic() - began > _WORTH:
+        warnings.warn(words, NotKept, stacklevel=5)
 
 
 Write = Callable[[Store, int], None]  # of something, to an audit of a store

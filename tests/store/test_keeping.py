@@ -104,6 +104,20 @@ def test_what_nothing_identifies_is_said_and_not_kept(tmp_path):
         assert not (tmp_path / "store").exists()
 
 
+@pytest.mark.parametrize(
+    ("worth", "in_the_end", "warned"), [(0.0, True, True), (1e9, True, False), (0.0, False, False)]
+)
+def test_beside_a_report_what_is_not_kept_is_said_if_it_took_long(
+    tmp_path, monkeypatch, worth, in_the_end, warned
+):
+    monkeypatch.setattr("dpaudit.store.keeping._WORTH", worth)
+    with (tmp_path / "open").open("w") as file, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        run(tmp_path / "store", Drawing(), file, at_once=False, in_the_end=in_the_end)
+    assert [one.category for one in said] == [NotKept] * warned
+    assert not (tmp_path / "store").exists()
+
+
 def test_a_file_that_nobody_named_is_begun_when_it_is_worth_it(tmp_path):
     run(tmp_path / "store", Drawing(), at_once=False, in_the_end=False)
     assert not (tmp_path / "store").exists()
