@@ -19,7 +19,7 @@ LISTS := pyproject.toml setup.py constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages tensors mutants lint types bench constraints clean
+.PHONY: help audit test quick cluster packages tensors mutants release lint types bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -31,6 +31,7 @@ help:
 	@echo 'make packages     scan every package with a card, each in an environment of its own; hours'
 	@echo 'make tensors      run the tests of arrays of torch and jax, with those two installed'
 	@echo 'make mutants      see that every seeded fault fails a test, 40 minutes at most on two cores'
+	@echo 'make release      build sdist and wheel, check both, try the wheel on every supported Python'
 	@echo 'make lint         check the style and the format'
 	@echo 'make types        check the types'
 	@echo 'make bench        run the benchmarks'
@@ -78,6 +79,17 @@ $(TENSORS)/.installed: $(LISTS) tests/laws/tensors.txt
 
 mutants: $(DEV)
 	@$(BIN)/python -m tests.mutants.run $(MUTANTS_ARGS)
+
+# Needs every supported Python, on the path or from pyenv or uv; ALLOW_MISSING=1 does with fewer.
+RELEASE := build/release
+release: $(RELEASE)/.installed
+	@$(RELEASE)/bin/python -m tests.release.run $(if $(ALLOW_MISSING),--allow-missing) $(RELEASE_ARGS)
+
+$(RELEASE)/.installed: tests/release/requirements.txt
+	@$(call find-python,$(OLDEST),$(NEWEST)); \
+	echo "Creating $(RELEASE) with $$found"; "$$found" -m venv --clear $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
 
 lint: $(DEV)
 	$(BIN)/ruff check .
