@@ -1,1 +1,1 @@
-"""Verifiers of certificates against the claims about consensus ADMM; they share nothing with the search."""
+"""Verifiers of certificates about consensus ADMM; they share nothing with the search."""

@@ -1,1 +1,1 @@
-"""Verifiers of certificates against the claims about multi-step DP-ADMM; they share nothing with the search."""
+"""Verifiers of certificates about multi-step DP-ADMM; they share nothing with the search."""

@@ -1,1 +1,1 @@
-"""Verifiers of certificates against the claims about ADMM sharing; they share nothing with the search."""
+"""Verifiers of certificates about ADMM sharing; they share nothing with the search."""

@@ -1,1 +1,1 @@
-"""Verifiers of certificates against the claims about joined tables; they share nothing with the search."""
+"""Verifiers of certificates about joined tables; they share nothing with the search."""
