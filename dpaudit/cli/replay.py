@@ -112,12 +112,13 @@ def _write(found: Replay, folder: Path) -> list[Path]:
     """Write the report, whole or not at all, and return its files."""
     from dpaudit.files import write_files
     from dpaudit.refutation.certificate import certificates_text
-    from dpaudit.replaying.page import page
+    from dpaudit.replaying.page import html, markdown
 
     files = {}
     if found.certificates:
         files["certificate.json"] = certificates_text(found.certificates).encode("utf-8")
-    files["replay.md"] = page(found).encode("utf-8")
+    files["replay.html"] = html(found).encode("utf-8")
+    files["replay.md"] = markdown(found).encode("utf-8")
     files["replay.json"] = (json.dumps(found.document(), indent=2) + "\n").encode("utf-8")
     gone = [] if found.certificates else [folder / "certificate.json"]
     write_files(folder, {folder / name: content for name, content in files.items()}, gone)

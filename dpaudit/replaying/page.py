@@ -1,12 +1,13 @@
-"""The report of a replay: the same words on the terminal and in Markdown."""
+"""The report of a replay: the same words on the terminal, as a page and in Markdown."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 
-from dpaudit.replaying.result import Replay, ReplayedCall
-from dpaudit.text import one_line
+from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
+from dpaudit.report.render import templates
+from dpaudit.text import one_line, printable
 
 COLUMNS = ("#", "place", "primitive", "shape", "scale", "moved", "seen", "declared", "spent")
 _NONE = "—"
@@ -78,13 +79,33 @@ def summary(found: Replay) -> Iterator[str]:
         yield f"No law was read of: {', '.join(found.unread[:8])}."
 
 
-def page(found: Replay) -> str:
+def html(found: Replay) -> str:
+    """Return the report as one HTML page that needs nothing else; every text in it is escaped."""
+    page = (
+        templates(html=True)
+        .get_template("replay.html.j2")
+        .render(
+            found=found,
+            summary=list(summary(found)),
+            tiers=list(_by_tier(found)),
+            columns=COLUMNS,
+            rows=[row(one) for one in found.calls],
+        )
+    )
+    return printable(page)
+
+
+def _by_tier(found: Replay) -> Iterator[tuple[str, list[ReplayFinding]]]:
+    for tier, title in _TIERS.items():
+        if listed := [one for one in found.findings if one.tier == tier]:
+            yield title, listed
+
+
+def markdown(found: Replay) -> str:
     """Return the report as Markdown."""
     lines = [f"# {_plain(found.mechanism)}: {found.verdict}", "", *summary(found)]
-    for tier, title in _TIERS.items():
-        listed = [one for one in found.findings if one.tier == tier]
-        if listed:
-            lines += ["", f"## {title}", ""]
+    for title, listed in _by_tier(found):
+        lines += ["", f"## {title}", ""]
         for one in listed:
             place = "" if one.place is None else f" `{_plain(one.place)}`"
             lines.append(f"- **{one.kind}**: {_plain(one.words)}{place}")

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from dpaudit.replaying.page import html
+from dpaudit.replaying.result import Replay
+
 MODULE = """
 import sys
 
@@ -37,7 +40,8 @@ def test_a_flaw_is_refuted_written_and_verified(dpaudit, place):
     ran = dpaudit("replay", "replayed_module:unclipped", *PAIR, "--out", "out")
     assert ran.status == 1
     assert "refuted" in ran.out
-    assert "replayed_module.py:5 in unclipped" in (place / "out/replay.md").read_text()
+    for page in ("replay.md", "replay.html"):
+        assert "replayed_module.py:5 in unclipped" in (place / "out" / page).read_text()
     document = json.loads((place / "out/replay.json").read_text())
     assert document["findings"][0]["epsilon"] == pytest.approx(7.0)
     assert document["calls"][0]["moved"] == 7.0
@@ -47,6 +51,17 @@ def test_a_flaw_is_refuted_written_and_verified(dpaudit, place):
     assert (verified.status, verified.err) == (0, "")
     other = ("--mechanism", "replayed_module:clipped")
     assert dpaudit("verify", "out/certificate.json", *other, *files).status == 1
+
+
+def test_names_are_text_on_the_page():
+    found = Replay(
+        mechanism="<b>m", epsilon=1.0, delta=0.0, relation="<i>", edit=None, findings=(), calls=(),
+        composed=None, unread=("<u>",), runs=2, pairs=1, form="f(data)", seed=0,
+    )  # fmt: skip
+    page = html(found)
+    assert not any(tag in page for tag in ("<b>m", "<i>", "<u>"))
+    assert "&lt;b&gt;m" in page
+    assert "None was made, or none is intercepted." in page
 
 
 def test_a_repaired_one_is_not_and_its_certificate_is_gone(dpaudit, place):
