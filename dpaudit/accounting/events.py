@@ -181,6 +181,122 @@ class PoissonSubsampledGaussian:
         check.integer("count", self.count, least=0)
 
 
+ADD_REMOVE, REPLACE, ZERO_OUT = "add-remove-record", "replace-record", "zero-out-record"
+RELATIONS = (ADD_REMOVE, REPLACE, ZERO_OUT)
+"""One record added or removed; replaced; replaced by one whose term is 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchedGaussian:
+    """``count`` adaptive releases of a sum over a fresh random batch of records, with noise.
+
+    Each record's term has L2 norm at most 1; batches are independent of each other.
+
+    Parameters
+    ----------
+    records, batch_size
+        Of the larger of two neighbouring datasets, and how many of its records are in a batch (of a
+        Poisson sample: on average). Both are public.
+    noise_multiplier
+        Standard deviation of each coordinate of the noise, in the unit of a term's largest norm.
+    sampling
+        ``poisson``: each record by itself; ``fixed``: a uniform subset of that size;
+        ``fixed-replacement``: that many draws of a record, with replacement.
+    relation
+        What neighbours differ in: ``add-remove-record``, ``replace-record``, or
+        ``zero-out-record``, a record in whose place the other dataset has one with the term 0.
+    count
+        How many such releases.
+    """
+
+    records: int
+    batch_size: int
+    noise_multiplier: float
+    sampling: str = "poisson"
+    relation: str = ADD_REMOVE
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        check.integer("records", self.records, least=1)
+        if check.integer("batch_size", self.batch_size, least=1) > self.records:
+            expected = f"at most the number of records, {self.records}"
+            raise InvalidArgument("batch_size", self.batch_size, expected)
+        check.positive("noise_multiplier", self.noise_multiplier)
+        check.choice("sampling", self.sampling, ("poisson", "fixed", "fixed-replacement"))
+        check.choice("relation", self.relation, RELATIONS)
+        check.integer("count", self.count, least=0)
+
+    @property
+    def ratio(self) -> float:
+        """Share of the records in a batch."""
+        return self.batch_size / self.records
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllocatedGaussian:
+    """``count`` epochs in each of which every record picks one batch at random: balls and bins.
+
+    An epoch releases the sum of each of its batches, one after the other, with Gaussian noise; a
+    record's terms have L2 norm at most 1 and may depend on what was released before. What
+    accountants answer is for adding, removing or zeroing a record.
+
+    Parameters
+    ----------
+    batches
+        Of an epoch.
+    noise_multiplier
+        Standard deviation of each coordinate of the noise, in the unit of a term's largest norm.
+    count
+        How many epochs, each with a fresh allocation.
+    """
+
+    batches: int
+    noise_multiplier: float
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        check.integer("batches", self.batches, least=1)
+        check.positive("noise_multiplier", self.noise_multiplier)
+        check.integer("count", self.count, least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShuffledGaussian:
+    """``count`` epochs that go through the records in a random order, batch by batch, with noise.
+
+    No theorem says what shuffling gains. Upper ends are those without any gain: a record is in one
+    batch of an epoch. Lower ends are what some neighbours certainly lose.
+
+    Parameters
+    ----------
+    batches
+        Of an epoch, all of one size.
+    noise_multiplier
+        Standard deviation of each coordinate of the noise, in the unit of a term's largest norm.
+    relation
+        ``zero-out-record`` or ``replace-record``. Where a record is added or removed the sizes of
+        batches would change.
+    count
+        How many epochs, each in a fresh order.
+    """
+
+    batches: int
+    noise_multiplier: float
+    relation: str = ZERO_OUT
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        check.integer("batches", self.batches, least=1)
+        check.positive("noise_multiplier", self.noise_multiplier)
+        check.choice("relation", self.relation, (ZERO_OUT, REPLACE))
+        check.integer("count", self.count, least=0)
+
+    @property
+    def sensitivity(self) -> float:
+        """L2 norm by which an epoch's sums differ between neighbours: all of it in one batch."""
+        return 2.0 if self.relation == REPLACE else 1.0
+
+
 Release = (
     GaussianRelease
     | LaplaceRelease
@@ -189,6 +305,9 @@ Release = (
     | ApproximateRelease
     | ZeroConcentratedRelease
     | PoissonSubsampledGaussian
+    | BatchedGaussian
+    | AllocatedGaussian
+    | ShuffledGaussian
 )
 
 

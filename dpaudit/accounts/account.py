@@ -42,6 +42,12 @@ class Part:
         """The event of the whole run."""
         return self.card.event(self.parameters)
 
+    @property
+    def relation(self) -> str:
+        """The neighbour relation."""
+        by_parameters = self.card.neighbours
+        return self.card.relation if by_parameters is None else by_parameters(self.parameters)
+
     def having(self, **changes: Any) -> Part:
         """Return the same release with other parameters, checked."""
         return Part.of(self.card, self.parameters.model_dump() | changes)
@@ -84,7 +90,7 @@ class Target:
         """Return releases of which there is at least one, about one neighbour relation."""
         if not any(releases(part.event) for part in parts):
             raise InvalidArgument(source, Shown("no release"), "a count above 0")
-        relations = sorted({part.card.relation for part in parts} - {"any"})
+        relations = sorted({part.relation for part in parts} - {"any"})
         if len(relations) > 1:
             raise InvalidArgument(source, relations, "releases about one neighbour relation")
         return cls(name, parts)
@@ -97,7 +103,7 @@ class Target:
     @property
     def relation(self) -> str:
         """The neighbour relation of every part."""
-        named = {part.card.relation for part in self.parts} - {"any"}
+        named = {part.relation for part in self.parts} - {"any"}
         return named.pop() if named else "any"
 
     @property
@@ -127,6 +133,16 @@ class Target:
         """What the guarantee is about, of every part that says so."""
         cards = [(part.card.words, part.parameters) for part in self.parts]
         return tuple(words(parameters) for words, parameters in cards if words is not None)
+
+    def remarks(self, delta: float) -> tuple[str, ...]:
+        """Return what is said beside the answer, of every part that says something."""
+        said = [(part.card.remarks, part.parameters) for part in self.parts]
+        return tuple(
+            line
+            for remarks, parameters in said
+            if remarks is not None
+            for line in remarks(parameters, delta)
+        )
 
     def published_at(self, length: int, delta: float) -> Published | None:
         """Return what the paper's formula says at another length."""
@@ -211,6 +227,8 @@ class Account:
         Of the strongest guarantee.
     words
         What the guarantee is about, of every part that says so.
+    remarks
+        What is said beside the answer: other readings, and what would change it.
     """
 
     name: str
@@ -223,6 +241,7 @@ class Account:
     published: Published | None
     meaning: Meaning
     words: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """Return all of it as JSON takes it; times are left out, infinities are text."""
@@ -308,6 +327,7 @@ def account_for(target: Target, delta: float, group: int | None = None) -> Accou
             group=None if group is None else (group, guarantee.group(group).epsilon(delta)),
         ),
         words=target.words,
+        remarks=target.remarks(delta),
     )
 
 

@@ -6,12 +6,17 @@ every field.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, Field, create_model
 
 from dpaudit.accounting.events import (
+    ADD_REMOVE,
+    ZERO_OUT,
+    AllocatedGaussian,
     ApproximateRelease,
+    BatchedGaussian,
     Event,
     ExponentialNormRelease,
     GaussianRelease,
@@ -19,6 +24,7 @@ from dpaudit.accounting.events import (
     ObjectivePerturbation,
     PoissonSubsampledGaussian,
     Release,
+    ShuffledGaussian,
     ZeroConcentratedRelease,
 )
 from dpaudit.extension.parameters import Parameters
@@ -37,6 +43,7 @@ def _card(
     noise: str,
     more_noise: int = 1,
     relation: str = "any",
+    neighbours: Callable[[Any], str] | None = None,
 ) -> ReleaseCard:
     """Return the card of a kind of event, and note it under that kind."""
     types = get_type_hints(kind)
@@ -57,6 +64,7 @@ def _card(
         count="count",
         noise=noise,
         more_noise=more_noise,
+        neighbours=neighbours,
     )
     return KINDS[kind]
 
@@ -142,4 +150,50 @@ SUBSAMPLED = _card(
     },
     noise="noise_multiplier",
     relation="add-remove-record",
+)
+
+_MULTIPLIER = Field(1.0, gt=0, description="standard deviation over term norm")
+BATCHED = _card(
+    BatchedGaussian,
+    "batched-gaussian",
+    "Gaussian noise on sums over fresh random batches, of a fixed size or Poisson",
+    "Zhu, Dong & Wang 2022; dpaudit.accounting.pairs.mixtures",
+    {
+        "records": Field(100, ge=1, description="of the larger dataset"),
+        "batch_size": Field(1, ge=1, description="records of a batch; of a Poisson sample, mean"),
+        "noise_multiplier": _MULTIPLIER,
+        "sampling": Field("poisson", description="poisson, fixed or fixed-replacement"),
+        "relation": Field(
+            ADD_REMOVE, description="add-remove-record, replace-record or zero-out-record"
+        ),
+    },
+    noise="noise_multiplier",
+    relation="by the parameter relation",
+    neighbours=lambda parameters: str(parameters.relation),
+)
+ALLOCATED = _card(
+    AllocatedGaussian,
+    "allocated-gaussian",
+    "epochs in which every record picks one batch at random (balls and bins)",
+    "Chua et al. 2024, arXiv 2412.16802; dpaudit.accounting.pairs.allocation",
+    {
+        "batches": Field(100, ge=1, description="of an epoch"),
+        "noise_multiplier": _MULTIPLIER,
+    },
+    noise="noise_multiplier",
+    relation=ADD_REMOVE,
+)
+SHUFFLED = _card(
+    ShuffledGaussian,
+    "shuffled-gaussian",
+    "epochs through the records in a random order: no gain proved, lower ends certified",
+    "Chua et al. 2024, arXiv 2403.17673; dpaudit.accounting.pairs.mixtures",
+    {
+        "batches": Field(100, ge=1, description="of an epoch"),
+        "noise_multiplier": _MULTIPLIER,
+        "relation": Field(ZERO_OUT, description="zero-out-record or replace-record"),
+    },
+    noise="noise_multiplier",
+    relation="by the parameter relation",
+    neighbours=lambda parameters: str(parameters.relation),
 )

@@ -16,7 +16,21 @@ from rich.text import Text
 import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import cell, console
-from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option, pairs
+from dpaudit.cli.options import (
+    BatchSize,
+    Epochs,
+    Json,
+    NoiseMultiplier,
+    Quiet,
+    Records,
+    RelationName,
+    SamplingName,
+    folder_option,
+    given,
+    integer_option,
+    number_option,
+    pairs,
+)
 from dpaudit.cli.progress import progress_bar
 from dpaudit.report.formatting import number
 
@@ -25,6 +39,7 @@ if TYPE_CHECKING:
     from dpaudit.accounts.account import Account, Target
 
 DIGITS = 8  # of a number that is shown
+_CLOSE = 1e-2  # share of a bracket's upper end that is not worth a sentence
 
 
 def account(
@@ -43,6 +58,12 @@ def account(
         int | None,
         integer_option("--group", "Also for datasets this many steps apart; 2 replaces a record."),
     ] = None,
+    epochs: Epochs = None,
+    batch_size: BatchSize = None,
+    records: Records = None,
+    noise_multiplier: NoiseMultiplier = None,
+    sampling: SamplingName = None,
+    relation: RelationName = None,
     out: Annotated[
         str | None, folder_option("Write the numbers and draw them into this directory.")
     ] = None,
@@ -50,7 +71,14 @@ def account(
     quiet: Quiet = False,
 ) -> None:
     """Say what can be proved about a sequence of releases: every accountant, side by side."""
-    changes = pairs("--set", set_)
+    changes = pairs("--set", set_) | given(
+        epochs=epochs,
+        batch_size=batch_size,
+        records=records,
+        noise_multiplier=noise_multiplier,
+        sampling=sampling,
+        relation=relation,
+    )
     run(release, changes, delta, out, group=group, as_json=as_json, quiet=quiet)
 
 
@@ -122,6 +150,7 @@ def _words(result: Account) -> Iterator[Text]:
     else:
         upper = number(result.proved.upper, DIGITS, ROUND_CEILING)
         yield Text(f"Proved: epsilon = {upper} at delta = {result.delta:g}.", style="bold")
+        yield from _attained(result.proved)
         yield from _against(result)
     guesses = ", ".join(
         f"{number(chance, 4, ROUND_CEILING)} from {prior:g}"
@@ -133,6 +162,8 @@ def _words(result: Account) -> Iterator[Text]:
         "The best chance to tell which of two neighbours it was, from what was believed before: "
         f"{guesses}."
     )
+    for remark in result.remarks:
+        yield Text(remark)
     if result.meaning.group is not None:
         size, epsilon = result.meaning.group
         shown = number(epsilon, DIGITS, ROUND_CEILING)
@@ -140,6 +171,14 @@ def _words(result: Account) -> Iterator[Text]:
     silent = [answer.accountant for answer in result.answers if answer.refusal is not None]
     if silent:
         yield Text(f"No answer from: {', '.join(silent)} (--json says why).", style="dim")
+
+
+def _attained(proved: Answer) -> Iterator[Text]:
+    """Say how far above what neighbours certainly lose the proved number is, where that is far."""
+    lower, upper = proved.lower, proved.upper
+    if lower is not None and upper is not None and lower < (1 - _CLOSE) * upper < math.inf:
+        shown = number(lower, DIGITS, ROUND_FLOOR)
+        yield Text(f"The truth may be less, but not below {shown}.")
 
 
 def _against(result: Account) -> Iterator[Text]:

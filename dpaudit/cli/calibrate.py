@@ -15,7 +15,17 @@ import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
 from dpaudit.cli.account import DIGITS
 from dpaudit.cli.console import console
-from dpaudit.cli.options import Json, number_option, pairs
+from dpaudit.cli.options import (
+    BatchSize,
+    Epochs,
+    Json,
+    Records,
+    RelationName,
+    SamplingName,
+    given,
+    number_option,
+    pairs,
+)
 from dpaudit.cli.progress import waiting
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.report.formatting import number
@@ -34,10 +44,22 @@ def calibrate(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Another parameter; see show."),
     ] = None,
+    epochs: Epochs = None,
+    batch_size: BatchSize = None,
+    records: Records = None,
+    sampling: SamplingName = None,
+    relation: RelationName = None,
     as_json: Json = False,
 ) -> None:
     """Find the least noise with which a release is provably (epsilon, delta)-DP."""
-    run(release, pairs("--set", set_), epsilon, delta, as_json=as_json)
+    changes = pairs("--set", set_) | given(
+        epochs=epochs,
+        batch_size=batch_size,
+        records=records,
+        sampling=sampling,
+        relation=relation,
+    )
+    run(release, changes, epsilon, delta, as_json=as_json)
 
 
 def run(
@@ -75,12 +97,13 @@ def run(
     if as_json:
         streams.write(json.dumps(result, indent=2))
         return
-    for line in _calibrated(result, part.card.relation, changes):
+    said = [*target.words, *target.remarks(0.0)]
+    for line in _calibrated(result, part.relation, changes, said):
         console().print(line, soft_wrap=True)
 
 
 def _calibrated(
-    result: dict[str, Any], relation: str, changes: Mapping[str, Any]
+    result: dict[str, Any], relation: str, changes: Mapping[str, Any], said: list[str]
 ) -> Iterator[Text]:
 
     setting = f"{result['noise']}={result['value']!r}"  # all digits: it errs to the private side
@@ -88,7 +111,9 @@ def _calibrated(
     proved = number(result["proved"]["epsilon"], DIGITS, ROUND_CEILING)
     delta = result["proved"]["delta"]
     yield Text(f"Proved with it: ({proved}, {delta:g})-DP; neighbours: {relation}.")
-    given = [f"{name}={json.dumps(value)}" for name, value in changes.items()]
+    for line in said:
+        yield Text(line)
+    settings = [f"{name}={json.dumps(value)}" for name, value in changes.items()]
     words = ["dpaudit", "account", result["release"], "--delta", repr(delta)]
-    words += [word for pair in (*given, setting) for word in ("--set", pair)]
+    words += [word for pair in (*settings, setting) for word in ("--set", pair)]
     yield Text(f"Check it: {shlex.join(words)}", style="dim")

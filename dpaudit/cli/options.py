@@ -102,3 +102,31 @@ def pairs(flag: str, words: list[str] | None) -> dict[str, Any]:
         except json.JSONDecodeError:
             values[key] = value
     return values
+
+
+def word_option(flag: str, meaning: str) -> Any:
+    """Return an option that takes a word."""
+    return typer.Option(flag, metavar="WORD", help=meaning)
+
+
+Epochs = Annotated[int | None, integer_option("--epochs", "Of a training: dp-sgd.")]
+BatchSize = Annotated[int | None, integer_option("--batch-size", "Of a training.")]
+Records = Annotated[int | None, integer_option("--records", "Of a training.")]
+NoiseMultiplier = Annotated[float | None, number_option("--noise-multiplier", "Of a training.")]
+SamplingName = Annotated[
+    str | None,
+    word_option(
+        "--sampling",
+        "How batches are made: poisson, shuffle, fixed, fixed-replacement, balls-and-bins, cyclic "
+        "or none.",
+    ),
+]
+RelationName = Annotated[
+    str | None,
+    word_option("--relation", "Of neighbours in a training: add-remove, replace or zero-out."),
+]
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given, by name."""
+    return {name: value for name, value in options.items() if value is not None}

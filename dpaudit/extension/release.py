@@ -62,6 +62,10 @@ class ReleaseCard:
         Parameters and delta to a table of who learns how much about whom, or None.
     words
         Parameters to a sentence about what the guarantee is about, or None.
+    neighbours
+        Parameters to the relation, where they decide it, or None.
+    remarks
+        Parameters and delta to sentences beside the answer, or None.
     """
 
     name: str
@@ -76,3 +80,5 @@ class ReleaseCard:
     published: Callable[[Any, float], Published] | None = None
     grid: Callable[[Any, float], Grid] | None = None
     words: Callable[[Any], str] | None = None
+    neighbours: Callable[[Any], str] | None = None
+    remarks: Callable[[Any, float], tuple[str, ...]] | None = None

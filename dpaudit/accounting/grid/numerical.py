@@ -292,11 +292,40 @@ def _chernoff(pairs: Composition, epsilon: float) -> float:
     return min(1.0, pairs.infinite_mass + math.exp(min(bound(_order(pairs, bound)), 0.0)))
 
 
+def attained_epsilon(event: Event, delta: float) -> float:
+    """Return a lower bound on the epsilon that some neighbours attain."""
+    return _bracket(Composition.attained(event), partial(_epsilon, delta=delta), None).lower
+
+
+def from_attained_epsilon(event: Event, delta: float, found: Bracket) -> Bracket:
+    """Return the upper end, with a lower end of what is attained where that is something else."""
+    return _from_attained(event, partial(_epsilon, delta=delta), found)
+
+
+def from_attained_delta(event: Event, epsilon: float, found: Bracket) -> Bracket:
+    """Return the same for a bracket of delta."""
+    return _from_attained(event, partial(_delta, epsilon=epsilon), found)
+
+
+def _from_attained(
+    event: Event, answer: Callable[..., Bracket], found: Bracket, cells: int | None = None
+) -> Bracket:
+    attained = Composition.attained(event)
+    if attained == Composition.of(event):
+        return found
+    return _ordered(_bracket(attained, answer, cells).lower, found.upper)
+
+
 def _worst(event: Event, answer: Callable[..., Bracket], cells: int | None) -> Bracket:
     """Return the larger of both directions' answers, from a finer grid where that is needed."""
     if cells is not None:
         check.integer("cells", cells, least=LEAST_CELLS)
-    ways = Composition.of(event).directions
+    found = _bracket(Composition.of(event), answer, cells)
+    return _from_attained(event, answer, found, cells)
+
+
+def _bracket(composed: Composition, answer: Callable[..., Bracket], cells: int | None) -> Bracket:
+    ways = composed.directions
     attempts = [(CELLS, _SHARE), (MORE_CELLS, _SHARE)] if cells is None else [(cells, _SHARE)]
     if cells is None and any(pairs.trimmed(_LARGER_SHARE) != pairs for pairs in ways):
         attempts[1:1] = [(CELLS, _LARGER_SHARE)]

@@ -12,7 +12,11 @@ from scipy.optimize import minimize_scalar
 
 from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.events import (
+    ADD_REMOVE,
+    REPLACE,
+    ZERO_OUT,
     ApproximateRelease,
+    BatchedGaussian,
     Event,
     ExponentialNormRelease,
     GaussianRelease,
@@ -21,6 +25,7 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
     Release,
     Sequence,
+    ShuffledGaussian,
     releases,
 )
 from dpaudit.accounting.pairs.exponential_norm import ObjectivePerturbationPair, pair_of
@@ -30,7 +35,17 @@ from dpaudit.accounting.pairs.known import (
     RandomizedResponsePair,
     SubsampledGaussianPair,
 )
+from dpaudit.accounting.pairs.mixtures import (
+    FixedSizeReplaced,
+    LargestOfShuffled,
+    MixturePair,
+    drawn_with_replacement,
+    fixed_size,
+    fixed_size_with_replacement,
+    poisson_replaced,
+)
 from dpaudit.accounting.pairs.pair import DominatingPair
+from dpaudit.accounting.pairs.ratios import RatioPair
 from dpaudit.errors import ConvergenceError, InvalidArgument, UnsupportedEvent
 
 # Losses between these are composed; what lies beyond is pure DP that needs no composing.
@@ -80,6 +95,19 @@ class Composition:
         mu = gaussian_guarantee(Sequence(tuple(gaussian))).mu
         if mu > 0:
             pairs.insert(0, (GaussianPair(mu), 1))
+        return cls(tuple((pair, count) for pair, count in pairs if pair is not None))
+
+    @classmethod
+    def attained(cls, event: Event) -> Composition:
+        """Return pairs that some neighbours' outputs are as far apart as: lower ends are of these.
+
+        They are the dominating ones wherever these are attained themselves.
+        """
+        dominating = cls.of(event)
+        parts = releases(event)
+        if not any(isinstance(part, BatchedGaussian | ShuffledGaussian) for part in parts):
+            return dominating
+        pairs = [(_attained(replace(part, count=1)), part.count) for part in parts]
         return cls(tuple((pair, count) for pair, count in pairs if pair is not None))
 
     def __iter__(self) -> Iterator[tuple[DominatingPair, int]]:
@@ -214,11 +242,60 @@ def _pair(part: Release) -> DominatingPair | None:
             return RandomizedResponsePair(part.epsilon, part.delta)
         case PoissonSubsampledGaussian():
             return SubsampledGaussianPair(part.sampling_ratio, part.noise_multiplier)
+        case BatchedGaussian():
+            return _batched(part)
+        case ShuffledGaussian():
+            return GaussianPair(_shift(part.sensitivity, part.noise_multiplier))
         case _:
             raise UnsupportedEvent(
                 f"event: got {type(part).__name__}, expected a release with a dominating pair: "
                 "Renyi and zero-concentrated accounting may cover it"
             )
+
+
+def _batched(part: BatchedGaussian) -> DominatingPair:
+    records, batch, noise = part.records, part.batch_size, part.noise_multiplier
+    twice = _shift(2.0, noise)
+    match part.sampling, part.relation == REPLACE, part.relation == ADD_REMOVE:
+        case "poisson", True, _:
+            return RatioPair(poisson_replaced(part.ratio, twice / 2))
+        case "poisson", False, _:
+            return _sampled(part.ratio, noise)
+        case "fixed", _, True:
+            return _sampled(part.ratio, noise / 2)
+        case "fixed", _, False if part.ratio == 1:
+            return GaussianPair(twice)  # nobody's place is taken
+        case "fixed", _, False:
+            return RatioPair(fixed_size(records, batch, twice))
+        case _, _, True:
+            return RatioPair(drawn_with_replacement(records, batch, twice))
+    return RatioPair(fixed_size_with_replacement(records, batch, twice))
+
+
+def _sampled(ratio: float, noise: float) -> DominatingPair:
+    return GaussianPair(1 / noise) if ratio == 1 else SubsampledGaussianPair(ratio, noise)
+
+
+def _shift(sensitivity: float, noise: float) -> float:
+    return _finite("sensitivity / noise_multiplier", sensitivity / noise)
+
+
+@lru_cache(maxsize=256)
+def _attained(part: Release) -> DominatingPair | None:
+    match part:
+        case ShuffledGaussian():
+            shift = _shift(2.0, part.noise_multiplier)
+            other = 0.0 if part.relation == REPLACE else shift / 2
+            return RatioPair(LargestOfShuffled(part.batches, shift, other))
+        case BatchedGaussian():
+            source = getattr(_batched(part), "source", None)
+            match source:
+                case FixedSizeReplaced():
+                    return RatioPair(source.attained(zeroed=part.relation == ZERO_OUT))
+                case MixturePair():
+                    return RatioPair(replace(source, upper=False))
+    ((pair, _),) = Composition.of(part).parts or ((None, 1),)
+    return pair
 
 
 def _objective(part: ObjectivePerturbation) -> DominatingPair | None:
@@ -255,6 +332,11 @@ class Bracket:
     def exactly(cls, value: float) -> Bracket:
         """Return the bracket of a value that is known."""
         return cls(value, value)
+
+    @classmethod
+    def largest(cls, brackets: list[Bracket]) -> Bracket:
+        """Return the bracket of the largest of several values."""
+        return cls(max(b.lower for b in brackets), max(b.upper for b in brackets))
 
     @property
     def width(self) -> float:

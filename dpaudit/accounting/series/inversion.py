@@ -57,7 +57,7 @@ from numpy.typing import NDArray
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event
-from dpaudit.accounting.grid.numerical import epsilon_of
+from dpaudit.accounting.grid.numerical import epsilon_of, from_attained_delta, from_attained_epsilon
 from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.accounting.pairs.known import GaussianPair
 from dpaudit.accounting.pairs.pair import CHARACTERISTIC
@@ -112,7 +112,7 @@ def inverted_epsilon(event: Event, delta: float) -> Bracket:
     ways = [_Inverse(pairs, delta) for pairs in Composition.of(event).directions]
     least = max(way.about.lower for way in ways)  # a direction that stays below decides nothing
     brackets = [way.bracket() for way in ways if way.about.upper >= least]
-    return Bracket(max(b.lower for b in brackets), max(b.upper for b in brackets))
+    return from_attained_epsilon(event, delta, Bracket.largest(brackets))
 
 
 def inverted_delta(event: Event, epsilon: float) -> Bracket:
@@ -132,7 +132,7 @@ def inverted_delta(event: Event, epsilon: float) -> Bracket:
     """
     epsilon = check.non_negative("epsilon", epsilon)
     brackets = [_delta(pairs, epsilon) for pairs in Composition.of(event).directions]
-    return Bracket(max(b.lower for b in brackets), max(b.upper for b in brackets))
+    return from_attained_delta(event, epsilon, Bracket.largest(brackets))
 
 
 def _delta(pairs: Composition, epsilon: float) -> Bracket:

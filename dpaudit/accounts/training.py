@@ -1,0 +1,242 @@
+"""DP-SGD by what a training script says: epochs, batch size, records, noise, and the sampler.
+
+Each example's gradient is clipped to norm C; a step releases the sum over its batch with Gaussian
+noise of standard deviation ``noise_multiplier * C``. What is proved of that depends on how batches
+are made and on what neighbours differ in. Both are part of every answer, and a sampler that no
+theorem covers for a relation is refused.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from typing import Literal
+
+from pydantic import Field
+
+from dpaudit.accounting.events import (
+    ADD_REMOVE,
+    REPLACE,
+    ZERO_OUT,
+    AllocatedGaussian,
+    BatchedGaussian,
+    Event,
+    GaussianRelease,
+    PoissonSubsampledGaussian,
+    ShuffledGaussian,
+)
+from dpaudit.errors import InvalidArgument
+from dpaudit.extension.parameters import Parameters
+from dpaudit.extension.release import ReleaseCard
+from dpaudit.report.formatting import number
+
+Sampling = Literal[
+    "poisson", "shuffle", "fixed", "fixed-replacement", "balls-and-bins", "cyclic", "none"
+]
+RelationName = Literal["add-remove", "replace", "zero-out"]
+
+# What a sampler is accounted for under; the first is taken where nothing is said.
+COVERED: dict[str, tuple[str, ...]] = {
+    "poisson": (ADD_REMOVE, REPLACE, ZERO_OUT),
+    "fixed": (REPLACE, ADD_REMOVE, ZERO_OUT),
+    "fixed-replacement": (REPLACE, ADD_REMOVE, ZERO_OUT),
+    "balls-and-bins": (ADD_REMOVE, ZERO_OUT),
+    "shuffle": (ZERO_OUT, REPLACE),
+    "cyclic": (ZERO_OUT, REPLACE),
+    "none": (ADD_REMOVE, REPLACE, ZERO_OUT),
+}
+_WHY_NOT = {
+    "balls-and-bins": "replacing is a removal and an addition: --relation add-remove --group 2",
+    "shuffle": "with a record more or fewer the batches have other sizes",
+    "cyclic": "with a record more or fewer all later records change their batches",
+}
+_SENTENCES = {
+    "poisson": "each record is in each batch by itself, with probability {ratio:.6g}",
+    "fixed": "each batch is a fresh uniform subset of {batch} of {records} records",
+    "fixed-replacement": "each batch is {batch} draws of a record out of {records}",
+    "shuffle": "{batches} batches an epoch, in a random order of the records",
+    "balls-and-bins": "each record picks one of {batches} batches at random, once an epoch",
+    "cyclic": "each record is in the same one of {batches} batches in every epoch",
+    "none": "no gain by sampling: a record may be in every batch",
+}
+
+
+class Training(Parameters):
+    """What a training script says of itself."""
+
+    epochs: int = Field(1, ge=1, description="how often the records are gone through, on average")
+    batch_size: int = Field(256, ge=1, description="records of a batch; of a Poisson one, mean")
+    records: int = Field(60_000, ge=1, description="of the larger of two neighbouring datasets")
+    noise_multiplier: float = Field(1.0, gt=0, description="standard deviation over clipping norm")
+    sampling: Sampling = Field(
+        "poisson",
+        description="how batches are made: poisson, shuffle, fixed (without replacement), "
+        "fixed-replacement, balls-and-bins, cyclic or none",
+    )
+    relation: RelationName | None = Field(
+        None, description="add-remove, replace or zero-out; by default one the sampler has"
+    )
+
+    @property
+    def steps(self) -> int:
+        """Noisy sums of the whole training."""
+        return -(-self.epochs * self.records // self.batch_size)
+
+    @property
+    def batches(self) -> int:
+        """Noisy sums of an epoch, an incomplete one counted."""
+        return -(-self.records // self.batch_size)
+
+
+def relation_of(training: Training) -> str:
+    """Return the relation that is accounted for.
+
+    Raises
+    ------
+    InvalidArgument
+        There is no theorem for the sampler under this relation.
+
+    Examples
+    --------
+    >>> relation_of(Training(sampling="fixed")), relation_of(Training(relation="zero-out"))
+    ('replace-record', 'zero-out-record')
+    """
+    covered = COVERED[training.sampling]
+    if training.relation is None:
+        return covered[0]
+    relation = f"{training.relation}-record"
+    if relation not in covered:
+        known = " or ".join(name.removesuffix("-record") for name in covered)
+        expected = f"{known} for {training.sampling}: {_WHY_NOT[training.sampling]}"
+        raise InvalidArgument("relation", training.relation, expected)
+    return relation
+
+
+def training_event(training: Training) -> Event:
+    """Return the releases of a training.
+
+    Balls and bins have as many bins as there are complete batches.
+
+    Raises
+    ------
+    InvalidArgument
+        The batch is larger than the dataset, or there is no theorem for sampler and relation.
+
+    Examples
+    --------
+    >>> training_event(Training(epochs=2, sampling="balls-and-bins", batch_size=600))
+    AllocatedGaussian(batches=100, noise_multiplier=1.0, count=2)
+    """
+    if training.batch_size > training.records:
+        expected = f"at most the number of records, {training.records}"
+        raise InvalidArgument("batch_size", training.batch_size, expected)
+    relation, noise = relation_of(training), training.noise_multiplier
+    match training.sampling:
+        case "poisson" | "fixed" | "fixed-replacement":
+            return _batched(training, relation)
+        case "shuffle":
+            return ShuffledGaussian(
+                batches=training.batches,
+                noise_multiplier=noise,
+                relation=relation,
+                count=training.epochs,
+            )
+        case "balls-and-bins":
+            whole = training.records // training.batch_size
+            return AllocatedGaussian(batches=whole, noise_multiplier=noise, count=training.epochs)
+    moved = 2.0 if relation == REPLACE else 1.0
+    count = training.epochs if training.sampling == "cyclic" else training.steps
+    return GaussianRelease(sensitivity=moved, noise_scale=noise, count=count)
+
+
+def _batched(training: Training, relation: str) -> Event:
+    noise, steps = training.noise_multiplier, training.steps
+    if training.sampling == "poisson" and relation != REPLACE:
+        ratio = training.batch_size / training.records
+        return PoissonSubsampledGaussian(sampling_ratio=ratio, noise_multiplier=noise, count=steps)
+    return BatchedGaussian(
+        records=training.records,
+        batch_size=training.batch_size,
+        noise_multiplier=noise,
+        sampling=training.sampling,
+        relation=relation,
+        count=steps,
+    )
+
+
+def sentence(training: Training) -> str:
+    """Return what an answer holds for, in a sentence.
+
+    Examples
+    --------
+    >>> sentence(Training(sampling="cyclic", batch_size=600))
+    'Holds for --sampling cyclic: each record is in the same one of 100 batches in every epoch; \
+1 epoch.'
+    """
+    how = _SENTENCES[training.sampling].format(
+        ratio=training.batch_size / training.records,
+        batch=training.batch_size,
+        records=training.records,
+        batches=_bins(training),
+    )
+    times = f"{training.epochs} epoch" + ("s" if training.epochs > 1 else "")
+    if training.sampling in ("poisson", "fixed", "fixed-replacement", "none"):
+        times = f"{training.steps} steps"
+    return f"Holds for --sampling {training.sampling}: {how}; {times}."
+
+
+def _bins(training: Training) -> int:
+    if training.sampling == "balls-and-bins":
+        return training.records // training.batch_size
+    return training.batches
+
+
+_SHUFFLED = (
+    "No theorem says what shuffling gains: the upper end is without any gain, as for --sampling "
+    "cyclic. The lower end is certified: some neighbours lose it."
+)
+_ONE_RUN = (
+    "For one training run. Where it is one of several, tuned or repeated, and the best is kept, "
+    "every run counts."
+)
+_DIGITS = 6
+
+
+def remarks(training: Training, delta: float) -> tuple[str, ...]:
+    """Return what is said beside the answer at ``delta``."""
+    said = [_SHUFFLED] if training.sampling == "shuffle" else []
+    if training.sampling not in ("poisson", "none") and delta > 0:
+        said += _against_poisson(training, delta)
+    return (*said, _ONE_RUN)
+
+
+def _against_poisson(training: Training, delta: float) -> list[str]:
+    """Return a sentence where an accountant of Poisson samples certainly claims too little."""
+    from dpaudit.accounting.grid.numerical import attained_epsilon
+    from dpaudit.accounting.proved import proved_bracket
+
+    relation = relation_of(training).removesuffix("-record")
+    poisson = training.model_copy(update={"sampling": "poisson", "relation": relation})
+    claimed = proved_bracket(training_event(poisson), delta).upper
+    least = attained_epsilon(training_event(training), delta)
+    if not least > claimed:
+        return []
+    claim, certified = number(claimed, _DIGITS, ROUND_CEILING), number(least, _DIGITS, ROUND_FLOOR)
+    return [
+        f"An accountant that takes these batches for Poisson samples claims {claim} at this delta; "
+        f"some neighbours lose at least {certified}: the claim is false."
+    ]
+
+
+DP_SGD = ReleaseCard(
+    name="dp-sgd",
+    title="a training by noisy sums of clipped gradients, batches made as the loader makes them",
+    source="Abadi et al. 2016; docs/samplers.md",
+    relation="by the parameter relation; what a sampler has is said where it has not",
+    parameters=Training,
+    event=training_event,
+    count="epochs",
+    noise="noise_multiplier",
+    words=sentence,
+    neighbours=relation_of,
+    remarks=remarks,
+)
