@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from dpaudit.accounting.proved import proved_guarantee
     from dpaudit.accounts.account import account
     from dpaudit.auditing.api import audit
-    from dpaudit.auditing.drawn import audit_scores
+    from dpaudit.auditing.canaries import audit_scores
+    from dpaudit.auditing.drawn import audit_outputs
     from dpaudit.auditing.run import audit_case, audit_claim
     from dpaudit.datasets.dataset import Dataset
     from dpaudit.errors import DpauditError
@@ -93,7 +94,8 @@ _HOME = {
     "audit": "auditing.api",
     "audit_case": "auditing.run",
     "audit_claim": "auditing.run",
-    "audit_scores": "auditing.drawn",
+    "audit_outputs": "auditing.drawn",
+    "audit_scores": "auditing.canaries",
     "gaussian_guarantee": "accounting.composition",
     "proved_guarantee": "accounting.proved",
     "relation": "neighbours",
@@ -144,6 +146,7 @@ __all__ = [
     "audit",
     "audit_case",
     "audit_claim",
+    "audit_outputs",
     "audit_scores",
     "gaussian_guarantee",
     "proved_guarantee",

@@ -137,6 +137,12 @@ def scores():
     return np.random.default_rng(0).normal(size=(2, 60))
 
 
+def canaries():
+    rng = np.random.default_rng(0)
+    included = rng.random(200) < 0.5
+    return rng.normal(size=200) + 5 * included, included
+
+
 USES = {
     "ApproximateDP": lambda: dpaudit.ApproximateDP(1.0, 1e-5).epsilon(1e-5) == 1.0,
     "ApproximateRelease": lambda: dpaudit.ApproximateRelease(epsilon=1.0).delta == 0,
@@ -185,7 +191,10 @@ USES = {
     "audit_claim": lambda: (
         dpaudit.audit_claim("hu2020-lemma1", dpaudit.Settings(trials=200)).trials == 200
     ),
-    "audit_scores": lambda: dpaudit.audit_scores(*scores(), epsilon=1.0).verdict == "not refuted",
+    "audit_outputs": lambda: dpaudit.audit_outputs(*scores(), epsilon=1.0).verdict == "not refuted",
+    "audit_scores": lambda: (
+        dpaudit.audit_scores(*canaries(), delta=1e-5, claim=1.0).measured.lower > 1
+    ),
     "gaussian_guarantee": lambda: (
         dpaudit.gaussian_guarantee(noisy(dpaudit.GaussianRelease)).mu == 0.5
     ),

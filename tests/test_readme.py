@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ADD_A_CLAIM = (ROOT / "docs" / "add-a-claim.md").read_text(encoding="utf-8")
 CURRENCIES = (ROOT / "docs" / "currencies.md").read_text(encoding="utf-8")
+CANARIES = (ROOT / "docs" / "canaries.md").read_text(encoding="utf-8")
 REPLAY = (ROOT / "docs" / "replay.md").read_text(encoding="utf-8")
 HIDDEN_STATE = (ROOT / "docs" / "hidden-state.md").read_text(encoding="utf-8")
 
@@ -24,7 +25,7 @@ def blocks(language, text=README):
 
 @pytest.mark.parametrize(
     ("text", "least"),
-    [(README, 3), (ADD_A_CLAIM, 1), (CURRENCIES, 2), (HIDDEN_STATE, 2), (REPLAY, 1)],
+    [(README, 3), (ADD_A_CLAIM, 1), (CURRENCIES, 2), (HIDDEN_STATE, 2), (REPLAY, 1), (CANARIES, 1)],
 )
 def test_python_examples(text, least):
     examples = [block for block in blocks("python", text) if ">>>" in block]

@@ -201,6 +201,7 @@ def written(place):
         "own_sum.py": SUM,
         "rel.toml": RELEASES,
         "own.csv": TABLE,
+        "scores.csv": "score,included\n" + "2,1\n1,0\n" * 9 + "2,1\n",
         "secret.csv": TABLE,
         "one.csv": "0.5\n1\n",
         "other.csv": "0\n1\n",
@@ -223,6 +224,7 @@ def written(place):
     for name in ("__init__", "theorem"):
         (place / "decoy_claims" / f"{name}.py").write_text(DECOY)
     (place / "one.npy").write_bytes(saved(np.array([Malice()], dtype=object)))
+    np.savez(place / "one.npz", score=np.array([Malice()], dtype=object), included=np.ones(1))
 
 
 COMMANDS = {
@@ -250,6 +252,8 @@ COMMANDS = {
     "own": ["audit", "csv.toml", *QUICK],
     "verify own": ["verify", "own.json", "--mechanism", "own_sum:Sum", *ON_FILES],
     "function": ["audit", "own_sum:Sum", *QUICK, *CLAIM, *ON_FILES],
+    "canary pickled": ["canary", "one.npz", "--delta", "1e-5"],
+    "canary": ["canary", "scores.csv", "--delta", "1e-5", "--out", "judged"],
     "replay": ["replay", "own_sum:Sum", "--epsilon", "1", *ON_FILES, "--out", "replayed"],
     "pickled": ["audit", "npy.toml", *QUICK],
     "in process": ["audit", "csv.toml", *QUICK, "--in-process"],
@@ -444,6 +448,15 @@ def test_a_table_is_data(ran):
     assert not (ran["pickled"].place / "work" / "unpickled").exists()
 
 
+@row("scores of canaries (`canary`; CSV, Parquet, `.npz`)")
+def test_scores_are_data(ran):
+    assert nothing_started(ran["canary"]) == set()
+    assert ran["canary pickled"].status == 2
+    assert ran["canary pickled"].opened == {"one.npz"}
+    assert ran["canary pickled"].of("pickle.") == set()
+    assert not (ran["canary pickled"].place / "work" / "unpickled").exists()
+
+
 @row("a stream of outputs (`--watch`)")
 def test_a_stream_is_data(ran):
     assert nothing_started(ran["watch"]) == set()
@@ -513,6 +526,15 @@ def test_verify_runs_the_mechanism_of_the_reader(ran):
     assert ran["verify own"].foreign_code == set()
     assert ran["verify own"].wrote == set()
     assert not (ran["verify own"].place / "work" / "touched").exists()
+
+
+@row("`canary`")
+def test_scores_of_canaries_are_read_and_judged(ran):
+    assert ran["canary"].status == 0
+    opened = {one for one in ran["canary"].opened if not one.startswith("judged")}
+    assert opened - {"."} == {"scores.csv"}
+    assert {one.split("/")[0] for one in ran["canary"].wrote} == {"judged"}
+    assert nothing_started(ran["canary"]) == set()
 
 
 @row("`replay MODULE:FUNCTION`")

@@ -36,7 +36,7 @@ _TRUST = (
 )
 
 
-def audit_scores(
+def audit_outputs(
     on_dataset: Any,
     on_neighbour: Any,
     *,
@@ -86,24 +86,24 @@ def audit_scores(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> result = audit_scores(rng.laplace(1, 0.5, 9000), rng.laplace(0, 0.5, 9000), epsilon=1.0)
+    >>> result = audit_outputs(rng.laplace(1, 0.5, 9000), rng.laplace(0, 0.5, 9000), epsilon=1.0)
     >>> result.verdict, 1 < result.measured.lower < 2
     ('refuted', True)
     """
     settings = Settings(epsilon=epsilon, delta=delta, confidence=confidence, seed=seed)
     with records.run(show_records):
-        evidence = _evidence(*_both(on_dataset, on_neighbour), settings)
+        evidence = event_evidence(*_both(on_dataset, on_neighbour), settings)
     statement = Statement(
         name="drawn outputs",
         title="Outputs that somebody already drew",
         statement=f"the mechanism is ({epsilon:g}, {delta:g})-DP",
-        source="the caller of dpaudit.audit_scores",
+        source="the caller of dpaudit.audit_outputs",
         kind="privacy",
         relation="as given",
         assumptions={},
     )
     rerun = (
-        f"dpaudit.audit_scores(on_dataset, on_neighbour, epsilon={epsilon!r}, delta={delta!r}, "
+        f"dpaudit.audit_outputs(on_dataset, on_neighbour, epsilon={epsilon!r}, delta={delta!r}, "
         f"confidence={confidence!r}, seed={seed})"
     )
     return _result(statement, evidence, settings, rerun)
@@ -133,8 +133,8 @@ def _runs(name: str, given: Any) -> Array:
     return runs
 
 
-def _evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:
-    """Return the event bound; which runs choose and which certify is drawn."""
+def event_evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:
+    """Return the event bound of runs of two sides; which choose and which certify is drawn."""
     scored = on_p.ndim == 1
     parts_p, parts_q = (
         _parts(runs, _SCORES if scored else _OUTPUTS, settings.seed, side)

@@ -18,6 +18,7 @@ from dpaudit.cli.attack import attack
 from dpaudit.cli.audit import audit
 from dpaudit.cli.browse import list_installed, schema, show, version
 from dpaudit.cli.calibrate import calibrate
+from dpaudit.cli.canary import canary
 from dpaudit.cli.replay import replay
 from dpaudit.cli.reproduce import reproduce
 from dpaudit.cli.scan import scan
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 app.command("attack")(ending.carried(attack))
 app.command("audit")(ending.carried(audit))
+app.command("canary")(ending.carried(canary))
 app.command("replay")(ending.carried(replay))
 app.command("verify")(ending.carried(verify))
 app.command("list")(ending.carried(list_installed))

@@ -121,9 +121,9 @@ def test_a_mechanism_is_named_with_what_it_returned_and_should():
 def test_drawn_outputs_keep_to_the_same_rule():
     good = np.arange(100.0)
     with pytest.raises(InvalidArgument, match=r"^on_neighbour: got integers that"):
-        dpaudit.audit_scores(good, np.full(100, LARGE), epsilon=1.0)
+        dpaudit.audit_outputs(good, np.full(100, LARGE), epsilon=1.0)
     with pytest.raises(InvalidArgument, match=r"^on_dataset: got a masked array"):
-        dpaudit.audit_scores(np.ma.masked_less(good, 5), good, epsilon=1.0)
+        dpaudit.audit_outputs(np.ma.masked_less(good, 5), good, epsilon=1.0)
 
 
 # Lines of a stream

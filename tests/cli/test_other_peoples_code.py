@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from dpaudit.auditing.distinguishing import fitted, learned
-from dpaudit.auditing.drawn import audit_scores
+from dpaudit.auditing.drawn import audit_outputs
 from dpaudit.errors import InvalidArgument, MechanismError, UnknownName
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.extension.registry import CLAIMS, DISTINGUISHERS, BrokenEntryPoint
@@ -248,7 +248,7 @@ def test_what_is_no_file_is_refused(given):
 def test_scores_may_be_higher_on_either_side(sign):
     rng = np.random.default_rng(0)
     on_dataset, on_neighbour = (sign * rng.normal(mean, 0.2, 2000) for mean in (0, 1))
-    result = audit_scores(on_dataset, on_neighbour, epsilon=1.0)
+    result = audit_outputs(on_dataset, on_neighbour, epsilon=1.0)
     assert result.verdict == "refuted"
     assert result.measured.lower > 4
 
@@ -258,7 +258,7 @@ def test_equal_scores_are_not_accused_whichever_way_they_point(seeds):
     refuted = 0
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
-        result = audit_scores(rng.normal(size=200), rng.normal(size=200), epsilon=0.01, seed=seed)
+        result = audit_outputs(rng.normal(size=200), rng.normal(size=200), epsilon=0.01, seed=seed)
         refuted += result.verdict == "refuted"
     assert refuted <= binom.isf(1e-6, seeds, 0.05)
 

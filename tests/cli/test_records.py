@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from dpaudit import Dataset, audit, audit_scores
+from dpaudit import Dataset, audit, audit_outputs
 from dpaudit.adapters._calls import called, one_value
 from dpaudit.algorithms.tables.joining import KeyedTable, join
 from dpaudit.cli.main import main
@@ -419,7 +419,7 @@ CALLS = {
     "text": (lambda: audit(noisy_sum, [TEXT], [1.0], epsilon=1.0), False),
     "data-for-a-mechanism": (lambda: audit(ONE, ONE, OTHER, epsilon=1.0), True),
     "a-failure": (lambda: audit(failing, ONE, OTHER, epsilon=1.0, isolation=HERE), True),
-    "outputs-of-text": (lambda: audit_scores([TEXT], [1.0], epsilon=1.0), True),
+    "outputs-of-text": (lambda: audit_outputs([TEXT], [1.0], epsilon=1.0), True),
     "a-dataset-of-text": (lambda: Dataset([[TEXT]], [1]), True),
     "a-dataset-with-a-hole": (lambda: Dataset([[NUMBER, np.nan]], [1]), False),
     "a-label": (lambda: Dataset([[1.0]], [NUMBER]).require_signed_labels(), True),
@@ -451,7 +451,7 @@ def test_python_asks_with_an_argument():
     with pytest.raises(DpauditError, match=FOUND):
         audit(failing, ONE, OTHER, epsilon=1.0, isolation=HERE, show_records=True)
     with pytest.raises(DpauditError, match=TEXT):
-        audit_scores([TEXT], [1.0], epsilon=1.0, show_records=True)
+        audit_outputs([TEXT], [1.0], epsilon=1.0, show_records=True)
     given = {"epsilon": 1.0, "trials": 200, "isolation": HERE}
     assert str(NUMBER) in audit(noisy_sum, ONE, OTHER, **given, show_records=True).pair
     assert not FOUND.search(audit(noisy_sum, ONE, OTHER, **given).pair)

@@ -45,7 +45,7 @@ def outcome(rng):
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            found = dpaudit.audit_scores(*scores[:: rng.choice([1, -1])], **given)
+            found = dpaudit.audit_outputs(*scores[:: rng.choice([1, -1])], **given)
     except DpauditError:
         return "refused"
     lower = found.measured.lower
@@ -64,4 +64,4 @@ def test_strange_scores_are_judged_or_refused(count):
 def test_scores_that_are_no_doubles_are_refused(strange):
     scores = [*np.zeros(99), strange]
     with pytest.raises(DpauditError, match=r"on_neighbour: got .*, expected .*numbers"):
-        dpaudit.audit_scores(np.zeros(100), np.array(scores), epsilon=1.0)
+        dpaudit.audit_outputs(np.zeros(100), np.array(scores), epsilon=1.0)

@@ -1,0 +1,141 @@
+"""``dpaudit canary``: scores of canaries in, a certified lower bound out."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import dpaudit.cli.streams as streams
+from dpaudit.cli.console import cell, console, titled, verdict_lines
+from dpaudit.cli.ending import ShowRecords, Traceback, attempted, concluded
+from dpaudit.cli.options import Json, folder_option, integer_option, number_option
+from dpaudit.cli.output import Output, say, status, withheld
+from dpaudit.errors import DpauditError, InvalidArgument
+from dpaudit.report.formatting import modelled
+
+if TYPE_CHECKING:
+    from dpaudit.guarantees.kinds import Guarantee
+    from dpaudit.report.schema import Report, Result
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(one) for one in text.split(","))
+
+
+def canary(
+    scores: Annotated[
+        str,
+        typer.Argument(help="A .csv, .parquet or .npz file: score, included, perhaps group."),
+    ],
+    delta: Annotated[float, number_option("--delta", "Where epsilon is bounded.")],
+    epsilon: Annotated[
+        float | None, number_option("--epsilon", "Claimed epsilon (default: none).")
+    ] = None,
+    mu: Annotated[
+        float | None, number_option("--mu", "A Gaussian claim, which is measured in mu.")
+    ] = None,
+    confidence: Annotated[
+        float, number_option("--confidence", "Of what is certified (0.95).")
+    ] = 0.95,
+    design: Annotated[
+        str | None,
+        typer.Option(help="independent, fixed-size, pairs or runs (by group and inclusion)."),
+    ] = None,
+    estimator: Annotated[
+        str | None, typer.Option(help="What certifies: exact or f-dp (by the claim).")
+    ] = None,
+    guesses: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,N,...", help="Numbers of guesses, fixed beforehand (by the canaries)."
+        ),
+    ] = None,
+    seed: Annotated[int, integer_option("--seed", "Of the order of ties (default: 0).")] = 0,
+    out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
+    as_json: Json = False,
+    traceback: Traceback = False,
+    show_records: ShowRecords = False,
+) -> int:
+    """Certify a lower bound on epsilon from scores of canaries that chance included in training.
+
+    Exit status: 0 if no claim is refuted, 1 if one is, 2 if the verdict is withheld or missing.
+    """
+    from dpaudit.auditing.canaries import certified
+    from dpaudit.auditing.canary_files import read_table
+    from dpaudit.auditing.canary_table import asked_of
+    from dpaudit.files import prepare_directory
+
+    began = time.monotonic()
+    claim = _claim(epsilon, mu)
+    table = read_table(Path(scores))
+    plan = None if guesses is None else _plan(guesses)
+    asked = asked_of(table, delta, confidence, design, estimator, claim, seed, plan)
+    if out is not None:
+        prepare_directory(out)
+    given = {
+        "delta": delta,
+        "epsilon": epsilon,
+        "mu": mu,
+        "confidence": confidence,
+        "design": asked.design,
+        "estimator": asked.estimator,
+        "guesses": guesses,
+        "seed": seed,
+    }
+    words = [f"--{name}={value}" for name, value in given.items() if value is not None]
+    result = certified(table, asked, scores, shlex.join(["dpaudit", "canary", scores, *words]))
+    return _end(result, Output(directory=out, as_json=as_json, quiet=True), began)
+
+
+def _claim(epsilon: float | None, mu: float | None) -> float | Guarantee | None:
+    from dpaudit.guarantees.kinds import GaussianDP
+
+    if epsilon is not None and mu is not None:
+        raise InvalidArgument("--mu", mu, "one claim: --epsilon or --mu")
+    return epsilon if mu is None else GaussianDP(mu)
+
+
+def _plan(text: str) -> tuple[int, ...]:
+    try:
+        return _numbers(text)
+    except ValueError:
+        raise InvalidArgument("--guesses", text, "integers such as 100,400") from None
+
+
+def _end(result: Result, output: Output, began: float) -> int:
+    """Write the report, show it, and return the exit status."""
+    from dpaudit.auditing.budget import whole_report
+    from dpaudit.records import are_shown
+    from dpaudit.report.document import write_report
+    from dpaudit.report.schema import Environment
+
+    environment = Environment.of_this_machine(1, time.monotonic() - began)
+    report = whole_report([result], environment)
+    failures, said = list[DpauditError](), list[str]()
+    if output.directory is not None:
+        with attempted(failures):
+            paths = write_report(report, output.directory, holds_records=are_shown())
+            said.append(f"Report: {paths.html}")
+    with attempted(failures):
+        _show(report, output)
+        say(said, output)
+    return concluded(status([result]), [*failures, *withheld([result])])
+
+
+def _show(report: Report, output: Output) -> None:
+    if output.as_json:
+        streams.write_json(report.model_dump_json(indent=2))
+        return
+    for part in verdict_lines(report.results):
+        console().print(part)
+    (result,) = report.results
+    if not result.model_based:
+        return
+    table = titled("Estimates, not certified", "estimator", "epsilon", "what it assumes")
+    for one in result.model_based:
+        table.add_row(cell(one.name), modelled(one), cell(one.assumes))
+    console().print(table)

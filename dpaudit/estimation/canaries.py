@@ -1,0 +1,315 @@
+"""Canaries' scores: the game that each design plays, plans of guesses, and what they certify.
+
+| symbol | name          | meaning                                                                 |
+|--------|---------------|-------------------------------------------------------------------------|
+| m      | ``canaries``  | fair coins, independent of each other: the other symbols are those of   |
+|        |               | `dpaudit.estimation.one_run`                                            |
+| r      | ``guesses``   | of the highest and the lowest scores, half each                         |
+| w      | ``share``     | of the error probability that a plan of r guesses spends                |
+| K      |               | how many of n canaries are included                                     |
+
+Every design is the game of one run, or is brought to it:
+
+* **independent**: each canary is included by a coin of its own. That is the game itself.
+* **pairs**: of each pair one is included, by a coin. The coin of the game is the pair's, the score
+  the difference of the two, and neighbours are datasets in which one canary replaces its partner.
+* **runs**: coins that differ belong to one run or another, runs are independent, and all of them
+  together are one mechanism of all coins: the game itself, with the canaries of all runs.
+* **fixed-size**: k of n are included, each such set with the same probability. The coins are not
+  independent, but they are what fair and independent coins are given K = k. So with the bound of
+  the game, ``P(C >= v | K = k) <= P(C >= v) / P(K = k)``: the error probability is spent times
+  ``P(K = k) = binom(n, k) / 2^n``, about ``sqrt(2 / (pi n))`` at k = n/2. Nothing is assumed of how
+  guesses depend on each other. It is the bound on independent coins too, whatever K is.
+
+The plan is chosen before scores are read, from the number of canaries alone: few guesses, of the
+most extreme scores, where little leaks; many, and all, where much does. Their shares of the error
+probability add up to 1 (union bound).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, ndtr, ndtri
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.errors import InvalidArgument
+from dpaudit.estimation.one_run import Signs, lower_bound, p_value
+
+Design = Literal["independent", "fixed-size", "pairs", "runs"]
+DESIGNS: tuple[Design, ...] = ("independent", "fixed-size", "pairs", "runs")
+
+Counts = NDArray[np.int64]
+Curve = Callable[[Array, Array], Array]
+"""``curve(parameter, y)``: the least probability, under one input, of an event of probability y."""
+
+_SHARES = {1: (1.0,), 2: (0.95, 0.05), 3: (0.85, 0.12, 0.03)}
+_ROUNDING = 1e-9  # relative: a probability has to exceed 1 by this much
+_GRID, _PASSES = 48, 4
+_LEAST_ALPHA = 1e-290
+
+
+@dataclass(frozen=True)
+class Plan:
+    """So many guesses, at a share of the error probability.
+
+    Raises
+    ------
+    InvalidArgument
+        ``guesses`` is no integer of at least 1, or ``share`` not in (0, 1].
+    """
+
+    guesses: int
+    share: float
+
+    def __post_init__(self) -> None:
+        check.integer("guesses", self.guesses, least=1)
+        if not 0 < check.real("share", self.share, "a number in (0, 1]") <= 1:
+            raise InvalidArgument("share", self.share, "a number in (0, 1]")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A plan and how many of its guesses were right."""
+
+    plan: Plan
+    correct: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Game:
+    """A finished game: scores and the coins that they are about, shape ``(m,)`` each.
+
+    ``log_given`` is the logarithm of the probability, under fair and independent coins, of what the
+    design fixed; 0 where it fixed nothing.
+    """
+
+    scores: Array
+    coins: Signs
+    log_given: float = 0.0
+
+    def counted(self, plans: Sequence[Plan]) -> tuple[Counted, ...]:
+        """Return how many guesses of each plan are right; ties go by position."""
+        sizes = [plan.guesses for plan in plans]
+        right = right_guesses(self.scores[None], self.coins[None], sizes)[0].tolist()
+        return tuple(Counted(*one) for one in zip(plans, right, strict=True))
+
+    def spent(self, plan: Plan, alpha: float) -> float:
+        """Return the error probability at which a plan's count is judged, as if nothing was fixed.
+
+        Examples
+        --------
+        >>> game = Game(scores=np.zeros(2), coins=np.array([1, -1]), log_given=math.log(0.5))
+        >>> round(game.spent(Plan(2, 0.8), 0.05), 9)
+        0.02
+        """
+        return alpha * plan.share * math.exp(self.log_given)
+
+
+def default_plans(canaries: int) -> tuple[Plan, ...]:
+    """Return the plans for so many canaries, fewest guesses first.
+
+    Examples
+    --------
+    >>> default_plans(1000)
+    (Plan(guesses=95, share=0.85), Plan(guesses=402, share=0.12), Plan(guesses=1000, share=0.03))
+    >>> default_plans(4)
+    (Plan(guesses=4, share=1.0),)
+    """
+    m = check.integer("canaries", canaries, least=1)
+    sizes = {min(m, math.ceil(3 * math.sqrt(m))), min(m, math.ceil(1.6 * m**0.8)), m}
+    return planned(sorted(sizes))
+
+
+def planned(sizes: Sequence[int]) -> tuple[Plan, ...]:
+    """Return plans of these numbers of guesses: most of the error probability for the first.
+
+    More than three share it evenly.
+    """
+    even = (1 / len(sizes),) * len(sizes) if sizes else ()
+    shares = _SHARES.get(len(sizes), even)
+    return tuple(Plan(*one) for one in zip(sizes, shares, strict=True))
+
+
+def right_guesses(scores: Array, coins: Signs, sizes: Sequence[int]) -> Counts:
+    """Return how many guesses are right, for each of many games and numbers of guesses.
+
+    Parameters
+    ----------
+    scores, coins
+        Shape ``(games, m)``; a higher score is a guess of +1.
+    sizes
+        Numbers of guesses: the odd one is of a highest score.
+
+    Returns
+    -------
+    Counts
+        Shape ``(games, sizes)``.
+
+    Examples
+    --------
+    >>> coins = np.array([[1, -1, 1, -1]], dtype=np.int8)
+    >>> right_guesses(np.array([[4.0, 1.0, 2.0, 3.0]]), coins, (1, 2, 4))
+    array([[1, 2, 2]])
+    """
+    m = scores.shape[1]
+    order = np.argsort(scores, axis=1, kind="stable")
+    ranked = np.take_along_axis(np.asarray(coins), order, axis=1)
+    start = np.zeros((len(ranked), 1), dtype=np.int64)
+    low = np.concatenate([start, (ranked == -1).cumsum(axis=1)], axis=1)
+    high = np.concatenate([start, (ranked[:, ::-1] == 1).cumsum(axis=1)], axis=1)
+    for size in sizes:
+        if not 1 <= size <= m:
+            raise InvalidArgument("guesses", size, f"from 1 to the {m} canaries")
+    places = np.asarray(sizes, dtype=np.int64)
+    return np.asarray(high[:, (places + 1) // 2] + low[:, places // 2])
+
+
+def log_probability_of_size(included: int, canaries: int) -> float:
+    """Return ``log P(K = k)`` for n fair coins.
+
+    Examples
+    --------
+    >>> round(math.exp(log_probability_of_size(2, 4)), 9)
+    0.375
+    """
+    n, k = canaries, included
+    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return float(min(0.0, ways - n * math.log(2)))
+
+
+def exact_bound(game: Game, counted: Sequence[Counted], delta: float, alpha: float) -> float:
+    """Return the largest epsilon that any plan excludes at ``delta``, by the exact p-value.
+
+    Formal guarantee: with probability at least ``1 - alpha`` over coins and runs it is at most the
+    epsilon of what ran, at ``delta``, between datasets in which one coin differs.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> coins = (2 * rng.integers(2, size=1000) - 1).astype(np.int8)
+    >>> game = Game(scores=rng.normal(size=1000) + 3 * coins, coins=coins)
+    >>> 4 < exact_bound(game, game.counted(default_plans(1000)), 1e-5, 0.05) < 6
+    True
+    """
+    return max(_exact(one, game, delta, alpha) for one in counted)
+
+
+def exact_p_value(game: Game, counted: Sequence[Counted], epsilon: float, delta: float) -> float:
+    """Return the p-value of (epsilon, delta)-DP: the least of the plans', each over its share."""
+    found = [
+        p_value(one.correct, one.plan.guesses, len(game.coins), epsilon, delta) / one.plan.share
+        for one in counted
+    ]
+    return min(1.0, min(found) * math.exp(min(700.0, -game.log_given)))
+
+
+def gaussian_bound(game: Game, counted: Sequence[Counted], alpha: float) -> float:
+    """Return the largest mu that any plan excludes.
+
+    Formal guarantee: with probability at least ``1 - alpha`` what ran is not mu-Gaussian DP for any
+    smaller mu. It is followed down the counts by the curve (`dpaudit.estimation.one_run`).
+    """
+    return max(_followed(one, game, gaussian_curve, alpha, 1e3) for one in counted)
+
+
+def approximate_bound(game: Game, counted: Sequence[Counted], delta: float, alpha: float) -> float:
+    """Return the largest epsilon that any plan excludes, by the curve of (epsilon, delta)-DP.
+
+    Formal guarantee: that of `exact_bound`, which is a few percent larger.
+    """
+    curve = approximate_curve(delta)
+    return max(_followed(one, game, curve, alpha, 600.0) for one in counted)
+
+
+def all_right(game: Game, counted: Sequence[Counted]) -> tuple[Counted, ...]:
+    """Return the counts of a game in which every guess is right: they cap what it can certify."""
+    return tuple(Counted(one.plan, one.plan.guesses) for one in counted)
+
+
+def gaussian_curve(mu: Array, event: Array) -> Array:
+    """Return the least probability of an event under the other input, for mu-Gaussian DP.
+
+    Examples
+    --------
+    >>> gaussian_curve(np.array([0.0, 1.0]), np.array([0.5, 0.5])).round(4)
+    array([0.5   , 0.1587])
+    """
+    return np.asarray(ndtr(ndtri(event) - mu))
+
+
+def approximate_curve(delta: float) -> Curve:
+    """Return the same of (epsilon, delta)-DP, as a function of epsilon and the event."""
+
+    def curve(epsilon: Array, event: Array) -> Array:
+        flat = np.exp(-epsilon) * (event - delta)
+        steep = 1 - delta - np.exp(epsilon) * (1 - event)
+        return np.asarray(np.maximum(0.0, np.maximum(flat, steep)))
+
+    return curve
+
+
+def excluded(
+    parameters: Array, curve: Curve, correct: int, guesses: int, canaries: int, alpha: float
+) -> NDArray[np.bool_]:
+    """Return for each parameter whether ``P(C >= correct) = alpha`` is more than its curve allows.
+
+    The recursion of `dpaudit.estimation.one_run`, for many parameters at once.
+
+    Examples
+    --------
+    >>> excluded(np.array([0.1, 3.0]), gaussian_curve, 80, 100, 1000, 0.05)
+    array([ True, False])
+    """
+    share = np.full(len(parameters), alpha)  # S_u
+    beyond = np.zeros(len(parameters))  # D_(u+1)
+    for u in range(correct, 0, -1):
+        beyond = beyond + share
+        event = np.minimum(1.0, (beyond + (u - 1) * share) / canaries)
+        needed = canaries * curve(parameters, event) + beyond
+        share = np.minimum(np.maximum(share, needed / (guesses - u + 1)), 2.0)
+    return np.asarray(share > 1 + _ROUNDING)
+
+
+def largest_excluded(
+    curve: Curve, correct: int, guesses: int, canaries: int, alpha: float, most: float
+) -> float:
+    """Return the largest parameter that is known to be excluded, to six digits; 0 if none is.
+
+    Examples
+    --------
+    >>> 0.4 < largest_excluded(gaussian_curve, 172, 200, 1000, 0.05, 1e3) < 1.5
+    True
+    """
+    grid = np.concatenate([[0.0], np.geomspace(1e-4, most, _GRID)])
+    for _ in range(_PASSES):
+        out = excluded(grid, curve, correct, guesses, canaries, alpha)
+        if not out[0]:
+            return 0.0
+        last = int(np.argmin(out)) - 1 if not out.all() else len(grid) - 1
+        if last == len(grid) - 1:
+            return float(grid[last])
+        grid = np.linspace(grid[last], grid[last + 1], _GRID)
+    return float(grid[0])
+
+
+def _exact(one: Counted, game: Game, delta: float, alpha: float) -> float:
+    spent = game.spent(one.plan, alpha)
+    if spent < _LEAST_ALPHA:
+        return 0.0
+    given = (one.correct, one.plan.guesses, len(game.coins))
+    return lower_bound(*given, delta=delta, alpha=spent)
+
+
+def _followed(one: Counted, game: Game, curve: Curve, alpha: float, most: float) -> float:
+    spent = game.spent(one.plan, alpha)
+    if spent < _LEAST_ALPHA:
+        return 0.0
+    given = (one.correct, one.plan.guesses, len(game.coins))
+    return largest_excluded(curve, *given, spent, most)
