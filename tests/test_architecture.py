@@ -49,7 +49,7 @@ FLOORS = (
     ("accounts", "adapters"),
     ("replaying",),
     ("scan",),
-    ("selftest", "testing"),
+    ("selftest", "testing", "plugin"),
     ("cli",),
 )
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}

@@ -57,12 +57,18 @@ class Storing:
         Whether the file is begun at once, and not when it is worth it.
     in_the_end
         Whether an audit that ended before it was worth it is kept too.
+
+    Attributes
+    ----------
+    taken
+        Trials of units whose results were kept before, and were not drawn again.
     """
 
     path: Path
     command: Sequence[str] = ()
     at_once: bool = True
     in_the_end: bool = True
+    taken: int = field(default=0, init=False)
     _store: Store | None = field(default=None, repr=False)
 
     def open(self) -> Store:
@@ -332,7 +338,8 @@ class Stage:
 
     def __init__(self, audit: KeptAudit, identity: str, name: str, units: Sequence[Unit]) -> None:
         self.audit, self.identity, self.name = audit, identity, name
-        self.units, self.trials = len(units), sum(unit.trials for unit in units)
+        self._sizes = [unit.trials for unit in units]
+        self.units, self.trials = len(units), sum(self._sizes)
         self._number = 0
         self._places = {
             int(place): int(row)
@@ -356,6 +363,7 @@ class Stage:
         rows = store.run("SELECT data FROM blocks WHERE id = ?", (self._places[place],))
         if not rows:
             raise StoreError(f"store {store.path}: another program forgot what it kept; try again")
+        self.audit.where.taken += self._sizes[place]
         return decoded(rows[0][0])
 
     def keep(self, places: Sequence[int], results: Sequence[Any]) -> None:

@@ -1,0 +1,213 @@
+"""What the fixture ``dp_audit`` gives a test: an audit with the test's share of the confidence."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dpaudit.auditing.api import audit
+from dpaudit.errors import DpauditError, InvalidArgument, Shown
+from dpaudit.execution import Executor
+from dpaudit.neighbours import Pair
+from dpaudit.plugin.failing import claimed, words
+from dpaudit.plugin.marker import AUDITS, merged
+from dpaudit.refutation import certificates_text
+from dpaudit.report.schema import Result
+from dpaudit.store.keeping import Storing, storing
+
+if TYPE_CHECKING:
+    from _pytest.outcomes import Failed
+else:
+    Failed = pytest.fail.Exception  # its public name, which has no type
+
+_DECIDED = ("confidence", "seed", "store", "executor", "looks", "unit")
+
+
+class Refuted(Failed, AssertionError):
+    """The failure of a test: a claim was refuted, or nothing could be said of it."""
+
+    __module__ = "builtins"  # as pytest's own: a summary has room for what leaked, not for a path
+
+
+@dataclass(kw_only=True, repr=False)
+class Auditor:
+    """Audits for one test.
+
+    Parameters
+    ----------
+    item
+        The test.
+    marker, options
+        What its markers and the command line say, under the names that `dpaudit.audit` has.
+    confidence
+        Of each audit.
+    planned
+        How many audits were planned for it when collection had ended; 0 if it was not seen there.
+    store
+        The file of what is kept, if one was asked for.
+    whole
+        Whether whole results are wanted, for a report.
+
+    Attributes
+    ----------
+    made
+        How many audits were begun.
+    found
+        What they found, as plain data.
+    """
+
+    item: pytest.Item
+    marker: Mapping[str, Any]
+    options: Mapping[str, Any]
+    confidence: float
+    planned: int
+    store: str | None = None
+    whole: bool = False
+    made: int = 0
+    found: list[dict[str, Any]] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"<dp_audit at {self.confidence!r} confidence>"
+
+    def __call__(
+        self, mechanism: Any, dataset: Any, neighbour: Any = None, **options: Any
+    ) -> Result:
+        """Audit a mechanism; fail the test if its claim is refuted, or nothing can be said of it.
+
+        Parameters
+        ----------
+        mechanism, dataset, neighbour
+            As `dpaudit.audit` takes them; a `dpaudit.Pair` may stand in the place of two datasets.
+        options
+            What else it takes, but for the confidence, the seed and the store, which are those of
+            the whole run. They come before those of the marker.
+
+        Raises
+        ------
+        Refuted
+            The claim is refuted, or a check says that no bound holds; an `AssertionError`.
+        DpauditError
+            An argument is wrong, or the mechanism breaks its contract.
+
+        Notes
+        -----
+        Formal guarantee: of a suite all of whose claims are true some test fails with a probability
+        of at most 1 less the confidence of the run, where laws that mechanisms state are theirs.
+        """
+        __tracebackhide__ = True
+        try:
+            self._begin(options)
+            result, kept = self._audited(mechanism, dataset, neighbour, options)
+        except DpauditError as error:
+            # Its words say it all: who reads a test's failure need not go through our calls.
+            raise error.with_traceback(None) from None
+        self._note(result, kept)
+        if result.verdict != "not refuted":
+            raise Refuted(words(result, self._place(), self._again()), pytrace=False)
+        return result
+
+    def _begin(self, options: Mapping[str, Any]) -> None:
+        """Refuse an audit that has no share of the run's error probability."""
+        for name in _DECIDED:
+            if name in options:
+                expected = f"nothing: it is that of the whole run (--dpaudit-{name})"
+                raise InvalidArgument(name, Shown(type(options[name]).__name__), expected)
+        if not self.planned:
+            expected = "an argument of the test: confidence is shared when collection has ended"
+            raise InvalidArgument("dp_audit", Shown("a late request"), expected)
+        if self.made == self.planned:
+            expected = f"at most {self.planned}; say how many: @pytest.mark.dp(audits=...)"
+            raise InvalidArgument("audits", self.made + 1, expected)
+        self.made += 1
+
+    def _audited(
+        self, mechanism: Any, dataset: Any, neighbour: Any, options: Mapping[str, Any]
+    ) -> tuple[Result, bool]:
+        """Return the result, and whether all of it was kept from before."""
+        if isinstance(dataset, Pair):
+            options = {"relation": dataset.relation, **options}
+            dataset, neighbour = dataset.dataset, dataset.neighbour
+        given = self._settings(options)
+        counted = _Counted()
+        where = None if self.store is None else Storing(Path(self.store), at_once=False)
+        with storing(where):
+            result = audit(
+                mechanism,
+                dataset,
+                neighbour,
+                confidence=self.confidence,
+                executor=Executor(progress=counted),
+                **given,
+            )
+            return result, where is not None and 0 < counted.trials == where.taken
+
+    def _settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is nearest to the call: its own, else the marker's, else the command's."""
+        marked = {name: value for name, value in self.marker.items() if name != AUDITS}
+        return {**self.options, **merged(marked, options)}
+
+    def _note(self, result: Result, kept: bool) -> None:
+        """Keep what was found for the report, and for machines that read JUnit's XML."""
+        name = self.item.nodeid + (f" ({self.made})" if self.planned > 1 else "")
+        said = {
+            "claimed": claimed(result),
+            "lower": f"{result.lower:.12g}",
+            "verdict": result.verdict,
+            "confidence": f"{self.confidence:.12g}",
+            "trials": str(result.trials),
+            "seed": str(result.seed),
+        }
+        if result.witness is not None:
+            said["witness"] = result.witness.sentence
+        if kept:
+            said["kept"] = "all of it was drawn before"
+        number = f".{self.made}" if self.planned > 1 else ""
+        self.item.user_properties += [(f"dpaudit{number}.{k}", v) for k, v in said.items()]
+        entry = {"verdict": result.verdict, "alpha": 1 - self.confidence, "kept": kept}
+        self.found.append(entry | (self._document(name, result) if self.whole else {}))
+
+    def _document(self, name: str, result: Result) -> dict[str, Any]:
+        """Return the result as text that crosses the border of a process, with its certificate."""
+        named = result.model_copy(update={"claim": name, "rerun": self._again()})
+        certificate = result.certificate
+        return {
+            "result": named.model_dump_json(),
+            "certificate": None if certificate is None else certificates_text((certificate,)),
+            "private": result.holds_records,
+        }
+
+    def _again(self) -> str:
+        """Return the command that repeats this test alone, at the confidence that it had here."""
+        alone = 1 - self.planned * (1 - self.confidence)
+        said = {**self.options, "confidence": repr(alone)}
+        options = " ".join(f"--dpaudit-{name}={value}" for name, value in said.items())
+        return f"pytest {shlex.quote(self.item.nodeid)} {options}"
+
+    def _place(self) -> str:
+        """Return the line of the test that asked for the audit."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and Path(frame.f_code.co_filename) != self.item.path:
+            frame = frame.f_back
+        line = "" if frame is None else f":{frame.f_lineno}"
+        return f"{self.item.location[0]}{line}"
+
+
+class _Counted:
+    """Counts the trials of all stages."""
+
+    def __init__(self) -> None:
+        self.trials = 0
+
+    def start(self, stage: str, trials: int) -> None:
+        """Begin a stage."""
+
+    def advance(self, trials: int) -> None:
+        """Count some."""
+        self.trials += trials

@@ -1,0 +1,85 @@
+"""What a test that fails says: in at most a dozen lines, the first of which says what leaked."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+from dpaudit.report.formatting import numbers
+from dpaudit.report.schema import Result
+from dpaudit.text import printable
+
+_WIDTH, _EACH = 96, 2  # columns, and lines that a sentence may take
+_SENTENCES = re.compile(r"(?<=[.;]) (?=[A-Z])")
+_LEAKED = "What leaked"
+
+
+def words(result: Result, place: str, again: str) -> str:
+    """Return why a test fails.
+
+    Parameters
+    ----------
+    result
+        That refutes the claim, or withholds a verdict.
+    place, again
+        Where the audit was asked for, and what repeats it.
+    """
+    said = _leaked(result) if result.verdict == "refuted" else _withheld(result)
+    lines = [
+        *said,
+        f"pair: {result.relation}; {result.pair}",
+        f"at: {place}",
+    ]
+    wrapped = [part for line in lines for part in _wrapped(line)]
+    return printable("\n".join([*wrapped, f"again: {again}"]))
+
+
+def claimed(result: Result) -> str:
+    """Return the claim, as text for a line or a machine."""
+    shown = numbers(result)
+    delta = "" if shown.claimed_delta is None else f" at delta = {shown.claimed_delta}"
+    return f"{_name(result)} = {shown.claimed}{delta}"
+
+
+def _leaked(result: Result) -> list[str]:
+    witness, shown = result.witness, numbers(result)
+    first, *more = _of_outputs(result) if witness is None else _SENTENCES.split(witness.sentence)
+    measured = f"{_name(result)} is at least {shown.lower} at {_sure(result)} confidence"
+    return [
+        first if first.startswith(_LEAKED) else f"{_LEAKED}: {first[:1].lower()}{first[1:]}",
+        f"refuted: {measured}; claimed: {claimed(result)}",
+        *([" ".join(more)] if more else []),
+        "next: compare the noise with the sensitivity; dpaudit replay names the line that leaks",
+    ]
+
+
+def _of_outputs(result: Result) -> list[str]:
+    """Return what leaked where no event of few parts shows it: the counted event, or the losses."""
+    counted = [one for one in _SENTENCES.split(result.reason) if one.startswith("The event that")]
+    if counted:
+        return [f"{_LEAKED}: {counted[0][0].lower()}{counted[0][1:]}"]
+    return [
+        f"{_LEAKED}: outputs tell the two datasets apart by more than the claim, by the law that "
+        "the mechanism states, which no check of its draws contradicts."
+    ]
+
+
+def _withheld(result: Result) -> list[str]:
+    failed = [check for check in (*result.contract, *result.self_checks) if not check.passed]
+    return [
+        f"withheld: nothing can be said of the claim {claimed(result)}",
+        result.reason,
+        *(f"{check.name}: {check.evidence}" for check in failed[:3]),
+    ]
+
+
+def _name(result: Result) -> str:
+    return "epsilon" if result.quantity is None else result.quantity
+
+
+def _sure(result: Result) -> str:
+    return f"{100 * result.measured.confidence:.9g}%"
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, _WIDTH, subsequent_indent="  ", max_lines=_EACH, placeholder=" ...")

@@ -1,0 +1,52 @@
+"""What ``@pytest.mark.dp`` may say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpaudit.errors import InvalidArgument, one_of
+
+if TYPE_CHECKING:
+    import pytest
+
+# All but the last go to `dpaudit.audit` under these names.
+KNOWN = ("epsilon", "delta", "claim", "relation", "bounds", "form", "observe", "trials", "time")
+AUDITS = "audits"
+_OF_A_CLAIM = ("epsilon", "delta", "claim")
+
+
+def wrong_marker(marks: Sequence[pytest.Mark]) -> str | None:
+    """Return what is wrong with markers, None if nothing is.
+
+    Examples
+    --------
+    >>> import pytest
+    >>> wrong_marker([pytest.mark.dp(epsilon=1).mark])
+    >>> print(wrong_marker([pytest.mark.dp(epsilom=1).mark]))
+    dp(epsilom=...): expected one of: epsilon, delta, claim, relation, bounds, form, observe, \
+trials, time, audits; did you mean 'epsilon'?
+    """
+    known = (*KNOWN, AUDITS)
+    for mark in marks:
+        if mark.args:
+            return "dp(...): got a value without a name, expected one such as dp(epsilon=1)"
+        for name, value in mark.kwargs.items():
+            if name not in known:
+                return f"dp({name}=...): expected {one_of(known, name)}"
+            if name == AUDITS and (type(value) is not int or value < 1):
+                return str(InvalidArgument("dp(audits=...)", value, "an integer, at least 1"))
+    return None
+
+
+def merged(given: Mapping[str, Any], nearer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is given with what is nearer, which has the last word; a claim stays whole.
+
+    Examples
+    --------
+    >>> merged({"epsilon": 1.0, "delta": 1e-5, "trials": 500}, {"epsilon": 2.0})
+    {'trials': 500, 'epsilon': 2.0}
+    """
+    whole = "epsilon" in nearer or "claim" in nearer
+    kept = {n: v for n, v in given.items() if not (whole and n in _OF_A_CLAIM)}
+    return {**kept, **nearer}

@@ -1,0 +1,316 @@
+"""The plugin for pytest: what fails and how, what is shared, what a run leaves, what it costs."""
+
+import contextlib
+import io
+import json
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import dpaudit
+from dpaudit.plugin.hooks import CONFIDENCE, share_of
+from dpaudit.plugin.marker import KNOWN
+from dpaudit.report.document import read_report
+from dpaudit.verification import read
+
+pytest_plugins = "pytester"
+
+# Mechanisms run in the process of the test: starting others takes longer than all else here.
+MECHANISMS = """
+    import numpy as np
+    import pytest
+    from dpaudit import Pair, relation
+    from dpaudit.laws.isolated import Isolation
+
+    HERE = Isolation(in_process=True)
+    AGES = np.array([31.0, 44.0, 47.0, 52.0, 75.0])
+
+    def sizes(ages, rng):
+        groups, counts = np.unique(ages // 10 * 10, return_counts=True)
+        return {f"{group:g}s": count + rng.laplace() for group, count in zip(groups, counts)}
+
+    def count(ages, trials, rng):
+        return len(ages) + rng.laplace(size=trials)
+
+    def one_noise(ages, trials, rng):
+        return np.full(trials, len(ages) + rng.laplace())
+"""
+SUITE = (
+    MECHANISMS
+    + """
+    @pytest.mark.dp(epsilon=1)
+    def test_leaks(dp_audit):
+        # A body of many lines, none of which is what a reader needs.
+        dp_audit(sizes, AGES, AGES[:-1], trials=300, isolation=HERE, show_records=True)
+
+    @pytest.mark.dp(epsilon=1, trials=300)
+    def test_private(dp_audit):
+        pair = Pair(AGES, AGES[:-1], relation("add-remove-record"))
+        assert dp_audit(count, pair, isolation=HERE).trials == 300
+
+    @pytest.mark.dp(epsilon=1, audits=2)
+    class TestTwo:
+        def test_both(self, dp_audit):
+            for claim in (1.0, 0.1):
+                dp_audit(count, AGES, AGES[:-1], epsilon=claim, trials=1000, isolation=HERE)
+
+        @pytest.mark.dp(epsilon=5)
+        def test_three(self, dp_audit):
+            for _ in range(3):
+                dp_audit(count, AGES, AGES[:-1], trials=300, isolation=HERE)
+
+    def test_withheld(dp_audit):
+        dp_audit(one_noise, AGES, AGES[:-1], epsilon=1, trials=1000, isolation=HERE)
+
+    def test_caught(dp_audit):
+        with pytest.raises(AssertionError, match="What leaked"):
+            dp_audit(sizes, AGES, AGES[:-1], epsilon=1, trials=300, isolation=HERE)
+
+    def test_fails_by_itself(dp_audit):
+        dp_audit(lambda ages: 1 // 0, AGES, AGES[:-1], epsilon=1, isolation=HERE)
+
+    def test_unused(dp_audit):
+        pass
+
+    def test_late(request):
+        request.getfixturevalue("dp_audit")(count, AGES, AGES[:-1], epsilon=1)
+
+    @pytest.mark.dp(epsilon=1)
+    def test_idle():
+        pass
+
+    @pytest.mark.dp(epsilom=1)
+    def test_misspelt(dp_audit):
+        pass
+
+    @pytest.mark.dp(epsilon=1)
+    def test_decided(dp_audit):
+        dp_audit(count, AGES, AGES[:-1], seed=3)
+"""
+)
+OPTIONS = ("-p", "no:cacheprovider", "-W", "error", "--strict-markers")
+# test_leaks, test_private, 2 + 2 of the class, and one each of the six that ask for it.
+AUDITS = 12
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """Return one run of the whole suite, and its folder."""
+    folder = tmp_path_factory.mktemp("suite")
+    (folder / "test_suite.py").write_text("".join(line[4:] or "\n" for line in lines(SUITE)))
+    command = ("--dpaudit-report=report", "--junitxml=junit.xml", "--dpaudit-store=kept.sqlite")
+    return run(folder, *command), folder
+
+
+def lines(text):
+    return text.splitlines(keepends=True)
+
+
+def run(folder, *options):
+    """Return the exit status and the output of a run in this process, where all is imported."""
+    written, before = io.StringIO(), dict(sys.modules)
+    with pytest.MonkeyPatch.context() as here, contextlib.redirect_stdout(written):
+        here.chdir(folder)
+        status = pytest.main([*OPTIONS, "--capture=sys", *options])
+    for name in sys.modules.keys() - before.keys():
+        del sys.modules[name]
+    return status, written.getvalue()
+
+
+def failure_of(output, test):
+    """Return the lines that a failure printed: its title, and all up to the next."""
+    found = re.search(
+        rf"(?m)^_+ (?:\w+ at setup of )?{test} _+\n((?:(?![_=-]{{5}}|dpaudit: ).*\n)*)", output
+    )
+    assert found is not None, output
+    return found[1].splitlines()
+
+
+def test_outcomes_are_what_they_should_be(ran):
+    (status, output), _ = ran
+    assert status == 1
+    for test in ("test_private", "test_caught"):
+        assert not re.search(rf"(FAILED|ERROR) .*{test}", output)
+    assert re.search(r"8 failed, 2 passed, 2 errors", output)
+
+
+def test_a_failure_says_first_what_leaked_in_at_most_15_lines(ran):
+    output = ran[0][1]
+    said = failure_of(output, "test_leaks")
+    assert said[0].startswith("What leaked: `output['70s']` is there in 100 of 100 runs on the")
+    assert len(said) + 1 <= 15
+    assert any(line.startswith("refuted: epsilon is at least ") for line in said)
+    assert "at: test_suite.py:23" in said
+    assert said[-1].startswith("again: pytest test_suite.py::test_leaks --dpaudit-confidence=0.99")
+    assert all(len(line) <= 96 for line in said[:-1])
+    assert "FAILED test_suite.py::test_leaks - Refuted: What leaked: `output['70s']`" in output
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ("TestTwo.test_both", "What leaked: `output` "),
+        ("TestTwo.test_three", "audits: got 3, expected at most 2; say how many: @pytest.mark"),
+        ("test_withheld", "withheld: nothing can be said of the claim epsilon = 1 at delta = 0"),
+        ("test_fails_by_itself", "raised ZeroDivisionError"),
+        ("test_unused", "asked for dp_audit and never called it: nothing was audited"),
+        ("test_late", "dp_audit: got a late request, expected an argument of the test"),
+        ("test_idle", "marked dp, and nothing is audited: the test has to ask for dp_audit"),
+        ("test_misspelt", "dp(epsilom=...): expected one of: epsilon, "),
+        ("test_decided", "seed: got int, expected nothing: it is that of the whole run (--dpaudit"),
+    ],
+)
+def test_a_failure_is_short_and_says_what_to_do(ran, test, said):
+    found = failure_of(ran[0][1], test)
+    assert said in "\n".join(found)
+    assert len(found) + 1 <= 15
+
+
+def test_the_shares_are_decided_at_collection_and_sum_to_what_is_stated(ran):
+    (_, output), folder = ran
+    each = share_of(1 - CONFIDENCE, AUDITS)
+    said = f"dpaudit: {AUDITS} audits in 10 tests at {each:.12g} confidence each, 0.999 together"
+    assert said in output
+    results = read_report(folder / "report" / "report.json").results
+    assert {result.measured.confidence for result in results} == {each}
+    assert re.search(r"dpaudit: 3 refuted, 1 withheld, 4 not refuted; error prob", output)
+
+
+@pytest.mark.parametrize("error", [1e-9, 1e-3, 0.05, 0.5])
+def test_shares_are_sound_and_close(error):
+    for audits in range(1, 400):
+        spent = audits * (1 - share_of(error, audits))
+        assert 0.999 * error <= spent <= error
+
+
+def test_the_report_holds_every_audit_by_its_test(ran):
+    (_, output), folder = ran
+    report = read_report(folder / "report" / "report.json")
+    names = [result.claim for result in report.results]
+    assert names[:4] == [
+        "test_suite.py::test_leaks",
+        "test_suite.py::test_private",
+        "test_suite.py::TestTwo::test_both (1)",
+        "test_suite.py::TestTwo::test_both (2)",
+    ]
+    assert set(report.missing) == {
+        f"test_suite.py::test_{name}" for name in ("fails_by_itself", "unused", "late", "decided")
+    }
+    assert report.confidence >= CONFIDENCE
+    assert "dpaudit: report: report/report.html" in output
+    assert len(read(folder / "report" / "certificate.json")) == 3
+
+
+def test_junit_has_what_machines_ask_for(ran):
+    cases = ElementTree.parse(ran[1] / "junit.xml").getroot().iter("testcase")
+    said = {
+        case.get("name"): {one.get("name"): one.get("value") for one in case.iter("property")}
+        for case in cases
+    }
+    leaks = said["test_leaks"]
+    assert leaks["dpaudit.verdict"] == "refuted"
+    assert leaks["dpaudit.claimed"] == "epsilon = 1 at delta = 0"
+    assert float(leaks["dpaudit.lower"]) > 1
+    assert leaks["dpaudit.witness"].startswith("What leaked: ")
+    assert said["test_both"]["dpaudit.2.verdict"] == "refuted"
+    assert said["test_idle"] == {}
+
+
+def test_again_repeats_it_and_what_was_kept_is_not_drawn(ran):
+    """What a failure names gives the same numbers, from the store where one is named."""
+    (_, output), folder = ran
+    (again,) = re.findall(r"again: pytest (test_suite\S*test_leaks) (\S+)", output)
+    _, once = run(folder, *again, "--dpaudit-store=kept.sqlite")
+    assert failure_of(once, "test_leaks") == failure_of(output, "test_leaks")
+    assert "1 of 1 drawn before and kept" in once
+    assert "2 of 8 drawn before and kept" in output  # those that ask the same once more
+
+
+CHEAP = '''
+    import pytest
+    from dpaudit.plugin.hooks import RUN
+
+    @pytest.fixture
+    def dp_audit(request):
+        """Stand in for the fixture, whose import takes longer than all else here."""
+        return request.config.stash[RUN]
+
+    @pytest.fixture
+    def confidence(dp_audit):
+        return dp_audit.confidence_of_each
+
+    @pytest.mark.parametrize("number", range(3))
+    def test_each(confidence, number, request):
+        request.node.user_properties.append(("confidence", confidence))
+
+    @pytest.mark.dp(audits=5)
+    def test_five(confidence, request):
+        request.node.user_properties.append(("confidence", confidence))
+
+    def test_none():
+        pass
+'''
+
+
+@pytest.mark.parametrize(
+    ("options", "audits", "error"),
+    [
+        ((), 8, 0.001),
+        (("-k", "each"), 3, 0.001),
+        (("-k", "five", "--dpaudit-confidence=0.9"), 5, 0.1),
+        (("test_cheap.py::test_each[1]",), 1, 0.001),
+        (("-n", "2"), 8, 0.001),
+        pytest.param(("-n", "2", "--dist", "each"), 16, 0.001, marks=pytest.mark.slow),
+    ],
+)
+def test_what_is_selected_shares_whoever_runs_it(pytester, options, audits, error):
+    pytester.makepyfile(test_cheap=CHEAP)
+    done = pytester.runpytest_inprocess(*OPTIONS, "--junitxml=junit.xml", *options)
+    assert done.ret == 0
+    root = ElementTree.parse(pytester.path / "junit.xml").getroot()
+    said = {float(one.get("value")) for one in root.iter("property")}
+    assert said == {share_of(1 - (1 - error), audits)}
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--dpaudit-trials=99", "--dpaudit-trials: got 99, expected an integer, at least 100"),
+        ("--dpaudit-confidence=1", "--dpaudit-confidence: got 1.0, expected a number in (0, 1)"),
+        ("--dpaudit-time=nan", "--dpaudit-time: got nan, expected a number of seconds above 0"),
+        ("--dpaudit-seed=-1", "--dpaudit-seed: got -1, expected an integer, at least 0"),
+    ],
+)
+def test_an_option_out_of_range_is_refused_before_anything_runs(pytester, option, said):
+    done = pytester.runpytest_inprocess(*OPTIONS, option)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert said in done.stderr.str()
+
+
+def test_a_run_without_audits_loads_nothing(pytester):
+    pytester.makepyfile("""
+        import sys
+
+        def test_modules(pytestconfig):
+            assert pytestconfig.pluginmanager.has_plugin("dpaudit")
+            ours = {name for name in sys.modules if name.split(".")[0] == "dpaudit"}
+            assert ours == {"dpaudit", "dpaudit.plugin", "dpaudit.plugin.hooks"}
+            assert not {"numpy", "pydantic", "typer"} & set(sys.modules)
+    """)
+    done = pytester.runpytest_subprocess(*OPTIONS)
+    assert done.ret == 0
+    assert "dpaudit:" not in done.stdout.str()
+
+
+def test_the_marker_says_what_an_audit_takes():
+    import inspect
+
+    assert set(KNOWN) <= set(inspect.signature(dpaudit.audit).parameters)
+
+
+def test_the_report_is_private_where_it_holds_records(ran):
+    for file in (ran[1] / "report").iterdir():
+        assert file.stat().st_mode & 0o077 == 0
+    assert json.loads((ran[1] / "report" / "report.json").read_text())["schema"] == 1
