@@ -1,87 +1,89 @@
-"""What the README shows is what runs: its Python, its commands and their output."""
+"""What the README shows is what runs, its picture is the report's, and it stays short."""
 
-import doctest
+import html
+import importlib
 import re
-import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from dpaudit.cli.main import main
+from dpaudit.execution import importable
 from dpaudit.extension.claim import Claim
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-ADD_A_CLAIM = (ROOT / "docs" / "add-a-claim.md").read_text(encoding="utf-8")
-CURRENCIES = (ROOT / "docs" / "currencies.md").read_text(encoding="utf-8")
-CANARIES = (ROOT / "docs" / "canaries.md").read_text(encoding="utf-8")
-REPLAY = (ROOT / "docs" / "replay.md").read_text(encoding="utf-8")
-HIDDEN_STATE = (ROOT / "docs" / "hidden-state.md").read_text(encoding="utf-8")
+with importable(ROOT / "tests" / "docs"):
+    from blocks import blocks
+
+README = ROOT / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+PICTURE = re.compile(r'<svg[^>]*aria-label="([^"]*)"', re.S)
 
 
-def blocks(language, text=README):
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.M | re.S)
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """Run the function of the README as its reader would, as a program."""
+    folder = tmp_path_factory.mktemp("readme")
+    (block,) = (one for one in blocks(README) if one.file == "average.py")
+    (folder / block.file).write_text(block.text)
+    done = subprocess.run(
+        [sys.executable, block.file], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return folder, done.stdout
 
 
-@pytest.mark.parametrize(
-    ("text", "least"),
-    [(README, 3), (ADD_A_CLAIM, 1), (CURRENCIES, 2), (HIDDEN_STATE, 2), (REPLAY, 1), (CANARIES, 1)],
-)
-def test_python_examples(text, least):
-    examples = [block for block in blocks("python", text) if ">>>" in block]
-    assert len(examples) >= least
-    names = {}  # what an example defines, the ones below it may use
-    for number, block in enumerate(examples):
-        test = doctest.DocTestParser().get_doctest(block, names, f"example {number}", None, None)
-        test.globs = names
-        outcome = doctest.DocTestRunner().run(test, clear_globs=False)
-        assert outcome.failed == 0
-        assert outcome.attempted > 0
+def test_it_is_of_a_readable_length():
+    assert len(TEXT.splitlines()) <= 120
+    (block,) = (one for one in blocks(README) if one.file == "average.py")
+    assert len([line for line in block.text.splitlines() if line.strip()]) <= 12
 
 
-def printed():
-    """Return the blocks that show commands, of which some take a while."""
-    slow = ("dpaudit account", "huang2020-theorem6 --epsilon 20")
-    return [
-        pytest.param(block, marks=[pytest.mark.slow] if any(s in block for s in slow) else [])
-        for block in blocks("console")
-    ]
+def test_the_program_prints_what_is_shown(ran):
+    (shown,) = (one.text for one in blocks(README) if one.language == "console")
+    _, *lines = shown.splitlines()
+    said = ran[1].splitlines()
+    assert [one for one in lines if one != "..." and one not in said] == []
 
 
-@pytest.mark.parametrize("block", printed())
-def test_commands_print_what_is_shown(block, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    module, toml = (next(b for b in blocks(kind) if ">>>" not in b) for kind in ("python", "toml"))
-    (tmp_path / "my_mechanism.py").write_text(module)
-    (tmp_path / "audit.toml").write_text(toml)
-    for command, shown in commands(block):
-        with pytest.raises(SystemExit):
-            main(shlex.split(command))
-        printed = [line.rstrip() for line in capsys.readouterr().out.strip().splitlines()]
-        assert printed[: len(shown)] == shown
+def test_the_picture_is_that_of_the_report(ran):
+    written = (ran[0] / "report" / "report.html").read_text(encoding="utf-8")
+    label = PICTURE.search(written)[1]
+    picture = (ROOT / "docs" / "pictures" / "average.svg").read_text(encoding="utf-8")
+    assert PICTURE.search(picture)[1] == label
+    lower = float(re.search(r"at least ([\d.]+)", html.unescape(label))[1])
+    assert lower > 1
+    assert f"measured at least {int(lower * 10) / 10}: refuted" in TEXT
 
 
-def commands(block):
-    """Yield each command of a block with the lines that it prints."""
-    for part in block.strip().split("$ dpaudit ")[1:]:
-        command, *shown = part.strip().splitlines()
-        yield command, shown
+def test_its_test_fails_before_the_repair_and_passes_after_it(ran):
+    folder, _ = ran
+    (test,) = (one for one in blocks(README) if "def test_" in one.text)
+    (folder / "test_average.py").write_text(test.text)
+    code = (folder / "average.py").read_text()
+    failed = _pytest(folder)
+    assert failed.returncode == 1
+    assert "refuted" in failed.stdout
+    clipped, scale = re.findall(r"`(np\.clip.+?)` and `(scale=.+?)`", TEXT)[0]
+    repaired = code.replace("ages.mean()", f"{clipped}.mean()")
+    repaired = re.sub(r"scale=widest / len\(ages\)", scale, repaired)
+    assert repaired.count(scale) == repaired.count(clipped) == 1
+    (folder / "average.py").write_text(repaired)
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+    assert _pytest(folder).returncode == 0
 
 
-def test_the_test_file_passes():
-    (module,) = (b for b in blocks("python") if "def test_" in b)
-    names: dict[str, object] = {}
-    exec(compile(module, "README.md", "exec"), names)
-    tests = [value for name, value in names.items() if name.startswith("test_")]
-    assert len(tests) == 2
-    for test in tests:
-        test()
+def _pytest(folder: Path) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_average.py"]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def test_every_command_named_exists():
-    named = set(re.findall(r"^    dpaudit (\w+)", README, flags=re.M))
-    assert named
+    pages = [TEXT, *(page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md"))]
+    named = set(re.findall(r"^(?:    |\$ )dpaudit (\w+)", "\n".join(pages), flags=re.M))
+    assert len(named) > 5
     for command in named:
         with pytest.raises(SystemExit) as ended:
             main([command, "--help"])
@@ -89,12 +91,20 @@ def test_every_command_named_exists():
 
 
 def test_the_home_that_is_shown_is_a_claim():
-    (home,) = (b for b in blocks("python", ADD_A_CLAIM) if "CLAIM =" in b)
+    page = ROOT / "docs" / "add-a-claim.md"
+    (home,) = (one.text for one in blocks(page) if "CLAIM =" in one.text)
     names: dict[str, object] = {"__name__": "my_audit.claims.lemma1"}
     exec(compile(home, "add-a-claim.md", "exec"), names)
     claim = names["CLAIM"]
     assert isinstance(claim, Claim)
     assert claim.parameters().model_dump() == {"records": 10, "factor": 1.0}
+
+
+def test_the_page_on_python_names_what_is_exported():
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    for module in ("dpaudit", "dpaudit.testing"):
+        names = importlib.import_module(module).__all__
+        assert [name for name in names if f"`{module}.{name}`" not in page] == []
 
 
 def test_what_the_page_on_architecture_names_is_there():

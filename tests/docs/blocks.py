@@ -1,0 +1,178 @@
+"""The code blocks of a page, and how each is run.
+
+A block follows these rules, which a page can only leave by a mark above the block:
+
+* Python with ``>>>`` is a doctest; other Python, TOML, CSV and YAML is the file that the paragraph
+  above names (``Save this as `mine.py` ``), or is executed, or read.
+* Of a console the lines after ``$ `` are commands, with the lines that they print first; a line of
+  three dots stands for any others.
+* ``text`` is no code.
+
+A mark is a comment of its own line: ``<!-- run: slow -->``, ``<!-- run: with opendp -->`` (where
+that is installed), ``<!-- run: elsewhere, because ... -->`` (not here: it needs another machine).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import doctest
+import io
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpaudit.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(
+    r"^(?P<indent> *)```(?P<language>[\w{}-]*)[^\n]*\n(?P<text>.*?)^(?P=indent)```$", re.M | re.S
+)
+NAMED = re.compile(r"(?:[Ss]ave|and)\s+this\s+as\s+`([\w./-]+\.\w+)`")
+MARK = re.compile(r"<!-- run: (.+?) -->\s*$")
+READ_ONLY = ("text", "json", "html", "markdown", "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """A block of code, and what the page says of it."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+    file: str | None
+    mark: str | None
+
+    @property
+    def shown(self) -> str:
+        """Return what a test is called."""
+        return f"{self.page}:{self.line}"
+
+
+def blocks(path: Path) -> list[Block]:
+    """Return the blocks of a page, in order."""
+    page = path.read_text(encoding="utf-8")
+    return [_block(path.name, page, found) for found in BLOCK.finditer(page)]
+
+
+def _block(name: str, page: str, found: re.Match[str]) -> Block:
+    above = page[: found.start()].rstrip()
+    mark = MARK.search(above)
+    if mark:
+        above = above[: mark.start()].rstrip()
+    files = NAMED.findall(above.rpartition("\n\n")[2])
+    return Block(
+        page=name,
+        line=page[: found.start()].count("\n") + 1,
+        language=found["language"],
+        text=re.sub(f"^{found['indent']}", "", found["text"], flags=re.M),
+        file=files[-1] if files else None,
+        mark=mark[1] if mark else None,
+    )
+
+
+def is_slow(block: Block) -> bool:
+    """Return whether a block is left to the slow suite."""
+    return block.mark is not None
+
+
+def elsewhere(block: Block) -> bool:
+    """Return whether a block cannot run on one machine alone; the page has to say why."""
+    return (block.mark or "").startswith("elsewhere, because ")
+
+
+def run(block: Block, names: dict[str, Any]) -> None:
+    """Run one block in the present folder; ``names`` are what blocks above it defined."""
+    if block.file:
+        Path(block.file).parent.mkdir(parents=True, exist_ok=True)
+        Path(block.file).write_text(block.text, encoding="utf-8")
+    if block.language == "python" and ">>>" in block.text:
+        _doctest(block, names)
+    elif block.language == "python":
+        code = compile(block.text, block.shown, "exec")
+        if not (block.file or "").startswith("test_"):
+            exec(code, names if not block.file else {"__name__": Path(block.file).stem})
+    elif block.language == "console":
+        _commands(block.text)
+    elif block.language == "toml":
+        tomllib.loads(block.text)
+    elif block.language == "csv":
+        assert len({len(row) for row in csv.reader(io.StringIO(block.text))}) == 1
+    elif block.language == "yaml":
+        pytest.importorskip("yaml").safe_load(block.text)
+    else:
+        assert block.language in READ_ONLY, f"{block.shown}: no rule for {block.language!r}"
+
+
+def _doctest(block: Block, names: dict[str, Any]) -> None:
+    test = doctest.DocTestParser().get_doctest(block.text, names, block.shown, block.page, 0)
+    test.globs = names
+    said = io.StringIO()
+    outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(
+        test, out=said.write, clear_globs=False
+    )
+    assert outcome.failed == 0, said.getvalue()
+    assert outcome.attempted > 0
+
+
+def _commands(text: str) -> None:
+    assert text.startswith("$ "), "a console begins with a prompt"
+    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+        command, *shown = part.replace("\\\n", " ").rstrip().splitlines()
+        command = command.partition("  # ")[0].strip()
+        out, err, status = _ran(shlex.split(command))
+        failed = bool(shown) and shown[0].startswith("error: ")
+        lines = [line.rstrip() for line in (err if failed else out).strip().splitlines()]
+        if failed:
+            assert status == 2, command
+        else:
+            judged = command.startswith("dpaudit") or (command.startswith("pytest") and shown)
+            assert status in ((0, 1) if judged else (0,)), f"{command}\n{out}{err}"
+        _same(lines, shown, command)
+
+
+def _same(lines: list[str], shown: list[str], command: str) -> None:
+    while shown:
+        if shown[0] == "...":
+            rest = shown[1:]
+            assert not rest or rest[0] in lines, command
+            lines, shown = lines[lines.index(rest[0]) if rest else 0 :], rest
+            continue
+        here = shown.index("...") if "..." in shown else len(shown)
+        assert lines[:here] == shown[:here], command
+        lines, shown = lines[here:], shown[here:]
+
+
+def _ran(words: list[str]) -> tuple[str, str, int]:
+    if words[0] == "dpaudit":
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            with pytest.raises(SystemExit) as ended:
+                main(words[1:])
+        return out.getvalue(), err.getvalue(), int(ended.value.code or 0)
+    if words[:2] == ["pip", "install"]:
+        _installable(words[2:])
+        return "", "", 0
+    programs = {"python": [sys.executable], "pytest": [sys.executable, "-m", "pytest"]}
+    assert words[0] in programs, f"no rule for the command {words[0]!r}"
+    done = subprocess.run(
+        [*programs[words[0]], *words[1:]], capture_output=True, text=True, timeout=300, check=False
+    )
+    return done.stdout, done.stderr, done.returncode
+
+
+def _installable(what: list[str]) -> None:
+    """Check that the package has the extras that an installation names."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for one in what:
+        name, _, extras = one.partition("[")
+        if name == "dpaudit" and extras:
+            assert set(extras.rstrip("]").split(",")) <= set(project["optional-dependencies"]), one

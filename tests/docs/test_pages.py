@@ -1,0 +1,96 @@
+"""The pages: all in the navigation, links and headings lead somewhere, words are spelled."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .blocks import ROOT
+
+sys.path.insert(0, str(ROOT / "docs" / "site"))
+try:
+    import pages as site
+finally:
+    sys.path.pop(0)
+
+PROSE = [ROOT / "README.md", site.PAGES / site.HOME, *site.found_pages().values()]
+CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]+`|<!--.*?-->", re.M | re.S)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what code hosts call the headings of a page."""
+    text = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    named = set()
+    for heading in re.findall(r"^#+ (.+)$", text, flags=re.M):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        named.add(re.sub(r"[^\w\- ]", "", words).strip().replace(" ", "-"))
+    return named
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_to_files_and_headings(page):
+    text = CODE.sub("", page.read_text(encoding="utf-8"))
+    missing = []
+    for path, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)", text):
+        target = page.parent / path if path else page
+        there = target.exists() and (
+            not anchor or target.suffix != ".md" or anchor in anchors(target)
+        )
+        missing += [] if there else [f"{path}#{anchor}"]
+    assert missing == []
+
+
+def test_a_link_to_nothing_would_be_seen(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Title, `code` and more\n\n[one](#title-code-and-more) [two](none.md)\n")
+    assert anchors(page) == {"title-code-and-more"}
+
+
+def test_the_navigation_has_every_page():
+    home = (site.PAGES / site.HOME).read_text(encoding="utf-8")
+    pages = list(site.found_pages())
+    sections = site.navigation(home, pages)
+    named = [page for _, some in sections for page in some]
+    assert sorted(named) == sorted(pages)  # each once, and none that is not there
+    assert len(sections) > 5
+
+
+def test_a_page_that_nobody_listed_is_taken_in_and_one_that_is_not_there_is_seen():
+    home = (site.PAGES / site.HOME).read_text(encoding="utf-8")
+    assert site.navigation(home, ["new"])[-1] == ("More", ["new"])
+    assert ("Gone", ["gone"]) in site.navigation(home + "\n## Gone\n\n- [Gone](gone.md): it\n", [])
+
+
+def test_every_picture_is_there_and_says_what_it_shows():
+    for page in PROSE:
+        for words, path in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", page.read_text("utf-8")):
+            assert words
+            assert (page.parent / path).is_file(), (page.name, path)
+
+
+def test_words_are_spelled():
+    checked = [*map(str, PROSE), str(ROOT / "examples")]
+    words = ["--ignore-words", str(Path(__file__).with_name("words.txt"))]
+    dictionaries = ["--builtin", "clear,rare,informal"]
+    done = subprocess.run(
+        [sys.executable, "-m", "codespell_lib", *dictionaries, *words, *checked],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_a_wrong_word_would_be_seen(tmp_path):
+    (tmp_path / "page.md").write_text("The privcay of a recieved record.\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "codespell_lib", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "recieved ==> received" in done.stdout
