@@ -19,7 +19,7 @@ LISTS := pyproject.toml setup.py constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages tensors mutants release lint types bench constraints clean
+.PHONY: help audit test quick cluster packages tensors docs docs-test mutants release lint types bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -30,6 +30,8 @@ help:
 	@echo 'make cluster      run the tests of backends on real clusters of dask and ray'
 	@echo 'make packages     scan every package with a card, each in an environment of its own; hours'
 	@echo 'make tensors      run the tests of arrays of torch and jax, with those two installed'
+	@echo 'make docs         build the documentation in build/docs, every warning an error'
+	@echo 'make docs-test    run all it shows, and look at every page in Chromium'
 	@echo 'make mutants      see that every seeded fault fails a test, 40 minutes at most on two cores'
 	@echo 'make release      build sdist and wheel, check both, try the wheel on every supported Python'
 	@echo 'make lint         check the style and the format'
@@ -75,6 +77,26 @@ $(TENSORS)/.installed: $(LISTS) tests/laws/tensors.txt
 	@grep -v '^mpmath==' constraints.txt > $(TENSORS)/constraints.txt
 	$(TENSORS)/bin/python -m pip install --quiet --constraint $(TENSORS)/constraints.txt \
 	  --editable '.[dev]' --requirement tests/laws/tensors.txt
+	@touch $@
+
+# The site, in an environment of its own; seconds once that is installed.
+DOCS := build/docs-env
+docs: $(DOCS)/.installed
+	@$(DOCS)/bin/python docs/site/build.py
+
+docs-test: docs build/axe/node_modules
+	$(DOCS)/bin/python -m pytest -m 'slow or not slow' tests/docs tests/test_readme.py $(PYTEST_ARGS)
+
+$(DOCS)/.installed: $(LISTS) docs/site/requirements.txt
+	@$(call find-python,$(OLDEST),$(NEWEST)); \
+	echo "Creating $(DOCS) with $$found"; "$$found" -m venv --clear $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]' \
+	  --requirement docs/site/requirements.txt
+	@touch $@
+
+# axe-core, whose findings the pages must not have.
+build/axe/node_modules: tests/docs/axe/package-lock.json
+	@mkdir -p build/axe && cp tests/docs/axe/*.json build/axe && cd build/axe && npm ci --silent
 	@touch $@
 
 mutants: $(DEV)

@@ -1,0 +1,49 @@
+"""How Sphinx makes the site: MyST's Markdown, docstrings in numpy's convention, Furo's pages."""
+
+from importlib.metadata import version as installed
+
+project = "dpaudit"
+author = "The dpaudit developers"
+version = release = installed("dpaudit")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+]
+source_suffix = {".md": "markdown"}
+
+# Links to headings are spelled as GitHub spells them, where the same pages are read, too.
+myst_heading_anchors = 4
+myst_enable_extensions = ["deflist"]
+
+# Docstrings refer to plain names; types stand in signatures.
+default_role = "literal"
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+add_module_names = False
+python_maximum_signature_line_length = 88
+toc_object_entries = False
+
+# Nothing comes from another host, and a search needs no server: a summary of what is found would
+# be fetched, which browsers refuse on pages opened from a disk.
+html_theme = "furo"
+html_title = "dpaudit"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_search_summary = False
+html_show_sourcelink = False
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {"top_of_page_buttons": []}
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
