@@ -240,13 +240,13 @@ def test_more_trials_of_bets_go_on_from_what_there_is(here):
     words = f"audit {OWN}".replace("--epsilon 1 ", "--epsilon 4 ").replace(
         "--delta 0 --trials 600", "--until-refuted"
     )
-    run(here, f"{words} --trials 400", "killed")
+    run(here, f"{words} --trials 150", "killed")
     before = trials_of(here, "killed")
-    run(here, f"{words} --trials 1000", "killed")
-    run(here, f"{words} --trials 1000", "whole")
+    run(here, f"{words} --trials 400", "killed")
+    run(here, f"{words} --trials 400", "whole")
     assert result(here, "betting", "killed") == result(here, "betting", "whole")
     drawn_again = trials_of(here, "killed") - trials_of(here, "whole")
-    assert 0 <= drawn_again <= before - 2 * 400  # some looks, and none of the bets'
+    assert 0 <= drawn_again <= before - 2 * 150  # some looks, and none of the bets'
 
 
 @pytest.mark.slow
