@@ -20,20 +20,41 @@ except ModuleNotFoundError as error:
 from dpaudit.testing.admm import AdmmState, Edges, admm_states, connected_graphs, penalties
 from dpaudit.testing.audits import assert_not_refuted
 from dpaudit.testing.data import datasets, joined, vectors
+from dpaudit.testing.domains import (
+    Booleans,
+    Categories,
+    Column,
+    Dates,
+    Integers,
+    Numbers,
+    Schema,
+    Texts,
+)
+from dpaudit.testing.frames import frame_pairs, frames
 from dpaudit.testing.movement import assert_sensitivity
 from dpaudit.testing.pairs import pairs
 from dpaudit.testing.records import Joined, Records
 
 __all__ = [
     "AdmmState",
+    "Booleans",
+    "Categories",
+    "Column",
+    "Dates",
     "Edges",
+    "Integers",
     "Joined",
+    "Numbers",
     "Records",
+    "Schema",
+    "Texts",
     "admm_states",
     "assert_not_refuted",
     "assert_sensitivity",
     "connected_graphs",
     "datasets",
+    "frame_pairs",
+    "frames",
     "joined",
     "pairs",
     "penalties",

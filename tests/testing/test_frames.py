@@ -1,0 +1,188 @@
+"""Tables in a domain, and pairs of them: always neighbours, always of the schema's types."""
+
+import datetime
+from typing import Annotated, Literal
+
+import pandas
+import pytest
+from hypothesis import find, given, settings
+from pydantic import BaseModel, Field
+
+from dpaudit.errors import DpauditError, InvalidArgument, UnknownName
+from dpaudit.testing import (
+    Booleans,
+    Categories,
+    Dates,
+    Integers,
+    Numbers,
+    Schema,
+    Texts,
+    frame_pairs,
+    frames,
+)
+from dpaudit.testing.domains import varies
+
+COLUMNS = {
+    "user": Integers(low=0, high=2),
+    "income": Numbers(low=-1.0, high=1.0, missing=True),
+    "sex": Categories(values=("f", "m"), missing=True),
+    "name": Texts(longest=2, missing=True),
+    "born": Dates(missing=True),
+    "member": Booleans(missing=True),
+    "one": Categories(values=("z",)),
+}
+SCHEMA = Schema(COLUMNS)
+FEW = settings(max_examples=8, deadline=None, database=None)
+RELATIONS = ("add-remove-record", "replace-record", "replace-cell", "add-remove-user: user")
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_pairs_are_neighbours_of_the_same_types_in_the_domain(relation):
+    """That the two are neighbours `Pair` checks by itself."""
+
+    @FEW
+    @given(frame_pairs(relation, SCHEMA, rows=(1, 3)))
+    def check(pair):
+        sizes = sorted((len(pair.dataset), len(pair.neighbour)))
+        assert 1 <= sizes[1] <= 3
+        for table in (pair.dataset, pair.neighbour):
+            assert list(table.columns) == list(COLUMNS)
+            assert [str(kind) for kind in table.dtypes] == [
+                *("int64", "float64", "category", "str", "datetime64[ns]", "boolean", "category")
+            ]
+            assert table.user.between(0, 2).all()
+            assert table.income.dropna().between(-1, 1).all()
+            assert list(table.sex.cat.categories) == ["f", "m"]
+
+    check()
+
+
+def test_a_domain_of_two_records_still_has_neighbours():
+    """Where what is drawn is equal, another value of the domain takes its place."""
+    smallest = Schema({"a": Categories(values=("z",)), "b": Booleans()})
+    for relation in RELATIONS[1:3]:
+        pair = find(frame_pairs(relation, smallest, rows=1), lambda pair: True)
+        assert pair.dataset.b[0] != pair.neighbour.b[0]
+
+
+def test_what_is_left_of_a_failure_is_small():
+    ages = Schema({"age": Integers(low=0, high=120), "sex": Categories(values=("f", "m"))})
+    table = find(frames(ages), lambda table: (table.age > 64).any())
+    assert table.to_dict("list") == {"age": [65], "sex": ["f"]}
+
+
+def test_a_leak_through_missing_values_is_found():
+    incomes = Schema({"income": Numbers(low=0.0, high=8.0, missing=True)})
+
+    def moved(pair):
+        one, other = (side.income.sum(skipna=False) for side in (pair.dataset, pair.neighbour))
+        return not abs(one - other) <= 8
+
+    pair = find(frame_pairs("replace-record", incomes, rows=1), moved)
+    assert {pair.dataset.income.isna().any(), pair.neighbour.income.isna().any()} == {True, False}
+
+
+class Person(BaseModel):
+    age: Annotated[int, Field(ge=18, lt=121)]
+    sex: Literal["f", "m"]
+    income: Annotated[float, Field(ge=0, le=1e5)] | None
+    nick: Annotated[str, Field(max_length=3)] = ""
+    born: Annotated[
+        datetime.date,
+        Field(json_schema_extra={"formatMinimum": "2000-01-01", "formatMaximum": "2000-12-31"}),
+    ]
+    member: bool
+
+
+def test_a_schema_is_read_from_a_model():
+    assert dict(Schema.from_json(Person.model_json_schema()).columns) == {
+        "age": Integers(low=18, high=120),
+        "sex": Categories(values=("f", "m")),
+        "income": Numbers(low=0.0, high=1e5, missing=True),
+        "nick": Texts(longest=3, missing=True),
+        "born": Dates(),
+        "member": Booleans(),
+    }
+
+
+def test_a_schema_is_read_from_a_table():
+    table = pandas.DataFrame(
+        {
+            "age": [31, 75],
+            "x": [0.5, None],
+            "sex": pandas.Categorical(["f", None], categories=["f", "m"]),
+            "town": ["a", "b"],
+            "born": pandas.to_datetime(["2000-01-02", "2001-03-04"]),
+            "in": [True, False],
+        }
+    )
+    assert dict(Schema.of(table).columns) == {
+        "age": Integers(low=31, high=75),
+        "x": Numbers(low=0.5, high=0.5, missing=True),
+        "sex": Categories(values=("f", "m"), missing=True),
+        "town": Categories(values=("a", "b")),
+        "born": Dates(first=datetime.date(2000, 1, 2), last=datetime.date(2001, 3, 4)),
+        "in": Booleans(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (Integers(low=1, high=1), False),
+        (Integers(low=1, high=1, missing=True), True),
+        (Numbers(low=1.0, high=1.0), False),
+        (Texts(longest=0), False),
+        (Texts(), True),
+        (Dates(), True),
+        (Booleans(), True),
+    ],
+)
+def test_what_varies(column, expected):
+    assert varies(column) is expected
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: Integers(low=2, high=1), "high: got 1, expected"),
+        (lambda: Numbers(low=0.0, high=float("inf")), "high: got inf"),
+        (lambda: Numbers(low=1.0, high=0.0), "low: got 1.0, expected a number of at most high, 0"),
+        (lambda: Categories(values=("a", "a")), "values: got ('a', 'a'), expected different"),
+        (lambda: Texts(alphabet=""), "alphabet: got '', expected at least one character"),
+        (lambda: Dates(last=datetime.date(1999, 1, 1)), "first: got datetime.date(2000, 1, 1)"),
+        (lambda: Schema({}), "columns: got none, expected at least one"),
+        (lambda: Schema({"a": 3}), "a: got int, expected a column such as Integers"),
+        (lambda: frames({"a": Booleans()}), "schema: got dict, expected a dpaudit.testing.Schema"),
+        (lambda: frames(SCHEMA, rows=(2, 1)), "rows: got (2, 1)"),
+        (lambda: frame_pairs("replace-label", SCHEMA), "relation: got 'replace-label', expected"),
+        (lambda: frame_pairs("add-remove-user", SCHEMA), "relation: got 'add-remove-user'"),
+        (
+            lambda: frame_pairs("add-remove-user: x", SCHEMA),
+            "expected a user in one of the columns",
+        ),
+        (
+            lambda: frame_pairs("replace-record", Schema({"a": Categories(values=(1,))})),
+            "schema: got one record, expected a column of at least two values",
+        ),
+        (lambda: Schema.from_json({}), "schema: got no properties, expected those of a record"),
+        (
+            lambda: Schema.from_json({"properties": {"a": {"type": "number", "minimum": 0}}}),
+            "a: got no bounds, expected a minimum and a maximum",
+        ),
+        (
+            lambda: Schema.from_json({"properties": {"a": {"type": "array"}}}),
+            "a: got array, expected a boolean, a bounded number",
+        ),
+        (
+            lambda: Schema.from_json({"properties": {"a": {"type": "string", "format": "date"}}}),
+            "a: got no bounds, expected a formatMinimum and a formatMaximum",
+        ),
+        (lambda: Schema.of(pandas.DataFrame({"a": [None]})), "a: got no values, expected at least"),
+    ],
+)
+def test_what_is_no_domain_is_refused(wrong, said):
+    with pytest.raises(DpauditError) as refused:
+        wrong()
+    assert said in str(refused.value)
+    assert isinstance(refused.value, InvalidArgument | UnknownName)
