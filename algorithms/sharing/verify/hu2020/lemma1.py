@@ -6,6 +6,8 @@ the certificate states; `dpaudit.algorithms.sharing.verify.hu2020.update` recomp
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dpaudit.algorithms.sharing.verify.hu2020.update import RESIDUALS, moved, scaled
 from dpaudit.verification import Document, Outcome
 
@@ -44,6 +46,9 @@ def recompute(document: Document) -> Outcome:
     (1.0, 9.0)
     """
     document.require_kind("sensitivity")
+    # The first certificates have no factor: they are of the claim as it is published.
+    stated = {"factor": 1.0, **document.parameters}
+    document = replace(document, parameters=stated)
     factor, update = document.positive("factor"), moved(document)
     bound = factor * update.published
     ratio = update.movement / bound
