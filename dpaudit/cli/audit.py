@@ -14,6 +14,7 @@ import dpaudit.cli.completion as completion
 from dpaudit.cli.batch import Batch
 from dpaudit.cli.beyond import BackendName, Scheduler, Shard, executor_for
 from dpaudit.cli.ending import ShowRecords, Traceback, attempted
+from dpaudit.cli.formats import Format, Formats, formats_of
 from dpaudit.cli.options import (
     Json,
     Quiet,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from dpaudit.execution import Executor
     from dpaudit.extension.settings import Settings
     from dpaudit.laws.isolated import Isolation
+    from dpaudit.report.entries import Place
 
 
 def audit(
@@ -176,6 +178,7 @@ def audit(
     shard: Shard = None,
     store: Store = None,
     no_store: NoStore = False,
+    formats: Format = None,
     as_json: Json = False,
     quiet: Quiet = False,
     traceback: Traceback = False,
@@ -208,7 +211,7 @@ def audit(
         "parameters": pairs("--set", set_),
     }
     overrides = {name: value for name, value in given.items() if value not in (None, {})}
-    output = Output(directory=out, as_json=as_json, quiet=quiet)
+    output = Output(directory=out, formats=formats_of(formats, as_json), quiet=quiet)
     if watch is not None:
         from dpaudit.cli import watch as stream
 
@@ -296,7 +299,12 @@ def run(
     asked = [
         audit for target in targets for audit in _asked(target, overrides, repeated, isolation, own)
     ]
-    batch = Batch(names=[one.name for one in asked], executor=executor, output=output)
+    batch = Batch(
+        names=[one.name for one in asked],
+        places=[one.where() for one in asked] if output.formats != Formats() else [],
+        executor=executor,
+        output=output,
+    )
     ready = _sharing(asked, _prepared(asked, batch))
     if output.directory is not None and ready:
         prepare_directory(output.directory)
@@ -307,12 +315,14 @@ def run(
 class Asked:
     """An audit as it is asked for: its name, what prepares it, whether its confidence is its own.
 
-    A file may say at what confidence one of its audits has to hold.
+    A file may say at what confidence one of its audits has to hold. ``where`` finds its place in
+    the source.
     """
 
     name: str
     prepare: Callable[[], Prepared]
     own_confidence: bool = False
+    where: Callable[[], Place | None] = lambda: None
 
 
 def _asked(
@@ -336,7 +346,24 @@ def _asked(
         specified = specification.read_specification(path)
     else:
         return [_claim(target, Settings(**overrides))]
-    return [_specified(one, path, overrides, repeated, isolation) for one in specified]
+    return [
+        replace(
+            _specified(one, path, overrides, repeated, isolation),
+            where=partial(_place, one, path, None if _is_own(target) else number),
+        )
+        for number, one in enumerate(specified)
+    ]
+
+
+def _place(one: Specification, path: Path, number: int | None) -> Place | None:
+    """Return the line of the mechanism of an audit, or else of its table in the file."""
+    import dpaudit.auditing.places as places
+    import dpaudit.auditing.specification as specification
+
+    found = None
+    if isinstance(one, specification.MechanismAudit):
+        found = places.place_of(one.mechanism, path.resolve().parent)
+    return found if found is not None or number is None else places.table_of(path, number)
 
 
 def _is_own(target: str) -> bool:

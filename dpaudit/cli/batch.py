@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import budget_line, console, verdict_lines
 from dpaudit.cli.ending import Interrupted, attempted, complain, concluded
+from dpaudit.cli.formats import JSON, show_format, write_formats
 from dpaudit.cli.output import Output, counted, say, status, withheld
 from dpaudit.cli.progress import progress_bar
 from dpaudit.records import are_shown
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from dpaudit.errors import DpauditError
     from dpaudit.execution import Executor
     from dpaudit.report.document import ReportPaths
+    from dpaudit.report.entries import Entries, Place
     from dpaudit.report.schema import Report, Result
 
 
@@ -31,6 +34,8 @@ class Batch:
     ----------
     names
         Of all that were asked for.
+    places
+        Where they belong in the source; empty if nobody asks.
     executor, output
         Who computes, and where results go.
     """
@@ -38,6 +43,8 @@ class Batch:
     names: Sequence[str]
     executor: Executor
     output: Output
+    places: Sequence[Place | None] = ()
+    root: Path = field(default_factory=Path.cwd)
     began: float = field(default_factory=time.monotonic)
     ended: dict[int, Audited] = field(default_factory=dict)
     failures: list[DpauditError] = field(default_factory=list)
@@ -127,7 +134,10 @@ class Batch:
         """Write what is not yet written, then show everything; each may fail by itself."""
         for line in self._beyond():
             streams.tell(line)
-        if not self.ended:
+        if self.output.formats.files and not self.shares:
+            with attempted(self.failures):
+                write_formats(self.output.formats, self._entries(), self._document())
+        if not self.ended and (self.shares or self.output.formats.shown in (None, JSON)):
             return
         with attempted(self.failures):
             self._write()
@@ -144,10 +154,36 @@ class Batch:
         following = "With all shares: dpaudit merge STORES --into FILE, and go on from it."
         return [*told, *self.shares, following]
 
+    def _document(self) -> str:
+        return self._report().model_dump_json(indent=2)
+
+    def _entries(self) -> Entries:
+        """Return what other tools are told: of each audit that was asked for."""
+        from dpaudit.report.entries import entries_of
+
+        places = self.places or [None] * len(self.names)
+        found = [self.ended.get(place) for place in range(len(self.names))]
+        audits = [
+            (name, None if one is None else one.result, self._why(place), places[place])
+            for place, (name, one) in enumerate(zip(self.names, found, strict=True))
+        ]
+        return entries_of(self._report(), audits, self.root)
+
+    def _why(self, place: int) -> str | None:
+        """Return why an audit gave no result, if that is known."""
+        name = self.name_of(place)
+        own = (
+            str(one) for one in self.failures if name is None or str(one).startswith(f"{name}: ")
+        )
+        return next(own, None)
+
     def _show(self) -> None:
-        report = self._report()
-        if self.output.as_json:
-            streams.write_json(report.model_dump_json(indent=2))
+        report, shown = self._report(), self.output.formats.shown
+        if shown is not None:
+            if shown == JSON:
+                streams.write_json(self._document())
+            else:
+                show_format(shown, self._entries(), self._document())
             for line in _holding(self.paths):
                 streams.tell(line)
             return

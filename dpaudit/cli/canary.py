@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import dpaudit.cli.streams as streams
 from dpaudit.cli.console import cell, console, titled, verdict_lines
 from dpaudit.cli.ending import ShowRecords, Traceback, attempted, concluded
+from dpaudit.cli.formats import Format, formats_of, show_format, write_formats
 from dpaudit.cli.options import Json, folder_option, integer_option, number_option
 from dpaudit.cli.output import Output, say, status, withheld
 from dpaudit.errors import DpauditError, InvalidArgument
@@ -19,6 +19,7 @@ from dpaudit.report.formatting import modelled
 
 if TYPE_CHECKING:
     from dpaudit.guarantees.kinds import Guarantee
+    from dpaudit.report.entries import Entries
     from dpaudit.report.schema import Report, Result
 
 
@@ -56,6 +57,7 @@ def canary(
     ] = None,
     seed: Annotated[int, integer_option("--seed", "Of the order of ties (default: 0).")] = 0,
     out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
+    formats: Format = None,
     as_json: Json = False,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
@@ -69,7 +71,7 @@ def canary(
     from dpaudit.auditing.canary_table import asked_of
     from dpaudit.files import prepare_directory
 
-    began = time.monotonic()
+    began, wanted = time.monotonic(), formats_of(formats, as_json)
     claim = _claim(epsilon, mu)
     table = read_table(Path(scores))
     plan = None if guesses is None else _plan(guesses)
@@ -88,7 +90,7 @@ def canary(
     }
     words = [f"--{name}={value}" for name, value in given.items() if value is not None]
     result = certified(table, asked, scores, shlex.join(["dpaudit", "canary", scores, *words]))
-    return _end(result, Output(directory=out, as_json=as_json, quiet=True), began)
+    return _end(result, Output(directory=out, formats=wanted, quiet=True), began)
 
 
 def _claim(epsilon: float | None, mu: float | None) -> float | Guarantee | None:
@@ -111,6 +113,7 @@ def _end(result: Result, output: Output, began: float) -> int:
     from dpaudit.auditing.budget import whole_report
     from dpaudit.records import are_shown
     from dpaudit.report.document import write_report
+    from dpaudit.report.entries import entries_of
     from dpaudit.report.schema import Environment
 
     environment = Environment.of_this_machine(1, time.monotonic() - began)
@@ -120,15 +123,18 @@ def _end(result: Result, output: Output, began: float) -> int:
         with attempted(failures):
             paths = write_report(report, output.directory, holds_records=are_shown())
             said.append(f"Report: {paths.html}")
+    entries = entries_of(report, [(result.claim, result, None, None)], Path.cwd())
     with attempted(failures):
-        _show(report, output)
+        write_formats(output.formats, entries, report.model_dump_json(indent=2))
+    with attempted(failures):
+        _show(report, entries, output)
         say(said, output)
     return concluded(status([result]), [*failures, *withheld([result])])
 
 
-def _show(report: Report, output: Output) -> None:
-    if output.as_json:
-        streams.write_json(report.model_dump_json(indent=2))
+def _show(report: Report, entries: Entries, output: Output) -> None:
+    if output.formats.shown is not None:
+        show_format(output.formats.shown, entries, report.model_dump_json(indent=2))
         return
     for part in verdict_lines(report.results):
         console().print(part)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dpaudit.cli.console import console
 from dpaudit.cli.ending import FINE, REFUTED
+from dpaudit.cli.formats import JSON, Formats
 from dpaudit.errors import DpauditError
 
 if TYPE_CHECKING:
@@ -16,11 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """Where results go: a directory for the report, JSON on standard output, a progress bar."""
+    """Where results go: a directory for the report, formats of other tools, a progress bar."""
 
     directory: str | None
-    as_json: bool
+    formats: Formats = field(default_factory=Formats)
     quiet: bool
+
+    @property
+    def as_json(self) -> bool:
+        """Whether standard output is JSON."""
+        return self.formats.shown == JSON
 
 
 def processes(asked: int | None) -> int:
@@ -70,8 +76,8 @@ def _why(result: Result) -> str:
 
 
 def say(lines: list[str], output: Output) -> None:
-    """Print lines, unless the output is JSON."""
-    if not output.as_json:
+    """Print lines, unless the output is for machines."""
+    if output.formats.shown is None:
         for line in lines:
             console().print(line, soft_wrap=True)
 

@@ -25,6 +25,7 @@ from dpaudit.auditing.budget import Spender, shared, whole_report
 from dpaudit.auditing.run import Audited, prepared_claim, run_claim
 from dpaudit.cli.console import console, verdict_table
 from dpaudit.cli.ending import Interrupted, attempted, complain, concluded, named
+from dpaudit.cli.formats import JSON, show_format, write_formats
 from dpaudit.cli.output import Output, counted, processes, say, status, withheld
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError, InvalidArgument, calls_of
@@ -33,6 +34,7 @@ from dpaudit.extension.claim import Claim
 from dpaudit.extension.settings import Settings
 from dpaudit.files import prepare_directory
 from dpaudit.report.document import write_index, write_report
+from dpaudit.report.entries import Entries, entries_of
 from dpaudit.report.formatting import label_of
 from dpaudit.report.schema import Environment, Report, Result, Standing
 from dpaudit.store.keeping import Storing, storing
@@ -96,8 +98,14 @@ def run(
 
 
 def _show_all(gallery: Gallery, output: Output) -> None:
-    if output.as_json:
-        streams.write_json(gallery.page.with_suffix(".json").read_text(encoding="utf-8").rstrip())
+    formats, document = output.formats, gallery.page.with_suffix(".json").read_text("utf-8")
+    if formats.files:
+        write_formats(formats, gallery.entries(), document.rstrip())
+    if formats.shown == JSON:
+        streams.write_json(document.rstrip())
+        return
+    if formats.shown is not None:
+        show_format(formats.shown, gallery.entries(), document)
         return
     console().print(verdict_table(gallery.results))
     say([f"Index: {gallery.page}"], output)
@@ -161,6 +169,17 @@ class Gallery:
         certificates = [one.certificate for one in good if one.certificate is not None]
         write_report(report, self.folder / claim, certificates)
         self._reports[claim] = (report, [one.certificate is not None for one in good])
+
+    def entries(self) -> Entries:
+        """Return what other tools are told: of each audit that was asked for."""
+        there = {label_of(*key): self.found[key].outcome for key in self.keys if key in self.found}
+        results = {n: one.result for n, one in there.items() if isinstance(one, Audited)}
+        spent = sum(one.seconds for one in self.found.values())
+        environment = Environment.of_this_machine(self.workers, spent)
+        report = whole_report(list(results.values()), environment, list(self.missing))
+        names = [label_of(*key) for key in self.keys]
+        audits = [(name, results.get(name), self.missing.get(name), None) for name in names]
+        return entries_of(report, audits, Path.cwd())
 
     def _without(self, claim: str) -> list[str]:
         """Return the audits of a claim that gave no result, or none yet."""

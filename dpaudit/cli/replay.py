@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +16,7 @@ import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import cell, console
 from dpaudit.cli.ending import FINE, REFUTED, ShowRecords, Traceback
+from dpaudit.cli.formats import JSON, Format, Formats, formats_of, show_format, write_formats
 from dpaudit.cli.options import (
     Json,
     folder_option,
@@ -70,6 +72,7 @@ def replay(
     memory: Annotated[
         float | None, number_option("--memory", "MiB that its process may have (any).")
     ] = None,
+    formats: Format = None,
     as_json: Json = False,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
@@ -87,6 +90,7 @@ def replay(
 
     if ":" not in target:
         raise InvalidArgument("target", target, "module:function")
+    asked, began = formats_of(formats, as_json), time.monotonic()
     if out is not None:
         prepare_directory(out)
     found = replayed(
@@ -104,7 +108,7 @@ def replay(
         folder=Path.cwd(),
     )
     written = [] if out is None else _write(found, Path(out))
-    _show(found, written, as_json=as_json)
+    _show(found, written, asked, reference_of(target), time.monotonic() - began)
     return FINE if found.verdict == "not refuted" else REFUTED
 
 
@@ -125,14 +129,29 @@ def _write(found: Replay, folder: Path) -> list[Path]:
     return [folder / name for name in files]
 
 
-def _show(found: Replay, written: list[Path], *, as_json: bool) -> None:
-    if as_json:
-        streams.write(json.dumps(found.document(), indent=2))
+def _show(found: Replay, written: list[Path], asked: Formats, target: str, seconds: float) -> None:
+    if asked != Formats():
+        _say_to_others(found, asked, target, seconds)
+    if asked.shown is not None:
         return
     for shown in _lines(found):
         console().print(shown, soft_wrap=isinstance(shown, Text))
     for path in written:
         console().print(Text(str(path)), soft_wrap=True)
+
+
+def _say_to_others(found: Replay, asked: Formats, target: str, seconds: float) -> None:
+    from dpaudit.auditing.places import place_of
+    from dpaudit.replaying.entries import entries_of
+
+    root = Path.cwd()
+    entries = entries_of(found, place_of(target, root), root, seconds)
+    document = json.dumps(found.document(), indent=2)
+    write_formats(asked, entries, document)
+    if asked.shown == JSON:
+        streams.write(document)
+    elif asked.shown is not None:
+        show_format(asked.shown, entries, document)
 
 
 def _lines(found: Replay) -> Iterator[Text | Table]:

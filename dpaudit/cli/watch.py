@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from io import BufferedReader
+from pathlib import Path
 from typing import Any
 
 import dpaudit.cli.streams as streams
@@ -23,6 +24,7 @@ from dpaudit.auditing.result import judge, reason
 from dpaudit.auditing.watch import Watch, numbered
 from dpaudit.cli.console import console, verdict_lines
 from dpaudit.cli.ending import attempted, complain, one_line
+from dpaudit.cli.formats import show_format, write_formats
 from dpaudit.cli.output import Output, say
 from dpaudit.errors import DataError, DpauditError, InvalidArgument
 from dpaudit.estimation.sequential.game import Target
@@ -30,6 +32,7 @@ from dpaudit.extension.settings import Settings
 from dpaudit.files import prepare_directory
 from dpaudit.neighbours import Side
 from dpaudit.report.document import write_report
+from dpaudit.report.entries import entries_of
 from dpaudit.report.formatting import count, number
 from dpaudit.report.schema import BudgetEntry, Claimed, Environment, Measured, Result, WealthPath
 
@@ -124,7 +127,7 @@ def _say_change(watch: Watch, said: tuple[float, float], output: Output) -> tupl
     now = (bettor.lower, bettor.log_wealth)
     if now[0] <= said[0] and abs(now[1] - said[1]) < math.log(2):
         return said
-    if not (output.as_json or output.quiet):
+    if output.formats.shown is None and not output.quiet:
         streams.write_now(
             f"{count(bettor.pairs)} pairs: wealth {number(math.exp(min(now[1], 700)), 3)} of "
             f"{number(1 / bettor.target.alpha, 6)}, epsilon at least {number(now[0])}"
@@ -140,8 +143,13 @@ def _finish(watch: Watch, settings: Settings, source: str, output: Output, secon
     if output.directory is not None:
         with attempted(failures):
             said.append(f"Report: {write_report(report, output.directory).html}")
-    if output.as_json:
-        streams.write_json(report.model_dump_json(indent=2))
+    formats, document = output.formats, report.model_dump_json(indent=2)
+    entries = entries_of(report, [("watched stream", report.results[0], None, None)], Path.cwd())
+    if formats.files:
+        with attempted(failures):
+            write_formats(formats, entries, document)
+    if formats.shown is not None:
+        show_format(formats.shown, entries, document)
     else:
         for part in verdict_lines(report.results):
             console().print(part)

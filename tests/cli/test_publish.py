@@ -166,7 +166,7 @@ def test_an_interrupt_keeps_the_reports_of_what_was_audited(dpaudit, cards, tmp_
 
     monkeypatch.setattr(publish, "audit_all", interrupted)
     with pytest.raises(KeyboardInterrupt, match=r"2 of 5 ended; missing: b-unbounded, c-fails"):
-        publish.run({}, 1, Output(directory=str(tmp_path), as_json=False, quiet=True))
+        publish.run({}, 1, Output(directory=str(tmp_path), quiet=True))
     assert {path.name for path in tmp_path.iterdir()} == {
         "a-holds", "index.html", "index.json", "index.md",
     }  # fmt: skip

@@ -1,0 +1,74 @@
+"""What a replay found, for tools that show it beside the code: each finding at its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from dpaudit.replaying.result import Replay, ReplayFinding
+from dpaudit.report.entries import Entries, Entry, Outcome, Place, finite
+from dpaudit.text import one_line
+
+_OUTCOMES: Mapping[str, Outcome] = {"proof": "refuted", "violation": "violated", "hint": "hint"}
+_PLACE = re.compile(r"^([^/:]+\.py):(\d+)")
+
+
+def entries_of(found: Replay, source: Place | None, root: Path, seconds: float) -> Entries:
+    """Return every finding of a replay, or that there is none.
+
+    Parameters
+    ----------
+    found
+        The replay.
+    source
+        Where the mechanism is defined, if that is known: lines are looked for in its folder.
+    root
+        The folder that paths are relative to.
+    seconds
+        How long it took.
+    """
+    findings = [_entry(found, one, source) for one in found.findings]
+    claim = f"({found.epsilon:g}, {found.delta:g})-DP"
+    said = f"{one_line(found.mechanism)} is {found.verdict} as {claim} by two runs with one noise."
+    nothing = Entry(
+        name=one_line(found.mechanism),
+        outcome="not refuted",
+        headline=said,
+        text=said,
+        place=source,
+    )
+    return Entries(
+        entries=findings or [nothing],
+        summary=said,
+        surety=None,
+        root=root,
+        version=version("dpaudit"),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=seconds,
+    )
+
+
+def _entry(found: Replay, one: ReplayFinding, source: Place | None) -> Entry:
+    words = one_line(f"{one.kind}: {one.words}")
+    return Entry(
+        name=one_line(found.mechanism),
+        outcome=_OUTCOMES[one.tier],
+        headline=words,
+        text=words if one.place is None else f"{words} ({one_line(one.place)})",
+        values={} if one.epsilon is None else {"lower": finite(one.epsilon)},
+        place=_place(one.place, source) or source,
+    )
+
+
+def _place(said: str | None, source: Place | None) -> Place | None:
+    """Return the line that a replay names by its file's name alone, if one file can be meant."""
+    place = None if said is None else _PLACE.match(said)
+    if place is None or source is None:
+        return None
+    if source.file.name == place[1]:
+        return Place(source.file, int(place[2]))
+    others = list(source.file.parent.rglob(place[1]))
+    return Place(others[0], int(place[2])) if len(others) == 1 else None

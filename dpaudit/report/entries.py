@@ -1,0 +1,193 @@
+"""What one command has to say of each audit, for tools that show it beside the code.
+
+Their formats (`dpaudit.report.sarif`, `.junit`, `.annotations`, `.brief`) say the same: what was
+refuted and what leaked, what was withheld, and what gave no result, each at its place.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from dpaudit.report.formatting import label, numbers, percent, value_of
+from dpaudit.report.render import summary
+from dpaudit.report.schema import Report, Result
+from dpaudit.text import one_line
+
+Outcome = Literal["refuted", "violated", "withheld", "missing", "hint", "not refuted"]
+_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a file, from 1.
+
+    Examples
+    --------
+    >>> Place(Path("/work/mine/a.py"), 3).under(Path("/work/mine")), Place(Path("b.py"), 1).line
+    ('a.py', 1)
+    """
+
+    file: Path
+    line: int
+
+    def under(self, root: Path) -> str | None:
+        """Return the file as a path below a folder, with slashes; None if it is not there."""
+        try:
+            return self.file.resolve().relative_to(root.resolve()).as_posix()
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One audit, or one finding.
+
+    Parameters
+    ----------
+    name, outcome
+        What it is called, and its verdict; ``missing`` if there is no result.
+    headline
+        What has to be known first, in one line: of a refutation what leaked.
+    text
+        All that is said of it, in one line that begins with the headline.
+    cells
+        The claimed, the proved and the measured number, as a table has them.
+    values
+        Numbers, for machines.
+    place
+        Where in the source it belongs.
+    repeat
+        The command that repeats it.
+    """
+
+    name: str
+    outcome: Outcome
+    headline: str
+    text: str
+    cells: tuple[str, str, str] | None = None
+    values: Mapping[str, float | str] = field(default_factory=dict)
+    place: Place | None = None
+    repeat: str | None = None
+
+    @property
+    def numbers(self) -> str | None:
+        """The three numbers, in words."""
+        if self.cells is None:
+            return None
+        names = ("claimed", "proved", "measured")
+        return ", ".join(f"{n} {v}" for n, v in zip(names, self.cells, strict=True) if v)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entries:
+    """All that one command found.
+
+    Parameters
+    ----------
+    entries
+        Of each audit.
+    summary
+        The outcome of all, in a sentence.
+    surety
+        The confidence of all of it together, in a sentence; None where nothing was left to chance.
+    root
+        The folder that paths are relative to: where the command ran, that of the repository.
+    version, created, seconds
+        Of dpaudit, when it ended, and how long it took.
+    """
+
+    entries: Sequence[Entry]
+    summary: str
+    surety: str | None
+    root: Path
+    version: str
+    created: str
+    seconds: float
+
+
+def entries_of(
+    report: Report,
+    audits: Sequence[tuple[str, Result | None, str | None, Place | None]],
+    root: Path,
+) -> Entries:
+    """Return what a report says of audits: of each its name, result, failure and place."""
+    sure = None
+    if report.confidence is not None and report.budget:
+        sure = f"All of it together at {percent(report.confidence)} confidence."
+    return Entries(
+        entries=[
+            missing(name, failure, place) if result is None else of_result(result, place)
+            for name, result, failure, place in audits
+        ],
+        summary=summary(report),
+        surety=sure,
+        root=root,
+        version=report.environment.dpaudit,
+        created=report.environment.created,
+        seconds=report.environment.seconds,
+    )
+
+
+def missing(name: str, failure: str | None, place: Place | None = None) -> Entry:
+    """Return what there is to say of an audit that gave no result."""
+    said = one_line(failure or "gave no result")
+    return Entry(name=one_line(name), outcome="missing", headline=said, text=said, place=place)
+
+
+def of_result(result: Result, place: Place | None = None) -> Entry:
+    """Return what there is to say of a result."""
+    first, reason = _headline(result), one_line(result.reason)
+    rest = reason.replace(first, "").replace("  ", " ").strip()
+    return Entry(
+        name=label(result),
+        outcome=result.verdict,
+        headline=first,
+        text=f"{first} {rest}".strip(),
+        cells=_cells(result),
+        values=_values(result),
+        place=place,
+        repeat=result.rerun,
+    )
+
+
+def _headline(result: Result) -> str:
+    leaked = result.verdict == "refuted" and result.witness is not None
+    said = result.witness.sentence if leaked and result.witness else result.reason
+    return one_line(_SENTENCES.split(said)[0])
+
+
+def _cells(result: Result) -> tuple[str, str, str]:
+    shown = numbers(result)
+    proved = "" if result.proved is None else f"{shown.sign} {shown.proved}"
+    return (
+        f"{shown.sign} {shown.claimed}{_at(shown.claimed_delta)}",
+        f"{proved}{_at(shown.proved_delta)}" if proved else "",
+        f"{shown.measured} {shown.surety}",
+    )
+
+
+def _at(delta: str | None) -> str:
+    return "" if delta is None else f" (δ = {delta})"
+
+
+def _values(result: Result) -> dict[str, float | str]:
+    found = {
+        "claimed": value_of(result.claimed, result.kind),
+        "proved": value_of(result.proved, result.kind),
+        "lower": result.measured.lower,
+        "upper": result.measured.upper,
+        "confidence": result.measured.confidence,
+    }
+    return {name: finite(value) for name, value in found.items() if value is not None}
+
+
+def finite(value: float) -> float | str:
+    """Return a number as JSON has it: infinities are words, as in reports."""
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value

@@ -1,0 +1,91 @@
+"""JUnit's XML: a test case an audit, for whatever shows the results of tests.
+
+There is no one standard. What is written here is valid by the schema of Jenkins, and by the older
+and stricter one of Ant's reports, in which a test case holds an outcome and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from xml.etree import ElementTree
+
+from dpaudit.report.entries import Entries, Entry
+from dpaudit.text import printable
+
+SUITE = "dpaudit"
+_KINDS = {
+    "refuted": "failure",
+    "violated": "failure",
+    "withheld": "error",
+    "missing": "error",
+}
+# Characters that XML 1.0 cannot hold, whichever way they are written.
+_NEVER = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(entries: Entries) -> str:
+    """Return the document: a refuted claim is a failure, an audit without a verdict an error."""
+    counts = Counter(_KINDS.get(entry.outcome) for entry in entries.entries)
+    root = ElementTree.Element("testsuites")
+    suite = ElementTree.SubElement(
+        root,
+        "testsuite",
+        {
+            "name": SUITE,
+            "package": SUITE,
+            "id": "0",
+            "timestamp": entries.created.partition("+")[0],
+            "hostname": "localhost",
+            "tests": str(len(entries.entries)),
+            "failures": str(counts["failure"]),
+            "errors": str(counts["error"]),
+            "time": f"{entries.seconds:.3f}",
+        },
+    )
+    _properties(suite, entries)
+    for entry in entries.entries:
+        _case(suite, entry)
+    ElementTree.SubElement(suite, "system-out").text = _text("\n".join(map(_said, entries.entries)))
+    ElementTree.SubElement(suite, "system-err")
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
+
+
+def _properties(suite: ElementTree.Element, entries: Entries) -> None:
+    said = {"dpaudit": entries.version, "summary": entries.summary, "surety": entries.surety}
+    values = {
+        f"{entry.name}.{name}": str(value)
+        for entry in entries.entries
+        for name, value in {"verdict": entry.outcome, **entry.values}.items()
+    }
+    properties = ElementTree.SubElement(suite, "properties")
+    for name, value in {**said, **values}.items():
+        if value is not None:
+            given = {"name": _text(name), "value": _text(value)}
+            ElementTree.SubElement(properties, "property", given)
+
+
+def _case(suite: ElementTree.Element, entry: Entry) -> None:
+    given = {"name": _text(entry.name), "classname": SUITE, "time": "0"}
+    case = ElementTree.SubElement(suite, "testcase", given)
+    if (kind := _KINDS.get(entry.outcome)) is not None:
+        said = {"message": _text(entry.headline), "type": entry.outcome}
+        ElementTree.SubElement(case, kind, said).text = _text(_said(entry))
+
+
+def _said(entry: Entry) -> str:
+    lines = [f"{entry.name}: {entry.outcome}", entry.text, entry.numbers]
+    lines += [None if entry.repeat is None else f"Repeat: {entry.repeat}"]
+    return "\n".join(line for line in lines if line)
+
+
+def _text(text: str) -> str:
+    r"""Return text that XML can hold.
+
+    Examples
+    --------
+    >>> _text("a\x00b\ufffe")
+    'a�b�'
+    """
+    return _NEVER.sub("\ufffd", printable(text))

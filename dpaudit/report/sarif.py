@@ -1,0 +1,118 @@
+"""SARIF 2.1.0: what was refuted, at the line of the mechanism, for code scanning and editors.
+
+What was not refuted is no result: tools show every result as something to mend.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+from urllib.parse import quote
+
+from dpaudit.report.entries import Entries, Entry
+
+VERSION = "2.1.0"
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+_ROOT = "%SRCROOT%"
+
+# Of outcomes: the rule's name and level, its title, and what to do.
+_RULES: dict[str, tuple[str, str, str, str]] = {
+    "refuted": (
+        "refuted-claim",
+        "error",
+        "A claimed guarantee is refuted.",
+        "More leaks than is claimed: a certified lower bound is above the claim. Compare the noise "
+        "with the sensitivity, or claim less.",
+    ),
+    "violated": (
+        "violated-statement",
+        "error",
+        "Something that the code states of itself does not hold.",
+        "On a pair of neighbours a declared sensitivity does not hold, or a value is released "
+        "without noise.",
+    ),
+    "withheld": (
+        "withheld-verdict",
+        "warning",
+        "Nothing could be said of a claim.",
+        "A check failed on which every bound rests: outputs are not independent, or the stated law "
+        "is not that of the code.",
+    ),
+    "missing": (
+        "failed-audit",
+        "error",
+        "An audit gave no result.",
+        "The mechanism, its data or the specification cannot be audited as they are.",
+    ),
+    "hint": (
+        "hint",
+        "note",
+        "A place to look at.",
+        "Nothing is wrong yet: an output may be private all the same.",
+    ),
+}
+
+
+def sarif(entries: Entries) -> str:
+    """Return the log of one run."""
+    found = [entry for entry in entries.entries if entry.outcome in _RULES]
+    complete = all(entry.outcome != "missing" for entry in found)
+    run: dict[str, Any] = {
+        "tool": {"driver": _driver(entries)},
+        "invocations": [{"executionSuccessful": complete}],
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder it ran in."}}},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(entry, entries) for entry in found],
+    }
+    log = {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
+    return json.dumps(log, indent=2, allow_nan=False) + "\n"
+
+
+def _driver(entries: Entries) -> dict[str, Any]:
+    rules = [
+        {
+            "id": name,
+            "shortDescription": {"text": short},
+            "fullDescription": {"text": full},
+            "help": {"text": full},
+            "defaultConfiguration": {"level": level},
+        }
+        for name, level, short, full in _RULES.values()
+    ]
+    return {"name": "dpaudit", "version": entries.version, "rules": rules}
+
+
+def _result(entry: Entry, entries: Entries) -> dict[str, Any]:
+    name, level, *_ = _RULES[entry.outcome]
+    numbers = "" if entry.numbers is None else f" ({entry.numbers})"
+    location = _location(entry, entries)
+    repeat = {} if entry.repeat is None else {"repeat": entry.repeat}
+    return {
+        "ruleId": name,
+        "ruleIndex": list(_RULES).index(entry.outcome),
+        "level": level,
+        "message": {"text": f"{entry.name}: {entry.text}{numbers}"},
+        "locations": [] if location is None else [location],
+        "partialFingerprints": {"audit/v1": _fingerprint(name, entry)},
+        "properties": {**entry.values, **repeat},
+    }
+
+
+def _location(entry: Entry, entries: Entries) -> dict[str, Any] | None:
+    if entry.place is None:
+        return None
+    path = entry.place.under(entries.root)
+    where = {"uri": entry.place.file.resolve().as_uri()}
+    if path is not None:
+        where = {"uri": quote(path), "uriBaseId": _ROOT}
+    region = {"startLine": entry.place.line}
+    return {"physicalLocation": {"artifactLocation": where, "region": region}}
+
+
+def _fingerprint(rule: str, entry: Entry) -> str:
+    """Return what stays the same of a finding while lines above it move."""
+    about = f"{rule}\n{entry.name}".encode("utf-8", "backslashreplace")
+    return hashlib.sha256(about).hexdigest()
