@@ -19,7 +19,7 @@ LISTS := pyproject.toml setup.py constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages tensors docs docs-test mutants release lint types bench constraints clean
+.PHONY: help audit test quick cluster packages tensors docs docs-test mutants release lint types wheelhouse bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -36,6 +36,7 @@ help:
 	@echo 'make release      build sdist and wheel, check both, try the wheel on every supported Python'
 	@echo 'make lint         check the style and the format'
 	@echo 'make types        check the types'
+	@echo 'make wheelhouse   gather all wheels, to build the Dockerfile or install without a network'
 	@echo 'make bench        run the benchmarks'
 	@echo 'make constraints  pin the newest release of every dependency in constraints.txt'
 	@echo 'make clean        delete .venv, caches and build leftovers; reports stay'
@@ -123,6 +124,19 @@ types: $(DEV)
 	@rm -rf $(LINKED) && mkdir -p $(LINKED)
 	@ln -s $(CURDIR)/dpaudit/* $(CURDIR)/algorithms $(CURDIR)/attacks $(LINKED)
 	cd build/types && MYPYPATH=. ../../$(BIN)/python -m mypy --config-file ../../pyproject.toml --package dpaudit
+
+# Wheels of dpaudit and of all that it needs, for the Python of the Dockerfile on Linux and the
+# processor of this machine: with them an image is built, or another machine set up, with no network.
+WHEELHOUSE := build/wheelhouse
+WHEELHOUSE_PYTHON ?= 3.12
+wheelhouse: $(RUNTIME)
+	rm -rf $(WHEELHOUSE) && mkdir -p $(WHEELHOUSE)
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir $(WHEELHOUSE) .
+	$(BIN)/python -m pip download --quiet --dest $(WHEELHOUSE) --constraint constraints.txt \
+	  --only-binary :all: --python-version $(WHEELHOUSE_PYTHON) \
+	  $(foreach libc,_2_28 _2_27 _2_26 _2_24 2014,--platform manylinux$(libc)_$(shell uname -m)) \
+	  $(WHEELHOUSE)/dpaudit-*.whl
+	@echo "$$(ls $(WHEELHOUSE) | wc -l) wheels in $(WHEELHOUSE), $$(du -sh $(WHEELHOUSE) | cut -f1)"
 
 bench: $(DEV)
 	@set -e; for script in benchmarks/[!_]*.py; do \
