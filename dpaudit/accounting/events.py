@@ -297,6 +297,41 @@ class ShuffledGaussian:
         return 2.0 if self.relation == REPLACE else 1.0
 
 
+SELECTIONS = ("geometric", "logarithmic", "poisson")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivateSelection:
+    """The best of a random number of runs of one mechanism, and nothing of the others.
+
+    What is best is decided by the runs' outputs alone. How many runs there are is drawn first, and
+    is not released.
+
+    Parameters
+    ----------
+    base
+        One run.
+    runs
+        How many runs there are on average.
+    law
+        Of their number: ``geometric``; ``logarithmic``, the negative binomial law whose shape is 0;
+        both have at least one run, and an average above 1; or ``poisson``, which may have none.
+    count
+        How many such selections.
+    """
+
+    base: Event
+    runs: float
+    law: str = "geometric"
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        check.choice("law", self.law, SELECTIONS)
+        if check.positive("runs", self.runs) <= 1 and self.law != "poisson":
+            raise InvalidArgument("runs", self.runs, f"above 1 on average where {self.law}")
+        check.integer("count", self.count, least=0)
+
+
 Release = (
     GaussianRelease
     | LaplaceRelease
@@ -308,6 +343,7 @@ Release = (
     | BatchedGaussian
     | AllocatedGaussian
     | ShuffledGaussian
+    | PrivateSelection
 )
 
 

@@ -24,6 +24,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 import dpaudit._validate as check
+import dpaudit.accounting.selection as selection
 from dpaudit._typing import Array
 from dpaudit.accounting.composition import approximate_parts
 from dpaudit.accounting.events import (
@@ -34,6 +35,7 @@ from dpaudit.accounting.events import (
     LaplaceRelease,
     ObjectivePerturbation,
     PoissonSubsampledGaussian,
+    PrivateSelection,
     Release,
     ZeroConcentratedRelease,
     releases,
@@ -71,7 +73,24 @@ def curve(part: Release, orders: Array) -> Array:
             return subsampled_gaussian(part.sampling_ratio, part.noise_multiplier, orders)
         case ExponentialNormRelease() | ObjectivePerturbation():
             return _of_pairs(replace(part, count=1), orders)
+        case PrivateSelection():
+            return _selected(part, orders)
     raise UnsupportedEvent(f"event: got {part}, expected releases whose Renyi divergence is known")
+
+
+def _selected(part: PrivateSelection, orders: Array) -> Array:
+    """Return the divergence of the best of several runs, see `dpaudit.accounting.selection`."""
+    divergence = renyi_divergence(part.base, orders)
+    known = np.append(_ORDERS, math.inf), _grid(part.base)
+    if part.law != "poisson":
+        return selection.negative_binomial(part.law, part.runs, divergence, orders, known)
+    with np.errstate(over="ignore", invalid="ignore"):
+        epsilons = np.log1p(1 / (orders - 1))
+        excess = _ORDERS - 1
+        rest = known[1][:-1] - np.asarray(epsilons)[..., None] + np.log(excess / _ORDERS)
+        log_deltas = np.min(excess * rest - np.log(_ORDERS), axis=-1)
+    deltas = np.where(known[1][-1] <= epsilons, 0.0, np.exp(np.minimum(log_deltas, 0.0)))
+    return selection.poisson(part.runs, divergence, orders, deltas)
 
 
 def _of_pairs(part: Release, orders: Array) -> Array:

@@ -16,7 +16,7 @@ import dpaudit.extension.registry as registry
 from dpaudit.accounting.accountants import Answer, ask_all, strongest
 from dpaudit.accounting.events import Event, Sequence, releases, repeated
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.accounts.releases import KINDS
+from dpaudit.accounts.releases import KINDS, parameters_of
 from dpaudit.drawing import Grid
 from dpaudit.errors import ConvergenceError, InvalidArgument, Shown
 from dpaudit.extension.parameters import parsed_parameters
@@ -82,7 +82,7 @@ class Target:
         InvalidArgument, UnsupportedEvent
             Nothing is released, the relations differ, or a part is not an event.
         """
-        parts = tuple(Part.of(KINDS[type(part)], asdict(part)) for part in releases(event))
+        parts = tuple(Part.of(KINDS[type(part)], parameters_of(part)) for part in releases(event))
         return cls._checked(parts[0].card.name if len(parts) == 1 else "event", "event", parts)
 
     @classmethod

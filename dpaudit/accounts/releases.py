@@ -7,10 +7,12 @@ every field.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, Field, create_model
 
+import dpaudit.extension.registry as registry
 from dpaudit.accounting.events import (
     ADD_REMOVE,
     ZERO_OUT,
@@ -23,11 +25,14 @@ from dpaudit.accounting.events import (
     LaplaceRelease,
     ObjectivePerturbation,
     PoissonSubsampledGaussian,
+    PrivateSelection,
     Release,
+    Sequence,
     ShuffledGaussian,
     ZeroConcentratedRelease,
 )
-from dpaudit.extension.parameters import Parameters
+from dpaudit.errors import InvalidArgument, UnsupportedEvent
+from dpaudit.extension.parameters import Parameters, parsed_parameters
 from dpaudit.extension.release import ReleaseCard
 
 KINDS: dict[type[Release], ReleaseCard] = {}
@@ -197,3 +202,69 @@ SHUFFLED = _card(
     relation="by the parameter relation",
     neighbours=lambda parameters: str(parameters.relation),
 )
+
+
+class SelectionParameters(Parameters):
+    """Of a private selection."""
+
+    base: dict[str, Any] = Field(
+        {"kind": "gaussian"}, description="one run: a table with a kind and its parameters"
+    )
+    runs: float = Field(10.0, gt=0, description="how many runs on average")
+    law: str = Field("geometric", description="of their number: geometric, logarithmic or poisson")
+    count: int = Field(1, ge=0, description="how many such selections")
+
+
+def _base(parameters: Any) -> tuple[ReleaseCard, Any]:
+    """Return the card of one run, and its parameters."""
+    given = dict(parameters.base)
+    kind = given.pop("kind", None)
+    if not isinstance(kind, str):
+        raise InvalidArgument("base", parameters.base, "a table with a kind")
+    card = registry.RELEASES.get(kind)
+    return card, parsed_parameters(card.parameters, given)
+
+
+def _selected(parameters: Any) -> Event:
+    card, given = _base(parameters)
+    return PrivateSelection(
+        base=card.event(given),
+        runs=parameters.runs,
+        law=parameters.law,
+        count=parameters.count,
+    )
+
+
+def _selected_from(parameters: Any) -> str:
+    card, given = _base(parameters)
+    return card.relation if card.neighbours is None else card.neighbours(given)
+
+
+KINDS[PrivateSelection] = SELECTED = ReleaseCard(
+    name="private-selection",
+    title="the best of a random number of runs, as tuned hyper-parameters are",
+    source="Papernot & Steinke 2022, Theorems 2 and 6; Liu & Talwar 2019",
+    relation="that of one run",
+    parameters=SelectionParameters,
+    event=_selected,
+    count="count",
+    noise="runs",
+    more_noise=-1,
+    neighbours=_selected_from,
+)
+
+
+def parameters_of(release: Release) -> dict[str, Any]:
+    """Return a release's parameters as its card takes them.
+
+    Raises
+    ------
+    UnsupportedEvent
+        A selection is from runs of several releases, which have no card.
+    """
+    given = {field.name: getattr(release, field.name) for field in fields(release)}
+    if isinstance(release, PrivateSelection):
+        if isinstance(release.base, Sequence):
+            raise UnsupportedEvent("base: got a Sequence, expected a single release")
+        given["base"] = {"kind": KINDS[type(release.base)].name} | parameters_of(release.base)
+    return given

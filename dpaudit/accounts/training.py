@@ -22,7 +22,9 @@ from dpaudit.accounting.events import (
     Event,
     GaussianRelease,
     PoissonSubsampledGaussian,
+    PrivateSelection,
     ShuffledGaussian,
+    repeated,
 )
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.parameters import Parameters
@@ -33,6 +35,7 @@ Sampling = Literal[
     "poisson", "shuffle", "fixed", "fixed-replacement", "balls-and-bins", "cyclic", "none"
 ]
 RelationName = Literal["add-remove", "replace", "zero-out"]
+Selection = Literal["all", "geometric", "logarithmic", "poisson"]
 
 # What a sampler is accounted for under; the first is taken where nothing is said.
 COVERED: dict[str, tuple[str, ...]] = {
@@ -76,6 +79,13 @@ class Training(Parameters):
         None, description="add-remove, replace or zero-out; by default one the sampler has"
     )
 
+    runs: float = Field(1.0, ge=1, description="how many such trainings, on average if random")
+    selection: Selection = Field(
+        "all",
+        description="what is released of several runs: all, or the best of a geometric, "
+        "logarithmic or poisson number of them",
+    )
+
     @property
     def steps(self) -> int:
         """Noisy sums of the whole training."""
@@ -112,7 +122,28 @@ def relation_of(training: Training) -> str:
 
 
 def training_event(training: Training) -> Event:
-    """Return the releases of a training.
+    """Return what is released of all runs.
+
+    Raises
+    ------
+    InvalidArgument
+        As `run_event`; or the number of runs does not suit what is released of them.
+
+    Examples
+    --------
+    >>> training_event(Training(runs=3, batch_size=600)).count
+    300
+    """
+    one, runs = run_event(training), training.runs
+    if training.selection != "all":
+        return PrivateSelection(base=one, runs=runs, law=training.selection)
+    if not runs.is_integer():
+        raise InvalidArgument("runs", runs, "an integer where all runs are released")
+    return repeated(one, int(runs))
+
+
+def run_event(training: Training) -> Event:
+    """Return the releases of one training.
 
     Balls and bins have as many bins as there are complete batches.
 
@@ -123,7 +154,7 @@ def training_event(training: Training) -> Event:
 
     Examples
     --------
-    >>> training_event(Training(epochs=2, sampling="balls-and-bins", batch_size=600))
+    >>> run_event(Training(epochs=2, sampling="balls-and-bins", batch_size=600))
     AllocatedGaussian(batches=100, noise_multiplier=1.0, count=2)
     """
     if training.batch_size > training.records:
@@ -196,7 +227,12 @@ _SHUFFLED = (
 )
 _ONE_RUN = (
     "For one training run. Where it is one of several, tuned or repeated, and the best is kept, "
-    "every run counts."
+    "every run counts: --runs, --selection."
+)
+_ALL_RUNS = "For {runs:g} training runs, all of them released, or the best one by any rule."
+_SELECTED = (
+    "For the best of a {selection} number of runs, {runs:g} on average, drawn before the first; "
+    "the number and all other runs stay secret. A fixed number of runs is not covered by this."
 )
 _DIGITS = 6
 
@@ -204,9 +240,16 @@ _DIGITS = 6
 def remarks(training: Training, delta: float) -> tuple[str, ...]:
     """Return what is said beside the answer at ``delta``."""
     said = [_SHUFFLED] if training.sampling == "shuffle" else []
-    if training.sampling not in ("poisson", "none") and delta > 0:
+    one = training.runs == 1 and training.selection == "all"
+    if one and training.sampling not in ("poisson", "none") and delta > 0:
         said += _against_poisson(training, delta)
-    return (*said, _ONE_RUN)
+    return (*said, _of_runs(training))
+
+
+def _of_runs(training: Training) -> str:
+    if training.selection != "all":
+        return _SELECTED.format(selection=training.selection, runs=training.runs)
+    return _ONE_RUN if training.runs == 1 else _ALL_RUNS.format(runs=training.runs)
 
 
 def _against_poisson(training: Training, delta: float) -> list[str]:

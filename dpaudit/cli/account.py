@@ -24,7 +24,9 @@ from dpaudit.cli.options import (
     Quiet,
     Records,
     RelationName,
+    Runs,
     SamplingName,
+    SelectionName,
     folder_option,
     given,
     integer_option,
@@ -64,6 +66,8 @@ def account(
     noise_multiplier: NoiseMultiplier = None,
     sampling: SamplingName = None,
     relation: RelationName = None,
+    runs: Runs = None,
+    selection: SelectionName = None,
     out: Annotated[
         str | None, folder_option("Write the numbers and draw them into this directory.")
     ] = None,
@@ -78,6 +82,8 @@ def account(
         noise_multiplier=noise_multiplier,
         sampling=sampling,
         relation=relation,
+        runs=runs,
+        selection=selection,
     )
     run(release, changes, delta, out, group=group, as_json=as_json, quiet=quiet)
 

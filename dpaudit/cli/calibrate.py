@@ -21,7 +21,9 @@ from dpaudit.cli.options import (
     Json,
     Records,
     RelationName,
+    Runs,
     SamplingName,
+    SelectionName,
     given,
     number_option,
     pairs,
@@ -49,6 +51,8 @@ def calibrate(
     records: Records = None,
     sampling: SamplingName = None,
     relation: RelationName = None,
+    runs: Runs = None,
+    selection: SelectionName = None,
     as_json: Json = False,
 ) -> None:
     """Find the least noise with which a release is provably (epsilon, delta)-DP."""
@@ -58,6 +62,8 @@ def calibrate(
         records=records,
         sampling=sampling,
         relation=relation,
+        runs=runs,
+        selection=selection,
     )
     run(release, changes, epsilon, delta, as_json=as_json)
 

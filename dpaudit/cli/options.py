@@ -125,6 +125,17 @@ RelationName = Annotated[
     str | None,
     word_option("--relation", "Of neighbours in a training: add-remove, replace or zero-out."),
 ]
+Runs = Annotated[
+    float | None, number_option("--runs", "How many trainings there are, of which this is one.")
+]
+SelectionName = Annotated[
+    str | None,
+    word_option(
+        "--selection",
+        "What is released of several runs: all, or the best of a geometric, logarithmic or "
+        "poisson number.",
+    ),
+]
 
 
 def given(**options: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from dpaudit.accounting.events import (
     ADD_REMOVE,
     REPLACE,
     ZERO_OUT,
+    AllocatedGaussian,
     ApproximateRelease,
     BatchedGaussian,
     Event,
@@ -28,6 +29,7 @@ from dpaudit.accounting.events import (
     ShuffledGaussian,
     releases,
 )
+from dpaudit.accounting.pairs.allocation import Allocated
 from dpaudit.accounting.pairs.exponential_norm import ObjectivePerturbationPair, pair_of
 from dpaudit.accounting.pairs.known import (
     GaussianPair,
@@ -105,7 +107,8 @@ class Composition:
         """
         dominating = cls.of(event)
         parts = releases(event)
-        if not any(isinstance(part, BatchedGaussian | ShuffledGaussian) for part in parts):
+        enclosed = (AllocatedGaussian, BatchedGaussian, ShuffledGaussian)
+        if not any(isinstance(part, enclosed) for part in parts):
             return dominating
         pairs = [(_attained(replace(part, count=1)), part.count) for part in parts]
         return cls(tuple((pair, count) for pair, count in pairs if pair is not None))
@@ -242,6 +245,8 @@ def _pair(part: Release) -> DominatingPair | None:
             return RandomizedResponsePair(part.epsilon, part.delta)
         case PoissonSubsampledGaussian():
             return SubsampledGaussianPair(part.sampling_ratio, part.noise_multiplier)
+        case AllocatedGaussian():
+            return RatioPair(Allocated(part.batches, part.noise_multiplier))
         case BatchedGaussian():
             return _batched(part)
         case ShuffledGaussian():
@@ -283,6 +288,8 @@ def _shift(sensitivity: float, noise: float) -> float:
 @lru_cache(maxsize=256)
 def _attained(part: Release) -> DominatingPair | None:
     match part:
+        case AllocatedGaussian():
+            return RatioPair(Allocated(part.batches, part.noise_multiplier, upper=False))
         case ShuffledGaussian():
             shift = _shift(2.0, part.noise_multiplier)
             other = 0.0 if part.relation == REPLACE else shift / 2

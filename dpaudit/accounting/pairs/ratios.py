@@ -39,8 +39,8 @@ from dpaudit.accounting.pairs.pair import (
 )
 
 # Tails of a law that nobody asked to trim.
-LEAST_TAIL = 1e-250
-_ORDINARY = 1e-30
+LEAST_TAIL = 1e-240
+_ORDINARY, _DECADES = 1e-40, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +55,14 @@ class Ratios:
         Logarithms of the values of S, ascending, shape ``(n,)``; minus infinity is 0.
     infinite
         P-mass of outputs that Q does not have.
+    slack
+        By how much losses are to give way, to the side on which the law is.
     """
 
     log_masses: Array
     log_ratios: Array
     infinite: float = 0.0
+    slack: float = 0.0
 
     @property
     def vanishing(self) -> float:
@@ -69,7 +72,7 @@ class Ratios:
     def kept(self) -> Ratios:
         """Return the outputs that both laws have."""
         keep = np.isfinite(self.log_masses) & np.isfinite(self.log_ratios)
-        return Ratios(self.log_masses[keep], self.log_ratios[keep])
+        return replace(self, log_masses=self.log_masses[keep], log_ratios=self.log_ratios[keep])
 
 
 class Source(Protocol):
@@ -185,7 +188,7 @@ class RatioPair(DominatingPair):
 
     @property
     def symmetric(self) -> bool:
-        """The two directions differ."""
+        """P and Q exchanged give another law."""
         return False
 
     def reversed(self) -> RatioPair:
@@ -194,7 +197,7 @@ class RatioPair(DominatingPair):
 
     def trimmed(self, tail: float) -> RatioPair:
         """Return the pair without outputs in tails of this probability."""
-        power = math.floor(math.log10(min(max(tail, LEAST_TAIL), 0.01)))
+        power = math.floor(math.log10(min(max(tail, LEAST_TAIL), 0.01)) / _DECADES) * _DECADES
         return replace(self, tail=10.0**power)  # so that laws are not worked out too often
 
     @property
@@ -228,6 +231,7 @@ class RatioPair(DominatingPair):
 @lru_cache(maxsize=64)
 def _atoms_of(source: Source, removal: bool, tail: float) -> Atoms:
     law = _law(source, tail).kept()
+    slack = law.slack if source.upper else -law.slack
     if removal:
-        return Atoms(law.log_ratios, law.log_masses + law.log_ratios)
-    return Atoms(-law.log_ratios[::-1], law.log_masses[::-1])
+        return Atoms(law.log_ratios + slack, law.log_masses + law.log_ratios)
+    return Atoms((slack - law.log_ratios)[::-1], law.log_masses[::-1])
