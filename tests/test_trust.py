@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpaudit import verify
+from dpaudit import audit_scores, verify
 from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.refutation.certificate import certificates_text
 
 ROOT = Path(__file__).parents[1]
 DRIVER = """
@@ -195,6 +196,12 @@ def of_a_mechanism(place):
     return genuine | {"relation": "replace-record", "assumptions": [], "instance": instance}
 
 
+def of_canaries():
+    """Return the certificate of the scores that `written` writes."""
+    scores = np.array([2.0, 1.0] * 9 + [2.0])
+    return audit_scores(scores, scores == 2, delta=1e-5, claim=0.01).certificate
+
+
 def written(place):
     """Write the files of all commands; those that nobody names would leave a trace if they ran."""
     files = {
@@ -202,6 +209,7 @@ def written(place):
         "rel.toml": RELEASES,
         "own.csv": TABLE,
         "scores.csv": "score,included\n" + "2,1\n1,0\n" * 9 + "2,1\n",
+        "canaries.json": certificates_text([of_canaries()]),
         "secret.csv": TABLE,
         "one.csv": "0.5\n1\n",
         "other.csv": "0\n1\n",
@@ -252,6 +260,7 @@ COMMANDS = {
     "own": ["audit", "csv.toml", *QUICK],
     "verify own": ["verify", "own.json", "--mechanism", "own_sum:Sum", *ON_FILES],
     "function": ["audit", "own_sum:Sum", *QUICK, *CLAIM, *ON_FILES],
+    "verify scores": ["verify", "canaries.json", "--scores", "scores.csv"],
     "canary pickled": ["canary", "one.npz", "--delta", "1e-5"],
     "canary": ["canary", "scores.csv", "--delta", "1e-5", "--out", "judged"],
     "replay": ["replay", "own_sum:Sum", "--epsilon", "1", *ON_FILES, "--out", "replayed"],
@@ -516,6 +525,14 @@ def test_commands_that_only_look(ran, name, opened):
 def test_verify_opens_what_it_was_given(ran, name):
     assert ran[name].opened == {COMMANDS[name][1]}
     assert ran[name].wrote == set()
+
+
+@row("`verify --scores FILE`")
+def test_verify_counts_the_scores_of_the_reader(ran):
+    assert ran["verify scores"].status == 0
+    assert ran["verify scores"].opened == {"canaries.json", "scores.csv"}
+    assert ran["verify scores"].wrote == set()
+    assert nothing_started(ran["verify scores"]) == set()
 
 
 @row("`verify --mechanism MODULE:OBJECT`")

@@ -7,6 +7,7 @@ itself for a claim of Gaussian differential privacy. All other numbers stand bes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_FLOOR
@@ -20,8 +21,13 @@ from dpaudit.auditing.drawn import audit_outputs
 from dpaudit.auditing.result import judge, reason
 from dpaudit.estimation import canaries, inclusion
 from dpaudit.estimation.canaries import Counted, Design, Game
+from dpaudit.estimation.one_run import P_VALUE_ROUNDING
 from dpaudit.estimation.self_check import SelfCheck as Checked
+from dpaudit.execution import Progress
+from dpaudit.execution.executor import Silent
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
+from dpaudit.refutation.certificate import Certificate
+from dpaudit.refutation.inequality import Condition
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import (
     AssumptionCheck,
@@ -137,16 +143,20 @@ def audit_scores(
     with records.run(show_records):
         table = as_table(scores, included, group)
         asked = asked_of(table, delta, confidence, design, estimator, claim, seed, guesses)
-        return certified(table, asked, "given by the caller", _rerun(asked, guesses))
+        rerun = _rerun(asked, guesses, grouped=table.group is not None)
+        return certified(table, asked, "given by the caller", rerun)
 
 
-def certified(table: Table, asked: Asked, data: str, rerun: str) -> Result:
+def certified(
+    table: Table, asked: Asked, data: str, rerun: str, progress: Progress | None = None
+) -> Result:
     """Return the result: what is certified, the estimates beside it, and the verdict."""
     contract = inclusion.checks(table.scores, table.included, table.groups, asked.design)
     game = game_of(table, asked)
     counted = game.counted(asked.plans)
-    found = _Found(table, asked, game, counted, tuple(contract))
-    return found.result(data, rerun)
+    found = _Found(table, asked, game, counted, tuple(contract), progress or Silent())
+    result = found.result(data, rerun)
+    return result.keep(found.certificate(result), holds_records=records.are_shown())
 
 
 @dataclass(frozen=True)
@@ -158,6 +168,7 @@ class _Found:
     game: Game
     counted: tuple[Counted, ...]
     contract: tuple[Checked, ...]
+    progress: Progress
 
     @property
     def trusted(self) -> bool:
@@ -173,8 +184,11 @@ class _Found:
 
     def result(self, data: str, rerun: str) -> Result:
         asked, table = self.asked, self.table
+        self.progress.start("bounds", 5)
         lower = self.bound(self.counted) if self.trusted else 0.0
+        self.progress.advance(1)
         cap = self.bound(canaries.all_right(self.game, self.counted))
+        self.progress.advance(1)
         claimed = asked.claimed
         verdict = judge(claimed, lower) if claimed is not None else "not refuted"
         kept = int(table.included.sum())
@@ -214,6 +228,33 @@ class _Found:
             notes=self._notes(),
             counts={"canaries": len(table.scores), "included": kept, "coins": len(self.game.coins)},
             rerun=rerun,
+        )
+
+    def certificate(self, result: Result) -> Certificate | None:
+        """Return what `dpaudit.verification.canaries` checks again, of a refuted epsilon."""
+        asked, game = self.asked, self.game
+        if result.verdict != "refuted" or asked.estimator != "exact" or asked.claimed is None:
+            return None
+        p = canaries.exact_p_value(game, self.counted, asked.claimed, asked.delta)
+        p *= math.exp(-P_VALUE_ROUNDING)  # the file states it as it is, not rounded up
+        return Certificate(
+            claim=result.claim,
+            kind="canaries",
+            source=result.source,
+            relation=result.relation,
+            parameters={
+                "design": asked.design,
+                **result.counts,
+                "epsilon": asked.claimed,
+                "delta": asked.delta,
+                "alpha": asked.alpha,
+            },
+            instance={
+                name: result.parameters[name] for name in ("guesses", "shares", "correct", "sha256")
+            },
+            quantities={"p_value": p, "ratio": asked.alpha / p},
+            conditions=(Condition(name="shares", value=_spent(self.counted), limit=1.0),),
+            search={"seed": asked.seed},
         )
 
     def _reason(self, lower: float, cap: float) -> str:
@@ -286,6 +327,7 @@ class _Found:
         found = []
         if asked.delta > 0:
             mu = canaries.gaussian_bound(*given, asked.alpha)
+            self.progress.advance(1)
             found.append(
                 {
                     "name": "Gaussian curve, one run",
@@ -309,6 +351,7 @@ class _Found:
                 "source": "dpaudit.estimation.one_run",
             }
         )
+        self.progress.advance(1)
         return found
 
     def _independent(self) -> list[dict[str, Any]]:
@@ -324,6 +367,20 @@ class _Found:
         settings = Settings(delta=asked.delta, confidence=asked.confidence, seed=asked.seed)
         evidence = event_evidence(there, not_there, settings)
         assumed = "canaries do not disturb each other, and are all alike"
+        gaussian = []
+        if asked.delta > 0:
+            given = self.table.scores, self.table.included, asked.alpha
+            mu = canaries.independent_gaussian_mu(*given)
+            gaussian.append(
+                {
+                    "name": "Gaussian scores, independent canaries",
+                    "lower": GaussianDP(mu).epsilon(asked.delta),
+                    "upper": None,
+                    "confidence": None,
+                    "assumes": f"{assumed}; scores are Gaussian with one variance",
+                    "source": "Hedges & Olkin 1985",
+                }
+            )
         counted = {
             "name": "event bound, independent canaries",
             "lower": evidence.lower,
@@ -335,7 +392,11 @@ class _Found:
         models = [asdict(one) for one in evidence.model_based]
         for one in models:
             one["assumes"] = f"{one['assumes']}; {assumed}"
-        return [counted, *models]
+        return [*gaussian, counted, *models]
+
+
+def _spent(counted: Sequence[Counted]) -> float:
+    return math.fsum(one.plan.share for one in counted)
 
 
 def _statement(asked: Asked) -> str:
@@ -368,15 +429,16 @@ def _of_size(game: Game) -> list[str]:
     ]
 
 
-def _rerun(asked: Asked, guesses: Sequence[int] | None) -> str:
+def _rerun(asked: Asked, guesses: Sequence[int] | None, *, grouped: bool) -> str:
     words = [
+        *(["group=group"] if grouped else []),
         f"delta={asked.delta!r}",
         f"confidence={asked.confidence!r}",
         f"design={asked.design!r}",
         f"estimator={asked.estimator!r}",
-        f"claim={asked.claim!r}",
+        f"claim={asked.claim if asked.in_mu else asked.claimed!r}",
         f"seed={asked.seed}",
     ]
     if guesses is not None:
         words.append(f"guesses={list(guesses)!r}")
-    return f"dpaudit.audit_scores(scores, included, group=group, {', '.join(words)})"
+    return f"dpaudit.audit_scores(scores, included, {', '.join(words)})"

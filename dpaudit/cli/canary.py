@@ -12,8 +12,9 @@ import typer
 from dpaudit.cli.console import cell, console, titled, verdict_lines
 from dpaudit.cli.ending import ShowRecords, Traceback, attempted, concluded
 from dpaudit.cli.formats import Format, formats_of, show_format, write_formats
-from dpaudit.cli.options import Json, folder_option, integer_option, number_option
+from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option
 from dpaudit.cli.output import Output, say, status, withheld
+from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.report.formatting import modelled
 
@@ -59,6 +60,7 @@ def canary(
     out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
     formats: Format = None,
     as_json: Json = False,
+    quiet: Quiet = False,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
 ) -> int:
@@ -89,8 +91,10 @@ def canary(
         "seed": seed,
     }
     words = [f"--{name}={value}" for name, value in given.items() if value is not None]
-    result = certified(table, asked, scores, shlex.join(["dpaudit", "canary", scores, *words]))
-    return _end(result, Output(directory=out, formats=wanted, quiet=True), began)
+    rerun = shlex.join(["dpaudit", "canary", scores, *words])
+    with progress_bar("canary", shown=not quiet and wanted.shown is None) as progress:
+        result = certified(table, asked, scores, rerun, progress)
+    return _end(result, Output(directory=out, formats=wanted, quiet=quiet), began)
 
 
 def _claim(epsilon: float | None, mu: float | None) -> float | Guarantee | None:
@@ -121,8 +125,12 @@ def _end(result: Result, output: Output, began: float) -> int:
     failures, said = list[DpauditError](), list[str]()
     if output.directory is not None:
         with attempted(failures):
-            paths = write_report(report, output.directory, holds_records=are_shown())
+            kept = [] if result.certificate is None else [result.certificate]
+            paths = write_report(report, output.directory, kept, holds_records=are_shown())
             said.append(f"Report: {paths.html}")
+            if paths.certificate is not None:
+                check = f"dpaudit verify {paths.certificate} --scores {result.data}"
+                said.append(f"Certificate: {paths.certificate}; check it with {check}")
     entries = entries_of(report, [(result.claim, result, None, None)], Path.cwd())
     with attempted(failures):
         write_formats(output.formats, entries, report.model_dump_json(indent=2))

@@ -56,6 +56,10 @@ def verify(
         list[str] | None,
         typer.Option(help="With --mechanism: exceptions, warnings or time count too."),
     ] = None,
+    scores: Annotated[
+        str | None,
+        typer.Option(help="Of certificates about canaries: their scores, to be counted again."),
+    ] = None,
     as_json: Json = False,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
@@ -74,6 +78,7 @@ def verify(
         "form": form,
         "read": read or None,
         "observe": observe or None,
+        "scores": scores,
         **_records({"dataset": dataset, "neighbour": neighbour}, mechanism),
     }
     reader = Reader(**{name: value for name, value in given.items() if value is not None})

@@ -202,7 +202,14 @@ def exact_bound(game: Game, counted: Sequence[Counted], delta: float, alpha: flo
 
 
 def exact_p_value(game: Game, counted: Sequence[Counted], epsilon: float, delta: float) -> float:
-    """Return the p-value of (epsilon, delta)-DP: the least of the plans', each over its share."""
+    """Return the p-value of (epsilon, delta)-DP: the least of the plans', each over its share.
+
+    Examples
+    --------
+    >>> game = Game(scores=np.zeros(10), coins=np.ones(10, dtype=np.int8))
+    >>> round(exact_p_value(game, (Counted(Plan(10, 0.5), 10),), 0.0, 0.0) * 2**9, 6)
+    1.0
+    """
     found = [
         p_value(one.correct, one.plan.guesses, len(game.coins), epsilon, delta) / one.plan.share
         for one in counted
@@ -226,6 +233,32 @@ def approximate_bound(game: Game, counted: Sequence[Counted], delta: float, alph
     """
     curve = approximate_curve(delta)
     return max(_followed(one, game, curve, alpha, 600.0) for one in counted)
+
+
+def independent_gaussian_mu(scores: Array, included: NDArray[np.bool_], alpha: float) -> float:
+    """Return a lower confidence bound for mu, if scores are independent and Gaussian; at least 0.
+
+    The difference of means over the pooled deviation is Gaussian for many canaries, with variance
+    ``1/n_1 + 1/n_0 + d^2 / (2 (n_1 + n_0 - 2))`` (Hedges & Olkin 1985, chapter 5). The assumption
+    is all that makes it one: canaries that disturb each other break it.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> included = rng.random(10_000) < 0.5
+    >>> 0.9 < independent_gaussian_mu(rng.normal(size=10_000) + included, included, 0.05) < 1
+    True
+    """
+    there, apart = scores[included], scores[~included]
+    n, m = len(there), len(apart)
+    if min(n, m) < 2:
+        return 0.0
+    within = (n - 1) * there.var(ddof=1) + (m - 1) * apart.var(ddof=1)
+    if within == 0:
+        return 0.0
+    d = float((there.mean() - apart.mean()) / math.sqrt(within / (n + m - 2)))
+    error = math.sqrt(1 / n + 1 / m + d * d / (2 * (n + m - 2)))
+    return max(0.0, d + float(ndtri(alpha)) * error)
 
 
 def all_right(game: Game, counted: Sequence[Counted]) -> tuple[Counted, ...]:
@@ -260,7 +293,8 @@ def excluded(
 ) -> NDArray[np.bool_]:
     """Return for each parameter whether ``P(C >= correct) = alpha`` is more than its curve allows.
 
-    The recursion of `dpaudit.estimation.one_run`, for many parameters at once.
+    The recursion of `dpaudit.estimation.one_run`, for many parameters at once. It ends where no S
+    grows any more: with ``S_(u-1) = S_u`` the event of the next step is the same, and asks no more.
 
     Examples
     --------
@@ -273,7 +307,10 @@ def excluded(
         beyond = beyond + share
         event = np.minimum(1.0, (beyond + (u - 1) * share) / canaries)
         needed = canaries * curve(parameters, event) + beyond
-        share = np.minimum(np.maximum(share, needed / (guesses - u + 1)), 2.0)
+        grown = np.minimum(np.maximum(share, needed / (guesses - u + 1)), 2.0)
+        if (grown == share).all():
+            break
+        share = grown
     return np.asarray(share > 1 + _ROUNDING)
 
 

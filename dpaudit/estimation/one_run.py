@@ -81,7 +81,9 @@ from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 
 Signs = NDArray[np.int8]
 
-_ROUNDING = 1e-8  # added to the logarithm of every p-value, which is good to 1e-9 at 1e6 guesses
+P_VALUE_ROUNDING = (
+    1e-8  # added to the logarithm of every p-value, which is good to 1e-9 at 1e6 guesses
+)
 _LARGEST = 700.0  # no epsilon above this is certified
 _UNFAIR = 1e-9  # coins less likely than this were not drawn fairly
 
@@ -276,7 +278,7 @@ def _log_p_value(
         return 0.0
     here, tail, rest = _log_tails(correct, guesses, epsilon)
     term = math.log(canaries / correct) + log_delta + tail + rest - here
-    return min(0.0, float(np.logaddexp(tail, term)) + _ROUNDING)
+    return min(0.0, float(np.logaddexp(tail, term)) + P_VALUE_ROUNDING)
 
 
 def _log_tails(correct: int, guesses: int, epsilon: float) -> tuple[float, float, float]:

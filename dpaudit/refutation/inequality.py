@@ -47,7 +47,7 @@ class Condition:
 
 # What a certificate holds up against the claim: an instance that breaks an inequality, one output
 # whose exact privacy loss is too large, an output that only one of two datasets can give, a law
-# whose exact delta is too large, counts that are drawn again, or runs that are replayed.
+# whose exact delta is too large, counts that are drawn again, runs that are replayed, or guesses.
 Kind = Literal[
     "sensitivity",
     "property",
@@ -57,6 +57,7 @@ Kind = Literal[
     "statistical",
     "mechanism",
     "replay",
+    "canaries",
 ]
 
 

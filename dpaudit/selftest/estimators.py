@@ -28,6 +28,7 @@ from dpaudit.selftest.laws import (
     GaussianPair,
     Learned,
     NormPair,
+    Scored,
 )
 
 Run = Callable[[int, float, Generator], Array]
@@ -118,6 +119,12 @@ _CANARIES = {
         epsilon=1.99, guesses=200, canaries=400, at=184, delta=1e-3
     ),
 }
+_SCORES = {
+    "scores of nothing, 120 canaries": Scored(canaries=120),
+    "scores of nothing, 60 of 120": Scored(canaries=120, fixed=True),
+    "mu bounded, scores of nothing, 120 canaries": Scored(canaries=120, curve=True),
+    "Gaussian scores, μ = 1, 200 canaries": Scored(canaries=200, mu=1.0),
+}
 _LOSSES = {
     "Gaussian, μ = 1 at δ = 1e-5": ExactLoss(GaussianPair(1.0), 1e-5),
     "norm noise, d = 3, s = 2 at δ = 1e-3": ExactLoss(NormPair(2.0, 3, 1), 1e-3, trials=50),
@@ -176,6 +183,18 @@ CASES: tuple[Case, ...] = (
         Case(estimator="one run", law=law, true=canaries.epsilon, run=canaries.run, share=_CHEAP)
         for law, canaries in _CANARIES.items()
     ),
+    *(
+        Case(
+            estimator="canaries' scores",
+            law=law,
+            true=scores.true,
+            run=scores.run,
+            share=_FEW_COUNTS if scores.mu == 0 else 1.0,
+            strict=0.2,
+            quick=not scores.curve,
+        )
+        for law, scores in _SCORES.items()
+    ),
     Case(
         estimator="betting",
         law="a bit told with ε = 1",
@@ -209,6 +228,13 @@ _SPOILED: tuple[Case, ...] = tuple(
 )
 
 CONTROLS: tuple[Case, ...] = (
+    Case(
+        estimator="canaries' scores, twice the error",
+        law="scores of nothing, 120 canaries",
+        true=0.0,
+        run=Spoiled(Scored(canaries=120).run, errors=2.0),
+        share=_CHEAP,
+    ),
     Case(
         estimator="event bound, δ forgotten",
         law="ε = 0 at δ = 0.1",

@@ -13,11 +13,13 @@ from typing import Protocol
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dpaudit._typing import Array
 from dpaudit.accounting.events import ExponentialNormRelease
 from dpaudit.accounting.grid.numerical import numerical_epsilon
+from dpaudit.estimation import canaries as scored
 from dpaudit.estimation import one_run
 from dpaudit.estimation.betting import last_true
 from dpaudit.estimation.counted import Event
@@ -285,6 +287,59 @@ class Canaries:
         reached = counts >= self.at
         probabilities = plain * np.where(reached, 1 + more / tail, 1 - more / (1 - tail))
         return np.asarray(probabilities / probabilities.sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """Scores of canaries: N(mu, 1) where one was included, N(0, 1) where not, independently.
+
+    With ``fixed`` exactly half are included. Guesses follow the plans that audits of scores have
+    by default; ``curve`` bounds mu, in the place of epsilon at ``delta``.
+    """
+
+    canaries: int
+    mu: float = 0.0
+    delta: float = 1e-5
+    fixed: bool = False
+    curve: bool = False
+
+    @property
+    def true(self) -> float:
+        """The true mu or epsilon."""
+        return self.mu if self.curve else gaussian.epsilon_at(self.mu, math.log(self.delta))
+
+    def run(self, audits: int, alpha: float, rng: Generator) -> Array:
+        """Return the bounds of audits, computed once for each count of right guesses."""
+        plans = scored.default_plans(self.canaries)
+        sizes = [plan.guesses for plan in plans]
+        starts = range(0, audits, _SIDE_BY_SIDE)
+        counts = np.concatenate(
+            [self._right(min(_SIDE_BY_SIDE, audits - start), sizes, rng) for start in starts]
+        )
+        bounds = np.zeros(audits)
+        for plan, column in zip(plans, counts.T, strict=True):
+            kept, of = np.unique(column, return_inverse=True)
+            one = np.array([self._bound(plan, int(right), alpha) for right in kept])
+            bounds = np.maximum(bounds, one[of])
+        return bounds
+
+    def _right(self, games: int, sizes: list[int], rng: Generator) -> NDArray[np.int64]:
+        shape = games, self.canaries
+        draws = rng.random(shape)
+        middle = np.median(draws, axis=1, keepdims=True) if self.fixed else 0.5
+        coins = np.where(draws < middle, 1, -1).astype(np.int8)
+        return scored.right_guesses(rng.normal(size=shape) + self.mu * (coins == 1), coins, sizes)
+
+    def _bound(self, plan: scored.Plan, right: int, alpha: float) -> float:
+        given = scored.log_probability_of_size(self.canaries // 2, self.canaries)
+        coins = np.ones(self.canaries, dtype=np.int8)
+        game = scored.Game(
+            scores=np.zeros(self.canaries), coins=coins, log_given=given if self.fixed else 0.0
+        )
+        counted = (scored.Counted(plan, right),)
+        if self.curve:
+            return scored.gaussian_bound(game, counted, alpha)
+        return scored.exact_bound(game, counted, self.delta, alpha)
 
 
 @dataclass(frozen=True, kw_only=True)

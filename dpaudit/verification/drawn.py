@@ -67,6 +67,7 @@ class Reader:
     form: str | None = None
     read: Any = None
     observe: Sequence[str] = ()
+    scores: str | None = None
 
     def __post_init__(self) -> None:
         import dpaudit._validate as check  # takes numpy, which no verifier of numbers needs

@@ -20,7 +20,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -111,10 +111,22 @@ def verify(document: Document, reader: Reader | None = None, *, reproduce: bool 
     """
     if document.kind in ("statistical", "mechanism", "replay"):
         return _as_it_has_to_be(document, reader or Reader(), reproduce)
+    if document.kind == "canaries":
+        return _of_canaries(document, reader or Reader())
     if reader is not None:
         _refuse_mechanism(document, reader)
     verifier = _verifier(document.claim)
     return decided(document.path, lambda: _verdict(document, verifier(document)))
+
+
+def _of_canaries(document: Document, reader: Reader) -> Verdict:
+    """Recompute a p-value, and count guesses again where the reader has the scores."""
+    from dpaudit.verification.canaries import rechecked  # takes numpy, which others do not need
+
+    _refuse_mechanism(document, reader)
+    outcome, wrong = decided(document.path, lambda: rechecked(document, reader.scores))
+    verdict = decided(document.path, lambda: _verdict(document, outcome))
+    return replace(verdict, failures=(*verdict.failures, *wrong))
 
 
 def decided(path: str, computed: Callable[[], Computed]) -> Computed:
