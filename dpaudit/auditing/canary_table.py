@@ -218,8 +218,9 @@ def game_of(table: Table, asked: Asked) -> Game:
     signs = np.where(included, 1, -1).astype(np.int8)
     if asked.design == "pairs":
         rows = np.argsort(table.groups[order], kind="stable").reshape(-1, 2)
-        first, second = rows[:, 0], rows[:, 1]
-        return Game(scores=scores[first] - scores[second], coins=signs[first])
+        apart = scores[rows[:, 0]] - scores[rows[:, 1]]
+        coins = np.where(apart < 0, -signs[rows[:, 0]], signs[rows[:, 0]])
+        return Game(scores=np.abs(apart), coins=coins, highest=True)
     if asked.design == "fixed-size":
         given = canaries.log_probability_of_size(int(included.sum()), len(included))
         return Game(scores=scores, coins=signs, log_given=given)

@@ -4,15 +4,16 @@
 |--------|---------------|-------------------------------------------------------------------------|
 | m      | ``canaries``  | fair coins, independent of each other: the other symbols are those of   |
 |        |               | `dpaudit.estimation.one_run`                                            |
-| r      | ``guesses``   | of the highest and the lowest scores, half each                         |
+| r      | ``guesses``   | of the highest and the lowest scores, half each (of pairs, see there)   |
 | w      | ``share``     | of the error probability that a plan of r guesses spends                |
 | K      |               | how many of n canaries are included                                     |
 
 Every design is the game of one run, or is brought to it:
 
 * **independent**: each canary is included by a coin of its own. That is the game itself.
-* **pairs**: of each pair one is included, by a coin. The coin of the game is the pair's, the score
-  the difference of the two, and neighbours are datasets in which one canary replaces its partner.
+* **pairs**: of each pair one is included, by a coin, and neighbours are datasets in which one of a
+  pair replaces the other. The guess is the one with the higher score, where the two differ most:
+  all guesses are of the highest scores, as which of a pair is called the first means nothing.
 * **runs**: coins that differ belong to one run or another, runs are independent, and all of them
   together are one mechanism of all coins: the game itself, with the canaries of all runs.
 * **fixed-size**: k of n are included, each such set with the same probability. The coins are not
@@ -87,18 +88,20 @@ class Game:
     """A finished game: scores and the coins that they are about, shape ``(m,)`` each.
 
     ``log_given`` is the logarithm of the probability, under fair and independent coins, of what the
-    design fixed; 0 where it fixed nothing.
+    design fixed; 0 where it fixed nothing. With ``highest`` all guesses are +1, of the highest
+    scores.
     """
 
     scores: Array
     coins: Signs
     log_given: float = 0.0
+    highest: bool = False
 
     def counted(self, plans: Sequence[Plan]) -> tuple[Counted, ...]:
         """Return how many guesses of each plan are right; ties go by position."""
         sizes = [plan.guesses for plan in plans]
-        right = right_guesses(self.scores[None], self.coins[None], sizes)[0].tolist()
-        return tuple(Counted(*one) for one in zip(plans, right, strict=True))
+        right = right_guesses(self.scores[None], self.coins[None], sizes, highest=self.highest)
+        return tuple(Counted(*one) for one in zip(plans, right[0].tolist(), strict=True))
 
     def spent(self, plan: Plan, alpha: float) -> float:
         """Return the error probability at which a plan's count is judged, as if nothing was fixed.
@@ -137,7 +140,9 @@ def planned(sizes: Sequence[int]) -> tuple[Plan, ...]:
     return tuple(Plan(*one) for one in zip(sizes, shares, strict=True))
 
 
-def right_guesses(scores: Array, coins: Signs, sizes: Sequence[int]) -> Counts:
+def right_guesses(
+    scores: Array, coins: Signs, sizes: Sequence[int], *, highest: bool = False
+) -> Counts:
     """Return how many guesses are right, for each of many games and numbers of guesses.
 
     Parameters
@@ -146,6 +151,8 @@ def right_guesses(scores: Array, coins: Signs, sizes: Sequence[int]) -> Counts:
         Shape ``(games, m)``; a higher score is a guess of +1.
     sizes
         Numbers of guesses: the odd one is of a highest score.
+    highest
+        Whether all guesses are of the highest scores.
 
     Returns
     -------
@@ -168,6 +175,8 @@ def right_guesses(scores: Array, coins: Signs, sizes: Sequence[int]) -> Counts:
         if not 1 <= size <= m:
             raise InvalidArgument("guesses", size, f"from 1 to the {m} canaries")
     places = np.asarray(sizes, dtype=np.int64)
+    if highest:
+        return np.asarray(high[:, places])
     return np.asarray(high[:, (places + 1) // 2] + low[:, places // 2])
 
 

@@ -156,11 +156,12 @@ def counted_again(table: Table, design: str, guesses: int) -> tuple[int, int]:
     >>> counted_again(Table(scores=rows[0], included=rows[1], group=None), "independent", 3)
     (2, 3)
     """
-    game = sorted(_pairs(table) if design == "pairs" else _alone(table))
+    if design == "pairs":
+        return _of_pairs(table, guesses)
+    game = sorted(_alone(table))
     low, high = guesses // 2, (guesses + 1) // 2
-    lowest = _right([(score, not coin) for score, coin in game[:low]], game, low, False)
-    upper = [(-score, coin) for score, coin in reversed(game)]
-    highest = _right(upper[:high], upper, high, True)
+    lowest = _right([(score, not coin) for score, coin in game], low)
+    highest = _right([(-score, coin) for score, coin in reversed(game)], high)
     return lowest[0] + highest[0], lowest[1] + highest[1]
 
 
@@ -168,31 +169,31 @@ def _alone(table: Table) -> list[tuple[float, bool]]:
     return list(zip(table.scores.tolist(), table.included.tolist(), strict=True))
 
 
-def _pairs(table: Table) -> list[tuple[float, bool]]:
-    """Return the coins of pairs: whether the first of two is included, by how they differ."""
+def _of_pairs(table: Table, guesses: int) -> tuple[int, int]:
+    """Return the range where the higher of two scores is guessed; equal ones are right or not."""
     first: dict[int, tuple[float, bool]] = {}
     game = []
     for code, (score, coin) in zip(table.groups.tolist(), _alone(table), strict=True):
-        if code not in first:
-            first[code] = score, coin
-            continue
-        other, kept = first[code]
-        game.append((other - score, kept))
-    return game
+        if code in first:
+            other, kept = first[code]
+            game.append((other - score, kept))
+        first[code] = score, coin
+    least, most = (
+        sorted((-abs(apart), luck if apart == 0 else kept == (apart > 0)) for apart, kept in game)
+        for luck in (False, True)
+    )
+    return _right(least, guesses)[0], _right(most, guesses)[1]
 
 
-def _right(
-    guessed: list[tuple[float, bool]], game: list[tuple[float, bool]], size: int, wanted: bool
-) -> tuple[int, int]:
+def _right(game: list[tuple[float, bool]], size: int) -> tuple[int, int]:
     """Return the range of right guesses among the first, where the last of them may be tied."""
     if size == 0:
         return 0, 0
-    edge = guessed[-1][0]
-    sure = sum(right for score, right in guessed if score < edge)
-    tied = [coin == wanted for score, coin in game if score == edge]
-    taken = size - sum(score < edge for score, _ in guessed)
-    good = sum(tied)
-    return sure + max(0, taken - (len(tied) - good)), sure + min(good, taken)
+    edge = game[size - 1][0]
+    sure = [right for score, right in game if score < edge]
+    tied = [right for score, right in game if score == edge]
+    taken, good = size - len(sure), sum(tied)
+    return sum(sure) + max(0, taken - (len(tied) - good)), sum(sure) + min(good, taken)
 
 
 def _differences(

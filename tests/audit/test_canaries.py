@@ -74,6 +74,19 @@ def test_designs_are_read_from_groups(scores, included, rng):
     assert 3 < pairs.measured.lower < alone.parameters["cap"]
 
 
+def test_which_of_a_pair_comes_first_means_nothing(rng):
+    first = rng.random(200) < 0.5
+    one_of_two = np.stack([first, ~first], axis=1).ravel()
+    paired, pairs = rng.normal(size=400) + 2 * one_of_two, np.arange(400) // 2
+    turned = np.argsort(~one_of_two, kind="stable")
+    one, other = (
+        dpaudit.audit_scores(paired[rows], one_of_two[rows], delta=DELTA, group=pairs[rows])
+        for rows in (np.arange(400), turned)
+    )
+    assert one.parameters["correct"] == other.parameters["correct"]
+    assert 0 < one.measured.lower == other.measured.lower
+
+
 def test_a_fixed_size_costs_what_its_probability_says(scores, rng):
     half = rng.permutation(1000) < 500
     moved = rng.normal(size=1000) + 3 * half

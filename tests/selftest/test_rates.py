@@ -159,6 +159,7 @@ def test_every_estimator_has_a_case():
         "event bound",
         "exact loss",
         "one run",
+        "canaries' scores",
         "betting",
         "event",
     }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.auditing.canary_table import as_table
+from dpaudit.auditing.canary_table import as_table, asked_of, game_of
 from dpaudit.errors import DataError
 from dpaudit.estimation.canaries import right_guesses
 from dpaudit.estimation.one_run import p_value
@@ -71,7 +71,7 @@ def test_there_is_none_where_nothing_is_refuted_or_no_epsilon_is(scores):
         ("parameters", "delta", 0.1, "p_value"),
         ("parameters", "coins", 401, "coins: the file states 401"),
         ("parameters", "design", "fixed-size", "p_value"),
-        ("instance", "correct", [60, 194, 400], "correct: the file states 400"),
+        ("instance", "correct", [60, 193, 400], "correct: the file states 193"),
         ("instance", "shares", [1.0, 1.0, 1.0], "shares: 3 is above 1"),
         ("instance", "sha256", "0" * 64, "sha256"),
         ("quantities", "p_value", 1e-30, "p_value"),
@@ -106,7 +106,7 @@ def test_what_is_no_certificate_is_refused(tmp_path, scores, part, name, value):
     document = json.loads(path.read_text())
     document[part][name] = value
     path.write_text(json.dumps(document))
-    with pytest.raises(DataError, match=name):
+    with pytest.raises(DataError, match="shares" if value == [1] else name):
         dpaudit.verify(path)
 
 
@@ -129,3 +129,16 @@ def test_guesses_are_counted_as_in_the_audit(rng):
                 low, high = counted_again(as_table(scores, included), "independent", size)
                 assert low <= found <= high
                 assert low == high or digits == 0
+
+
+@pytest.mark.parametrize("digits", [8, 0])
+def test_guesses_about_pairs_are_counted_as_in_the_audit(rng, digits):
+    for _ in range(30):
+        first = rng.random(20) < 0.5
+        included = np.stack([first, ~first], axis=1).ravel()
+        table = as_table(np.round(3 * rng.normal(size=40), digits), included, np.arange(40) // 2)
+        asked = asked_of(table, 1e-5, 0.95, "pairs", None, None, 0, [1, 7, 20])
+        for one in game_of(table, asked).counted(asked.plans):
+            low, high = counted_again(table, "pairs", one.plan.guesses)
+            assert low <= one.correct <= high
+            assert low == high or digits == 0
