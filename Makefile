@@ -19,7 +19,7 @@ LISTS := pyproject.toml setup.py constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages tensors docs docs-test mutants release lint types wheelhouse bench constraints clean
+.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants release lint types wheelhouse bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -32,6 +32,7 @@ help:
 	@echo 'make tensors      run the tests of arrays of torch and jax, with those two installed'
 	@echo 'make docs         build the documentation in build/docs, every warning an error'
 	@echo 'make docs-test    run all it shows, and look at every page in Chromium'
+	@echo 'make training     run recipes of training with opacus, torch and jax, in their own environment'
 	@echo 'make mutants      see that every seeded fault fails a test, 40 minutes at most on two cores'
 	@echo 'make release      build sdist and wheel, check both, try the wheel on every supported Python'
 	@echo 'make lint         check the style and the format'
@@ -98,6 +99,19 @@ $(DOCS)/.installed: $(LISTS) docs/site/requirements.txt
 # axe-core, whose findings the pages must not have.
 build/axe/node_modules: tests/docs/axe/package-lock.json
 	@mkdir -p build/axe && cp tests/docs/axe/*.json build/axe && cd build/axe && npm ci --silent
+
+# Recipes of training and their broken twins, with the libraries that train; jax-privacy wants an
+# older attrs than is pinned, and torch an older mpmath.
+TRAINING := build/training
+training: $(TRAINING)/.installed
+	$(TRAINING)/bin/python -m pytest -m 'slow or not slow' tests/training $(PYTEST_ARGS)
+
+$(TRAINING)/.installed: $(LISTS) tests/training/training.txt
+	@$(call find-python,$(OLDEST),$(NEWEST)); \
+	echo "Creating $(TRAINING) with $$found"; "$$found" -m venv --clear $(TRAINING)
+	@grep -v -e '^attrs==' -e '^mpmath==' constraints.txt > $(TRAINING)/constraints.txt
+	$(TRAINING)/bin/python -m pip install --quiet --constraint $(TRAINING)/constraints.txt \
+	  --editable '.[dev]' --requirement tests/training/training.txt
 	@touch $@
 
 mutants: $(DEV)

@@ -138,3 +138,46 @@ class OpacusTraining:
             return self.train(dataset)
 
         return called(trained, trials)
+
+
+class NoisyGradients:
+    """An observer of every noisy sum of clipped gradients that a ``DPOptimizer`` steps with.
+
+    It is a step hook, which comes after clipping and noise and before the step. A hook that was
+    there, such as that of a ``PrivacyEngine``'s accountant, is called first.
+
+    Parameters
+    ----------
+    optimizer
+        What ``PrivacyEngine.make_private`` returns.
+
+    Attributes
+    ----------
+    steps
+        One array a step, of all parameters in the optimizer's order, in units of the clipping norm:
+        what a mean was divided by is multiplied back.
+
+    Examples
+    --------
+    ::
+
+        model, optimizer, loader = PrivacyEngine().make_private(...)
+        seen = NoisyGradients(optimizer)
+        ...  # train
+        np.array(seen.steps)  # shape (steps, parameters)
+    """
+
+    def __init__(self, optimizer: Any) -> None:
+        self.steps: list[Array] = []
+        self._before = optimizer.step_hook
+        optimizer.attach_step_hook(self)
+
+    def __call__(self, optimizer: Any) -> None:
+        """Keep the noisy sum of this step."""
+        if self._before is not None:
+            self._before(optimizer)
+        parts = [one.grad.detach().cpu().numpy().ravel() for one in optimizer.params]
+        noisy = np.concatenate(parts).astype(np.float64)
+        if optimizer.loss_reduction == "mean":
+            noisy *= optimizer.expected_batch_size * optimizer.accumulated_iterations
+        self.steps.append(noisy / optimizer.max_grad_norm)

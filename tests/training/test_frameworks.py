@@ -1,0 +1,113 @@
+"""Recipes of training with the libraries that people train with: `make training` installs them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples" / "training"
+PROVED = 5.0228  # epsilon at delta = 1e-5 of a hundred steps, as the recipes take them
+
+
+@pytest.fixture(autouse=True)
+def recipes(monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+
+
+def median_of_runs(run):
+    """Return the medians of five runs: certified, if Gaussian, and if canaries were runs."""
+    import canaries
+
+    found = [canaries.bounds(*run(np.random.default_rng(seed))) for seed in range(5)]
+    assert all(certified < PROVED and whole < PROVED for certified, whole, _ in found)
+    return np.median(found, axis=0)
+
+
+def is_as_good_as_numpy(run):
+    certified, whole, independent = median_of_runs(run)
+    assert 1.2 < certified < whole
+    assert whole > 0.4 * PROVED
+    assert independent == pytest.approx(PROVED, rel=0.15)
+
+
+@pytest.mark.slow
+def test_one_run_of_plain_numpy():
+    import numpy_canaries
+
+    is_as_good_as_numpy(numpy_canaries.run)
+
+
+@pytest.mark.slow
+def test_one_run_of_partial_fit():
+    import sklearn_canaries
+
+    is_as_good_as_numpy(sklearn_canaries.run)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Secure RNG turned off", "ignore:Full backward hook is firing")
+def test_one_run_of_opacus():
+    pytest.importorskip("opacus", reason="make training installs opacus")
+    import opacus_canaries
+
+    is_as_good_as_numpy(opacus_canaries.run)
+
+
+@pytest.mark.slow
+def test_one_run_of_jax_privacy():
+    pytest.importorskip("jax_privacy", reason="make training installs jax-privacy")
+    import jax_canaries
+
+    is_as_good_as_numpy(jax_canaries.run)
+
+
+@pytest.mark.slow
+def test_one_run_of_a_cnn():
+    pytest.importorskip("torch", reason="make training installs torch")
+    import torch_canaries
+
+    is_as_good_as_numpy(torch_canaries.run)
+
+
+@pytest.mark.slow
+def test_a_dirac_canary_of_a_cnn_attains_what_is_proved():
+    pytest.importorskip("torch", reason="make training installs torch")
+    import torch_cnn
+    from numpy_steps import audited
+
+    steps = 10
+    result = audited(
+        lambda *run: torch_cnn.train(*run, steps)[..., 0],
+        lambda records: torch_cnn.COUNT in records,
+        (np.arange(torch_cnn.COUNT + 1), np.arange(torch_cnn.COUNT)),
+        steps,
+    )
+    assert result.verdict == "not refuted"
+    assert all(check.passed for check in result.self_checks), result.self_checks
+    assert 0.95 * result.claimed.epsilon < result.measured.lower <= result.claimed.epsilon
+
+
+@pytest.mark.filterwarnings("ignore:Secure RNG turned off", "ignore:Full backward hook is firing")
+def test_an_observer_of_opacus_sees_the_sum_and_leaves_the_accountant_its_hook():
+    torch = pytest.importorskip("torch", reason="make training installs torch")
+    opacus = pytest.importorskip("opacus", reason="make training installs opacus")
+    from dpaudit.adapters.opacus import NoisyGradients
+
+    rows = torch.eye(4)
+    model = torch.nn.Linear(4, 1, bias=False)
+    engine = opacus.PrivacyEngine()
+    model, optimizer, loader = engine.make_private(
+        module=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=0.0),
+        data_loader=torch.utils.data.DataLoader(torch.utils.data.TensorDataset(rows), batch_size=4),
+        noise_multiplier=1e-9,
+        max_grad_norm=0.5,
+    )
+    seen = NoisyGradients(optimizer)
+    for (batch,) in loader:
+        optimizer.zero_grad()
+        model(batch).mean().backward()
+        optimizer.step()
+    # All four gradients are clipped from 1 to 0.5, summed, and shown in units of 0.5.
+    np.testing.assert_allclose(seen.steps, [np.ones(4)], atol=1e-4)
+    assert len(engine.accountant) == 1
