@@ -74,6 +74,7 @@ def test_text_whose_length_alone_tells(pair):
     assert min(counts) == 0 < max(counts)
 
 
+@pytest.mark.sampled(3)
 @BOTH_WAYS
 @pytest.mark.parametrize(
     ("value", "words"), [(np.nan, "NaN"), (np.inf, "infinite"), (-np.inf, "minus infinity")]

@@ -1,6 +1,7 @@
 """``dpaudit store``, ``resume`` and ``merge``, as a person gives them."""
 
 import json
+import shutil
 import sqlite3
 
 import pytest
@@ -19,11 +20,20 @@ def ran(dpaudit):
     return ran
 
 
+@pytest.fixture(scope="module")
+def audited_once(tmp_path_factory):
+    """Return a folder that is empty until the first test that asks has audited into it."""
+    return tmp_path_factory.mktemp("audited")
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch, ran):
+def folder(audited_once, tmp_path, monkeypatch, ran):
+    """Return a folder with a report and the store beside it: a copy, for a test to change."""
+    if not (audited_once / "there").exists():
+        monkeypatch.chdir(audited_once)
+        ran(*CLAIM, "--out", "there", "--store", "there/store.sqlite")
     monkeypatch.chdir(tmp_path)
-    ran(*CLAIM, "--out", "there", "--store", "there/store.sqlite")
-    return tmp_path / "there"
+    return shutil.copytree(audited_once / "there", tmp_path / "there")
 
 
 def test_a_store_is_listed_shown_exported_and_pruned(ran, folder):

@@ -57,6 +57,7 @@ def _verdict(tmp_path, document, reader):
     return verdict
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("flaw", FLAWS)
 def test_a_certificate_stands_and_not_for_the_repaired_twin(flaw, replay_here, here, tmp_path):
     twin = BY_FLAW[flaw]

@@ -175,6 +175,7 @@ def _accused(sort, seed, replay_here):
     return replay_here(release, data, other, **given).verdict != "not refuted"
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("sort", SORTS)
 def test_a_true_claim_is_not_accused(sort, replay_here):
     assert not _accused(sort, 1, replay_here)

@@ -54,11 +54,11 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_primitive_is_frozen_by_the_seed_alone(name):
-    runs = [_drawn(CALLS[name], seed) for seed in (1, 1, 2)]
+    runs = [_drawn(CALLS[name], seed) for seed in (1, 1)]
     values = [np.asarray(run.value).tolist() for run in runs]
     assert len(runs[0].calls) == 1
     assert values[0] == values[1]
-    others = [np.asarray(_drawn(CALLS[name], seed).value).tolist() for seed in range(3, 12)]
+    others = (np.asarray(_drawn(CALLS[name], seed).value).tolist() for seed in range(2, 12))
     assert any(values[0] != other for other in others)
     assert "test_recorder.py" in runs[0].calls[0].place
 

@@ -61,6 +61,7 @@ def test_there_are_thirty_flaws_of_different_sources():
     assert {twin.flaw for twin in twins.TWINS} == set(KINDS)
 
 
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("twin", _cases("broken"))
 def test_a_flaw_is_found_as_what_it_is(twin, replay_here):
     found = replay_here(
@@ -70,6 +71,7 @@ def test_a_flaw_is_found_as_what_it_is(twin, replay_here):
     assert found.findings[0].kind in KINDS[twin.flaw].split(" or ")
 
 
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("twin", _cases("repaired"))
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_repaired_twin_is_not_accused(twin, seed, replay_here):

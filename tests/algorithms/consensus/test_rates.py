@@ -107,6 +107,7 @@ def test_two_nodes_whose_rate_grows_tenfold():
     assert delta(1.1) > 10 * delta(1.001)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("key", CARDS)
 @pytest.mark.parametrize("parameters", [{}, {"penalties": "own"}], ids=["shared", "own"])

@@ -56,11 +56,14 @@ TRUE = {
 }
 
 
+SLOW_SEEDS = [pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2)]
+
+
 def both(kind):
     return [(number, parameters) for number, found in kind.items() for parameters in found]
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *SLOW_SEEDS])
 @pytest.mark.parametrize(("number", "parameters"), both(FALSE), ids=str)
 def test_what_is_false_is_refuted_and_the_certificate_is_verified(
     audited, plain, judged, number, parameters, seed
@@ -74,7 +77,7 @@ def test_what_is_false_is_refuted_and_the_certificate_is_verified(
     assert bool(verdict.reservations) == ("factor" in parameters)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *SLOW_SEEDS])
 @pytest.mark.parametrize(("number", "parameters"), both(TRUE), ids=str)
 def test_what_is_true_is_not_refuted(audited, number, parameters, seed):
     found = audited(CARDS[number][0], parameters=parameters, seed=seed)

@@ -77,6 +77,7 @@ def long_runs(name, noise):
     return consensus, data, other, slopes, moved, views
 
 
+@pytest.mark.sampled(3)
 @each_graph
 @each_noise
 def test_mu_is_that_of_plain_linear_algebra(graph, noise):
