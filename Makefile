@@ -19,7 +19,7 @@ LISTS := pyproject.toml setup.py constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants release lint types wheelhouse bench constraints clean
+.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants examples release lint types wheelhouse bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -34,6 +34,7 @@ help:
 	@echo 'make docs-test    run all it shows, and look at every page in Chromium'
 	@echo 'make training     run recipes of training with opacus, torch and jax, in their own environment'
 	@echo 'make mutants      see that every seeded fault fails a test, 40 minutes at most on two cores'
+	@echo 'make examples     run the twelve examples and the notebooks, and write their pages'
 	@echo 'make release      build sdist and wheel, check both, try the wheel on every supported Python'
 	@echo 'make lint         check the style and the format'
 	@echo 'make types        check the types'
@@ -116,6 +117,11 @@ $(TRAINING)/.installed: $(LISTS) tests/training/training.txt
 
 mutants: $(DEV)
 	@$(BIN)/python -m tests.mutants.run $(MUTANTS_ARGS)
+
+# What scripts and notebooks print and show becomes part of the documentation.
+examples: $(DEV)
+	@$(BIN)/python -m tests.examples.pages
+	@$(BIN)/python -m tests.notebooks.executed
 
 # Needs every supported Python, on the path or from pyenv or uv; ALLOW_MISSING=1 does with fewer.
 RELEASE := build/release

@@ -34,7 +34,7 @@ FLOORS = (
     ("text", "records", "reals"),
     ("errors", "_typing"),
     ("_validate", "_references", "formats", "files"),
-    ("datasets", "toml"),
+    ("datasets", "toml", "notebook"),
     ("neighbours", "execution", "drawing", "freezing"),
     ("store",),
     ("guarantees",),

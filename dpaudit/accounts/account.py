@@ -243,6 +243,11 @@ class Account:
     words: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
+    def _repr_html_(self) -> str:
+        from dpaudit.accounts.shown import as_html
+
+        return as_html(self)
+
     def document(self) -> dict[str, Any]:
         """Return all of it as JSON takes it; times are left out, infinities are text."""
         return stamped("account", _plain(asdict(self)))

@@ -20,6 +20,7 @@ from dpaudit.execution.ledger import KeptStage, current
 from dpaudit.execution.pool import Arrived, Crew, Limits
 from dpaudit.execution.threads import one_thread
 from dpaudit.execution.units import Unit
+from dpaudit.notebook import notebook_bar
 
 ResultT = TypeVar("ResultT")
 
@@ -44,6 +45,11 @@ class Silent:
 
     def advance(self, trials: int) -> None:
         """Say that some are done."""
+
+
+def anybody() -> Progress:
+    """Return who is told unless somebody else is named: a notebook's reader, or nobody."""
+    return notebook_bar() or Silent()
 
 
 # Workers for what dpaudit itself or an installed claim computes; they stay for the next stage.
@@ -107,7 +113,7 @@ class Executor:
         What is left of a stage is handed to workers once it promises more seconds of work than
         this, as starting them costs time too; below 0 all of it is.
     progress
-        Told whenever results are there.
+        Told whenever results are there; by default a bar below the cell of a notebook.
     backend
         Who computes in place of this machine's own workers, if somebody does.
     shard
@@ -128,7 +134,7 @@ class Executor:
 
     workers: int = 1
     worth: float = 0.5
-    progress: Progress = field(default_factory=Silent)
+    progress: Progress = field(default_factory=anybody)
     backend: Backend | None = None
     shard: tuple[int, int] | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from dpaudit.notebook import piece, table
 from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
 from dpaudit.report.render import templates
 from dpaudit.text import one_line, printable
@@ -119,6 +120,19 @@ def markdown(found: Replay) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def as_html(found: Replay) -> str:
+    """Return the report as a piece of HTML."""
+    listed = [
+        (one.tier, f"{one.kind}: {one.words}", _NONE if one.place is None else one.place)
+        for one in found.findings
+    ]
+    parts = [table("Findings", ("tier", "what moved", "place"), listed)] if listed else []
+    if found.calls:
+        calls = [row(one) for one in found.calls]
+        parts.append(table("Calls of random primitives", COLUMNS, calls))
+    return piece(f"{found.mechanism}: {found.verdict}", summary(found), *parts)
 
 
 def _plain(text: str) -> str:

@@ -94,6 +94,11 @@ class Replay:
         first = self.findings[0].tier if self.findings else ""
         return _VERDICTS.get(first, "not refuted")
 
+    def _repr_html_(self) -> str:
+        from dpaudit.replaying.page import as_html
+
+        return as_html(self)
+
     def document(self) -> dict[str, Any]:
         """Return the result as plain JSON values."""
         content = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import textwrap
-from html import escape
 from time import monotonic
 
 from dpaudit.execution import available_cores
+from dpaudit.notebook import own_prefix, piece, table
 from dpaudit.report.document import ReportPaths, write_report
 from dpaudit.report.figures import three_numbers
 from dpaudit.report.formatting import NONE, Numbers, label, numbers
@@ -44,10 +44,17 @@ def as_text(result: Result) -> str:
 
 
 def as_html(result: Result) -> str:
-    """Return a result as a piece of HTML, with the picture of its three numbers."""
-    text = escape(printable(result.reason))
-    title = escape(printable(f"{label(result)}: {result.verdict}"))
-    return f"<div><strong>{title}</strong><p>{text}</p>{three_numbers(result)}</div>"
+    """Return a result as a piece of HTML: its three numbers as a table and as a picture."""
+    shown = numbers(result)
+    rows = (
+        ("claimed", _stated(shown, shown.claimed, shown.claimed_delta)),
+        ("proved", f"{_stated(shown, shown.proved, shown.proved_delta)} {shown.proved_of or ''}"),
+        ("measured", f"{shown.measured} {shown.surety}"),
+    )
+    title = f"{label(result)}: {result.verdict}"
+    picture = three_numbers(result, prefix=own_prefix(f"{title} {rows} {result.seed}"))
+    caption = "What is claimed, what is proved, what was measured"
+    return piece(title, [result.reason], table(caption, ("", shown.unit), rows), picture)
 
 
 def _stated(shown: Numbers, value: str, delta: str | None) -> str:

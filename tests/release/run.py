@@ -24,7 +24,9 @@ ROOT = Path(__file__).resolve().parents[2]
 FAILED, MISSING = 1, 3
 FORMS = ROOT / ".github" / "ISSUE_TEMPLATE"
 README_TESTS = ("tests/test_readme.py",)
-EVERY = ("-m", "slow or not slow", "-q", "-p", "no:cacheprovider")
+EXAMPLE_TESTS = "tests/examples"
+QUIET = ("-q", "-p", "no:cacheprovider")
+EVERY = ("-m", "slow or not slow", *QUIET)
 
 
 @dataclass
@@ -132,6 +134,7 @@ def tried(python: str, name: str, sdist: Path, wheel: Path, outcome: Outcome) ->
             "is the wheel's": [str(own), "-P", "-c", imported(place)],
             "dpaudit list": [str(own.with_name("dpaudit")), "list"],
             "README run": [str(own), "-P", "-m", "pytest", *EVERY, *README_TESTS],
+            "examples run": [str(own), "-P", "-m", "pytest", *QUIET, EXAMPLE_TESTS],
         }
         for step, command in steps.items():
             if not outcome.note(f"Python {name}: {step}", said(command, source)):

@@ -1,0 +1,1 @@
+"""Examples that are pages: what they print is what their pages show."""

@@ -1,0 +1,65 @@
+"""Twelve examples, broken and repaired: each is refuted and is not, and its page shows how."""
+
+import ast
+import re
+
+import pytest
+
+from tests.examples import pages
+
+
+def test_there_are_twelve_each_with_a_page():
+    scripts = {path.stem for path in pages.SCRIPTS.glob("*.py")}
+    assert scripts == set(pages.ORDER)
+    assert len(pages.ORDER) == 12
+    assert {path.stem for path in pages.PAGES.glob("*.md")} == {*scripts, "index"}
+
+
+@pytest.mark.parametrize("name", pages.ORDER)
+def test_a_page_is_that_of_its_script(name):
+    there = (pages.PAGES / f"{name}.md").read_text(encoding="utf-8")
+    assert pages.page(name, pages.shown(there)) == there
+
+
+def test_the_index_is_that_of_the_pages():
+    assert pages.index() == (pages.PAGES / "index.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", pages.ORDER)
+def test_a_script_defines_both_and_says_why(name):
+    source = pages.script(name).read_text(encoding="utf-8")
+    title, text, _ = pages.parts(source)
+    assert title
+    assert len(text) > 100
+    defined = {one.name for one in ast.parse(source).body if isinstance(one, ast.FunctionDef)}
+    assert {"broken", "repaired"} <= defined
+
+
+def test_they_grow():
+    lengths = [len(pages.script(name).read_text().splitlines()) for name in pages.ORDER]
+    assert lengths[0] == min(lengths)
+    assert lengths[-1] == max(lengths)
+
+
+def judged(output):
+    """Return the verdict on each function, in order."""
+    return re.findall(r"^(broken|repaired): (.*)$", output, re.M)
+
+
+BOTH = [("broken", "refuted"), ("repaired", "not refuted")]
+
+
+@pytest.mark.parametrize("name", pages.ORDER)
+def test_a_page_shows_a_refutation_and_none(name):
+    assert judged(pages.shown((pages.PAGES / f"{name}.md").read_text(encoding="utf-8"))) == BOTH
+
+
+# `.ci/run` runs all of them.
+QUICK = ("five_lines", "randomised_response", "threshold")
+SLOW = [pytest.param(one, marks=pytest.mark.slow) for one in pages.ORDER if one not in QUICK]
+
+
+@pytest.mark.parametrize("name", [*QUICK, *SLOW])
+def test_a_script_prints_what_its_page_shows(name):
+    there = pages.shown((pages.PAGES / f"{name}.md").read_text(encoding="utf-8"))
+    assert pages.printed(name) == there
