@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpaudit.scan.finding import Finding, ScanResult
 
 _MIB = 2**20
+_LOOKING = 0.7  # of the time, where reproductions of the findings are made too
 
 
 def scan(
@@ -45,7 +46,7 @@ def scan(
         ),
     ] = None,
     seconds: Annotated[
-        float, number_option("--time", "Seconds for the whole scan, about.")
+        float, number_option("--time", "Seconds for the whole scan, reproductions included.")
     ] = 600.0,
     trials: Annotated[
         int, integer_option("--trials", "Certifying outputs on each dataset, at most.")
@@ -192,10 +193,17 @@ def run(
     from dpaudit.scan.scan import scan as scanned
 
     places.prepare()
+    given = Budget(**budget)
+    looking = _LOOKING * given.seconds if places.any else given.seconds
     with progress_bar("scan", shown=not (quiet or as_json)) as progress:
-        result = scanned(package, budget=Budget(**budget), progress=progress, **asked)
+        result = scanned(
+            package, budget=replace(given, seconds=looking), progress=progress, **asked
+        )
         if places.any:
-            result = with_reproductions(result, package, asked["env"], progress)
+            left = given.seconds - result.seconds
+            result = with_reproductions(
+                result, package, asked["env"], progress, left, asked["workers"]
+            )
     failures = [DpauditError(f"{one}: not run: {why}") for one, why in result.skipped.items()]
     said = list[str]()
     if places.any:

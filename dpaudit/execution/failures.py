@@ -27,6 +27,10 @@ class WorkerEnded(MechanismError):
     """A worker process ended, or was ended, in the middle of other people's code."""
 
 
+class OutOfTime(DpauditError):
+    """The time that somebody gave to draws is over: it says nothing of the code that ran."""
+
+
 class CannotTravel(DpauditError):
     """An object that no other process can have."""
 

@@ -23,7 +23,14 @@ import numpy as np
 import dpaudit._validate as check
 from dpaudit.errors import DpauditError, InvalidArgument, Shown
 from dpaudit.execution import worker as other_side
-from dpaudit.execution.failures import CannotTravel, WorkerEnded, ended_with, failure, gone
+from dpaudit.execution.failures import (
+    CannotTravel,
+    OutOfTime,
+    WorkerEnded,
+    ended_with,
+    failure,
+    gone,
+)
 from dpaudit.execution.keeper import Keeper, the_keeper
 from dpaudit.execution.tasks import Calling, OnUnit, libraries_of, pickled
 from dpaudit.execution.units import Unit
@@ -40,6 +47,7 @@ _AHEAD = 2
 _MODULES, _INSTALLED = (".py", ".pyc", ".so"), (".egg-info", ".dist-info")
 _SYSTEM = ("/etc/", "/usr/", "/lib/", "/opt/", "/bin/")
 _HELD = 64 * 2**20
+_GRACE = 1.0  # seconds that a worker has to end what it was asked, when the time for draws is over
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +116,7 @@ class _Worker:
     loaded: set[str] = field(default_factory=set)
     asked: deque[_Request] = field(default_factory=deque)
     since: float = 0.0
+    until: float | None = None
 
     @classmethod
     def started(cls, limits: Limits, python: str | None = None) -> _Worker:
@@ -169,13 +178,18 @@ class _Worker:
     @property
     def left(self) -> float | None:
         """Seconds that it may still take to answer, None for any number."""
-        if self.limits.timeout is None or not self.asked:
+        if not self.asked:
             return None
-        return self.since + self.limits.timeout - monotonic()
+        ends = [] if self.until is None else [self.until + _GRACE]
+        ends += [] if self.limits.timeout is None else [self.since + self.limits.timeout]
+        return min(ends) - monotonic() if ends else None
 
-    def overrun(self) -> WorkerEnded:
+    def overrun(self) -> WorkerEnded | OutOfTime:
         """End it, and return what to say."""
         self.end()
+        # A call that took too long as well is not called one: nobody saw it end by itself.
+        if self.until is not None and monotonic() >= self.until:
+            return out_of_time()
         return WorkerEnded(
             f"was stopped after {self.limits.timeout:g} seconds without an answer; "
             "--timeout allows more"
@@ -192,6 +206,11 @@ class _Worker:
         if status is None:
             return WorkerEnded(gone(self.keeper.status))
         return WorkerEnded(ended_with(status, self.limits.memory))
+
+
+def out_of_time() -> OutOfTime:
+    """Return what to say where the time for draws is over."""
+    return OutOfTime("no time: the seconds that there were for it are over")
 
 
 # Crews
@@ -219,6 +238,7 @@ class Crew:
     def __init__(self, limits: Limits | None = None, python: str | None = None) -> None:
         self.limits, self.python = limits or Limits(), python
         self.started = 0
+        self._until: float | None = None
         self._workers: list[_Worker] = []
         self._names = (f"task {number}" for number in itertools.count())
         self._files: tuple[set[str], set[str]] = (set(), set())
@@ -243,6 +263,25 @@ class Crew:
             yield
         finally:
             self._limit(before)
+
+    @contextmanager
+    def by(self, until: float) -> Iterator[None]:
+        """Let draws inside the block go on until a moment of `time.monotonic`, and no longer.
+
+        Then no more units are asked for; those that were have a second to end, and `OutOfTime` is
+        raised in any case, whatever came. A block inside another cannot have more time than that.
+        """
+        before = self._until
+        self._end_by(until if before is None else min(before, until))
+        try:
+            yield
+        finally:
+            self._end_by(before)
+
+    def _end_by(self, until: float | None) -> None:
+        self._until = until
+        for worker in self._workers:
+            worker.until = until
 
     def _limit(self, limits: Limits) -> None:
         self.limits = limits
@@ -285,6 +324,8 @@ class Crew:
             The task does not pickle.
         WorkerEnded
             A worker ended, or took too long.
+        OutOfTime
+            The time of the block that this was asked in is over.
         DpauditError
             A task failed.
         """
@@ -294,7 +335,8 @@ class Crew:
     def _run(self, stage: _Stage, workers: int) -> Iterator[list[Any]]:
         with selectors.DefaultSelector() as selector:
             try:
-                busy = _Busy(selector, self._files)
+                busy = _Busy(selector, self._files, self._until)
+                busy.require_time()
                 for worker in itertools.islice(self._hands(), min(workers, stage.total)):
                     busy.begin(stage, worker)
                 while busy.working or not stage.finished:
@@ -339,7 +381,7 @@ class Crew:
         waiting = deque(stages)
         with selectors.DefaultSelector() as selector:
             try:
-                busy = _Busy(selector, self._files)
+                busy = _Busy(selector, self._files, self._until)
                 for stage in stages:
                     while not stage.finished:
                         while waiting and len(busy.pairs) < workers:
@@ -363,6 +405,7 @@ class Crew:
 
     def _fresh(self) -> _Worker:
         self._workers.append(_Worker.started(self.limits, self.python))
+        self._workers[-1].until = self._until
         self.started += 1
         return self._workers[-1]
 
@@ -440,14 +483,29 @@ class _Stage:
 class _Busy:
     """Workers, and the stage that each works for."""
 
-    def __init__(self, selector: selectors.BaseSelector, files: tuple[set[str], set[str]]) -> None:
-        self.selector, self.files = selector, files
+    def __init__(
+        self,
+        selector: selectors.BaseSelector,
+        files: tuple[set[str], set[str]],
+        until: float | None = None,
+    ) -> None:
+        self.selector, self.files, self.until = selector, files, until
         self.pairs: list[tuple[_Stage, _Worker]] = []
 
     @property
     def working(self) -> bool:
         """Whether an answer is awaited."""
         return any(worker.asked for _, worker in self.pairs)
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether nothing more may be asked for."""
+        return self.until is not None and monotonic() >= self.until
+
+    def require_time(self) -> None:
+        """Raise `OutOfTime` if nothing more may be asked for."""
+        if self.out_of_time:
+            raise out_of_time()
 
     def begin(self, stage: _Stage, worker: _Worker) -> None:
         """Let a worker work for a stage."""
@@ -457,9 +515,12 @@ class _Busy:
 
     def go_on(self) -> None:
         """Feed the workers, and receive what some of them say."""
-        for stage, worker in self.pairs:
-            stage.feed(worker)
+        if not self.out_of_time:
+            for stage, worker in self.pairs:
+                stage.feed(worker)
         if not self.working:
+            if any(stage.left for stage, _ in self.pairs):
+                self.require_time()
             return
         limits = [left for _, worker in self.pairs if (left := worker.left) is not None]
         for key, _ in self.selector.select(max(0.0, min(limits)) if limits else None):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import select
 import signal
@@ -87,10 +88,11 @@ def _started(asked: list[str], folder: str | None, given: int) -> Any:
 
 @dataclass
 class Bench:
-    """Asks one function of a place; a context manager."""
+    """Asks one function of a place, until a moment of `time.monotonic`; a context manager."""
 
     installed: Installed
     function: str
+    until: float = math.inf
     _open: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     _process: Any = None
     _text: bytes = b""
@@ -105,6 +107,11 @@ class Bench:
         trace: TracebackType | None,
     ) -> None:
         self._end()
+
+    @property
+    def left(self) -> float:
+        """Seconds until its end."""
+        return max(0.0, self.until - time.monotonic())
 
     def parts(
         self, parameters: str, datasets: tuple[str, str], runs: int, seconds: float
@@ -124,7 +131,8 @@ class Bench:
             None if nothing came: the process failed, or hung.
         """
         order = {"parameters": parameters, "datasets": datasets, "runs": runs, "seconds": seconds}
-        answer = self._asked(json.dumps(order).encode() + b"\n", 3 * seconds + START)
+        longest = min(self.left, 3 * seconds + START)
+        answer = self._asked(json.dumps(order).encode() + b"\n", longest)
         sides: list[list[Run]] | None = (answer or {}).get("sides")
         return sides if sides and all(sides) else None
 

@@ -18,6 +18,7 @@ with probability at most alpha, given what was drawn before, and so altogether.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -44,6 +45,7 @@ _LAID_OUT = 32  # observations of each dataset that a layout is made of
 _FEWEST = 50  # fresh outputs
 _SPARE = 2  # times as many as the events seem to take
 _CAUTION = 2.0  # standard errors by which the rates that were seen are moved together
+_OF_THE_REST = 0.5  # of the time that is left, for the fresh outputs
 _USUALLY = 0.9  # of the outputs on either side: then what is rare is said
 _ODD = 1e290
 _ODDITIES = {NAN: "nan", INFINITE: "inf", -INFINITE: "-inf"}
@@ -105,6 +107,7 @@ def certified(
     sizes: Sizes,
     alpha: float,
     seed: int,
+    until: float = math.inf,
 ) -> Certified:
     """Return what fresh outputs certify of a claim on a pair.
 
@@ -118,29 +121,39 @@ def certified(
         Error probability of the whole certification, as the module says.
     seed
         Of all that is drawn here: another one than that of any screen.
+    until
+        A moment of `time.monotonic`: fewer fresh outputs are drawn where more would not be there
+        by then, at the pace of those that chose.
     """
     few = Sizes(*map(min, sizes, _ALONE))
     try:
         usual = few if mechanism.alone else sizes
-        return _attempted(Draws(mechanism, pair, seed), claimed, usual, alpha / 2)
+        return _attempted(Draws(mechanism, pair, seed), claimed, usual, alpha / 2, until)
     except WorkerEnded:
         again = int(stream(seed, "one by one").generate_state(1, np.uint64)[0])
-        return _attempted(Draws(mechanism.one_by_one(), pair, again), claimed, few, alpha / 2)
+        return _attempted(
+            Draws(mechanism.one_by_one(), pair, again), claimed, few, alpha / 2, until
+        )
 
 
-def _attempted(draws: Draws, claimed: Guarantee, sizes: Sizes, alpha: float) -> Certified:
+def _attempted(
+    draws: Draws, claimed: Guarantee, sizes: Sizes, alpha: float, until: float
+) -> Certified:
     few = min(_LAID_OUT, sizes.choosing // 2)
     laid_out = draws.laid_out(few)
     layout = laid_out.mechanism.layout
     assert layout is not None
+    began = time.monotonic()
     on = [laid_out.transcripts(side, sizes.choosing, "choosing events") for side in Side]
+    pace = (time.monotonic() - began) / sizes.choosing  # of an output on either dataset
     features = Features.of(layout, *on)
     p, q = (features(side) for side in on)
     drawn = 2 * (few + sizes.choosing)
     point, found = _events(layout, p, q, claimed)
     if not found:
         return Certified(False, 0.0, *point, 0, drawn)
-    counting = _enough(found, (p, q), point, sizes.counting, alpha / ATTEMPTS)
+    most = int(min(sizes.counting, _by(until, pace)))
+    counting = _enough(found, (p, q), point, most, alpha / ATTEMPTS)
     fresh = [features(laid_out.transcripts(s, counting, "counting events")) for s in Side]
     counted = [(one, *_lower(one, fresh, point[1], alpha / ATTEMPTS)) for one in found]
     refuting = [one for one in counted if one[2] > point[0]]
@@ -150,6 +163,11 @@ def _attempted(draws: Draws, claimed: Guarantee, sizes: Sizes, alpha: float) -> 
     kind = _kind(tried, layout, fresh) if refuting else None
     drawn += 2 * counting
     return Certified(bool(refuting), lower, *point, counting, drawn, event, kind)
+
+
+def _by(until: float, pace: float) -> float:
+    """Return how many fresh outputs there can be by a moment; a few in any case."""
+    return max(_FEWEST, _OF_THE_REST * (until - time.monotonic()) / max(pace, 1e-9))
 
 
 def _events(

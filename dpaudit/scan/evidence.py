@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import math
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpaudit.execution import Progress, Silent
+import dpaudit._validate as check
+from dpaudit.execution import Progress, Silent, available_cores
 from dpaudit.extension.package import Package, Subject
 from dpaudit.scan.bench import Installed
 from dpaudit.scan.disclosure import write_drafts
@@ -18,7 +25,8 @@ from dpaudit.scan.reproduction import reproduced
 from dpaudit.scan.scan import file_of
 from dpaudit.scan.write import write
 
-_SECONDS = 40.0  # that smaller cases of one finding are looked for
+# Seconds for the script of one finding: at most, and below which there is no use to begin.
+_SECONDS, _LEAST = 120.0, 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +43,8 @@ def with_reproductions(
     package: Package,
     env: str | None = None,
     progress: Progress | None = None,
-    seconds: float = _SECONDS,
+    seconds: float = math.inf,
+    workers: int | None = None,
 ) -> ScanResult:
     """Return a scan whose findings have their reproductions, as far as a script shows them.
 
@@ -46,32 +55,61 @@ def with_reproductions(
     progress
         Is told of findings as they are done.
     seconds
-        About so long smaller cases of each are looked for.
+        For all of them; those that are not reached have none, and a note says so.
+    workers
+        Findings at a time; every core by default.
     """
     if not result.findings:
         return result
+    processes = available_cores() if workers is None else check.integer("workers", workers, least=1)
     place = place_of(package, env)
     installed = Installed(python=Path(place.command), code=Path(file_of(package)))
-    subjects = {one.name: one for one in package.subjects}
     told = progress or Silent()
     told.start("reproducing", len(result.findings))
-    findings, left = list[Finding](), list[str]()
-    for one in result.findings:
-        findings.append(_with_reproduction(one, subjects, installed, seconds))
-        if findings[-1].reproduction is None:
-            left.append(f"{one.subject}: no script of its own shows the finding again")
-        told.advance(1)
+    until = time.monotonic() + seconds
+    run = _Reproducing({one.name: one for one in package.subjects}, installed, until, processes)
+    findings = run.all(result.findings, told)
+    left = [
+        f"{one.subject}: no script of its own shows the finding again, or there was no time for it"
+        for one in findings
+        if one.reproduction is None
+    ]
     return result.model_copy(update={"findings": findings, "notes": [*result.notes, *left]})
 
 
-def _with_reproduction(
-    finding: Finding, subjects: Mapping[str, Subject], installed: Installed, seconds: float
-) -> Finding:
-    found = reproduced(finding, subjects[finding.subject], installed, seconds=seconds)
-    if found is None:
-        return finding
-    update = {"reproduction": found.script, "reproduced": found.printed}
-    return finding.model_copy(update=update)
+@dataclass(frozen=True)
+class _Reproducing:
+    subjects: Mapping[str, Subject]
+    installed: Installed
+    until: float
+    workers: int
+
+    def all(self, findings: Sequence[Finding], progress: Progress) -> list[Finding]:
+        """Return the findings with their scripts; what is left of the time is shared out."""
+        lock, waiting = threading.Lock(), itertools.count(len(findings), -1)
+
+        def one(finding: Finding) -> Finding:
+            with lock:
+                left = next(waiting)
+            share = (self.until - time.monotonic()) * min(self.workers, left) / left
+            found = self._one(finding, min(_SECONDS, share))
+            with lock:
+                progress.advance(1)
+            return found
+
+        with ThreadPoolExecutor(min(self.workers, len(findings))) as pool:
+            contexts = [copy_context() for _ in findings]
+            return list(pool.map(lambda of, given: of.run(one, given), contexts, findings))
+
+    def _one(self, finding: Finding, seconds: float) -> Finding:
+        if seconds < _LEAST:
+            return finding
+        subject = self.subjects[finding.subject]
+        found = reproduced(finding, subject, self.installed, seconds=seconds)
+        if found is None:
+            return finding
+        update = {"reproduction": found.script, "reproduced": found.printed}
+        return finding.model_copy(update=update)
 
 
 def written(

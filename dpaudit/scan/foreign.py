@@ -7,6 +7,7 @@ request of its own, so that what happened belongs to one output and the next one
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from numpy.random import Generator, SeedSequence
 
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
-from dpaudit.execution.failures import WorkerEnded
+from dpaudit.execution.failures import OutOfTime, WorkerEnded
 from dpaudit.execution.pool import Crew, Referred
 from dpaudit.execution.units import Unit, planned_units
 from dpaudit.laws.layout import Layout, Parted, layout_of
@@ -109,16 +110,20 @@ class Foreign:
         rngs: Sequence[Generator],
         codes: Sequence[float],
     ) -> dict[float, tuple[str, str]]:
-        """Return kind and text of codes, as far as they turn up in so many observations."""
+        """Return kind and text of codes, as far as they turn up in so many observations.
+
+        Where there is no time for these, what was counted stands, and is said without its text.
+        """
         bare, found = replace(self, layout=None), dict[float, tuple[str, str]]()
         trials = min(trials, _FEW if self.alone else _SOME)
-        for dataset, rng in zip(datasets, rngs, strict=True):
-            for observation in bare.sample(dataset, trials, rng):
-                found |= {
-                    token.code: (token.kind, token.text)
-                    for token in self._tokens(observation)
-                    if token.code in codes
-                }
+        with contextlib.suppress(OutOfTime):
+            for dataset, rng in zip(datasets, rngs, strict=True):
+                for observation in bare.sample(dataset, trials, rng):
+                    found |= {
+                        token.code: (token.kind, token.text)
+                        for token in self._tokens(observation)
+                        if token.code in codes
+                    }
         return found
 
     def _tokens(self, observation: Any) -> Iterator[Token]:

@@ -32,6 +32,7 @@ _LADDER = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
 _FEW = 200  # runs that a smaller case may always take
 _LOOKS = (40, 400, 4000, 20_000)  # outputs that choose an event, until one is clear
 _EACH = 4.0  # seconds for the outputs of one side of a look
+_EACH_SHARE = 0.1  # of the time that is left, where that is less
 _LONGEST = 120.0  # seconds that a script may run
 _TRIES = 2
 
@@ -86,12 +87,12 @@ def reproduced(
     installed
         The environment, and the plain module.
     seconds
-        About so long smaller cases are looked for.
+        For all of it; half of what the first look leaves is for smaller cases.
     """
     parameters, dataset, neighbour = finding.values()
     claim = claim_of(finding, subject)
     until = time.monotonic() + seconds
-    with Bench(installed, finding.code) as bench:
+    with Bench(installed, finding.code, until) as bench:
         study = _Study(bench, claim, finding.kind == "floating point", finding.event.part)
         case = study.tried(parameters, (dataset, neighbour))
         if case is None:
@@ -101,10 +102,10 @@ def reproduced(
             _rounder_records(finding.relation, subject.bounds_of),
             _rounder_setting,
         )
-        smaller = study.shrunk(case, makers, until)
-    shown = _shipped(smaller, finding, claim, installed)
+        smaller = study.shrunk(case, makers, until - bench.left / 2)
+    shown = _shipped(smaller, finding, claim, installed, until)
     if shown is None and smaller is not case:
-        shown = _shipped(case, finding, claim, installed)
+        shown = _shipped(case, finding, claim, installed, until)
     return shown
 
 
@@ -145,7 +146,7 @@ class _Study:
             return None
         delta = min(deltas_of(guarantee), default=0.0)
         for runs in _LOOKS:
-            sides = self.bench.parts(*texts, runs, _EACH)
+            sides = self.bench.parts(*texts, runs, min(_EACH, _EACH_SHARE * self.bench.left))
             event = (
                 None if sides is None else best_event(sides, delta, bits=self.bits, part=self.part)
             )
@@ -303,7 +304,7 @@ def _rounder_setting(case: _Case) -> Iterator[tuple[Mapping[str, Any], tuple[Any
 
 
 def _shipped(
-    case: _Case, finding: Finding, claim: Claimed, installed: Installed
+    case: _Case, finding: Finding, claim: Claimed, installed: Installed, until: float
 ) -> Reproduction | None:
     """Return a script that was run and whose counts refute, None if none does."""
     at = _LADDER.index(case.runs)
@@ -318,7 +319,7 @@ def _shipped(
             claimed=in_words(case.guarantee),
         )
         text = script(shown)
-        printed = installed.run(text, _LONGEST)
+        printed = installed.run(text, max(0.0, min(_LONGEST, until - time.monotonic())))
         counts = None if printed is None else counts_of(printed)
         if printed is None or counts is None:
             return None

@@ -74,7 +74,7 @@ class Budget:
     trials
         Certifying outputs of each dataset, at most.
     seconds
-        For all subjects, about.
+        For all subjects: what is drawn ends by then, and what was not reached is said.
     timeout, memory
         Seconds and bytes that a call of the package may take: beyond, its process is ended.
     """
@@ -226,19 +226,16 @@ class _Scan:
     def all(self) -> list[Ran]:
         """Return what came of every subject, in the card's order."""
         self.progress.start(f"scanning {self.package.name}", len(self.subjects))
-        began, lock, left = (
-            time.monotonic(),
-            threading.Lock(),
-            itertools.count(len(self.subjects), -1),
-        )
+        until = time.monotonic() + self.budget.seconds
+        lock, left = threading.Lock(), itertools.count(len(self.subjects), -1)
 
         def one(subject: Subject) -> Ran:
             with lock:
                 waiting = next(left)
-            remaining = self.budget.seconds - (time.monotonic() - began)
+            remaining = until - time.monotonic()
             # Those that took less than their share leave it to the others.
             share = max(_LEAST_SECONDS, remaining * min(self.workers, waiting) / waiting)
-            found = self._one(subject, share)
+            found = self._one(subject, share, until)
             with lock:
                 self.progress.advance(1)
             return found
@@ -272,7 +269,7 @@ class _Scan:
             self.crews[key] = self.place.crew(self.budget.limits)
         return self.crews[key]
 
-    def _one(self, subject: Subject, seconds: float) -> Ran:
+    def _one(self, subject: Subject, seconds: float, until: float) -> Ran:
         file = file_of(self.package)
         many = "trials" in arguments_of(file, subject.code)
         crew = self._crew("drawing")
@@ -287,19 +284,21 @@ class _Scan:
         # What replaces primitives has processes of its own.
         aside = None if self.guide is None else self._crew("frozen noise")
         ran = SubjectScan(
-            subject, mechanism, self.seed, trials, alpha, looking, self.guide, aside
+            subject, mechanism, self.seed, trials, alpha, looking, self.guide, aside, until
         ).run()
         if subject.additive and not ran.why:
-            ran.floating = FloatingScan(
-                subject,
-                mechanism,
-                made(subject, self.seed, most=PAIRS),
-                self.seed,
-                trials,
-                alpha,
-                max(_LEAST_SECONDS, seconds - ran.seconds),
-                lambda *one: _is_refuted(ran, *one),
-            ).run()
+            left = max(_LEAST_SECONDS, seconds - ran.seconds)
+            with crew.by(min(until, time.monotonic() + left)):
+                ran.floating = FloatingScan(
+                    subject,
+                    mechanism,
+                    made(subject, self.seed, most=PAIRS),
+                    self.seed,
+                    trials,
+                    alpha,
+                    left,
+                    lambda *one: _is_refuted(ran, *one),
+                ).run()
         return ran
 
     # The document

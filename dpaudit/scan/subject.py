@@ -7,8 +7,10 @@ claim of the subject. Which of them are tested, and on which pair, is chosen by 
 from __future__ import annotations
 
 import contextlib
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -17,7 +19,7 @@ import numpy as np
 
 import dpaudit.execution as execution
 from dpaudit.errors import DpauditError
-from dpaudit.execution.failures import WorkerEnded
+from dpaudit.execution.failures import OutOfTime, WorkerEnded
 from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import Claimed, Subject
 from dpaudit.scan.certify import Certified, Sizes, certified
@@ -36,8 +38,11 @@ CLEAR = 15.0  # nats from which on few outputs are enough to choose events
 CHOOSING, CHOOSING_CLEAR = 2000, 200  # outputs of each dataset that choose events
 _FEWEST_COUNTING, _FEWEST_CHOOSING = 120, 40  # of slow subjects: enough for what is always so
 _GUIDED_SHARE = 0.1  # of a subject's time, by its pace, for the guide of one setting
-# Shares of a subject's time that the looks may take.
-_FIRST_SHARE, _GUIDED_UNTIL, _SECOND_SHARE = 0.3, 0.4, 0.3
+# Shares of a subject's time that are over when the looks end; what is left is for certification.
+_FIRST_UNTIL, _GUIDED_UNTIL, _SECOND_UNTIL = 0.3, 0.4, 0.6
+# Of the time that is left, for the outputs that count one hypothesis on one dataset: all that are
+# drawn for it take three times as much. Where few are to be certified each has more.
+_COUNTING_SHARE, _OF_FEW = 0.1, 0.25
 
 # Returns how far each pair is worth looking at, by other means: the larger, the sooner.
 Guide = Callable[[Foreign, Sequence[Candidate]], Sequence[float]]
@@ -49,6 +54,14 @@ class Hypothesis(NamedTuple):
     candidate: Candidate
     claim: Claimed
     result: Certified
+
+
+class Weighed(NamedTuple):
+    """A claim on a pair, and the nats by which second looks speak against it."""
+
+    candidate: Candidate
+    claim: Claimed
+    nats: float
 
 
 @dataclass
@@ -90,9 +103,11 @@ class SubjectScan:
     alpha
         Error probability of each hypothesis.
     seconds
-        That the subject may take, about: what it does not reach is said.
+        That the subject may take; what it does not reach is said.
     guide, aside
         Says which pairs are worth looking at, by other means, in these workers; None for none.
+    until
+        A moment of `time.monotonic` when it ends in any case.
     """
 
     subject: Subject
@@ -103,18 +118,21 @@ class SubjectScan:
     seconds: float
     guide: Guide | None = None
     aside: Crew | None = None
+    until: float = math.inf
 
     def __post_init__(self) -> None:
         self.ran = Ran(self.subject)
         self._began = time.monotonic()
         self._mechanisms = [self.mechanism(given) for given in self.subject.parameters]
+        self._crew = self._mechanisms[0].crew
         self._pace = [0.0] * len(self._mechanisms)
         self._kept: dict[tuple[int, str], Any] = {}
 
     def run(self) -> Ran:
         """Return what came of the subject; a failure of its own is said and ends nothing else."""
         try:
-            self._run()
+            with self._by(self.until):
+                self._run()
         except DpauditError as error:
             self.ran.why = self.ran.why or str(error)
         self.ran.seconds = time.monotonic() - self._began
@@ -124,18 +142,32 @@ class SubjectScan:
         candidates = made(self.subject, self.seed, most=PAIRS)
         self.ran.pairs = len(candidates)
         self._warm_up(candidates[0])
-        looked = self._first_looks(candidates)
-        if not looked:
-            return
-        weighed = self._second_looks(self._ahead(looked))
-        self._certify(weighed)
+        with self._by(self._began + self.seconds):
+            looked = self._first_looks(candidates)
+            if not looked:
+                return
+            weighed = self._second_looks(self._ahead(looked))
+            self._certify(weighed)
+
+    @contextlib.contextmanager
+    def _by(self, until: float) -> Iterator[None]:
+        """Let nothing be drawn beyond a moment."""
+        with contextlib.ExitStack() as stack:
+            for crew in {id(one): one for one in (self._crew, self.aside) if one}.values():
+                stack.enter_context(crew.by(until))
+            yield
+
+    def _by_share(self, share: float) -> contextlib.AbstractContextManager[None]:
+        return self._by(self._began + share * self.seconds)
 
     def _warm_up(self, one: Candidate) -> None:
         """Let the processes import the package, which is none of the subject's time."""
         seed = execution.stream(self.seed, self.subject.name, "warming up")
         mechanism = self._mechanisms[one.setting]
-        with contextlib.suppress(WorkerEnded), _patient(mechanism.crew):
-            mechanism.observations(one.pair.dataset, 1, seed)
+        for crew in (self._crew, self.aside):
+            if crew is not None and (crew is self._crew or not crew.started):
+                with contextlib.suppress(WorkerEnded), _patient(crew):
+                    replace(mechanism, crew=crew).observations(one.pair.dataset, 1, seed)
         self._began = time.monotonic()
 
     # Looks
@@ -145,22 +177,39 @@ class SubjectScan:
         found, raised = list[tuple[Candidate, float]](), set[str]()
         failing = 0
         for one in _in_turn(candidates):
-            if self._used() > _FIRST_SHARE and found:
+            if (sides := self._looked_at(one, FIRST, "first look", first=not found)) is None:
                 left = len(candidates) - self.ran.first
                 self.ran.notes.append(f"{left} of {len(candidates)} pairs were not looked at: time")
                 break
-            on_p = self._of_dataset(one, FIRST, "first look")
-            on_q = self._drawn(one, one.pair.neighbour, FIRST, "first look", one.edit)
             self.ran.first += 1
-            said = {_failure(each) for side in (on_p, on_q) for each in side}
+            said = {_failure(each) for side in sides for each in side}
             if len({each.partition(":")[0] for each in said}) == 1 and "" not in said:
                 failing += 1
                 raised |= said
-            found.append((one, first_look(on_p, on_q)))
+            found.append((one, first_look(*sides)))
         if failing == len(found):
             self.ran.why = f"every call failed: {min(raised, key=len)}"
             return []
         return found
+
+    def _looked_at(
+        self, one: Candidate, count: int, purpose: str, *, first: bool
+    ) -> tuple[Any, Any] | None:
+        """Return outputs on both datasets of a pair, None if the time for them is over.
+
+        The first pair of all may take whatever time there is, and raises where that is over.
+        """
+        share = 1.0 if first else _FIRST_UNTIL if purpose == "first look" else _SECOND_UNTIL
+        if self._used() > share:
+            return None
+        try:
+            with self._by_share(share):
+                on_p = self._of_dataset(one, count, purpose)
+                return on_p, self._drawn(one, one.pair.neighbour, count, purpose, one.edit)
+        except OutOfTime:
+            if first:
+                raise
+            return None
 
     def _ahead(self, looked: Sequence[tuple[Candidate, float]]) -> list[Candidate]:
         """Return the pairs of each setting, relation and family that differ most, by each look."""
@@ -185,59 +234,56 @@ class SubjectScan:
             slow = 3 * len(some) * self._pace[setting] > _GUIDED_SHARE * self.seconds
             if slow or self._mechanisms[setting].alone or self._used() > _GUIDED_UNTIL:
                 continue
-            with _patient(self.aside):
-                values = self.guide(replace(self._mechanisms[setting], crew=self.aside), some)
+            mechanism = replace(self._mechanisms[setting], crew=self.aside)
+            with self._by_share(_GUIDED_UNTIL):
+                values = self.guide(mechanism, some)
             worth |= {id(one): value for one, value in zip(some, values, strict=True)}
         return worth
 
-    def _second_looks(
-        self, candidates: Sequence[Candidate]
-    ) -> list[tuple[Candidate, Claimed, float]]:
+    def _second_looks(self, candidates: Sequence[Candidate]) -> list[Weighed]:
         """Return each pair and claim with the nats that speak against it."""
-        found = list[tuple[Candidate, Claimed, float]]()
+        found = list[Weighed]()
         for one in _in_turn(candidates):
-            if self._used() > _FIRST_SHARE + _SECOND_SHARE and found:
-                break
             count = self._affordable(one.setting, len(candidates))
-            on_p = self._of_dataset(one, count, "second look")
-            on_q = self._drawn(one, one.pair.neighbour, count, "second look", one.edit)
+            if (sides := self._looked_at(one, count, "second look", first=not found)) is None:
+                break
             self.ran.second += 1
             for claim in self.subject.claims:
                 at = points(claim.guarantee(self.subject.parameters[one.setting]))
-                found.append((one, claim, second_look(on_p, on_q, at)))
+                found.append(Weighed(one, claim, second_look(*sides, at)))
         return found
 
     def _affordable(self, setting: int, pairs: int) -> int:
         if self._mechanisms[setting].alone:
             return ALONE
         pace = max(self._pace[setting], 1e-6)
-        count = int(self.seconds * _SECOND_SHARE / (1.5 * pairs * pace))
+        count = int(self.seconds * (_SECOND_UNTIL - _FIRST_UNTIL) / (1.5 * pairs * pace))
         return SECOND if count >= SECOND else max(FEWEST, count)
 
     # What certifies
 
-    def _certify(self, weighed: Sequence[tuple[Candidate, Claimed, float]]) -> None:
-        """Certify what looks worst of each hypothesis, the worst of all first."""
-        best = dict[tuple[Any, ...], tuple[Candidate, Claimed, float]]()
+    def _certify(self, weighed: Sequence[Weighed]) -> None:
+        """Certify what looks worst of each hypothesis, as far as it is worth it."""
+        best = dict[tuple[Any, ...], Weighed]()
         for one in weighed:
-            key = (*_place(one), id(one[1]))
-            if key not in best or one[2] > best[key][2]:
+            key = (*_place(one), id(one.claim))
+            if key not in best or one.nats > best[key].nats:
                 best[key] = one
-        ordered = sorted(best.values(), key=lambda one: one[2], reverse=True)
-        done, left = set[tuple[str, int]](), 0
-        for candidate, claim, nats in ordered:
-            usual = (candidate.relation, id(claim))
-            if nats < WORTH and usual in done:
-                continue
-            if self._used() > 1 and usual in done:
-                left += 1
-                continue
-            done.add(usual)
-            self._certify_one(candidate, claim, clear=nats > CLEAR)
-        if left:
-            self.ran.notes.append(f"{left} hypotheses that looked worse than usual: no time")
+        waiting = _worth_certifying(best.values())
+        while waiting:
+            candidate, claim, nats = waiting[0]
+            try:
+                self._certify_one(candidate, claim, clear=nats > CLEAR, waiting=len(waiting))
+            except OutOfTime:
+                suspect = sum(one.nats >= WORTH for one in waiting)
+                said = f"{suspect} of them looked worse than the claim"
+                self.ran.notes.append(f"{len(waiting)} hypotheses were not certified: time; {said}")
+                return
+            waiting = waiting[1:]
 
-    def _certify_one(self, candidate: Candidate, claim: Claimed, *, clear: bool) -> None:
+    def _certify_one(
+        self, candidate: Candidate, claim: Claimed, *, clear: bool, waiting: int
+    ) -> None:
         given = self.subject.parameters[candidate.setting]
         named = (str(candidate.setting), str(candidate.group), candidate.relation, candidate.edit)
         place = self.subject.claims.index(claim)
@@ -247,21 +293,26 @@ class SubjectScan:
             self._mechanisms[candidate.setting],
             candidate.pair,
             claim.guarantee(given),
-            self._sizes(candidate.setting, clear=clear),
+            self._sizes(candidate.setting, clear=clear, waiting=waiting),
             self.alpha,
             seed,
+            min(self.until, self._began + self.seconds),
         )
         self.ran.tested.append(Hypothesis(candidate, claim, found))
         self._count(candidate.relation, found.drawn)
 
-    def _sizes(self, setting: int, *, clear: bool) -> Sizes:
+    def _sizes(self, setting: int, *, clear: bool, waiting: int) -> Sizes:
         """Return how many outputs choose and count: as many as time allows, within limits."""
         most = min(self.trials, self.subject.trials or self.trials)
-        left = max(self.seconds - (time.monotonic() - self._began), 0.2 * self.seconds)
+        left = self._began + self.seconds - time.monotonic()
         pace = max(self._pace[setting], 1e-6)
-        counting = min(most, max(_FEWEST_COUNTING, int(0.1 * left / pace)))
+        share = max(_COUNTING_SHARE, _OF_FEW / waiting)
+        counting = min(most, max(_FEWEST_COUNTING, int(share * left / pace)))
         choosing = CHOOSING_CLEAR if clear else CHOOSING
-        return Sizes(max(_FEWEST_CHOOSING, min(choosing, counting // 2)), counting)
+        return Sizes(
+            max(_FEWEST_CHOOSING, min(choosing, counting // 3 if clear else counting // 2)),
+            counting,
+        )
 
     # Draws
 
@@ -305,6 +356,26 @@ def _patient(crew: Crew) -> contextlib.AbstractContextManager[None]:
 def _place(one: tuple[Any, ...]) -> tuple[int, str, int]:
     candidate: Candidate = one[0]
     return candidate.setting, candidate.relation, FAMILIES.index(candidate.family)
+
+
+def _worth_certifying(weighed: Iterable[Weighed]) -> list[Weighed]:
+    """Return what speaks against a claim, and the worst of each relation and claim anyway.
+
+    The worst of each family, relation and claim come before further settings, and relations that
+    are claimed before others: where time is short, it goes to what is found only there.
+    """
+    ordered = sorted(weighed, key=lambda one: one.nats, reverse=True)
+    kept = list[tuple[int, bool, float, int, Weighed]]()
+    usual, ranks = set[tuple[str, int]](), Counter[tuple[str, str, int]]()
+    for place, one in enumerate(ordered):
+        relation, claim = one.candidate.relation, one.claim
+        family = (one.candidate.family, relation, id(claim))
+        unclaimed = claim.relation not in (None, relation)
+        if one.nats >= WORTH or family[1:] not in usual:
+            kept.append((ranks[family], unclaimed, -one.nats, place, one))
+        ranks[family] += 1
+        usual.add(family[1:])
+    return [one for *_, one in sorted(kept, key=lambda one: one[:4])]
 
 
 def _in_turn(candidates: Sequence[Candidate]) -> Iterator[Candidate]:

@@ -21,7 +21,7 @@ from numpy.random import SeedSequence
 
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, UnknownName
 from dpaudit.execution import planned_units, worker
-from dpaudit.execution.failures import CannotTravel, WorkerEnded, ended_with
+from dpaudit.execution.failures import CannotTravel, OutOfTime, WorkerEnded, ended_with
 from dpaudit.execution.pool import Crew, Limits
 
 VALUES = [
@@ -394,3 +394,41 @@ def test_the_other_side_needs_numpy_alone(tmp_path):
 def test_limits_that_are_none_are_refused(name, given):
     with pytest.raises(InvalidArgument, match=f"^{name}: got"):
         Limits(**given)
+
+
+# The time for draws
+
+
+def sleeps(seconds, unit):
+    time.sleep(seconds)
+    return unit.trials
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(0.01, 0.9), (30.0, 2.5)])
+def test_draws_end_when_their_time_is_over(seconds, most):
+    """Quick units end by themselves and their process stays; one that hangs is ended."""
+    units = planned_units(500, 1, SeedSequence(0))
+    with Crew() as crew:
+        crew.call(math.sqrt, 1.0)
+        began = time.monotonic()
+        with pytest.raises(OutOfTime, match="no time"), crew.by(began + 0.3):
+            list(crew.map(partial(sleeps, seconds), units, workers=1))
+        assert time.monotonic() - began < most
+        assert sum(sum(found) for found in crew.map(partial(sleeps, 0.0), units, 1)) == 500
+        assert crew.started == (1 if seconds < 1 else 2)
+
+
+def test_a_block_inside_another_has_no_more_time():
+    now = time.monotonic()
+    with Crew() as crew, crew.by(now - 1), crew.by(now + 60):
+        with pytest.raises(OutOfTime):
+            crew.call(math.sqrt, 1.0)
+
+
+def test_time_that_is_over_is_no_outcome_of_the_code():
+    """A call that hangs longer than it may is one; one that nobody waits for any more is none."""
+    (unit,) = planned_units(1, 1, SeedSequence(0))
+    with Crew(Limits(timeout=0.2)) as crew:
+        with pytest.raises(WorkerEnded), crew.by(time.monotonic() + 60):
+            list(crew.map(partial(sleeps, 30.0), [unit], 1))
+        assert not issubclass(OutOfTime, WorkerEnded)

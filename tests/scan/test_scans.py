@@ -1,5 +1,8 @@
 """Scans of a package of a third party: correct mechanisms are left alone, broken twins found."""
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,10 +13,12 @@ from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
 from dpaudit.scan.certify import Sizes, certified
 from dpaudit.scan.environments import Place
+from dpaudit.scan.evidence import with_reproductions
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.guide import frozen_noise
-from dpaudit.scan.pairs import made
+from dpaudit.scan.pairs import Candidate, made
 from dpaudit.scan.scan import Budget, chosen, file_of, scan
+from dpaudit.scan.subject import Weighed, _worth_certifying
 from dpaudit.scan.values import value_of
 
 SURE = 1 - 1e-6
@@ -192,6 +197,55 @@ def test_what_always_fails_is_not_run_and_says_why(toy):
     assert "TypeError: always" in result.skipped["fails"]
     assert "no_such_module" in result.skipped["not_there"]
     assert {each.verdict for each in result.checked} == {"not run"}
+
+
+# Time
+
+
+@pytest.mark.parametrize("delay", [0.004, 0.5])
+def test_a_scan_ends_in_its_time_and_says_what_it_did_not_reach(toy, delay):
+    """Slow calls leave time to certify what is plain; those that are too slow are said."""
+    given = {"parameters": ({"epsilon": 1.0, "delay": delay},) * 2}
+    slow = [toy.subject("slow", **given), replace(toy.subject("slow", **given), name="again")]
+    began = time.monotonic()
+    result = scanned(toy, *slow, seconds=5.0)
+    assert time.monotonic() - began < 5 + 4
+    if delay < 0.1:
+        assert {each.subject for each in result.findings} == {"slow", "again"}
+    assert "time" in " ".join([*result.notes, *result.skipped.values()])
+
+
+def test_what_is_found_nowhere_else_is_certified_first(toy):
+    """The worst of each family under the claimed relation, then others, then settings."""
+    claim = toy.subject("missing_shows").claims[0]
+    weighed = [
+        Weighed(Candidate(setting, 0, None, relation, edit), claim, nats)
+        for setting, relation, edit, nats in (
+            (0, "add-remove-record", "one without a value", 50.0),
+            (1, "add-remove-record", "one without a value", 49.0),
+            (0, "replace-record", "one without a value", 60.0),
+            (0, "add-remove-record", "one with another value", 4.0),
+            (1, "add-remove-record", "one with another value", 0.0),
+        )
+    ]
+    weighed = [one._replace(candidate=_Placed(one.candidate)) for one in weighed]
+    ordered = [(one.candidate.relation[0], one.nats) for one in _worth_certifying(weighed)]
+    assert ordered == [("a", 50.0), ("a", 4.0), ("r", 60.0), ("a", 49.0)]
+
+
+class _Placed:
+    """A candidate of a pair of many records."""
+
+    def __init__(self, one):
+        self.relation = one.relation
+        self.family = "missing value" if "without" in one.edit else "new value"
+
+
+def test_findings_that_are_not_reached_have_no_script_and_it_is_said(toy):
+    result = scanned(toy, one(toy, "missing_shows"))
+    shown = with_reproductions(result, toy.PACKAGE, seconds=0.0)
+    assert shown.findings == result.findings
+    assert "no time" in shown.notes[-1]
 
 
 # The document and its arguments

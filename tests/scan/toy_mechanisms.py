@@ -81,6 +81,12 @@ def hangs(data, epsilon, rng):
     return 0.0
 
 
+def slow(data, epsilon, delay, rng):
+    """Broken as missing_shows is, and slow."""
+    time.sleep(delay)
+    return missing_shows(data, epsilon, rng)
+
+
 def fails(data, epsilon):
     raise TypeError("always")
 
