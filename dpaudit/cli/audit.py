@@ -258,7 +258,7 @@ def audit(
 
 def isolation_of(in_process: bool, timeout: float | None, memory: float | None) -> Isolation:
     """Return what was asked of the processes of mechanisms, memory in MiB."""
-    from dpaudit.execution.pool import Limits
+    from dpaudit.execution.processes import Limits
     from dpaudit.laws.isolated import Isolation
 
     if memory is not None and not memory >= 1:

@@ -3,7 +3,7 @@
 from dpaudit.execution.executor import Executor, Progress, Silent
 from dpaudit.execution.importing import importable
 from dpaudit.execution.parent import end_with
-from dpaudit.execution.pool import Limits
+from dpaudit.execution.processes import Limits
 from dpaudit.execution.threads import available_cores, one_thread
 from dpaudit.execution.units import Unit, planned_units, stream, unit_size
 

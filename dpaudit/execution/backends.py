@@ -31,7 +31,8 @@ import numpy as np
 import dpaudit._validate as check
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, Shown, shorten
 from dpaudit.execution.machine import machine_here, own_code
-from dpaudit.execution.pool import Arrived, Crew, Limits, size_of
+from dpaudit.execution.pool import Arrived, Crew, size_of
+from dpaudit.execution.processes import Limits
 from dpaudit.execution.shipping import Shipped, modules_of
 from dpaudit.execution.tasks import OnUnit, pickled
 from dpaudit.execution.units import Unit

@@ -17,7 +17,8 @@ from dpaudit.errors import InvalidArgument, MechanismError, Shown, shorten
 from dpaudit.execution.backends import Backend
 from dpaudit.execution.failures import CannotTravel, WorkerEnded
 from dpaudit.execution.ledger import KeptStage, current
-from dpaudit.execution.pool import Arrived, Crew, Limits
+from dpaudit.execution.pool import Arrived, Crew
+from dpaudit.execution.processes import Limits
 from dpaudit.execution.threads import one_thread
 from dpaudit.execution.units import Unit
 from dpaudit.notebook import notebook_bar

@@ -8,30 +8,18 @@ from __future__ import annotations
 
 import itertools
 import selectors
-import socket
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from time import monotonic
 from typing import Any, TypeVar
 from weakref import finalize
 
 import numpy as np
 
-import dpaudit._validate as check
-from dpaudit.errors import DpauditError, InvalidArgument, Shown
-from dpaudit.execution import worker as other_side
-from dpaudit.execution.failures import (
-    CannotTravel,
-    OutOfTime,
-    WorkerEnded,
-    ended_with,
-    failure,
-    gone,
-)
-from dpaudit.execution.keeper import Keeper, the_keeper
+from dpaudit.execution.keeper import the_keeper
+from dpaudit.execution.processes import Limits, Referred, Task, Worker, out_of_time
 from dpaudit.execution.tasks import Calling, OnUnit, libraries_of, pickled
 from dpaudit.execution.units import Unit
 
@@ -47,173 +35,6 @@ _AHEAD = 2
 _MODULES, _INSTALLED = (".py", ".pyc", ".so"), (".egg-info", ".dist-info")
 _SYSTEM = ("/etc/", "/usr/", "/lib/", "/opt/", "/bin/")
 _HELD = 64 * 2**20
-_GRACE = 1.0  # seconds that a worker has to end what it was asked, when the time for draws is over
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """What a call of other people's code may take.
-
-    Parameters
-    ----------
-    timeout
-        Seconds that one call may take; None for any time.
-    memory
-        Bytes that a worker may have; None for any number.
-
-    Examples
-    --------
-    >>> Limits(timeout=0)
-    Traceback (most recent call last):
-    dpaudit.errors.InvalidArgument: timeout: got 0, expected a finite number above 0
-    """
-
-    timeout: float | None = None
-    memory: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.timeout is not None:
-            check.positive("timeout", self.timeout)
-        if self.memory is not None:
-            check.integer("memory", self.memory, least=2**20)
-
-
-@dataclass(frozen=True)
-class Referred:
-    """A task that a worker finds by its name, in whatever environment it is (docs/isolation.md).
-
-    Parameters
-    ----------
-    reference
-        ``"module:object"``, or the path of a file of Python in the place of the module.
-    value
-        What the object is called with, as typed data; beside it, trials and a generator.
-    """
-
-    reference: str
-    value: Any
-
-
-_Task = bytes | Referred
-
-
-@dataclass
-class _Request:
-    """Units that a worker was asked for: where they stand in the plan, and how many are open."""
-
-    first: int
-    units: int
-
-
-@dataclass
-class _Worker:
-    """One process, and what it was asked."""
-
-    limits: Limits
-    keeper: Keeper
-    channel: socket.socket
-    pid: int
-    loaded: set[str] = field(default_factory=set)
-    asked: deque[_Request] = field(default_factory=deque)
-    since: float = 0.0
-    until: float | None = None
-
-    @classmethod
-    def started(cls, limits: Limits, python: str | None = None) -> _Worker:
-        keeper = the_keeper(python)
-        try:
-            channel, pid = keeper.start(limits.memory)
-        except OSError as error:
-            expected = f"1 or more processes that can be started ({error})"
-            raise InvalidArgument("workers", Shown("a worker"), expected) from error
-        return cls(limits, keeper, channel, pid)
-
-    def load(self, name: str, task: _Task) -> None:
-        """Send a task; it comes with the next answer whether it arrived."""
-        message: dict[str, Any] = {"do": "load", "task": name, "forget": list(self.loaded)}
-        if isinstance(task, Referred):
-            self._send(message | {"reference": task.reference}, task.value)
-        else:
-            self._send(message | {"path": sys.path}, task)
-        self.loaded = {name}
-        self.asked.append(_Request(-1, 0))
-
-    def run(self, name: str, first: int, units: Sequence[Unit]) -> None:
-        """Ask for units of a task."""
-        parts = [(u.trials, u.seed.entropy, list(u.seed.spawn_key), u.which) for u in units]
-        self._send({"do": "run", "task": name, "units": parts})
-        self.asked.append(_Request(first, len(units)))
-
-    def _send(self, message: dict[str, Any], value: Any = None) -> None:
-        if not self.asked:
-            self.since = monotonic()
-        try:
-            other_side.send(self.channel, message, value)
-        except (BrokenPipeError, ConnectionError):
-            raise self._how_it_ended() from None
-
-    def answer(self) -> dict[str, Any]:
-        """Return the next answer.
-
-        Raises
-        ------
-        WorkerEnded
-            There will be none.
-        DpauditError
-            What was asked for failed.
-        """
-        try:
-            message = other_side.receive(self.channel)
-        except (ConnectionError, ValueError):
-            message = None
-        if message is None:
-            raise self._how_it_ended()
-        self.since = monotonic()
-        if "failed" in message:
-            found = failure(message["failed"], message["value"])
-            arrived = self.asked[0].units or type(found) is not DpauditError
-            raise found if arrived else CannotTravel(str(found))
-        return message
-
-    @property
-    def left(self) -> float | None:
-        """Seconds that it may still take to answer, None for any number."""
-        if not self.asked:
-            return None
-        ends = [] if self.until is None else [self.until + _GRACE]
-        ends += [] if self.limits.timeout is None else [self.since + self.limits.timeout]
-        return min(ends) - monotonic() if ends else None
-
-    def overrun(self) -> WorkerEnded | OutOfTime:
-        """End it, and return what to say."""
-        self.end()
-        # A call that took too long as well is not called one: nobody saw it end by itself.
-        if self.until is not None and monotonic() >= self.until:
-            return out_of_time()
-        return WorkerEnded(
-            f"was stopped after {self.limits.timeout:g} seconds without an answer; "
-            "--timeout allows more"
-        )
-
-    def end(self) -> None:
-        """End it now, whatever it does."""
-        self.keeper.kill(self.pid)
-        self.channel.close()
-
-    def _how_it_ended(self) -> WorkerEnded:
-        status = self.keeper.status_of(self.pid)
-        self.channel.close()
-        if status is None:
-            return WorkerEnded(gone(self.keeper.status))
-        return WorkerEnded(ended_with(status, self.limits.memory))
-
-
-def out_of_time() -> OutOfTime:
-    """Return what to say where the time for draws is over."""
-    return OutOfTime("no time: the seconds that there were for it are over")
-
-
-# Crews
 
 
 class Crew:
@@ -239,7 +60,7 @@ class Crew:
         self.limits, self.python = limits or Limits(), python
         self.started = 0
         self._until: float | None = None
-        self._workers: list[_Worker] = []
+        self._workers: list[Worker] = []
         self._names = (f"task {number}" for number in itertools.count())
         self._files: tuple[set[str], set[str]] = (set(), set())
         self._ended = finalize(self, _end_all, self._workers)
@@ -394,7 +215,7 @@ class Crew:
             finally:
                 self._dismiss_busy()
 
-    def _hands(self) -> Iterator[_Worker]:
+    def _hands(self) -> Iterator[Worker]:
         """Yield the workers there are, but for a parent process's and a dead keeper's, then new."""
         for worker in [one for one in self._workers if not one.keeper.is_ours]:
             worker.channel.close()
@@ -403,8 +224,8 @@ class Crew:
         while True:
             yield self._fresh()
 
-    def _fresh(self) -> _Worker:
-        self._workers.append(_Worker.started(self.limits, self.python))
+    def _fresh(self) -> Worker:
+        self._workers.append(Worker.started(self.limits, self.python))
         self._workers[-1].until = self._until
         self.started += 1
         return self._workers[-1]
@@ -416,7 +237,7 @@ class Crew:
             self._workers.remove(worker)
 
 
-def _end_all(workers: list[_Worker]) -> None:
+def _end_all(workers: list[Worker]) -> None:
     while workers:
         workers.pop().end()
 
@@ -427,7 +248,7 @@ class _Stage:
     def __init__(
         self,
         name: str,
-        blob: _Task,
+        blob: Task,
         units: Sequence[Unit],
         arrived: Arrived | None = None,
         first: int = 0,
@@ -442,7 +263,7 @@ class _Stage:
         """Whether all results were taken."""
         return self.next == self.total
 
-    def feed(self, worker: _Worker) -> None:
+    def feed(self, worker: Worker) -> None:
         """Ask a worker for as much as it should have before it."""
         if self.name not in worker.loaded:
             worker.load(self.name, self.blob)
@@ -462,7 +283,7 @@ class _Stage:
             self._held -= size_of(found)
             yield found
 
-    def take(self, worker: _Worker) -> dict[str, Any]:
+    def take(self, worker: Worker) -> dict[str, Any]:
         """Receive what a worker has to say, and return it."""
         answer = worker.answer()
         request = worker.asked[0]
@@ -490,7 +311,7 @@ class _Busy:
         until: float | None = None,
     ) -> None:
         self.selector, self.files, self.until = selector, files, until
-        self.pairs: list[tuple[_Stage, _Worker]] = []
+        self.pairs: list[tuple[_Stage, Worker]] = []
 
     @property
     def working(self) -> bool:
@@ -507,7 +328,7 @@ class _Busy:
         if self.out_of_time:
             raise out_of_time()
 
-    def begin(self, stage: _Stage, worker: _Worker) -> None:
+    def begin(self, stage: _Stage, worker: Worker) -> None:
         """Let a worker work for a stage."""
         self.pairs.append((stage, worker))
         self.selector.register(worker.channel, selectors.EVENT_READ, (stage, worker))
@@ -532,7 +353,7 @@ class _Busy:
             if (left := worker.left) is not None and left < 0:
                 raise worker.overrun()
 
-    def dismissed(self) -> list[_Worker]:
+    def dismissed(self) -> list[Worker]:
         """Return the workers that have nothing more to do, and forget them."""
         idle = [pair for pair in self.pairs if not pair[0].left and not pair[1].asked]
         for pair in idle:

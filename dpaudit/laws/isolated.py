@@ -26,7 +26,8 @@ from dpaudit.errors import InvalidArgument, MechanismError, Shown, what_happened
 from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded
 from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.ledger import current
-from dpaudit.execution.pool import Crew, Limits
+from dpaudit.execution.pool import Crew
+from dpaudit.execution.processes import Limits
 from dpaudit.execution.tasks import (
     by_value,
     libraries_here,

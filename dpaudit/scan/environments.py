@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from dpaudit.errors import DpauditError, InvalidArgument, Shown
-from dpaudit.execution.pool import Crew, Limits, Referred
+from dpaudit.execution.pool import Crew
+from dpaudit.execution.processes import Limits, Referred
 from dpaudit.execution.units import Unit
 from dpaudit.extension.package import Package
 from dpaudit.scan.finding import Environment

@@ -19,7 +19,8 @@ from numpy.random import Generator, SeedSequence
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import OutOfTime, WorkerEnded
-from dpaudit.execution.pool import Crew, Referred
+from dpaudit.execution.pool import Crew
+from dpaudit.execution.processes import Referred
 from dpaudit.execution.units import Unit, planned_units
 from dpaudit.laws.layout import Layout, Parted, layout_of
 from dpaudit.laws.observations import Token, parts

@@ -15,7 +15,7 @@ import numpy as np
 
 import dpaudit.freezing as freezing
 from dpaudit.errors import DpauditError
-from dpaudit.execution.pool import Referred
+from dpaudit.execution.processes import Referred
 from dpaudit.execution.units import Unit
 from dpaudit.scan.foreign import SCRIPT, Foreign
 from dpaudit.scan.pairs import Candidate

@@ -99,7 +99,7 @@ def _part(document: Document, name: str) -> dict[str, Any]:
 
 def _placed(document: Document, reader: Reader) -> tuple[Placed, list[str]]:
     """Return the reader's mechanism in processes of its own, and whether its code is another."""
-    from dpaudit.execution.pool import Limits
+    from dpaudit.execution.processes import Limits
     from dpaudit.laws.code import code_of
     from dpaudit.laws.isolated import Isolated, Isolation, isolated, referred
 

@@ -178,7 +178,8 @@ def _runs(document: Document, reader: Reader, pair: Pair[Any], asked: Mapping[st
 def elsewhere(blob: bytes, reader: Reader) -> str:
     """Return what a process of its own sees of the runs of a task."""
     from dpaudit.execution.keeper import the_keeper
-    from dpaudit.execution.pool import Crew, Limits
+    from dpaudit.execution.pool import Crew
+    from dpaudit.execution.processes import Limits
     from dpaudit.laws.isolated import named
 
     the_keeper().preload(["dpaudit.verification.rerun_replay", "dpaudit.laws.calling"])

@@ -22,7 +22,8 @@ from numpy.random import SeedSequence
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, UnknownName
 from dpaudit.execution import planned_units, worker
 from dpaudit.execution.failures import CannotTravel, OutOfTime, WorkerEnded, ended_with
-from dpaudit.execution.pool import Crew, Limits
+from dpaudit.execution.pool import Crew
+from dpaudit.execution.processes import Limits
 
 VALUES = [
     None,

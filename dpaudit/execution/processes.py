@@ -1,0 +1,194 @@
+"""One worker process, as `dpaudit.execution.pool` sees it: what it was asked, and how it ended.
+
+`dpaudit.execution.worker` is the other side.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+import dpaudit._validate as check
+from dpaudit.errors import DpauditError, InvalidArgument, Shown
+from dpaudit.execution import worker as other_side
+from dpaudit.execution.failures import (
+    CannotTravel,
+    OutOfTime,
+    WorkerEnded,
+    ended_with,
+    failure,
+    gone,
+)
+from dpaudit.execution.keeper import Keeper, the_keeper
+from dpaudit.execution.units import Unit
+
+_GRACE = 1.0  # seconds that a worker has to end what it was asked, when the time for draws is over
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a call of other people's code may take.
+
+    Parameters
+    ----------
+    timeout
+        Seconds that one call may take; None for any time.
+    memory
+        Bytes that a worker may have; None for any number.
+
+    Examples
+    --------
+    >>> Limits(timeout=0)
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: timeout: got 0, expected a finite number above 0
+    """
+
+    timeout: float | None = None
+    memory: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None:
+            check.positive("timeout", self.timeout)
+        if self.memory is not None:
+            check.integer("memory", self.memory, least=2**20)
+
+
+@dataclass(frozen=True)
+class Referred:
+    """A task that a worker finds by its name, in whatever environment it is (docs/isolation.md).
+
+    Parameters
+    ----------
+    reference
+        ``"module:object"``, or the path of a file of Python in the place of the module.
+    value
+        What the object is called with, as typed data; beside it, trials and a generator.
+    """
+
+    reference: str
+    value: Any
+
+
+Task = bytes | Referred
+
+
+@dataclass
+class Request:
+    """Units that a worker was asked for: where they stand in the plan, and how many are open."""
+
+    first: int
+    units: int
+
+
+@dataclass
+class Worker:
+    """One process, and what it was asked."""
+
+    limits: Limits
+    keeper: Keeper
+    channel: socket.socket
+    pid: int
+    loaded: set[str] = field(default_factory=set)
+    asked: deque[Request] = field(default_factory=deque)
+    since: float = 0.0
+    until: float | None = None
+
+    @classmethod
+    def started(cls, limits: Limits, python: str | None = None) -> Worker:
+        """Return a process that was started, of this environment or another."""
+        keeper = the_keeper(python)
+        try:
+            channel, pid = keeper.start(limits.memory)
+        except OSError as error:
+            expected = f"1 or more processes that can be started ({error})"
+            raise InvalidArgument("workers", Shown("a worker"), expected) from error
+        return cls(limits, keeper, channel, pid)
+
+    def load(self, name: str, task: Task) -> None:
+        """Send a task; it comes with the next answer whether it arrived."""
+        message: dict[str, Any] = {"do": "load", "task": name, "forget": list(self.loaded)}
+        if isinstance(task, Referred):
+            self._send(message | {"reference": task.reference}, task.value)
+        else:
+            self._send(message | {"path": sys.path}, task)
+        self.loaded = {name}
+        self.asked.append(Request(-1, 0))
+
+    def run(self, name: str, first: int, units: Sequence[Unit]) -> None:
+        """Ask for units of a task."""
+        parts = [(u.trials, u.seed.entropy, list(u.seed.spawn_key), u.which) for u in units]
+        self._send({"do": "run", "task": name, "units": parts})
+        self.asked.append(Request(first, len(units)))
+
+    def _send(self, message: dict[str, Any], value: Any = None) -> None:
+        if not self.asked:
+            self.since = monotonic()
+        try:
+            other_side.send(self.channel, message, value)
+        except (BrokenPipeError, ConnectionError):
+            raise self._how_it_ended() from None
+
+    def answer(self) -> dict[str, Any]:
+        """Return the next answer.
+
+        Raises
+        ------
+        WorkerEnded
+            There will be none.
+        DpauditError
+            What was asked for failed.
+        """
+        try:
+            message = other_side.receive(self.channel)
+        except (ConnectionError, ValueError):
+            message = None
+        if message is None:
+            raise self._how_it_ended()
+        self.since = monotonic()
+        if "failed" in message:
+            found = failure(message["failed"], message["value"])
+            arrived = self.asked[0].units or type(found) is not DpauditError
+            raise found if arrived else CannotTravel(str(found))
+        return message
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that it may still take to answer, None for any number."""
+        if not self.asked:
+            return None
+        ends = [] if self.until is None else [self.until + _GRACE]
+        ends += [] if self.limits.timeout is None else [self.since + self.limits.timeout]
+        return min(ends) - monotonic() if ends else None
+
+    def overrun(self) -> WorkerEnded | OutOfTime:
+        """End it, and return what to say."""
+        self.end()
+        # A call that took too long as well is not called one: nobody saw it end by itself.
+        if self.until is not None and monotonic() >= self.until:
+            return out_of_time()
+        return WorkerEnded(
+            f"was stopped after {self.limits.timeout:g} seconds without an answer; "
+            "--timeout allows more"
+        )
+
+    def end(self) -> None:
+        """End it now, whatever it does."""
+        self.keeper.kill(self.pid)
+        self.channel.close()
+
+    def _how_it_ended(self) -> WorkerEnded:
+        status = self.keeper.status_of(self.pid)
+        self.channel.close()
+        if status is None:
+            return WorkerEnded(gone(self.keeper.status))
+        return WorkerEnded(ended_with(status, self.limits.memory))
+
+
+def out_of_time() -> OutOfTime:
+    """Return what to say where the time for draws is over."""
+    return OutOfTime("no time: the seconds that there were for it are over")
