@@ -6,17 +6,16 @@ guess that nobody has to believe: an audit counts the events on outputs of its o
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from .glimpse import called, moved_over
 from .observing import Observed, Side, observed
 
 _MOST_EVENTS = 8
-_NAMES = ("rng", "generator", "random_state")
 
 
 def guide(
@@ -56,23 +55,12 @@ def guide(
     >>> found[0]["pair"], found[0]["events"][0]["part"], found[0]["moved"]
     (1, "output['largest']", 7.0)
     """
-    called = _called(function, parameters or {})
+    run = called(function, parameters or {})
     found = []
     for number, (dataset, neighbour) in enumerate(pairs):
-        seen = observed(called, dataset, neighbour, runs=runs, far=2, plain=1)
+        seen = observed(run, dataset, neighbour, runs=runs, far=2, plain=1)
         found.append({"pair": number, **_described(seen)})
     return sorted(found, key=lambda one: -one["score"])
-
-
-def _called(function: Callable[..., Any], parameters: dict[str, Any]) -> Callable[[Any, Any], Any]:
-    asked = [name for name in inspect.signature(function).parameters if name in _NAMES]
-    trials = "trials" in inspect.signature(function).parameters
-
-    def run(data: Any, rng: Any) -> Any:
-        given = {**parameters, **dict.fromkeys(asked, rng)}
-        return function(data, **given, trials=1)[0] if trials else function(data, **given)
-
-    return run
 
 
 def _described(seen: Observed) -> dict[str, Any]:
@@ -137,17 +125,6 @@ def _moved(one: Side, other: Side) -> float | None:
     for call in one.runs[0].calls:
         if (with_it := there.get(call.key)) is None:
             continue
-        for here, then in zip(call.meetings, with_it.meetings, strict=False):
-            found.append(_over(here.centre, then.centre, call.scale, here.factor))
-        if call.location is not None and with_it.location is not None:
-            found.append(_over(call.location, with_it.location, call.scale, 1.0))
+        found.append(moved_over(call, with_it))
     known = [one for one in found if one is not None and math.isfinite(one)]
     return max(known, default=None)
-
-
-def _over(one: Any, other: Any, scale: Any, factor: Any) -> float | None:
-    if np.shape(one) != np.shape(other):
-        return None
-    unit = np.max(np.abs(np.asarray(1.0 if scale is None else scale) * factor), initial=0.0)
-    moved = float(np.abs(np.asarray(one, float) - np.asarray(other, float)).sum())
-    return moved / float(unit) if unit > 0 else None

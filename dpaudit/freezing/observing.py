@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import primitives, recorder
+from . import patching, primitives, recorder
 from .outputs import Output, flattened
 from .recorder import Run
 
@@ -76,7 +76,7 @@ def observed(
     drawn = 0
     for _ in range(2):  # once more where the first run has loaded what is to be replaced
         before = _late()
-        with recorder.patched(function):
+        with patching.patched(function):
             began = time.perf_counter()
             once = recorder.call_recorded(function, dataset, first, primitives.generator())
             drawn = max(drawn, len(once.calls))
@@ -118,7 +118,7 @@ def runs_that_spare(
     """Return runs in which all draws are far out but those that are named."""
     side = Side()
     began, seed = time.perf_counter(), -2 * (first + _SPARING)
-    with recorder.patched(function):
+    with patching.patched(function):
         for n in range(most):
             if n >= 4 and time.perf_counter() - began > _SLOW * n:
                 break

@@ -17,7 +17,7 @@ from typing import Any
 
 from dpaudit._references import called, load_reference
 from dpaudit.errors import InvalidArgument
-from dpaudit.freezing import recorder
+from dpaudit.freezing import patching, recorder
 from dpaudit.freezing.observing import Function, observed
 from dpaudit.laws.calling import Calls, form_of
 from dpaudit.laws.code import hashed, place_of
@@ -62,7 +62,7 @@ def loaded(code: Any, form: str | None, read: Any) -> tuple[Any, Function, str, 
     """
     given, drawn = code, 0
     if isinstance(code, str | bytes):
-        with recorder.patched():
+        with patching.patched():
             given, drawn = recorder.load_recorded(lambda: _loaded(code))
     try:
         how = form_of(given, form)

@@ -67,38 +67,27 @@ def about(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list[A
 
 # Noise that is frozen
 
-_CHANGED = 1e6  # for calls that are others, or errors: more than any number moves
-_UNSEEN = 1e3  # for an output that moves though no recorded noise explains it
 
+def moved(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list[Any]:
+    """Return what runs with the same noise show of each of ``neighbours``.
 
-def moved(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list[float]:
-    """Return how far each of ``neighbours`` moves what noise is added to, in scales of the noise.
-
-    ``task`` is that of `sampled`, with ``freezing``, the folder of `dpaudit.freezing`.
+    How far what noise is added to moved, in scales of the noise, and which epsilon the mechanisms
+    declare whose value moved. ``task`` is that of `sampled`, with ``freezing``, the folder of
+    `dpaudit.freezing`.
     """
-    recorder = _package(task["freezing"])
+    glimpse = _package(task["freezing"])
     function = _function(task["file"], task["function"])
-    wants_rng = "rng" in inspect.signature(function).parameters
-    extra = {"trials": 1} if "trials" in inspect.signature(function).parameters else {}
-
-    def call(data: Any, rng: Any) -> Any:
-        given = {**task["parameters"], **extra, **({"rng": rng} if wants_rng else {})}
-        return function(data, **given)
-
-    with recorder.patched(call, function):
-        primitives = sys.modules[f"{_FREEZING}.primitives"]
-        runs = [
-            recorder.call_recorded(call, data, 1, primitives.generator())
-            for data in (task["data"], *task["neighbours"])
-        ]
-    return [_movement(runs[0], run) for run in runs[1:]]
+    return [
+        list(one)
+        for one in glimpse.glimpses(function, task["data"], task["neighbours"], task["parameters"])
+    ]
 
 
 _FREEZING = "freezing_of_a_scan"
 
 
 def _package(folder: str) -> Any:
-    """Return the recorder of a folder that is a package of its own."""
+    """Return what compares frozen runs, of a folder that is a package of its own."""
     if _FREEZING not in sys.modules:
         path = os.path.join(folder, "__init__.py")
         places = [folder]
@@ -109,33 +98,7 @@ def _package(folder: str) -> Any:
             raise ImportError(f"{path} is no module")
         sys.modules[_FREEZING] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules[_FREEZING])
-    return importlib.import_module(f"{_FREEZING}.recorder")
-
-
-def _movement(run: Any, other: Any) -> float:
-    """Return how far apart two runs with the same noise are."""
-    calls = [[(one.kind, one.shape) for one in each.calls] for each in (run, other)]
-    if run.error != other.error or calls[0] != calls[1] or run.warned != other.warned:
-        return _CHANGED
-    total = sum(_of_call(one, another) for one, another in zip(run.calls, other.calls))  # noqa: B905
-    if not total and repr(encoded(run.value)) != repr(encoded(other.value)):
-        return _UNSEEN
-    return float(min(total, _UNSEEN))
-
-
-def _of_call(one: Any, other: Any) -> float:
-    """Return by how many scales the centre of a noise moved, as far as it was seen."""
-    met = zip(one.meetings, other.meetings)  # noqa: B905
-    centres = [(a.centre, b.centre) for a, b in met] or [(one.location, other.location)]
-    found = 0.0
-    for centre, moved_to in centres:
-        try:
-            scale = np.maximum(np.abs(np.asarray(one.scale, dtype=float)), 1e-300)
-            apart = np.abs(np.asarray(centre, dtype=float) - np.asarray(moved_to, dtype=float))
-            found = max(found, float(np.nan_to_num(apart / scale, nan=_UNSEEN).sum()))
-        except (TypeError, ValueError):  # of noise without a scale, or other shapes
-            continue
-    return found
+    return importlib.import_module(f"{_FREEZING}.glimpse")
 
 
 def _function(file: str, name: str) -> Any:

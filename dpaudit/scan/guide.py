@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,19 +24,30 @@ from dpaudit.scan.pairs import Candidate
 _FOLDER = str(Path(freezing.__file__).resolve().parent)
 
 
-def frozen_noise(mechanism: Foreign, candidates: Sequence[Candidate]) -> list[float]:
-    """Return how far each pair moves what noise is added to, in scales of it; 0 if nobody knows.
+class Glimpse(NamedTuple):
+    """What a run with frozen noise shows of a pair.
+
+    ``moved`` is how far what noise is added to moved, in scales of the noise, 0 if nobody knows;
+    ``declared`` the epsilon that the mechanisms whose value moved state together.
+    """
+
+    moved: float = 0.0
+    declared: float = 0.0
+
+
+def frozen_noise(mechanism: Foreign, candidates: Sequence[Candidate]) -> list[Glimpse]:
+    """Return what a run with frozen noise shows of each pair.
 
     It runs in the mechanism's own processes, which replace primitives meanwhile: what draws outputs
     has others.
     """
-    worth = list[float]()
+    worth = list[Glimpse]()
     for _, group in groupby(candidates, key=lambda one: one.group):
         worth += _of_group(mechanism, list(group))
     return worth
 
 
-def _of_group(mechanism: Foreign, some: Sequence[Candidate]) -> list[float]:
+def _of_group(mechanism: Foreign, some: Sequence[Candidate]) -> list[Glimpse]:
     task = mechanism.task(some[0].pair.dataset) | {
         "freezing": _FOLDER,
         "neighbours": [one.pair.neighbour for one in some],
@@ -44,5 +56,5 @@ def _of_group(mechanism: Foreign, some: Sequence[Candidate]) -> list[float]:
     try:
         ((found,),) = mechanism.crew.draw(Referred(f"{SCRIPT}:moved", task), [unit], 1)
     except DpauditError:  # a process that ends, or code that cannot be recorded
-        return [0.0] * len(some)
-    return [float(one) for one in found]
+        return [Glimpse()] * len(some)
+    return [Glimpse(*map(float, one)) for one in found]

@@ -22,9 +22,11 @@ from dpaudit.errors import DpauditError
 from dpaudit.execution.failures import OutOfTime, WorkerEnded
 from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import Claimed, Subject
+from dpaudit.guarantees.kinds import PureDP
 from dpaudit.scan.certify import Certified, Sizes, certified
 from dpaudit.scan.floating import FloatingRan
 from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.guide import Glimpse
 from dpaudit.scan.pairs import FAMILIES, Candidate, made
 from dpaudit.scan.screen import first_look, points, second_look
 
@@ -44,8 +46,8 @@ _FIRST_UNTIL, _GUIDED_UNTIL, _SECOND_UNTIL = 0.3, 0.4, 0.6
 # drawn for it take three times as much. Where few are to be certified each has more.
 _COUNTING_SHARE, _OF_FEW = 0.1, 0.25
 
-# Returns how far each pair is worth looking at, by other means: the larger, the sooner.
-Guide = Callable[[Foreign, Sequence[Candidate]], Sequence[float]]
+# Returns what is seen of each pair by other means: what moves farthest is looked at first.
+Guide = Callable[[Foreign, Sequence[Candidate]], Sequence[Glimpse]]
 
 
 class Hypothesis(NamedTuple):
@@ -237,8 +239,21 @@ class SubjectScan:
             mechanism = replace(self._mechanisms[setting], crew=self.aside)
             with self._by_share(_GUIDED_UNTIL):
                 values = self.guide(mechanism, some)
-            worth |= {id(one): value for one, value in zip(some, values, strict=True)}
+            worth |= {id(one): value.moved for one, value in zip(some, values, strict=True)}
+            self._compare_budgets(setting, max(one.declared for one in values))
         return worth
+
+    def _compare_budgets(self, setting: int, declared: float) -> None:
+        """Note where mechanisms declare more than the claim: what a run shows, and no proof."""
+        for claim in self.subject.claims:
+            claimed = claim.guarantee(self.subject.parameters[setting])
+            if isinstance(claimed, PureDP) and declared > claimed.at_epsilon * (1 + 1e-9):
+                said = (
+                    f"in a run with frozen noise the mechanisms whose value moved declare an "
+                    f"epsilon of {declared:.4g} together, where {claimed.at_epsilon:g} is claimed"
+                )
+                if not any("frozen noise" in one for one in self.ran.notes):
+                    self.ran.notes.append(said)
 
     def _second_looks(self, candidates: Sequence[Candidate]) -> list[Weighed]:
         """Return each pair and claim with the nats that speak against it."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.freezing import primitives, recorder
+from dpaudit.freezing import patching, primitives, recorder
 from dpaudit.freezing.observing import really
 from dpaudit.freezing.outputs import Output, flattened
 from dpaudit.freezing.recorder import Run
@@ -29,11 +29,11 @@ def seen(task: Mapping[str, Any]) -> str:
     """Return what the runs that a verifier asks for show, as JSON."""
     given, drawn = task["code"], 0
     if isinstance(given, str | bytes):
-        with recorder.patched():
+        with patching.patched():
             given, drawn = recorder.load_recorded(lambda: _imported(task["code"]))
     function = _function(given, task["form"], task["read"])
     found: dict[str, Any] = {"sha256": _hash(given)}
-    with recorder.patched(function):
+    with patching.patched(function):
         first = 1 + int(task["seed"]) % 2**40
         runs = [_run(function, task["data"][0], first)[0] for _ in range(2)]
         found["keeps_state"] = drawn > 0 or len(runs[0].calls) > len(runs[1].calls)

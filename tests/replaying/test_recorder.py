@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpaudit.freezing import primitives, recorder, tracked
+from dpaudit.freezing import patching, primitives, recorder, tracked
 from dpaudit.freezing.observing import observed
 from dpaudit.freezing.outputs import flattened
 
@@ -20,7 +20,7 @@ KEPT = np.random.default_rng(5)
 
 
 def _drawn(function, seed=1, data=None):
-    with recorder.patched(function):
+    with patching.patched(function):
         run = recorder.call_recorded(function, data, seed, primitives.generator())
     assert run.error is None, run.error
     return run

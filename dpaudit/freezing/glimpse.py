@@ -1,0 +1,127 @@
+"""Two runs with the same noise side by side: how far values moved, and what mechanisms declare.
+
+Plain, as all of this folder.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from . import primitives, recorder
+from .outputs import flattened
+from .patching import patched
+from .recorder import Run
+from .tracked import Call
+
+CHANGED = 1e6  # for calls that are others, or errors: more than any number moves
+UNSEEN = 1e3  # for an output that moves though no recorded noise explains it
+_NAMES = ("rng", "generator", "random_state")
+
+
+def called(function: Callable[..., Any], parameters: dict[str, Any]) -> Callable[[Any, Any], Any]:
+    """Return a function of data and a generator, with its parameters, that returns one output."""
+    names = inspect.signature(function).parameters
+    asked = [name for name in names if name in _NAMES]
+
+    def run(data: Any, rng: Any) -> Any:
+        given = {**parameters, **dict.fromkeys(asked, rng)}
+        if "trials" in names:
+            return function(data, **given, trials=1)[0]
+        return function(data, **given)
+
+    return run
+
+
+def glimpses(
+    function: Callable[..., Any],
+    data: Any,
+    neighbours: Iterable[Any],
+    parameters: dict[str, Any],
+) -> list[tuple[float, float]]:
+    """Return what one frozen run shows of each neighbour.
+
+    Parameters
+    ----------
+    function, parameters
+        ``f(data, **parameters)``, which may ask for a generator by the name ``rng``.
+    data, neighbours
+        A dataset, and others that are compared with it.
+
+    Returns
+    -------
+    list of tuple
+        How far values moved that noise is added to, in scales of it; and the epsilon that
+        mechanisms whose value moved declare together.
+
+    Examples
+    --------
+    >>> def release(data, rng):
+    ...     return sum(data) + rng.laplace(scale=2.0)
+    >>> glimpses(release, [1, 2], [[1, 2], [1, 5]], {})
+    [(0.0, 0.0), (1.5, 0.0)]
+    """
+    call = called(function, parameters)
+    with patched(call, function):
+        runs = [
+            recorder.call_recorded(call, one, 1, primitives.generator())
+            for one in (data, *neighbours)
+        ]
+    return [(_movement(runs[0], run), _declared(runs[0], run)) for run in runs[1:]]
+
+
+def _movement(run: Run, other: Run) -> float:
+    """Return how far apart two runs with the same noise are."""
+    calls = [[(one.kind, one.shape) for one in each.calls] for each in (run, other)]
+    if run.error != other.error or calls[0] != calls[1] or run.warned != other.warned:
+        return CHANGED
+    moves = [moved_over(*both) for both in zip(run.calls, other.calls)]  # noqa: B905
+    total = sum(one for one in moves if one is not None)
+    if not total and flattened(run.value, run.error) != flattened(other.value, other.error):
+        return UNSEEN
+    return float(min(total, UNSEEN))
+
+
+def _declared(run: Run, other: Run) -> float:
+    """Return the epsilon that mechanisms declare whose value is another in the other run."""
+    both = zip(run.calls, other.calls)  # noqa: B905
+    return float(sum(one.declared.get("epsilon", 0.0) for one, then in both if _moved(one, then)))
+
+
+def _moved(one: Call, other: Call) -> bool:
+    here, then = one.location, other.location
+    return here is not None and then is not None and not np.array_equal(here, then)
+
+
+def moved_over(one: Call, other: Call) -> float | None:
+    """Return by how many scales the centre of a noise moved, None where nobody saw."""
+    found = [
+        _over(here.centre, then.centre, one.scale, here.factor)
+        for here, then in zip(one.meetings, other.meetings)  # noqa: B905
+    ]
+    if not found and one.location is not None and other.location is not None:
+        found = [_over(one.location, other.location, _scale(one), 1.0)]
+    return max((value for value in found if value is not None), default=None)
+
+
+def _scale(one: Call) -> Any:
+    """Return the scale of a noise: of a mechanism of a package, what it declares."""
+    said = one.declared
+    if one.scale is None and said.get("epsilon", 0.0) > 0 and "sensitivity" in said:
+        return said["sensitivity"] / said["epsilon"]
+    return one.scale
+
+
+def _over(one: Any, other: Any, scale: Any, factor: Any) -> float | None:
+    try:
+        apart = np.abs(np.asarray(one, dtype=float) - np.asarray(other, dtype=float))
+        unit = np.abs(np.asarray(1.0 if scale is None else scale, dtype=float) * factor)
+        units = np.broadcast_to(unit, apart.shape)
+    except (TypeError, ValueError):  # of no numbers, or of other shapes
+        return None
+    still = apart == 0
+    over = np.where(still, 0.0, apart / np.where(still, 1.0, np.maximum(units, 1e-300)))
+    return float(np.nan_to_num(over, nan=UNSEEN, posinf=UNSEEN).sum())
