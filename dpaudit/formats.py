@@ -24,6 +24,7 @@ SCHEMAS: Mapping[str, int] = MappingProxyType(
         "figure": 1,
         "index": 1,
         "packages": 1,
+        "published-accountant": 1,
         "published-scan": 1,
         "replay": 1,
         "report": 1,

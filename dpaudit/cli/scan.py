@@ -116,7 +116,7 @@ def scan(
         if listed:
             list_accountants(name)
             return FINE
-        return scan_one(str(name), env, out, as_json=as_json, quiet=quiet)
+        return scan_one(str(name), env, out, publish, as_json=as_json, quiet=quiet)
     if listed:
         _list(PACKAGES.all() if name is None else {name: PACKAGES.get(name)}, subjects=bool(name))
         if name is None:

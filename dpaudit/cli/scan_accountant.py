@@ -33,7 +33,15 @@ def list_accountants(name: str | None) -> None:
             console().print(f"    {method.where}", soft_wrap=True)
 
 
-def scan_one(name: str, env: str | None, out: str | None, *, as_json: bool, quiet: bool) -> int:
+def scan_one(
+    name: str,
+    env: str | None,
+    out: str | None,
+    gallery: str | None = None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> int:
     """Ask an accountant, judge its answers, write and show them, and return the exit status.
 
     Raises
@@ -46,12 +54,14 @@ def scan_one(name: str, env: str | None, out: str | None, *, as_json: bool, quie
     from dpaudit.files import prepare_directory
     from dpaudit.scan.accountants.cards import accountant
     from dpaudit.scan.accountants.page import write
+    from dpaudit.scan.accountants.publishing import publish
     from dpaudit.scan.accountants.scan import scan_accountant
     from dpaudit.scan.environments import place_of
 
     card = accountant(name)
-    if out is not None:
-        prepare_directory(out)
+    for folder in (out, gallery):
+        if folder is not None:
+            prepare_directory(folder)
     place = place_of(card.package, env)
     with progress_bar("scan", shown=not (quiet or as_json)) as progress:
         result = scan_accountant(card, python=place.command, progress=progress)
@@ -59,6 +69,9 @@ def scan_one(name: str, env: str | None, out: str | None, *, as_json: bool, quie
     if out is not None:
         with attempted(failures):
             said.append(f"Report: {write(result, Path(out))}")
+    if gallery is not None:
+        with attempted(failures):
+            said.append(f"Published: {publish(result, Path(gallery))}")
     with attempted(failures):
         _show(result, said, as_json=as_json)
     return concluded(REFUTED if result.violations else FINE, failures)

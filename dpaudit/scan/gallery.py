@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -22,6 +22,10 @@ from dpaudit.errors import DataError
 from dpaudit.files import write_files
 from dpaudit.formats import read_json, stamped
 from dpaudit.report.formatting import count
+from dpaudit.report.schema import Document
+from dpaudit.scan.accountants.document import PublishedAccountant
+from dpaudit.scan.accountants.page import NAME as ACCOUNTANT
+from dpaudit.scan.accountants.page import sentence, told
 from dpaudit.scan.finding import ScanResult
 from dpaudit.scan.known import Known, Peer, Thread
 from dpaudit.scan.pages import filled, found, release_name, render
@@ -29,6 +33,7 @@ from dpaudit.scan.published import PublishedScan, published_of, shown_of
 from dpaudit.text import json_escaped, one_line
 
 SCAN = "scan.json"
+_Document = TypeVar("_Document", bound=Document)
 
 
 def write_scan(result: ScanResult, folder: Path, known: Known | None = None) -> Path:
@@ -86,11 +91,15 @@ def read_published(path: Path) -> PublishedScan:
     DataError
         It cannot be read, is of a later schema, or is no published scan.
     """
-    content = read_json(path, "published-scan")
+    return _read(path, "published-scan", PublishedScan)
+
+
+def _read(path: Path, name: str, kind: type[_Document]) -> _Document:
+    content = read_json(path, name)
     if isinstance(content, dict):
         content.pop("schema", None)
     try:
-        return PublishedScan.model_validate(content)
+        return kind.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the document"
@@ -187,6 +196,39 @@ def shelves(gallery: Path) -> list[Shelf]:
     return [_shelf(name, found, gallery) for name, found in sorted(by_package.items())]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """One version of an accountant, as its page in the gallery tells of it."""
+
+    folder: str
+    scan: PublishedAccountant
+
+    @property
+    def sentence(self) -> str:
+        """How many false claims there are, in words."""
+        return told(self.scan)
+
+    @property
+    def claims(self) -> list[str]:
+        """The false claims that are public, a sentence each."""
+        return [f"{one.method}: {sentence(one)}" for one in self.scan.violations]
+
+
+def accountants(gallery: Path) -> list[Asked]:
+    """Return the accountants of a gallery, by name and version.
+
+    Raises
+    ------
+    DataError
+        One is damaged.
+    """
+    found_there = [
+        Asked(path.parent.name, _read(path, f"published-{ACCOUNTANT}", PublishedAccountant))
+        for path in gallery.glob(f"*/{ACCOUNTANT}.json")
+    ]
+    return sorted(found_there, key=lambda one: (one.scan.accountant, _in_order(one.scan.version)))
+
+
 def _shelf(name: str, releases: Sequence[Release], gallery: Path) -> Shelf:
     known = Known.read(gallery / f"{name}.toml")
     ordered = sorted(releases, key=lambda one: _in_order(one.version))
@@ -216,9 +258,15 @@ def write_index(gallery: Path) -> Path:
     DataError
         A release is damaged, or a file cannot be written.
     """
-    found_there = shelves(gallery)
-    values: dict[str, Any] = {"packages": found_there, "outcome": _outcome(found_there)}
-    content = stamped("packages", {"packages": [_entry(one) for one in found_there]})
+    found_there, asked = shelves(gallery), accountants(gallery)
+    values: dict[str, Any] = {
+        "packages": found_there,
+        "accountants": asked,
+        "outcome": _outcome(found_there),
+    }
+    entries = [_entry(one) for one in found_there]
+    told_of = [_accountant_entry(one) for one in asked]
+    content = stamped("packages", {"packages": entries, "accountants": told_of})
     text = json_escaped(json.dumps(content, indent=2, allow_nan=False)) + "\n"
     files = {
         gallery / "index.html": filled("packages.html.j2", html=True, **values),
@@ -260,4 +308,17 @@ def _entry(shelf: Shelf) -> dict[str, Any]:
             for one in shelf.bugs
         ],
         "peers": [one.model_dump(mode="json") for one in shelf.peers],
+    }
+
+
+def _accountant_entry(one: Asked) -> dict[str, Any]:
+    return {
+        "accountant": one.scan.accountant,
+        "version": one.scan.version,
+        "date": one.scan.date,
+        "questions": one.scan.questions,
+        "answers": one.scan.answers,
+        "false_claims": len(one.scan.violations),
+        "under_disclosure": one.scan.under_disclosure,
+        "report": f"{one.folder}/{ACCOUNTANT}.md",
     }

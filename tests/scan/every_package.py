@@ -44,7 +44,7 @@ def outcome(package, version, folder, words):
     return "\n".join([line, *left]), done.returncode in JUDGED or bool(left)
 
 
-def accountant_outcome(card, version, folder):
+def accountant_outcome(card, version, folder, words):
     """Return one line about an accountant's answers, and whether they could be had."""
     name = f"{card.name} {version}, accountant"
     pinned = f"{card.distribution}=={version}"
@@ -54,7 +54,7 @@ def accountant_outcome(card, version, folder):
         return f"{name}: skipped: {error}", True
     command = [sys.executable, "-m", "dpaudit", "scan", card.name, "--accountant", "--env", pinned]
     done = subprocess.run(
-        [*command, "--quiet", "--out", str(folder)], capture_output=True, text=True
+        [*command, "--quiet", "--out", str(folder), *words], capture_output=True, text=True
     )
     try:
         found = read_json(folder / "accountant.json", "accountant")
@@ -82,7 +82,7 @@ def main():
     for card in (ACCOUNTANTS[name] for name in names if name in ACCOUNTANTS):
         for version in card.versions:
             folder = given.out / card.name / f"{version}-accountant"
-            line, as_it_should = accountant_outcome(card, version, folder)
+            line, as_it_should = accountant_outcome(card, version, folder, words[:2])
             print(line, flush=True)
             well = well and as_it_should
     return 0 if well else 1

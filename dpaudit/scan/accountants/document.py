@@ -106,24 +106,50 @@ class AccountantScan(Document):
         """The false claims without a public thread."""
         return [group for group in self.violations if not group.threads]
 
-    def published(self) -> dict[str, object]:
-        """Return what may be shown to the public: nothing of what has no public thread.
-
-        Counts by verdict, defects and disorders are left out, as they would tell where to look.
-        """
-        public = [group for group in self.violations if group.threads]
-        return {
-            **self.model_dump(
-                mode="json",
-                exclude={"methods", "violations", "defects", "unconfirmed", "unordered"},
-            ),
-            "methods": [
-                one.model_dump(mode="json", include={"name", "states", "relation", "where"})
+    def published(self) -> PublishedAccountant:
+        """Return what may be shown to the public: nothing of what has no public thread."""
+        mine = set(PublishedAccountant.model_fields) & set(type(self).model_fields)
+        known = {name: getattr(self, name) for name in mine - {"methods", "violations"}}
+        return PublishedAccountant(
+            **known,
+            methods=[
+                Asked(name=one.name, states=one.states, relation=one.relation, where=one.where)
                 for one in self.methods
             ],
-            "violations": [group.model_dump(mode="json") for group in public],
-            "under_disclosure": len({(g.method, g.asks) for g in self.embargoed}),
-        }
+            violations=[group for group in self.violations if group.threads],
+            under_disclosure=len({(one.method, one.asks) for one in self.embargoed}),
+        )
+
+
+class Asked(Document):
+    """A method that was asked, and what its documentation says of its answers."""
+
+    name: str
+    states: str
+    relation: str
+    where: str
+
+
+class PublishedAccountant(Document):
+    """The scan of an accountant, as others may read it.
+
+    Counts by verdict, defects and disorders are left out: they would tell where to look.
+    """
+
+    accountant: str
+    distribution: str
+    version: str
+    home: str
+    date: str
+    dpaudit: str
+    python: str
+    questions: int
+    answers: int
+    methods: list[Asked]
+    violations: list[Group] = Field(description="False claims that are public.")
+    under_disclosure: int = Field(
+        description="Methods and kinds of questions with false claims that are not public."
+    )
 
 
 def document(

@@ -10,13 +10,18 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 import mpmath
+import numpy as np
 from mpmath import mpf
+from scipy.special import gammaln
 
 from dpaudit.scan.accountants.cases import Part
 
 Number: TypeAlias = Any  # mpmath's reals have no types
 DIGITS = 60
 _MOST_SUMMANDS = 20_000
+# Of binomial sums: orders up to which all terms are taken, how many of the largest are taken of
+# others, and which share of the sum those that are left out may have.
+_ALL, _KEPT, _LEFT_OUT = 2000, 2000, 1e-13
 
 
 def gaussian(mu: Number, epsilon: float) -> Number:
@@ -206,16 +211,30 @@ def _sampled_renyi(ratio: Number, noise: Number, a: Number) -> Number | None:
         return a / (2 * noise**2)
     if a != int(a):
         return _integral(ratio, noise, a) if a < 50 else None
-    if a > 2000:
-        return None
-    terms = (
+    kept = range(int(a) + 1) if a <= _ALL else _largest(float(ratio), float(noise), int(a))
+    terms = [
         mpmath.binomial(int(a), k)
         * ratio**k
         * (1 - ratio) ** (int(a) - k)
         * mpmath.exp(mpf(k * (k - 1)) / (2 * noise**2))
-        for k in range(int(a) + 1)
-    )
-    return mpmath.log(mpmath.fsum(terms)) / (a - 1)
+        for k in kept
+    ]
+    total = mpmath.fsum(terms)
+    if a * min(terms) > total * _LEFT_OUT and len(terms) <= a:
+        return None  # what was left out may count
+    return mpmath.log(total) / (a - 1)
+
+
+def _largest(ratio: float, noise: float, a: int) -> list[int]:
+    """Return the places of the largest terms of the binomial sum, by their logarithms in doubles.
+
+    All terms are above 0, so that any of them give a lower bound; those that are left out are at
+    most the smallest that is kept, but for the rounding of its logarithm.
+    """
+    k = np.arange(a + 1, dtype=np.float64)
+    chosen = gammaln(a + 1) - gammaln(k + 1) - gammaln(a - k + 1)
+    logs = chosen + k * np.log(ratio) + (a - k) * np.log1p(-ratio) + k * (k - 1) / 2 / noise**2
+    return sorted(np.argsort(logs)[-_KEPT:].tolist())
 
 
 def _integral(ratio: Number, noise: Number, a: Number) -> Number:

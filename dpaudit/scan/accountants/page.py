@@ -11,7 +11,8 @@ from typing import Any
 from dpaudit.files import write_files
 from dpaudit.formats import stamped
 from dpaudit.report.formatting import count, number
-from dpaudit.scan.accountants.document import AccountantScan, Example, Group
+from dpaudit.scan.accountants.document import AccountantScan, Example, Group, PublishedAccountant
+from dpaudit.scan.pages import found
 
 NAME = "accountant"
 _DIGITS = 8
@@ -33,10 +34,10 @@ def write(result: AccountantScan, folder: Path) -> Path:
 def sentence(group: Group) -> str:
     """Return what a group of answers has in common, with its worst example."""
     first = group.examples[0]
-    told = first.words or _told(group, first)
+    words = first.words or _told(group, first)
     many = "" if group.answers == 1 else f", and {count(group.answers - 1)} more"
     threads = f" ({', '.join(group.threads)})" if group.threads else ""
-    return f"{group.verdict}: {first.question}: {told}{many}{threads}"
+    return f"{group.verdict}: {first.question}: {words}{many}{threads}"
 
 
 def _told(group: Group, example: Example) -> str:
@@ -55,16 +56,44 @@ def _told(group: Group, example: Example) -> str:
 def closing(result: AccountantScan) -> str:
     """Return what was asked in all, and what came of it."""
     false = sum(group.answers for group in result.violations)
-    found = f"{count(false)} answers claim" if false != 1 else "1 answer claims"
+    claims = f"{count(false)} answers claim" if false != 1 else "1 answer claims"
     return (
-        f"{count(result.questions)} questions, {count(result.answers)} answers in numbers; {found} "
-        f"more privacy than is true, or bound what they do not. {result.seconds:.0f} seconds."
+        f"{count(result.questions)} questions, {count(result.answers)} answers in numbers; "
+        f"{claims} more privacy than is true, or bound what they do not. "
+        f"{result.seconds:.0f} seconds."
     )
 
 
 def markdown(result: AccountantScan) -> str:
     """Return a scan as Markdown."""
     return "\n".join(_lines(result)) + "\n"
+
+
+def public_markdown(public: PublishedAccountant) -> str:
+    """Return what is public of a scan as Markdown."""
+    return "\n".join(_public_lines(public)) + "\n"
+
+
+def told(public: PublishedAccountant) -> str:
+    """Return how many false claims there are, of what is under disclosure the number alone."""
+    return f"{found(len(public.violations), public.under_disclosure).capitalize()}."
+
+
+def _public_lines(public: PublishedAccountant) -> Iterator[str]:
+    yield f"# The accountants of {public.distribution} {public.version}"
+    yield ""
+    yield f"{public.date}, dpaudit {public.dpaudit}, Python {public.python}. {public.home}"
+    yield ""
+    yield (
+        f"{count(public.questions)} questions, {count(public.answers)} answers in numbers, each "
+        f"held against a certified bracket. {told(public)}"
+    )
+    yield ""
+    yield "| method | its answers are | neighbours | where it says so |"
+    yield "|---|---|---|---|"
+    for one in public.methods:
+        yield f"| {one.name} | {one.states} | {one.relation} | {one.where} |"
+    yield from _section("False claims", public.violations)
 
 
 def _lines(result: AccountantScan) -> Iterator[str]:
@@ -96,11 +125,11 @@ def _lines(result: AccountantScan) -> Iterator[str]:
         yield ""
         yield "## Not monotone"
         yield ""
-    for found in result.unordered:
+    for one in result.unordered:
         yield (
-            f"* {found.method}, in {found.coordinate}, {count(found.pairs)} pairs: "
-            f"{found.less.question} gives {_numbers(found.less)}, {found.more.question} "
-            f"{_numbers(found.more)}"
+            f"* {one.method}, in {one.coordinate}, {count(one.pairs)} pairs: "
+            f"{one.less.question} gives {_numbers(one.less)}, {one.more.question} "
+            f"{_numbers(one.more)}"
         )
 
 

@@ -93,12 +93,18 @@ class Truth:
 
     def renyi(self, order: float) -> Bracket:
         """Return a bracket of the Renyi divergence at an order above 1."""
-        second = [exact.renyi(part, order) for part in self.parts]
-        if all(value is not None for value in second):
-            value = float(mpmath.fsum(second))
+        value = self._renyi_exactly(order)
+        if value is not None:
             return Bracket(value * (1 - _CLOSED), value * (1 + _CLOSED))
-        value = float(renyi_divergence(self.event, np.array([order]))[0])
-        return Bracket(value * (1 - _CURVE), value * (1 + _CURVE))
+        # At some orders our own curve is an upper bound. Divergences grow with their order.
+        upper = float(renyi_divergence(self.event, np.array([order]))[0])
+        below = self._renyi_exactly(math.floor(order)) if order >= 2 else None
+        return Bracket((below or 0.0) * (1 - _CLOSED), upper * (1 + _CURVE))
+
+    def _renyi_exactly(self, order: float) -> float | None:
+        found = [exact.renyi(part, order) for part in self.parts]
+        known = [one for one in found if one is not None]
+        return float(mpmath.fsum(known)) if len(known) == len(found) else None
 
     def second_delta(self, epsilon: float) -> tuple[mpmath.mpf, str] | None:
         """Return a lower bound of delta at ``epsilon`` by other means, and by which.

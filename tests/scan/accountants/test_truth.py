@@ -55,6 +55,25 @@ def test_renyi_divergence_of_a_sampled_release_by_quadrature(order, ratio, noise
     assert float(found) == pytest.approx(math.log(moment) / (order - 1), rel=1e-8)
 
 
+@pytest.mark.parametrize("ratio", [1e-9, 0.01])
+def test_renyi_divergence_of_a_large_order_is_less_than_of_all_records(ratio):
+    """The last term of the sum alone is nearly all of it: the sample costs log(ratio)."""
+    order = 100_000
+    bracket = Truth((part("sampled", ratio, 1.0),)).renyi(order)
+    alone = order / 2 + order / (order - 1) * math.log(ratio)
+    assert bracket.lower <= alone * (1 + 1e-10)
+    assert bracket.upper == pytest.approx(alone, rel=1e-9)
+    assert bracket.upper < order / 2 - 4
+
+
+def test_where_no_closed_form_is_known_the_lower_end_is_that_of_a_smaller_order():
+    bracket = Truth((part("sampled", 0.1, 1.0),)).renyi(60.5)
+    assert bracket.lower == pytest.approx(Truth((part("sampled", 0.1, 1.0),)).renyi(60.0).lower)
+    assert bracket.lower < bracket.upper < bracket.lower * 1.01
+    few = Truth((part("sampled", 0.5, 1000.0),)).renyi(500_000.0)  # too many terms count
+    assert few.lower == 0 < few.upper
+
+
 @pytest.mark.parametrize(
     "release", [part("laplace", 1.3), part("response", 0.8), part("discrete-gaussian", 1.1)]
 )

@@ -1,0 +1,34 @@
+"""What is public of an accountant's scan, in the gallery."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from dpaudit.files import write_files
+from dpaudit.formats import stamped
+from dpaudit.scan.accountants.document import AccountantScan
+from dpaudit.scan.accountants.page import NAME, public_markdown
+from dpaudit.scan.gallery import write_index
+from dpaudit.text import json_escaped, one_line
+
+
+def publish(result: AccountantScan, gallery: Path) -> Path:
+    """Write what is public of a scan into a gallery, and the index; return the release's page.
+
+    Raises
+    ------
+    DataError
+        A file cannot be read or written.
+    """
+    public = result.published()
+    name = f"{public.accountant}-{public.version}-accountant"
+    folder = gallery / re.sub(r"[^A-Za-z0-9._+-]+", "-", one_line(name))
+    content = stamped(f"published-{NAME}", public.model_dump(mode="json"))
+    text = json_escaped(json.dumps(content, indent=2, allow_nan=False)) + "\n"
+    page = folder / f"{NAME}.md"
+    lines = public_markdown(public)
+    write_files(folder, {folder / f"{NAME}.json": text.encode(), page: lines.encode()})
+    write_index(gallery)
+    return page
