@@ -239,6 +239,9 @@ class Package:
         Pins beside the distribution, for an environment of its own.
     requirements_of
         Of single versions, what replaces ``requirements``.
+    bare
+        Whether the distribution is installed without what it depends on, as where old pins have no
+        wheels any more: then ``requirements`` name all that the subjects need.
     home
         Where it lives.
     python
@@ -263,6 +266,7 @@ class Package:
     versions: tuple[str, ...]
     requirements: tuple[str, ...] = ()
     requirements_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    bare: bool = False
     home: str = ""
     python: str = ""
 

@@ -103,7 +103,8 @@ def place_of(package: Package, pinned: str | None = None) -> Place:
             return Place(None, str(here))
     wanted = package.versions[0] if pinned is None else _version(package, pinned)
     requirements = package.pins(wanted)
-    return Place(str(built(requirements, package.python)), wanted, requirements)
+    alone = requirements[:1] if package.bare else ()
+    return Place(str(built(requirements, package.python, alone)), wanted, requirements)
 
 
 def installed(distribution: str) -> str | None:
@@ -142,7 +143,7 @@ def cache() -> Path:
     return Path(base) / "dpaudit" / "environments"
 
 
-def built(requirements: Sequence[str], python: str = "") -> Path:
+def built(requirements: Sequence[str], python: str = "", alone: Sequence[str] = ()) -> Path:
     """Return the Python of an environment with some requirements, built if there is none yet.
 
     Parameters
@@ -151,6 +152,8 @@ def built(requirements: Sequence[str], python: str = "") -> Path:
         As pip takes them.
     python
         Which versions of Python will do, such as ``<3.12``; empty for dpaudit's own.
+    alone
+        Those that are installed without what they depend on.
 
     Raises
     ------
@@ -158,20 +161,23 @@ def built(requirements: Sequence[str], python: str = "") -> Path:
         It cannot be built: no such Python, or what pip said last.
     """
     interpreter = _interpreter(python)
-    named = "\n".join([*sorted(requirements), _said_version(interpreter)])
+    bare = [f"{one} alone" for one in alone]
+    named = "\n".join([*sorted(requirements), _said_version(interpreter), *bare])
     target = cache() / hashlib.sha256(named.encode()).hexdigest()[:20]
     if not (target / "bin" / "python").exists():
-        _build(target, interpreter, requirements)
+        _build(target, interpreter, requirements, alone)
     return target / "bin" / "python"
 
 
-def _build(target: Path, interpreter: str, requirements: Sequence[str]) -> None:
+def _build(
+    target: Path, interpreter: str, requirements: Sequence[str], alone: Sequence[str]
+) -> None:
     """Build an environment under another name, and give it its name when it is whole."""
     half = target.with_name(f"{target.name}.{os.getpid()}.part")
     shown = " ".join(requirements)
     try:
         half.parent.mkdir(parents=True, exist_ok=True)
-        for command in _commands(half, interpreter, requirements):
+        for command in _commands(half, interpreter, requirements, alone):
             _run(command, shown)
         (half / "requirements.txt").write_text("\n".join(requirements) + "\n", encoding="utf-8")
         try:
@@ -185,15 +191,28 @@ def _build(target: Path, interpreter: str, requirements: Sequence[str]) -> None:
         shutil.rmtree(half, ignore_errors=True)
 
 
-def _commands(half: Path, interpreter: str, requirements: Sequence[str]) -> Iterator[list[str]]:
+def _commands(
+    half: Path, interpreter: str, requirements: Sequence[str], alone: Sequence[str]
+) -> Iterator[list[str]]:
     python = str(half / "bin" / "python")
+    others = [one for one in requirements if one not in alone]
     if uv := shutil.which("uv"):
         yield [uv, "venv", "--quiet", "--python", interpreter, str(half)]
-        yield [uv, "pip", "install", "--quiet", "--python", python, *requirements]
+        install = [uv, "pip", "install", "--quiet", "--python", python]
+        yield from _installing(install, others, alone)
         return
     yield [interpreter, "-m", "venv", str(half)]
     quiet = ("--quiet", "--disable-pip-version-check", "--no-input")
-    yield [python, "-m", "pip", "install", *quiet, *requirements]
+    yield from _installing([python, "-m", "pip", "install", *quiet], others, alone)
+
+
+def _installing(
+    install: list[str], others: Sequence[str], alone: Sequence[str]
+) -> Iterator[list[str]]:
+    if alone:
+        yield [*install, "--no-deps", *alone]
+    if others:
+        yield [*install, *others]
 
 
 def _run(command: Sequence[str], shown: str) -> None:
