@@ -30,6 +30,7 @@ from dpaudit._typing import Array
 from dpaudit.auditing.witness import ATTEMPTS, attempts
 from dpaudit.auditing.wording import Tried, Words
 from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.estimation.likelihood import boundary
 from dpaudit.execution import stream
 from dpaudit.execution.failures import WorkerEnded
 from dpaudit.guarantees.guarantee import Guarantee
@@ -210,6 +211,8 @@ def _enough(
     size = len(on[0])
     favoured -= _CAUTION * math.sqrt(favoured * (1 - favoured) / size)
     other += _CAUTION * math.sqrt(other * (1 - other) / size)
+    if favoured <= boundary(other, *point):
+        return most  # at such rates no number of outputs refutes
     runs = _FEWEST
     while runs < most:
         hits, others = math.floor(max(0.0, favoured) * runs), math.ceil(min(1.0, other) * runs)

@@ -30,6 +30,7 @@ from dpaudit.laws.layout import Layout, layout_of
 _PARTS = 3  # of each kind, whose events are weighed
 # Deltas at which a claim that names none is looked at: of rare events, and of certain ones.
 _DELTAS = (1e-4, 0.02, 0.2, 0.5)
+_PLAIN = 2.0  # nats below which a pair is plainly not worth it: its best event is not looked for
 _COLUMNS = 400  # parts that a first look goes through
 
 
@@ -79,7 +80,21 @@ def second_look(on_p: Any, on_q: Any, at: Sequence[tuple[float, float]]) -> floa
     scores: list[Any] = [*farthest(one_part_scores(layout, p, q), p, q, layout, _PARTS)]
     few = sorted(few_valued_scores(layout, p, q), key=lambda one: distance(one, p, q))
     scores += few[-_PARTS:]
-    return max((nats(one(p), one(q), point) for one in scores for point in at), default=0.0)
+    pairs = [(one(p), one(q)) for one in scores]
+    most = max((_at_most(*sides, point) for sides in pairs for point in at), default=0.0)
+    if most < _PLAIN:
+        return most
+    return max((nats(*sides, point) for sides in pairs for point in at), default=0.0)
+
+
+def _at_most(on_p: Array, on_q: Array, point: tuple[float, float]) -> float:
+    """Return the nats of the threshold that speaks most: no chosen event has more."""
+    values = np.unique(np.concatenate([on_p, on_q]))
+    below = [np.searchsorted(np.sort(side), values, "left") / len(side) for side in (on_p, on_q)]
+    up_to = [np.searchsorted(np.sort(side), values, "right") / len(side) for side in (on_p, on_q)]
+    favoured = np.concatenate([1 - below[0], up_to[1]])
+    other = np.concatenate([1 - below[1], up_to[0]])
+    return float(nats_of(favoured, other, len(on_p), len(on_q), *point).max())
 
 
 def nats(on_p: Array, on_q: Array, point: tuple[float, float]) -> float:
