@@ -50,6 +50,9 @@ class Method:
         Where the documentation says so, paraphrased.
     relation
         Of the neighbours it is documented for.
+    audits
+        Whether it bounds epsilon from below by the scores of an attack: then it is asked how often
+        it is in error where nothing leaks, and nothing else.
     known
         Faults of it that are public.
     """
@@ -58,6 +61,7 @@ class Method:
     states: States
     where: str
     relation: str = "add-remove-record"
+    audits: bool = False
     known: tuple[Known, ...] = ()
 
 

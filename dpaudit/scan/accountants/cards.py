@@ -210,6 +210,37 @@ JAX_PRIVACY = Accountant(
             states="upper bound",
             where="accounting.accountants: bounds on DP epsilon (given delta) for DP-SGD",
         ),
+        Method(
+            name="CanaryScoreAuditor.epsilon_from_gdp",
+            states="lower bound",
+            audits=True,
+            where="CanaryScoreAuditor.epsilon_from_gdp: an epsilon by Gaussian DP; significance is "
+            "the allowed probability of failure, one minus the confidence",
+            known=(Known(thread="https://github.com/google-deepmind/jax_privacy/pull/270"),),
+        ),
+        Method(
+            name="CanaryScoreAuditor.epsilon_clopper_pearson",
+            states="lower bound",
+            audits=True,
+            where="CanaryScoreAuditor.epsilon_clopper_pearson: a lower bound of epsilon; "
+            "significance is the allowed probability of failure",
+        ),
+    ),
+)
+
+PRIVACY_ESTIMATES = Accountant(
+    name="privacy-estimates",
+    distribution="privacy-estimates",
+    versions=("0.1.0.post1",),
+    home="https://github.com/microsoft/responsible-ai-toolbox-privacy",
+    methods=tuple(
+        Method(
+            name=f"compute_eps_lo, {method}",
+            states="lower bound",
+            audits=True,
+            where="compute_eps_lo: at most epsilon with a confidence of 100 (1 - alpha)%",
+        )
+        for method in ("beta", "jeffreys", "joint-beta")
     ),
 )
 
@@ -265,6 +296,7 @@ ACCOUNTANTS = {
         DP_ACCOUNTING,
         JAX_PRIVACY,
         OPACUS,
+        PRIVACY_ESTIMATES,
         PRV_ACCOUNTANT,
         RISKCAL,
         SMARTNOISE_SQL,

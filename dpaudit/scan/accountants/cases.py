@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
-Asks = Literal["epsilon", "delta", "renyi", "noise", "advantage", "spent"]
+Asks = Literal["epsilon", "delta", "renyi", "noise", "advantage", "spent", "errors"]
 Part = Mapping[str, Any]
 
 PARAMETERS = {
@@ -49,10 +49,12 @@ class Question:
         The parts, one after the other, as `part` makes them.
     asks
         ``epsilon`` at a delta, ``delta`` at an epsilon, the ``renyi`` divergence at an order, the
-        ``advantage`` of the best attack, the least ``noise`` for epsilon and delta, or what has
-        been ``spent``: an epsilon and a delta of the accountant's own choice.
+        ``advantage`` of the best attack, the least ``noise`` for epsilon and delta, what has
+        been ``spent``: an epsilon and a delta of the accountant's own choice; or, of what bounds
+        epsilon from below by an attack's scores, in how many audits of how many it is in error.
     at
-        The delta, epsilon or order; of a noise the delta, of what was spent the slack.
+        The delta, epsilon or order; of a noise the delta, of what was spent the slack, of errors
+        the confidence.
     epsilon
         Of a noise.
     """
@@ -90,6 +92,7 @@ class Question:
             "noise": f"noise for epsilon {self.epsilon:g} at delta {self.at:g}",
             "advantage": "advantage",
             "spent": f"spent with a slack of {self.at:g}",
+            "errors": f"errors of a lower bound at a confidence of {self.at:g}",
         }
         return f"{asked[self.asks]} of {' and '.join(_words(part) for part in self.parts)}"
 
@@ -133,7 +136,12 @@ def grid() -> tuple[Question, ...]:
     >>> len(questions) == len(set(questions)) > 500
     True
     """
-    return tuple(dict.fromkeys((*_of_epsilon(), *_of_others())))
+    return tuple(dict.fromkeys((*_of_epsilon(), *_of_others(), *_of_errors())))
+
+
+def _of_errors() -> Iterator[Question]:
+    for confidence in (0.8, 0.95, 0.99):
+        yield Question((part("pure", 0.0),), "errors", confidence)
 
 
 def _of_epsilon() -> Iterator[Question]:

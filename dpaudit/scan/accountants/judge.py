@@ -19,6 +19,7 @@ import mpmath
 
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.errors import DpauditError
+from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.scan.accountants.asking import Answer
 from dpaudit.scan.accountants.card import Method
 from dpaudit.scan.accountants.cases import PARAMETERS, Question
@@ -45,6 +46,7 @@ VIOLATIONS = ("under", "above")
 # Something is wrong with the answer, or there is none, and nothing false was claimed.
 DEFECTS = ("negative", "nan", "raised", "slow", "died")
 RELATIVE, OF_DELTA, OF_NOISE = 1e-6, 1e-14, 1e-3
+_SURE = 1e-6  # error probability of an interval of a rate of errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +95,9 @@ def judged(answer: Answer, method: Method) -> Iterator[Judgement]:
     lower, upper = _ends(answer, method)
     if answer.question.asks == "spent":
         yield _spent(answer, method)
+        return
+    if answer.question.asks == "errors":
+        yield _errors(answer)
         return
     if lower is not None:
         yield _from_below(answer, method, lower)
@@ -253,6 +258,20 @@ def _enough(
     return _by_delta(answer, value, bracket, _second(truth, epsilon), delta, relative)
 
 
+def _errors(answer: Answer) -> Judgement:
+    """Judge how often a lower bound was above 0 where nothing leaks, against its confidence."""
+    wrong, runs = (int(value) for value in answer.values)
+    allowed = 1 - answer.question.at
+    lower, upper = clopper_pearson(wrong, runs, _SURE)
+    return Judgement(
+        answer=answer,
+        verdict="above" if lower > allowed else "sound",
+        value=wrong / runs,
+        bracket=Bracket(0.0, allowed),
+        evidence=f"the rate of errors is in [{lower:.4g}, {upper:.4g}], but for {_SURE:g}",
+    )
+
+
 def _from_below(answer: Answer, method: Method, value: float) -> Judgement:
     """Judge a lower bound: false if it is above the truth."""
     bracket = bracket_of(answer.question, method.relation)
@@ -313,7 +332,7 @@ def disorders(judgements: Iterable[Judgement]) -> tuple[Disorder, ...]:
 
 
 def _comparable(one: Judgement) -> bool:
-    single = len(one.answer.question.release) == 1
+    single = len(one.answer.question.release) == 1 and one.answer.question.asks != "errors"
     return single and one.value is not None and not math.isnan(one.value)
 
 

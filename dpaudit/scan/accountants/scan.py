@@ -51,7 +51,12 @@ def scan_accountant(
     began = time.perf_counter()
     release = version_in(python, card.distribution)
     chosen = grid() if questions is None else tuple(questions)
-    asked = [(method.name, question) for method in card.methods for question in chosen]
+    asked = [
+        (method.name, question)
+        for method in card.methods
+        for question in chosen
+        if method.audits is (question.asks == "errors")
+    ]
     told = progress or Silent()
     told.start(f"asking {card.name}", len(asked))
     answers = ask(

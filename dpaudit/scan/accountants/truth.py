@@ -251,7 +251,7 @@ def bracket_of(question: Question, relation: str) -> Bracket | str:
                 return truth.renyi(question.at)
             case "advantage":
                 return truth.delta(0.0)
-            case "noise" | "spent":
+            case "noise" | "spent" | "errors":
                 return "judged by the delta at the answer"
     except (DpauditError, InvalidArgument) as error:
         return str(error)

@@ -202,3 +202,36 @@ def test_the_least_epsilon_that_is_infinite_is_asked_of_a_release_without_noise(
     code = "METHODS = {'m': lambda q: 1e6}"
     (found,) = judgements(code, [Question((part("gaussian", 0.0),))])
     assert (found.verdict, found.bracket.lower) == ("under", math.inf)
+
+
+# Lower bounds of audits, where nothing leaks
+
+AUDITS = """
+from statistics import NormalDist
+
+
+def errors(question, bound):
+    import random
+    rng = random.Random(0)
+    draw = lambda: [rng.gauss(0, 1) for _ in range(60)]
+    return sum(bound(draw(), draw(), question["at"]) > 0 for _ in range(200)), 200
+
+
+def ordinary(there, others, confidence):
+    gap = sum(there) / 60 - sum(others) / 60
+    return gap - NormalDist().inv_cdf(confidence) * (2 / 60) ** 0.5
+
+
+def either_sign(there, others, confidence):
+    return abs(sum(there) / 60 - sum(others) / 60) - NormalDist().inv_cdf(confidence) * 0.1
+"""
+
+
+@pytest.mark.parametrize(("bound", "verdict"), [("ordinary", "sound"), ("either_sign", "above")])
+def test_a_lower_bound_is_judged_by_how_often_it_errs(judgements, bound, verdict):
+    asked = [one for one in grid() if one.asks == "errors"]
+    code = f"{AUDITS}\nMETHODS = {{'m': lambda q: errors(q, {bound})}}"
+    found = judgements(code, asked, states="lower bound")
+    assert [one.verdict for one in found] == [verdict] * len(asked)
+    assert disorders(found) == ()
+    assert all(one.bracket.upper == pytest.approx(1 - one.answer.question.at) for one in found)

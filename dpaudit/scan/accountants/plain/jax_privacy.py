@@ -1,6 +1,8 @@
 """jax-privacy (Google DeepMind): accountants of DP-SGD with Poisson batches."""
 
+from jax_privacy import auditing as of_scores
 from jax_privacy.accounting import accountants, analysis, calibrate
+from null_audits import errors
 
 EXAMPLES = 10**9  # the sampling probability is batch_size / num_samples
 
@@ -48,4 +50,22 @@ def pld(question):
     return asked(accountants.PldAccountantConfig(), question)
 
 
-METHODS = {"RdpAccountantConfig": rdp, "PldAccountantConfig": pld}
+def by(method):
+    """Return how often an auditor's bound is in error."""
+
+    def bounded(question):
+        def bound(there, others):
+            audit = getattr(of_scores.CanaryScoreAuditor(there, others), method)
+            return audit(1 - question["at"], 1e-5)
+
+        return errors(question, bound)
+
+    return bounded
+
+
+METHODS = {
+    "RdpAccountantConfig": rdp,
+    "PldAccountantConfig": pld,
+    "CanaryScoreAuditor.epsilon_from_gdp": by("epsilon_from_gdp"),
+    "CanaryScoreAuditor.epsilon_clopper_pearson": by("epsilon_clopper_pearson"),
+}
