@@ -327,15 +327,7 @@ def _run_privacy(
         evidence, taken, unit = _by_looks(case, drawer, settings, chosen.trials, began)
         rerun = with_looks(rerun, taken)
         rerun = rerun if unit is None else with_unit(rerun, unit)
-    if chosen.search is not None:
-        ranked = {"ranking pairs, per dataset": chosen.search.transcripts}
-        evidence = replace(
-            evidence,
-            counts=evidence.counts | ranked,
-            notes=(worst_pair.words(chosen.search), *evidence.notes),
-        )
-    if drawer.own:
-        evidence = replace(evidence, repeatable=False, notes=(*evidence.notes, _OWN_RANDOMNESS))
+    evidence = _noted(evidence, chosen, drawer)
     if evidence.interrupted:
         rerun = f"{rerun} --trials {evidence.trials}"
     if drawer.chosen_by_pace:
@@ -348,16 +340,33 @@ def _run_privacy(
         return Audited(result, None, evidence.interrupted, taken)
     if not evidence.interrupted:
         result = _explained(result, case, drawer, settings)
+    if case.certify is None and evidence.interrupted:
+        return Audited(result, None, evidence.interrupted, taken)
+    asked = replace(settings, unit=drawer.unit) if drawer.chosen_by_pace else settings
+    asked = asked if taken is None else replace(asked, time=None, looks=taken)
+    asked = asked if chosen.search is None else replace(asked, trials=chosen.trials)
+    return Audited(result, _certificate(result, case, asked), evidence.interrupted, taken)
+
+
+def _noted(evidence: Evidence, chosen: worst_pair.Chosen, drawer: Drawer) -> Evidence:
+    """Return evidence with what a search for pairs drew, and where nobody can repeat it."""
+    if chosen.search is not None:
+        ranked = {"ranking pairs, per dataset": chosen.search.transcripts}
+        evidence = replace(
+            evidence,
+            counts=evidence.counts | ranked,
+            notes=(worst_pair.words(chosen.search), *evidence.notes),
+        )
+    if drawer.own:
+        evidence = replace(evidence, repeatable=False, notes=(*evidence.notes, _OWN_RANDOMNESS))
+    return evidence
+
+
+def _certificate(result: Result, case: PrivacyCase, settings: Settings) -> Certificate | None:
+    """Return the certificate that a case makes itself, or that of its outputs."""
     if case.certify is not None:
-        certificate = case.certify(result.measured.lower)
-    elif evidence.interrupted:
-        certificate = None
-    else:
-        asked = replace(settings, unit=drawer.unit) if drawer.chosen_by_pace else settings
-        asked = asked if taken is None else replace(asked, time=None, looks=taken)
-        asked = asked if chosen.search is None else replace(asked, trials=chosen.trials)
-        certificate = own_certificate(result, case, asked)
-    return Audited(result, certificate, evidence.interrupted, taken)
+        return case.certify(result.measured.lower)
+    return own_certificate(result, case, settings)
 
 
 def _explained(result: Result, case: PrivacyCase, drawer: Drawer, settings: Settings) -> Result:
