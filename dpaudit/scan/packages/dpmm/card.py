@@ -181,6 +181,21 @@ PACKAGE = Package(
             trials=300,
         ),
         Subject(
+            name="MSTGM without a domain",
+            code="mst_without_domain",
+            claims=(
+                Claimed(
+                    epsilon="epsilon", delta="delta", where=_END_TO_END + _ARTICLE + " of MSTGM"
+                ),
+            ),
+            parameters=({**_MODEL},),
+            datasets=([{"a": number % 2} for number in range(20)],),
+            bounds={"a": (0, 4)},
+            nan=False,
+            trials=200,
+            about="marginals of a column whose categories nobody has stated",
+        ),
+        Subject(
             name="AIMGM, marginals of single columns",
             code="aim",
             claims=(

@@ -83,6 +83,12 @@ def mst(data, epsilon, delta, domain):
     return measured(data, model)
 
 
+def mst_without_domain(data, epsilon, delta):
+    model = MSTGM(epsilon=epsilon, delta=delta, compress=False, n_jobs=1)
+    model.fit(pandas.DataFrame(data), marginals_only=True)
+    return [numpy.ravel(counts) for _, counts, _, _ in model.generator.measures]
+
+
 def aim(data, epsilon, delta, degree, rounds, columns):
     names = [f"c{number}" for number in range(columns)]
     model = AIMGM(
