@@ -18,7 +18,9 @@ from .recorder import Run
 from .tracked import Call
 
 CHANGED = 1e6  # for calls that are others, or errors: more than any number moves
-UNSEEN = 1e3  # for an output that moves though no recorded noise explains it
+# For an output that moves though no recorded noise explains it, and for a value with noise of scale
+# 0 that moves: there by up to twice as much, the more the larger a share of it moves.
+UNSEEN = 1e3
 _NAMES = ("rng", "generator", "random_state")
 
 
@@ -82,7 +84,7 @@ def _movement(run: Run, other: Run) -> float:
     total = sum(one for one in moves if one is not None)
     if not total and flattened(run.value, run.error) != flattened(other.value, other.error):
         return UNSEEN
-    return float(min(total, UNSEEN))
+    return float(min(total, CHANGED / 2))
 
 
 def _declared(run: Run, other: Run) -> float:
@@ -122,6 +124,10 @@ def _over(one: Any, other: Any, scale: Any, factor: Any) -> float | None:
         units = np.broadcast_to(unit, apart.shape)
     except (TypeError, ValueError):  # of no numbers, or of other shapes
         return None
-    still = apart == 0
-    over = np.where(still, 0.0, apart / np.where(still, 1.0, np.maximum(units, 1e-300)))
+    if not (apart > 0).any():
+        return float(np.nan_to_num(apart, nan=UNSEEN).sum())
+    if not units[apart > 0].all():
+        largest = max(float(np.abs(np.asarray(each, dtype=float)).max()) for each in (one, other))
+        return UNSEEN * (1 + float(apart.max()) / max(largest, 1e-300))
+    over = np.divide(apart, units, out=np.zeros_like(apart), where=apart != 0)
     return float(np.nan_to_num(over, nan=UNSEEN, posinf=UNSEEN).sum())

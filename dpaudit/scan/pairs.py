@@ -37,6 +37,8 @@ class Candidate:
         The place of its parameters among the subject's.
     group
         Which dataset it was made of: candidates of one group share their first dataset.
+    stated
+        Whether the card states it.
     """
 
     setting: int
@@ -44,6 +46,7 @@ class Candidate:
     pair: Pair[Any]
     relation: str
     edit: str
+    stated: bool = False
 
     @property
     def family(self) -> Family:
@@ -113,7 +116,7 @@ def _all(subject: Subject, seed: int, most: int) -> Iterator[Candidate]:
             group += 1
         for given in subject.pairs_of(parameters):
             pair = _checked(given.dataset, given.neighbour, given.relation)
-            yield Candidate(setting, group, pair, given.relation, given.edit)
+            yield Candidate(setting, group, pair, given.relation, given.edit, stated=True)
             group += 1
 
 

@@ -219,7 +219,9 @@ class SubjectScan:
         kept = list[Candidate]()
         for _, group in groupby(sorted(looked, key=_place), key=_place):
             some = list(group)
-            seen = sorted(some, key=lambda one: one[1], reverse=True)[:AHEAD]
+            ordered = sorted(some, key=lambda one: one[1], reverse=True)
+            # Of the pairs that a card states one is among them.
+            seen = ordered[:AHEAD] + [one for one in ordered[AHEAD:] if one[0].stated][:1]
             told = max(some, key=lambda one: guided[id(one[0])])
             if told not in seen and guided[id(told[0])] > max(guided[id(one)] for one, _ in seen):
                 seen.append(told)

@@ -125,11 +125,11 @@ def _lines(result: AccountantScan) -> Iterator[str]:
         yield ""
         yield "## Not monotone"
         yield ""
-    for one in result.unordered:
+    for pair in result.unordered:
         yield (
-            f"* {one.method}, in {one.coordinate}, {count(one.pairs)} pairs: "
-            f"{one.less.question} gives {_numbers(one.less)}, {one.more.question} "
-            f"{_numbers(one.more)}"
+            f"* {pair.method}, in {pair.coordinate}, {count(pair.pairs)} pairs: "
+            f"{pair.less.question} gives {_numbers(pair.less)}, {pair.more.question} "
+            f"{_numbers(pair.more)}"
         )
 
 
