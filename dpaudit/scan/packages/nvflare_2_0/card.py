@@ -17,7 +17,7 @@ def _budget(given: Parameters) -> float:
     """Return what all phases spend together: threshold, queries and released numbers."""
     uploaded, epsilon = math.ceil(_FIELDS * float(given["fraction"])), float(given["epsilon"])
     queries = epsilon * (2.0 * uploaded) ** (2 / 3)
-    return epsilon + queries + uploaded * float(given["noise_var"])
+    return float(epsilon + queries + uploaded * float(given["noise_var"]))
 
 
 PACKAGE = Package(
