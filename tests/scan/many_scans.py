@@ -7,13 +7,13 @@ are found on the path, as those of an installed package.
 import json
 import sys
 
-from toy_card import CORRECT, package
-
 from dpaudit.scan.scan import Budget, scan
 
 
 def accuses(confidence, seed):
     """Return whether a scan refutes what is correct, claimed or not."""
+    from toy_card import CORRECT, package  # beside it, or where a test installed it
+
     budget = Budget(confidence=confidence, trials=600, seconds=120.0)
     result = scan(package(*CORRECT), budget=budget, seed=seed, workers=1)
     assert not result.skipped
