@@ -4,13 +4,16 @@ import json
 
 import pytest
 
+from dpaudit.errors import DataError
 from dpaudit.scan.accountants.asking import Answer
 from dpaudit.scan.accountants.card import Accountant, Known, Method
 from dpaudit.scan.accountants.cases import Question, part
 from dpaudit.scan.accountants.document import document
 from dpaudit.scan.accountants.page import document as as_json
 from dpaudit.scan.accountants.page import markdown, write
+from dpaudit.scan.accountants.publishing import publish
 from dpaudit.scan.accountants.scan import judge_all
+from dpaudit.scan.gallery import write_index
 
 
 def scanned(known=()):
@@ -84,3 +87,24 @@ def test_a_thread_lifts_what_it_is_about_and_nothing_else(known, hidden):
     published = scanned((known,)).published().model_dump(mode="json")
     assert published["under_disclosure"] == int(hidden)
     assert bool(published["violations"]) is not hidden
+
+
+@pytest.mark.parametrize("known", [(), (Known(thread="https://example.org/1"),)])
+def test_a_gallery_lists_accountants_and_tells_what_is_public(tmp_path, known):
+    page = publish(scanned(known), tmp_path)
+    assert page == tmp_path / "synthetic-1-accountant" / "accountant.md"
+    (entry,) = json.loads((tmp_path / "index.json").read_text())["accountants"]
+    assert (entry["false_claims"], entry["under_disclosure"]) == ((1, 0) if known else (0, 1))
+    assert (tmp_path / entry["report"]).exists()
+    for name in ("index.md", "index.html"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "synthetic 1" in text
+        assert ("halved" in text) is bool(known)
+        assert ("under disclosure" in text) is not bool(known)
+
+
+def test_a_damaged_accountant_of_a_gallery_is_refused(tmp_path):
+    page = publish(scanned(), tmp_path)
+    page.with_name("accountant.json").write_text('{"schema": 1, "accountant": 3}')
+    with pytest.raises(DataError, match="accountant"):
+        write_index(tmp_path)
