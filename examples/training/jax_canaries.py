@@ -7,6 +7,7 @@ from canaries import CANARIES, inserted, said, scored
 from jax_privacy import auditing, batch_selection, clipping, noise_addition
 from numpy_steps import CLIP, DELTA, NOISE, RATE, STEPS
 
+from dpaudit.adapters.jax_privacy import NoisyGradients
 from dpaudit.estimation.one_run import draw_coins
 
 INDEPENDENT = batch_selection.PartitionType.INDEPENDENT
@@ -18,18 +19,17 @@ def run(rng):
     coins = draw_coins(CANARIES, rng)
     rows = inserted(coins, 10 * CLIP)
     loss = clipping.clipped_grad(lambda w, x: jax.nn.softplus(-x @ w).sum(), l2_clip_norm=CLIP)
-    weights, gradient, seen = jnp.zeros(rows.shape[1]), jax.jit(loss), []
-    key = int(rng.integers(2**31))
-    noise = noise_addition.gaussian_privatizer(stddev=NOISE * CLIP, prng_key=key)
+    weights, gradient = jnp.zeros(rows.shape[1]), jax.jit(loss)
+    how = {"stddev": NOISE * CLIP, "prng_key": int(rng.integers(2**31))}
+    noise = NoisyGradients(noise_addition.gaussian_privatizer(**how), CLIP)
     state = noise.init(weights)
     for batch in SAMPLING.batch_iterator(len(rows), rng):
         taken = np.zeros_like(rows)  # of one shape for the compiler: empty rows have no gradient
         taken[: len(batch)] = rows[batch]
         noisy, state = noise.update(gradient(weights, jnp.asarray(taken)), state)
-        weights, seen = weights - 1e-4 * noisy, [*seen, np.asarray(noisy) / CLIP]
-    return scored(
-        -np.array(seen)[:, -CANARIES:]
-    ), coins  # the logistic loss goes down along a record
+        weights = weights - 1e-4 * noisy
+    # The logistic loss falls along a record.
+    return scored(-np.array(noise.steps)[:, -CANARIES:]), coins
 
 
 if __name__ == "__main__":

@@ -146,7 +146,7 @@ def claimed():
     return dpaudit.proved_guarantee(dpaudit.PoissonSubsampledGaussian(**step)).epsilon(DELTA)
 
 
-def audited(name, trials=20_000, **given):
+def audited(name, trials=40_000, **given):
     """Return the audits of a twin and of the right training on the same pair."""
     given |= {"epsilon": claimed(), "delta": DELTA, "trials": trials}
     return [dpaudit.audit(one, *pair(name), **given) for one in (TWINS[name], Training())]

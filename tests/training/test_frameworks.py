@@ -111,3 +111,17 @@ def test_an_observer_of_opacus_sees_the_sum_and_leaves_the_accountant_its_hook()
     # All four gradients are clipped from 1 to 0.5, summed, and shown in units of 0.5.
     np.testing.assert_allclose(seen.steps, [np.ones(4)], atol=1e-4)
     assert len(engine.accountant) == 1
+
+
+def test_an_observer_of_jax_privacy_sees_the_sum():
+    jax = pytest.importorskip("jax", reason="make training installs jax")
+    pytest.importorskip("jax_privacy", reason="make training installs jax-privacy")
+    from jax_privacy import noise_addition
+
+    from dpaudit.adapters.jax_privacy import NoisyGradients
+
+    noise = NoisyGradients(noise_addition.gaussian_privatizer(stddev=1e-9, prng_key=0), 0.5)
+    given = {"a": jax.numpy.ones(2), "b": jax.numpy.full((1, 1), 2.0)}
+    noisy, _ = noise.update(given, noise.init(given))
+    np.testing.assert_allclose(noise.steps, [[2.0, 2.0, 4.0]], atol=1e-6)
+    np.testing.assert_allclose(noisy["a"], 1.0, atol=1e-6)

@@ -48,13 +48,10 @@ def test_a_noise_that_is_forgotten_shows_in_an_event(twins):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_every_twin_is_refuted_and_the_right_one_is_not(twins, seed):
-    verdicts = {
-        name: [one.verdict for one in twins.audited(name, seed=seed)] for name in twins.TWINS
-    }
-    assert len(verdicts) == 7
-    assert set(map(tuple, verdicts.values())) == {("refuted", "not refuted")}, verdicts
+@pytest.mark.parametrize("number", range(7))
+def test_a_twin_is_refuted_and_the_right_one_is_not(twins, number):
+    broken, right = twins.audited(list(twins.TWINS)[number])
+    assert (broken.verdict, right.verdict) == ("refuted", "not refuted"), broken.reason
 
 
 def test_twins_differ_from_the_right_training_in_what_they_say(twins, monkeypatch):
@@ -65,6 +62,7 @@ def test_twins_differ_from_the_right_training_in_what_they_say(twins, monkeypatc
         name: float(np.abs(one.sample(with_it, 50, np.random.default_rng(0))[..., :4]).max())
         for name, one in {"right": twins.Training(), **twins.TWINS}.items()
     }
+    assert len(largest) == 8
     assert largest["right"] == pytest.approx(0.5)
     assert largest["clipping per parameter"] == pytest.approx(1.0)
     assert largest["double participation"] == pytest.approx(1.0)
