@@ -20,6 +20,7 @@ from rich.table import Table
 
 import dpaudit
 from dpaudit.scan.environments import built
+from dpaudit.selftest.laws import Scored
 
 REQUIREMENTS = ("jax-privacy==2.0.0", "privacy-estimates==0.1.0.post1")
 CHILD = Path(__file__).with_name("_canary_peers.py")
@@ -28,6 +29,9 @@ DELTA = 1e-5
 
 def main() -> None:
     options = arguments()
+    if options.alone:
+        medians(options.canaries, options.mu, options.games)
+        return
     python = options.python or str(built(REQUIREMENTS))
     console = Console(width=120)
     for canaries in options.canaries:
@@ -43,8 +47,23 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--canaries", type=int, nargs="+", default=[1000, 10_000])
     parser.add_argument("--mu", type=float, nargs="+", default=[0.0, 1.0, 3.0])
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--alone", action="store_true", help="our bounds alone, each computed once for each count"
+    )
     parser.add_argument("--python", help="of an environment that has both, instead of building one")
-    return parser.parse_args()
+    return parser.parse_known_args()[0]  # of `make bench`, which has arguments for all
+
+
+def medians(canaries: list[int], mus: list[float], games: int) -> None:
+    """Print the medians of what is certified, and of the epsilon of the mu that is."""
+    for m in canaries:
+        for mu in mus:
+            bounds = [
+                Scored(canaries=m, mu=mu, curve=curve).run(games, 0.05, np.random.default_rng(3))
+                for curve in (False, True)
+            ]
+            curve = [dpaudit.GaussianDP(one).epsilon(DELTA) for one in bounds[1]]
+            print(f"{m} canaries, mu = {mu:g}: {np.median(bounds[0]):.3f}, {np.median(curve):.3f}")
 
 
 def drawn(canaries: int, mu: float, games: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
