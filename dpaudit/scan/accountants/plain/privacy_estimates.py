@@ -23,5 +23,4 @@ def by(method):
 METHODS = {
     "compute_eps_lo, beta": by("beta"),
     "compute_eps_lo, jeffreys": by("jeffreys"),
-    "compute_eps_lo, joint-beta": by("joint-beta"),
 }
