@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import signal
+from collections.abc import Iterator
 from typing import Any
 
 import dpaudit.errors as errors
@@ -14,6 +16,7 @@ from dpaudit.errors import (
     Shown,
     shorten,
     shown_words,
+    what_happened,
 )
 from dpaudit.execution.worker import CannotBeSent, CopyReturned
 from dpaudit.records import are_shown
@@ -102,3 +105,31 @@ def failure(what: dict[str, Any], arguments: Any) -> DpauditError:
         found = kind(*arguments) if arguments else DpauditError(what["words"])
     found.__cause__ = _There(what["told" if are_shown() else "calls"])
     return found
+
+
+NO_ANSWER = "sent what is no answer, as where its code wrote into the channel or replaced json"
+_FAILED = {"module", "name", "words", "calls", "told"}
+
+
+def is_answer(message: dict[str, Any], units: int) -> bool:
+    """Return whether a message is an answer to a request of so many units: it may be a lie."""
+    if "failed" in message:
+        failed = message["failed"]
+        texts = isinstance(failed, dict) and all(isinstance(one, str) for one in failed.values())
+        return texts and failed.keys() >= _FAILED
+    if "value" not in message:
+        return False
+    found = message["value"]
+    timed = isinstance(message.get("seconds"), float | int)
+    return not units or (timed and isinstance(found, list) and 0 < len(found) <= units)
+
+
+@contextlib.contextmanager
+def foreseen() -> Iterator[None]:
+    """Turn what nobody foresaw into an error of one line: other people's outputs may cause it."""
+    try:
+        yield
+    except DpauditError:
+        raise
+    except Exception as error:
+        raise DpauditError(f"something unforeseen, {what_happened(error)}") from error

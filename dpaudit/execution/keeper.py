@@ -72,11 +72,15 @@ class Keeper:
     def start(self, memory: int | None) -> tuple[socket.socket, int]:
         """Return the channel and the number of a new worker."""
         ours, theirs = socket.socketpair()
-        with theirs, self.lock:
-            here = {"folder": _folder(), "environment": dict(os.environ) | ONE_THREAD}
-            self._say({"do": "start", "memory": memory, **here}, [theirs.fileno()])
-            while "started" not in (line := self._line(_PATIENCE)):
-                self.ended[line["ended"]] = line["status"]
+        try:
+            with theirs, self.lock:
+                here = {"folder": _folder(), "environment": dict(os.environ) | ONE_THREAD}
+                self._say({"do": "start", "memory": memory, **here}, [theirs.fileno()])
+                while "started" not in (line := self._line(_PATIENCE)):
+                    self.ended[line["ended"]] = line["status"]
+        except OSError:
+            ours.close()
+            raise
         return ours, line["started"]
 
     def kill(self, pid: int) -> None:

@@ -17,12 +17,14 @@ import dpaudit._validate as check
 from dpaudit.errors import DpauditError, InvalidArgument, Shown
 from dpaudit.execution import worker as other_side
 from dpaudit.execution.failures import (
+    NO_ANSWER,
     CannotTravel,
     OutOfTime,
     WorkerEnded,
     ended_with,
     failure,
     gone,
+    is_answer,
 )
 from dpaudit.execution.keeper import Keeper, the_keeper
 from dpaudit.execution.units import Unit
@@ -143,12 +145,22 @@ class Worker:
         DpauditError
             What was asked for failed.
         """
-        try:
-            message = other_side.receive(self.channel)
-        except (ConnectionError, ValueError):
+        left = self.left
+        try:  # what began need not go on
+            self.channel.settimeout(None if left is None else max(left, _GRACE))
+            message = other_side.receive(self.channel, self.limits.memory)
+            self.channel.settimeout(None)
+        except TimeoutError:
+            raise self.overrun() from None
+        except ConnectionError:
             message = None
+        except (ValueError, MemoryError, RecursionError):
+            message = {}
         if message is None:
             raise self._how_it_ended()
+        if not is_answer(message, self.asked[0].units):
+            self.end()
+            raise WorkerEnded(NO_ANSWER)
         self.since = monotonic()
         if "failed" in message:
             found = failure(message["failed"], message["value"])

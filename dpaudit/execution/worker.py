@@ -34,6 +34,7 @@ import numpy as np
 
 HEAD = struct.Struct("!4sIQ")
 MAGIC = b"dpw1"
+_PART = 2**24  # bytes that are made room for before any came
 FLUSH = 0.05  # seconds after which results are sent, before those of the other units are there
 _ARRAYS = "?biufcmM"  # kinds of numbers whose bytes mean the same in both processes
 _DIE_WITH_PARENT, _ADOPT = 1, 36  # prctl of Linux: PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
@@ -110,18 +111,30 @@ def send(channel: socket.socket, message: dict[str, Any], value: Any = None) -> 
         channel.sendall(one)
 
 
-def receive(channel: socket.socket) -> dict[str, Any] | None:
+class NoMessage(ValueError):
+    """What came is no message, as where code of somebody else's wrote into the channel."""
+
+
+def receive(channel: socket.socket, most: int | None = None) -> dict[str, Any] | None:
     """Return the next message, with its value; None at the end of the channel.
 
-    Raises `ConnectionError` if it ends within a message, or what comes is none.
+    Raises `ConnectionError` if it ends within a message, and `NoMessage` if what comes is none, or
+    says that it has more than ``most`` bytes.
     """
     if (head := _bytes(channel, HEAD.size)) is None:
         return None
     magic, length, size = HEAD.unpack(head)
-    if magic != MAGIC:
-        raise ConnectionError("what came is no message")
-    message: dict[str, Any] = json.loads(_exactly(channel, length))
-    body = memoryview(_exactly(channel, size))
+    if magic != MAGIC or (most is not None and length + size > most):
+        raise NoMessage("what came is no message")
+    text, body = _exactly(channel, length), memoryview(_exactly(channel, size))
+    try:
+        return _read(text, body)
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        raise NoMessage(f"what came is no message ({type(error).__name__})") from error
+
+
+def _read(text: bytearray, body: memoryview) -> dict[str, Any]:
+    message: dict[str, Any] = json.loads(text)
     buffers, start = [], 0
     for one in message.pop("sizes"):
         buffers.append(body[start : start + one])
@@ -138,10 +151,12 @@ def _exactly(channel: socket.socket, size: int) -> bytearray:
 
 def _bytes(channel: socket.socket, size: int) -> bytearray | None:
     """Return so many bytes, None if there is not even one."""
-    found, got = bytearray(size), 0
-    view = memoryview(found)
+    found, got = bytearray(min(size, _PART)), 0
     while got < size:
-        count = channel.recv_into(view[got:])
+        if got == len(found):  # so much has come: what a message says of its size may be a lie
+            found.extend(bytes(min(size - got, got)))
+        with memoryview(found) as view:
+            count = channel.recv_into(view[got:])
         if not count:
             if got:
                 raise ConnectionError("the channel ended within a message")

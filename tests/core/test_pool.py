@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -141,6 +142,40 @@ def test_a_message_that_is_cut_off_is_no_message(cut):
         ours.close()
         with pytest.raises(ConnectionError):
             worker.receive(theirs)
+
+
+@pytest.mark.parametrize(
+    "text", [b"nothing found", b"{}", b"[1]", b'{"sizes": [8], "value": {"array": ["|O", [1]]}}']
+)
+def test_a_text_that_is_no_message_is_said_to_be_none(text):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(worker.HEAD.pack(worker.MAGIC, len(text), 8) + text + bytes(8))
+        with pytest.raises(worker.NoMessage):
+            worker.receive(theirs)
+
+
+def test_a_message_that_claims_to_be_larger_than_its_process_is_not_waited_for():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(worker.HEAD.pack(worker.MAGIC, 2, 2**62) + b"{}")
+        with pytest.raises(worker.NoMessage):
+            worker.receive(theirs, 2**32)
+
+
+def test_an_answer_that_does_not_go_on_is_not_waited_for_for_ever():
+    with (
+        Crew(Limits(timeout=0.5, memory=2**31)) as crew,
+        pytest.raises(WorkerEnded, match="without an answer"),
+    ):
+        crew.call(_begin_an_answer)
+
+
+def _begin_an_answer():
+    for number in range(3, 64):
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(number)) as channel:
+            channel.send(worker.HEAD.pack(worker.MAGIC, 2**30, 0))
+    return 0.0
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
