@@ -13,6 +13,16 @@ that are drawn one by one, where an ended process is an outcome. In the first ca
 used only if no process ended: to refute *and* to see none end is no more probable than to refute
 where an ended process counted as an outcome too. By the union bound the claim is refuted wrongly
 with probability at most alpha, given what was drawn before, and so altogether.
+
+Of a function that draws many outputs in one call, warnings and errors belong to the call. Its
+outputs are counted only if no call failed and all of them, on both datasets, said the same: then
+what they said is a constant, and tells nothing. Otherwise all starts again with half of alpha,
+where each output has a call of its own.
+
+Outputs of the two datasets are drawn in turn, in a random order, by the same processes. What a
+package keeps between calls, such as a budget that ends or a warning that comes once, then falls on
+both alike: a call that depends on those before it, but not on their data, has on the dataset and on
+its neighbour rates that the claim bounds, and a random order gives either the same mean of them.
 """
 
 from __future__ import annotations
@@ -39,7 +49,7 @@ from dpaudit.laws.layout import INFINITE, NAN, Layout
 from dpaudit.laws.observations import ABSENT
 from dpaudit.neighbours import Pair, Side
 from dpaudit.scan.finding import Kind, SeenEvent, Test
-from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.foreign import DrawnTogether, Foreign
 from dpaudit.scan.screen import nats, points
 
 _LAID_OUT = 32  # observations of each dataset that a layout is made of
@@ -88,11 +98,11 @@ class Draws:
     pair: Pair[Any]
     seed: int
 
-    def transcripts(self, side: Side, trials: int, purpose: str) -> Array:
-        """Return transcripts as rows, shape ``(trials, columns)``."""
-        rng = default_rng(stream(self.seed, purpose, side.value))
-        found = self.mechanism.sample(self.pair.on(side), trials, rng)
-        return np.asarray(found).reshape(trials, -1)
+    def transcripts(self, trials: int, purpose: str) -> list[Array]:
+        """Return transcripts of both sides as rows, shape ``(trials, columns)`` each."""
+        rng = default_rng(stream(self.seed, purpose))
+        found = self.mechanism.in_turn([self.pair.on(side) for side in Side], trials, rng)
+        return [np.asarray(one).reshape(trials, -1) for one in found]
 
     def laid_out(self, count: int) -> Draws:
         """Return draws whose transcripts have a layout, of outputs that certify nothing."""
@@ -130,6 +140,11 @@ def certified(
     try:
         usual = few if mechanism.alone else sizes
         return _attempted(Draws(mechanism, pair, seed), claimed, usual, alpha / 2, until)
+    except DrawnTogether:
+        apart = int(stream(seed, "apart").generate_state(1, np.uint64)[0])
+        return certified(
+            mechanism.drawn_apart(), pair, claimed, sizes, alpha / 2, apart, until
+        )
     except WorkerEnded:
         again = int(stream(seed, "one by one").generate_state(1, np.uint64)[0])
         return _attempted(
@@ -145,7 +160,7 @@ def _attempted(
     layout = laid_out.mechanism.layout
     assert layout is not None
     began = time.monotonic()
-    on = [laid_out.transcripts(side, sizes.choosing, "choosing events") for side in Side]
+    on = laid_out.transcripts(sizes.choosing, "choosing events")
     pace = (time.monotonic() - began) / sizes.choosing  # of an output on either dataset
     features = Features.of(layout, *on)
     p, q = (features(side) for side in on)
@@ -155,7 +170,7 @@ def _attempted(
         return Certified(False, 0.0, *point, 0, drawn)
     most = int(min(sizes.counting, _by(until, pace)))
     counting = _enough(found, (p, q), point, most, alpha / ATTEMPTS)
-    fresh = [features(laid_out.transcripts(s, counting, "counting events")) for s in Side]
+    fresh = [features(side) for side in laid_out.transcripts(counting, "counting events")]
     counted = [(one, *_lower(one, fresh, point[1], alpha / ATTEMPTS)) for one in found]
     refuting = [one for one in counted if one[2] > point[0]]
     tried, hits, lower = refuting[0] if refuting else max(counted, key=lambda one: one[2])

@@ -8,15 +8,18 @@ is no number, text or array of numbers is a tuple of its kind and its contents, 
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import importlib.metadata
 import importlib.util
 import inspect
+import itertools
 import os
 import platform
 import random
 import sys
 import warnings
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +27,7 @@ import numpy as np
 
 _DEEP = 10  # containers in one another; below, the text of what there is
 _LONGEST = 2000  # characters of a text, an error or a warning that are sent
+_LARGEST, _FIRST = 4096, 256  # entries that are sent; of what has more the first, and a checksum
 _MODULE = "subjects of a scan"
 _functions: dict[tuple[str, str], Any] = {}
 
@@ -34,7 +38,8 @@ def sampled(task: dict[str, Any], trials: int, rng: np.random.Generator) -> Any:
     Parameters
     ----------
     task
-        ``file`` and ``function``, ``parameters`` by name, and the dataset, ``data``.
+        ``file`` and ``function``, ``parameters`` by name, and the dataset, ``data``; ``apart``
+        where a function that could draw many outputs in one call is to be called for each.
     trials
         How many outputs.
     rng
@@ -42,27 +47,39 @@ def sampled(task: dict[str, Any], trials: int, rng: np.random.Generator) -> Any:
 
     Returns
     -------
-        ``{"numbers": array}`` where all outputs are floats, else ``{"outputs": list}``.
+        ``{"numbers": array}`` where all outputs are floats, else ``{"outputs": list}``. Where one
+        call drew several and warned, ``said`` says of what, and where it failed, how.
     """
-    function = _function(task["file"], task["function"])
-    asked = inspect.signature(function).parameters
-    given = dict(task["parameters"])
-    if "rng" in asked:
-        given["rng"] = rng
-    _seed_global_generators(rng)
-    if "trials" in asked:
-        return _together(function, task["data"], trials, given)
-    found = [_observed(function, task["data"], given) for _ in range(trials)]
-    if all(type(one) is float for one in found):
-        return {"numbers": np.array(found, dtype=np.float64)}
-    return {"outputs": found}
+    call = _Call.of(task, rng)
+    if call.many:
+        return call.together(task["data"], trials)
+    return _batch([call.observed(task["data"]) for _ in range(trials)])
+
+
+def in_turn(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list[Any]:
+    """Return outputs on two datasets, ``data`` and ``other``, so many of each, as `sampled` does.
+
+    Their calls are mixed in a random order. What changes with the calls that a process has made, or
+    with the time, then tells nothing of which dataset a call had.
+    """
+    call, datasets = _Call.of(task, rng), (task["data"], task["other"])
+    found: list[Any] = [[], []]
+    if call.many:
+        for side in rng.permutation(2):
+            found[side] = call.together(datasets[side], trials)
+        return found
+    for side in rng.permutation(np.repeat([0, 1], trials)):
+        found[side].append(call.observed(datasets[side]))
+    return [_batch(one) for one in found]
 
 
 def about(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list[Any]:
     """Return Python's version, and the version of every distribution that is installed here."""
-    found = {one.metadata["Name"]: one.version for one in importlib.metadata.distributions()}
-    named = sorted((str(name), str(version)) for name, version in found.items() if name)
-    return [platform.python_version(), dict(named)]
+    found = {}
+    for one in importlib.metadata.distributions():
+        with contextlib.suppress(Exception):  # what is left of one that was removed
+            found[str(one.metadata["Name"])] = str(one.version)
+    return [platform.python_version(), dict(sorted(found.items()))]
 
 
 # Noise that is frozen
@@ -130,31 +147,66 @@ def _seed_global_generators(rng: np.random.Generator) -> None:
 # Observations
 
 
-def _together(function: Any, data: Any, trials: int, given: dict[str, Any]) -> Any:
-    """Return the outputs of a function that draws many in one call."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            found = function(_fresh(data), trials=trials, **given)
-        except Exception as error:
-            return {"outputs": [raised(error)] * trials}
-    said = _warned(caught)
-    if len(found) != trials:
-        raise ValueError(f"{function.__name__} returned {len(found)} outputs, not {trials}")
-    if isinstance(found, np.ndarray) and found.dtype == np.float64 and found.ndim == 1 and not said:
-        return {"numbers": found}
-    return {"outputs": [_with(encoded(one), said) for one in found]}
+class _Call:
+    """A function with its setting, as it is called for outputs."""
+
+    def __init__(self, function: Any, given: dict[str, Any], many: bool) -> None:
+        self.function, self.given, self.many = function, given, many
+
+    @classmethod
+    def of(cls, task: dict[str, Any], rng: np.random.Generator) -> _Call:
+        """Return the call that a task asks for; global generators are set."""
+        function = _function(task["file"], task["function"])
+        asked = inspect.signature(function).parameters
+        _seed_global_generators(rng)
+        given = {**task["parameters"], **({"rng": rng} if "rng" in asked else {})}
+        if "trials" not in asked:
+            return cls(function, given, False)
+        if not task.get("apart"):
+            return cls(function, given, True)
+        return cls(lambda data, **named: function(data, trials=1, **named)[0], given, False)
+
+    def together(self, data: Any, trials: int) -> Any:
+        """Return the outputs of one call."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                found = self.function(_fresh(data), trials=trials, **self._fresh())
+            except BaseException as error:  # such as SystemExit: somebody else's code
+                return _said({"outputs": [raised(error)] * trials}, repr(raised(error)), trials)
+        said = _warned(caught)
+        if len(found) != trials:
+            name = self.function.__name__
+            raise ValueError(f"{name} returned {len(found)} outputs, not {trials}")
+        plain = isinstance(found, np.ndarray) and found.dtype == np.float64 and found.ndim == 1
+        if plain and not said:
+            return {"numbers": found}
+        return _said({"outputs": [_with(encoded(one), said) for one in found]}, said, trials)
+
+    def observed(self, data: Any) -> Any:
+        """Return what one call did: its output or its error, and its warnings if there are any."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                found = encoded(self.function(_fresh(data), **self._fresh()))
+            except BaseException as error:  # such as SystemExit: somebody else's code
+                found = raised(error)
+        return _with(found, _warned(caught)) if caught else found
+
+    def _fresh(self) -> dict[str, Any]:
+        """Return the setting, which a call may change for itself."""
+        return {name: one if name == "rng" else _fresh(one) for name, one in self.given.items()}
 
 
-def _observed(function: Any, data: Any, given: dict[str, Any]) -> Any:
-    """Return what one call did: its output or its error, and its warnings if there are any."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            found = encoded(function(_fresh(data), **given))
-        except Exception as error:
-            found = raised(error)
-    return _with(found, _warned(caught)) if caught else found
+def _batch(found: list[Any]) -> dict[str, Any]:
+    if all(type(one) is float for one in found):
+        return {"numbers": np.array(found, dtype=np.float64)}
+    return {"outputs": found}
+
+
+def _said(batch: dict[str, Any], said: Any, trials: int) -> dict[str, Any]:
+    """Return a batch with what its one call said, which is no outcome of each of several."""
+    return {**batch, "said": said} if said and trials > 1 else batch
 
 
 def raised(error: BaseException) -> Any:
@@ -181,6 +233,8 @@ def _fresh(data: Any) -> Any:
         return data.copy()
     if isinstance(data, list):
         return [_fresh(one) for one in data] if _holds_more(data) else list(data)
+    if isinstance(data, set):
+        return set(data)
     if isinstance(data, dict):
         return {key: _fresh(one) for key, one in data.items()}
     if isinstance(data, tuple):
@@ -189,7 +243,7 @@ def _fresh(data: Any) -> Any:
 
 
 def _holds_more(data: list[Any]) -> bool:
-    return any(isinstance(one, (list, dict, np.ndarray)) for one in data)
+    return any(isinstance(one, (list, dict, tuple, set, np.ndarray)) for one in data)
 
 
 # Values as typed data
@@ -204,6 +258,9 @@ def encoded(value: Any, deep: int = 0) -> Any:
     ('dict', [('mean', 1.5), ('labels', ('set', [0, 1]))])
     """
     kind = type(value)
+    if isinstance(value, int) and value.bit_length() > _LARGEST:  # more than JSON may hold
+        held = [("bits", value.bit_length()), ("checksum", str(zlib.crc32(hex(value).encode())))]
+        return ("object", f"large {kind.__name__}", held)
     if value is None or kind in (bool, int, float, str, bytes):
         return value[:_LONGEST] if kind in (str, bytes) else value
     if kind is np.float64:
@@ -221,6 +278,8 @@ def encoded(value: Any, deep: int = 0) -> Any:
 
 def _of_array(value: Any, deep: int) -> Any:
     masked = isinstance(value, np.ma.MaskedArray)
+    if value.size > _LARGEST:
+        return _of_large_array(value, deep)
     if value.dtype.kind in "biufcmM" and not masked:
         return value
     items = [encoded(one, deep + 1) for one in np.asarray(value, dtype=object).reshape(-1)]
@@ -230,8 +289,35 @@ def _of_array(value: Any, deep: int) -> Any:
     return ("array", str(value.dtype), list(value.shape), items)
 
 
+def _of_large_array(value: Any, deep: int) -> Any:
+    """Return what tells large arrays apart: their kind, their first entries and a checksum."""
+    flat = value.reshape(-1)
+    told = flat.astype(str) if value.dtype.kind == "O" else flat
+    held = [
+        ("dtype", str(value.dtype)),
+        ("shape", str(value.shape)),
+        ("first", encoded(flat[:_FIRST], deep + 1)),
+        ("checksum", str(zlib.crc32(np.ascontiguousarray(told).tobytes()))),
+    ]
+    return ("object", "large array", held)
+
+
+def _of_large(value: Any, kind: str, deep: int) -> Any:
+    """Return what tells large containers apart, as of arrays."""
+    items: Any = value.items() if isinstance(value, Mapping) else value
+    if isinstance(value, (set, frozenset)):
+        items = sorted(value, key=repr)
+    first = list(itertools.islice(items, _FIRST))
+    checksum = str(zlib.crc32(_text(list(items), None).encode("utf-8", "replace")))
+    held = [("len", len(value)), ("first", encoded(first, deep)), ("checksum", checksum)]
+    return ("object", f"large {kind}", held)
+
+
 def _of_container(value: Any, deep: int) -> Any:
     kind = type(value).__name__
+    sized = isinstance(value, (Mapping, set, frozenset, list, tuple, range))
+    if sized and len(value) > _LARGEST:
+        return _of_large(value, kind, deep)
     if isinstance(value, Mapping):
         return ("dict", [(encoded(k, deep), encoded(value[k], deep)) for k in value])
     if isinstance(value, (set, frozenset)):
@@ -280,8 +366,8 @@ def _attributes(value: Any) -> dict[str, Any]:
     return {name: one for name, one in held.items() if not callable(one)}
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, longest: int | None = _LONGEST) -> str:
     try:
-        return repr(value).partition(" at 0x")[0][:_LONGEST]
+        return repr(value).partition(" at 0x")[0][:longest]
     except Exception:  # somebody else's __repr__
         return "no repr"

@@ -28,6 +28,7 @@ from dpaudit.estimation.counted import Event
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.execution import stream
+from dpaudit.execution.failures import foreseen
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.extension.package import Claimed, Subject
 from dpaudit.extension.registry import DISTINGUISHERS
@@ -37,7 +38,7 @@ from dpaudit.report.formatting import number
 from dpaudit.scan.certify import Certified, Sizes, certified
 from dpaudit.scan.corners import BITS, CORNERS, Corner, CornerPair, corner_pairs
 from dpaudit.scan.finding import FloatingCheck, SeenEvent
-from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.foreign import DrawnTogether, Foreign
 from dpaudit.scan.pairs import Candidate
 from dpaudit.scan.screen import points, second_look
 
@@ -166,17 +167,44 @@ class FloatingScan:
         named = (self.subject.name, corner.name, candidates[0].relation, str(candidates[0].setting))
         seed = int(stream(self.seed, "floating point", *named).generate_state(1, np.uint64)[0])
         try:
-            if corner.name == BITS:
-                candidate, result = self._of_bits(mechanism, candidates, claimed, seed)
-            else:
-                candidate = self._worst(mechanism, candidates, claimed, seed)
-                sizes = self._sizes(mechanism, candidate, _CHOOSE)
-                result = certified(mechanism, candidate.pair, claimed, sizes, self.alpha, seed)
+            with foreseen():
+                candidate, result = self._tested(mechanism, corner, candidates, claimed, seed)
         except DpauditError as error:
             ran.skipped.setdefault(corner.name, str(error))
             return
         ran.drawn += result.drawn
         ran.tested.append(Looked(corner, candidate, claim, result))
+
+    def _tested(
+        self,
+        mechanism: Foreign,
+        corner: Corner,
+        candidates: Sequence[Candidate],
+        claimed: Guarantee,
+        seed: int,
+    ) -> tuple[Candidate, Certified]:
+        """Return what was certified, each output by a call of its own if calls are no outcome."""
+        alpha = self.alpha / 2
+        try:
+            return self._by_corner_of(mechanism, corner, candidates, claimed, seed, alpha)
+        except DrawnTogether:
+            apart = mechanism.drawn_apart()
+            return self._by_corner_of(apart, corner, candidates, claimed, seed + 1, alpha)
+
+    def _by_corner_of(
+        self,
+        mechanism: Foreign,
+        corner: Corner,
+        candidates: Sequence[Candidate],
+        claimed: Guarantee,
+        seed: int,
+        alpha: float,
+    ) -> tuple[Candidate, Certified]:
+        if corner.name == BITS:
+            return self._of_bits(mechanism, candidates, claimed, seed, alpha)
+        candidate = self._worst(mechanism, candidates, claimed, seed)
+        sizes = self._sizes(mechanism, candidate, _CHOOSE)
+        return candidate, certified(mechanism, candidate.pair, claimed, sizes, alpha, seed)
 
     def _worst(
         self,
@@ -214,6 +242,7 @@ class FloatingScan:
         candidates: Sequence[Candidate],
         claimed: Guarantee,
         seed: int,
+        alpha: float,
     ) -> tuple[Candidate, Certified]:
         cards = of_bits()
         if not cards:
@@ -223,7 +252,7 @@ class FloatingScan:
             raise MechanismError("no output is a finite double")
         _, candidate, card = max(screened, key=lambda one: one[0])
         sizes = self._sizes(mechanism, candidate, _LEARNED)
-        found = certified_bits(mechanism, candidate.pair, claimed, card, sizes, self.alpha, seed)
+        found = certified_bits(mechanism, candidate.pair, claimed, card, sizes, alpha, seed)
         return candidate, found
 
 
@@ -353,11 +382,9 @@ def _as_numbers(observed: Any) -> Array | None:
 def _observed(
     mechanism: Foreign, pair: Pair[Any], count: int, seed: int, purpose: str
 ) -> tuple[Any, Any]:
-    p, q = (
-        mechanism.observations(pair.on(side), count, stream(seed, purpose, side.value))
-        for side in Side
-    )
-    return p, q
+    """Return observations of both sides, drawn in turn: a state between calls tells nothing."""
+    datasets = [pair.on(side) for side in Side]
+    return mechanism.observed_in_turn(datasets, count, stream(seed, purpose))
 
 
 def _said(card: Distinguisher, event: Event, hits: Sequence[int], runs: int) -> SeenEvent:

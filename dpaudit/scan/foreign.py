@@ -33,6 +33,10 @@ _UNIT, _TOGETHER = 16, 512  # outputs of a request, and of one call that draws m
 _FEW, _SOME = 4, 32
 
 
+class DrawnTogether(MechanismError):
+    """Outputs that one call drew, and that share what it said or how it failed."""
+
+
 @dataclass(frozen=True, eq=False)
 class Foreign:
     """A subject with one setting, as a mechanism.
@@ -47,6 +51,8 @@ class Foreign:
         Of the setting.
     many
         Whether one call draws many outputs.
+    apart
+        Whether it draws one all the same: where it warns or fails, each output has its own call.
     layout
         What stands where in a transcript; None until it was made of observations.
     alone
@@ -60,6 +66,7 @@ class Foreign:
     function: str
     parameters: Mapping[str, Any]
     many: bool = False
+    apart: bool = False
     layout: Layout | None = None
     alone: bool = False
     workers: int = 1
@@ -72,6 +79,10 @@ class Foreign:
     def having(self, layout: Layout) -> Foreign:
         """Return the mechanism with a layout."""
         return replace(self, layout=layout)
+
+    def drawn_apart(self) -> Foreign:
+        """Return the mechanism where each output has a call of its own."""
+        return replace(self, many=False, apart=True)
 
     def one_by_one(self) -> Foreign:
         """Return the mechanism where an ended process is an outcome."""
@@ -90,13 +101,57 @@ class Foreign:
         return found if self.layout is None else self.layout.rows(found, trials)
 
     def observations(self, dataset: Any, trials: int, seed: SeedSequence) -> Any:
-        """Return observations, an array where all are numbers; raises as `sample` does."""
+        """Return observations, an array where all are numbers; raises as `sample` does.
+
+        Raises
+        ------
+        DrawnTogether
+            What calls of many outputs said differs, or one of them failed: see `drawn_apart`.
+        """
         task = Referred(f"{SCRIPT}:sampled", self.task(dataset))
         if self.alone:
             return [one for unit in planned_units(trials, 1, seed) for one in self._one(task, unit)]
-        units = planned_units(trials, _TOGETHER if self.many else _UNIT, seed)
-        batches = self.crew.draw(task, units, self.workers)
-        return joined([one for found in batches for one in found])
+        batches = self.crew.draw(task, self._units(trials, seed), self.workers)
+        return joined(_agreeing([one for found in batches for one in found]))
+
+    def in_turn(self, datasets: Sequence[Any], trials: int, rng: Generator) -> tuple[Any, Any]:
+        """Return what `sample` does of two datasets, whose calls are mixed in a random order.
+
+        Each process makes as many calls on either, so that no state of it, and no hour, is one
+        dataset's. Raises as `observations` does.
+        """
+        seed = SeedSequence([int(word) for word in rng.integers(2**32, size=4)])
+        p, q = self.observed_in_turn(datasets, trials, seed)
+        if self.layout is None:
+            return p, q
+        return self.layout.rows(p, trials), self.layout.rows(q, trials)
+
+    def observed_in_turn(
+        self, datasets: Sequence[Any], trials: int, seed: SeedSequence
+    ) -> tuple[Any, Any]:
+        """Return observations of two datasets, as `in_turn` does transcripts."""
+        first, second = datasets
+        if self.alone:
+            return self._one_in_turn(datasets, trials, seed)
+        task = Referred(f"{SCRIPT}:in_turn", {**self.task(first), "other": second})
+        batches = self.crew.draw(task, self._units(trials, seed), self.workers)
+        both = [one for found in batches for one in found]
+        _agreeing([side for one in both for side in one])
+        return joined([one[0] for one in both]), joined([one[1] for one in both])
+
+    def _one_in_turn(
+        self, datasets: Sequence[Any], trials: int, seed: SeedSequence
+    ) -> tuple[Any, Any]:
+        units = iter(planned_units(2 * trials, 1, seed))
+        tasks = [Referred(f"{SCRIPT}:sampled", self.task(one)) for one in datasets]
+        found: tuple[list[Any], list[Any]] = ([], [])
+        order = np.random.default_rng(seed).permutation(np.repeat([0, 1], trials))
+        for side in order.tolist():
+            found[side].extend(self._one(tasks[side], next(units)))
+        return found
+
+    def _units(self, trials: int, seed: SeedSequence) -> Sequence[Unit]:
+        return planned_units(trials, _TOGETHER if self.many else _UNIT, seed)
 
     def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
         """Return a layout of so many observations on each dataset."""
@@ -140,6 +195,7 @@ class Foreign:
             "function": self.function,
             "parameters": dict(self.parameters),
             "data": dataset,
+            "apart": self.apart,
         }
 
     def _one(self, task: Referred, unit: Unit) -> list[Any]:
@@ -148,6 +204,19 @@ class Foreign:
         except WorkerEnded as error:
             return [ProcessEnded(str(error))]
         return list(joined([batch]))
+
+
+def _agreeing(batches: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Return batches, unless what the calls of many outputs said tells some from others.
+
+    Outputs of one call share its warnings: they are one outcome, and not one of each. Where all
+    calls said the same this is a constant, and the outputs are independent of each other.
+    """
+    said = {repr(one.get("said")) for one in batches}
+    failed = any(isinstance(one.get("said"), str) for one in batches)
+    if failed or len(said) > 1:
+        raise DrawnTogether("calls that draw many outputs at once do not all end alike")
+    return batches
 
 
 def joined(batches: Sequence[Mapping[str, Any]]) -> Array | list[Any]:

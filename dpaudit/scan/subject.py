@@ -19,13 +19,13 @@ import numpy as np
 
 import dpaudit.execution as execution
 from dpaudit.errors import DpauditError
-from dpaudit.execution.failures import OutOfTime, WorkerEnded
+from dpaudit.execution.failures import OutOfTime, WorkerEnded, foreseen
 from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import Claimed, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.scan.certify import Certified, Sizes, certified
 from dpaudit.scan.floating import FloatingRan
-from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.foreign import DrawnTogether, Foreign
 from dpaudit.scan.guide import Glimpse
 from dpaudit.scan.pairs import FAMILIES, Candidate, made
 from dpaudit.scan.screen import first_look, points, second_look
@@ -133,7 +133,7 @@ class SubjectScan:
     def run(self) -> Ran:
         """Return what came of the subject; a failure of its own is said and ends nothing else."""
         try:
-            with self._by(self.until):
+            with self._by(self.until), foreseen():
                 self._run()
         except DpauditError as error:
             self.ran.why = self.ran.why or str(error)
@@ -350,10 +350,18 @@ class SubjectScan:
         count = min(count, ALONE) if mechanism.alone else count
         try:
             found = mechanism.observations(dataset, count, seed)
+        except DrawnTogether:
+            return self._apart(one, dataset, count, seed)
         except WorkerEnded:
             mechanism = self._mechanisms[one.setting] = mechanism.one_by_one()
             found = mechanism.observations(dataset, min(count, ALONE), seed)
         self._pace[one.setting] = (time.monotonic() - began) / max(len(found), 1)
+        self._count(one.relation, len(found))
+        return found
+
+    def _apart(self, one: Candidate, dataset: Any, count: int, seed: Any) -> Any:
+        """Return observations of a function of many outputs where each has a call of its own."""
+        found = self._mechanisms[one.setting].drawn_apart().observations(dataset, count, seed)
         self._count(one.relation, len(found))
         return found
 

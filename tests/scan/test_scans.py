@@ -95,6 +95,23 @@ def test_a_tight_claim_is_refuted_no_more_often_than_allowed(toy):
     assert max(each.lower for each in results) > 0.5
 
 
+@pytest.mark.parametrize("code", ["warns_by_call", "fails_by_call", "tires"])
+def test_what_calls_have_in_common_accuses_nobody(toy, code):
+    """One call of many outputs warns or fails as one; a process may change with its calls.
+
+    At these seeds calls or their order were unlucky, and outputs would seem to refute.
+    """
+    pair = Pair([1.0, 0.0], [0.0], ADD_REMOVE_RECORD)
+    with Place(None, "1.0").crew(Limits()) as crew:
+        file = file_of(toy.PACKAGE)
+        mechanism = Foreign(crew, file, code, {"epsilon": 1.0}, many=code != "tires")
+        results = [
+            certified(mechanism, pair, PureDP(1.0), Sizes(100, 100), 1e-3, seed)
+            for seed in (range(6) if code == "tires" else (8, 20))
+        ]
+    assert not any(each.refuted for each in results)
+
+
 # Broken twins
 
 
@@ -194,6 +211,25 @@ def test_a_process_that_ends_on_one_dataset_is_a_finding(toy):
     assert result.findings
     assert "ProcessEnded" in result.findings[0].event.words
     assert result.findings[0].event.test == "raised"
+
+
+def test_to_leave_the_program_on_one_dataset_is_a_finding(toy):
+    subject = toy.subject("leaves", datasets=([0.0, 0.5],), nan=False)
+    result = scanned(toy, subject, trials=100)
+    assert "SystemExit" in result.findings[0].event.words
+
+
+def test_answers_that_are_none_end_no_scan(toy):
+    subjects = toy.subject("replaces_json"), one(toy, "empty_raises")
+    result = scanned(toy, *subjects, trials=100, seconds=4.0)
+    assert "sent what is no answer" in result.skipped["replaces_json"]
+    assert [each.subject for each in result.findings] == ["empty_raises"]
+
+
+def test_large_outputs_are_told_apart_by_their_checksums(toy):
+    subject = toy.subject("large", datasets=([0.0, 0.5],), nan=False)
+    result = scanned(toy, subject, trials=100, seconds=10.0)
+    assert "checksum" in result.findings[0].event.words
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 import time
 import warnings
 
@@ -41,6 +42,31 @@ def randomised_response(data, epsilon, trials, rng):
     return [bool(one == truth) for one in keep]
 
 
+def warns_by_call(data, epsilon, trials, rng):
+    """Correct: a coin that has nothing to do with the data warns of all outputs of a call."""
+    if rng.random() < 0.5:
+        warnings.warn("by chance", stacklevel=1)
+    return laplace_sum(data, epsilon, trials, rng)
+
+
+def fails_by_call(data, epsilon, trials, rng):
+    """Correct: a coin that has nothing to do with the data fails all outputs of a call."""
+    if rng.random() < 0.5:
+        raise RuntimeError("by chance")
+    return laplace_sum(data, epsilon, trials, rng)
+
+
+_CALLS = []
+
+
+def tires(data, epsilon, rng):
+    """Correct: what it raises depends on how often its process called it, and on nothing else."""
+    _CALLS.append(1)
+    if len(_CALLS) // 100 % 2:
+        raise RuntimeError("the budget of this process is spent")
+    return float(_clipped_sum(data) + rng.laplace(scale=1 / epsilon))
+
+
 def no_sensitivity(data, epsilon, trials, rng):
     """Broken: the noise is half of what the claim takes."""
     return _clipped_sum(data) + rng.laplace(scale=0.5 / epsilon, size=trials)
@@ -73,6 +99,27 @@ def ends(data, epsilon, rng):
     if any(one >= 1.0 for one in data):
         os._exit(3)
     return 0.0
+
+
+def leaves(data, epsilon, rng):
+    if any(one >= 1.0 for one in data):
+        sys.exit("a value at the bound")
+    return 0.0
+
+
+def replaces_json(data, epsilon, rng):
+    """A package that writes answers of its own: it may not end a scan."""
+    import json
+
+    json.dumps = lambda *_, **__: '{"seconds": 0, "value": {"list": []}, "sizes": []}'
+    return 0.0
+
+
+def large(data, epsilon, rng):
+    """Broken, in the last of many numbers."""
+    many = np.zeros(5000)
+    many[-1] = len(data)
+    return many
 
 
 def hangs(data, epsilon, rng):
