@@ -349,9 +349,10 @@ def _new_records(
         yield "one at the lower bounds", lowest
     for n, name in enumerate(rows.names):
         column = [row[n] for row in rows.rows]
-        if not rows.numeric[n]:
-            yield f"one with another {name}", _with(base, n, _unseen(column))
         missing = nan or any(map(_is_missing, column))
+        other = None if rows.numeric[n] else _unseen(column)
+        if other is not None:
+            yield f"one with another {name}", _with(base, n, other)
         if missing and n != rows.labels:
             absent = math.nan if rows.numeric[n] else None
             yield f"one without {name}", _with(base, n, absent)
@@ -359,7 +360,7 @@ def _new_records(
 
 
 def _unseen(column: Sequence[Any]) -> Any:
-    """Return a value of the kind of a column that it does not hold."""
+    """Return a value of the kind of a column that it does not hold, None if none is known."""
     first: Any = next((one for one in column if one is not None and one is not _NO_KEY), "")
     if isinstance(first, bool):
         return not first
@@ -370,6 +371,8 @@ def _unseen(column: Sequence[Any]) -> Any:
         import datetime
 
         return max(one for one in column if hasattr(one, "isoformat")) + datetime.timedelta(days=7)
+    if isinstance(first, bytes):
+        return _UNSEEN.encode()
     return _UNSEEN if isinstance(first, str) else None
 
 

@@ -146,7 +146,7 @@ def found_pair(dataset: Any, neighbour: Any, given: Any = None) -> tuple[Pair[An
             refusals.append(error)
             continue
         return pair, _words(pair.relation)
-    if not _readable(dataset, neighbour):
+    if not are_readable(dataset, neighbour):
         return Pair(dataset, neighbour, _UNREAD), _declared_words(_UNREAD)
     which = refusals[_FINEST.index("replace-record")]
     if _sizes_differ(dataset, neighbour):
@@ -169,7 +169,7 @@ def _sizes_differ(dataset: Any, neighbour: Any) -> bool:
     return found is not None and len(found.dataset) != len(found.neighbour)
 
 
-def _readable(dataset: Any, neighbour: Any) -> bool:
+def are_readable(dataset: Any, neighbour: Any) -> bool:
     """Return whether relations can be read on both: then one of them has to hold."""
     if cells(dataset, dataset) is None or cells(neighbour, neighbour) is None:
         tabular = all(

@@ -115,7 +115,7 @@ class CornerPair:
 
 
 def corner_pairs(subject: Subject, parameters: Parameters) -> Iterator[CornerPair]:
-    """Yield the neighbours at corners of one setting, of datasets of numbers.
+    """Yield the neighbours at corners of one setting, of datasets of numbers in the domain.
 
     Examples
     --------
@@ -137,7 +137,14 @@ def corner_pairs(subject: Subject, parameters: Parameters) -> Iterator[CornerPai
             values = _saturating(bounds) if corner.name == "saturation" else corner.values
             for first, second in values:
                 if all(_within(one, bounds) for one in (first, second)):
-                    yield from _edited(subject, dataset, corner, first, second)
+                    made = _edited(subject, dataset, corner, first, second)
+                    yield from (one for one in made if _allowed(subject, one, parameters))
+
+
+def _allowed(subject: Subject, one: CornerPair, parameters: Parameters) -> bool:
+    """Return whether the documentation allows both datasets."""
+    both = (one.pair.dataset, one.pair.neighbour)
+    return all(subject.allows(data, parameters) for data in both)
 
 
 def _bounds(given: Any) -> tuple[float, float] | None:

@@ -6,10 +6,13 @@ relation that it claims. The same under a relation that nobody claims is informa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
 
+from dpaudit.extension.package import Claimed
+from dpaudit.guarantees import kinds
 from dpaudit.report.schema import Document, Probability
 from dpaudit.scan.values import value_of
 
@@ -28,6 +31,23 @@ class ClaimedGuarantee(Document):
     order: float | None = None
     relation: str | None = Field(description="As documented; null where it does not say.")
     where: str
+
+
+def claimed_of(claim: Claimed, parameters: Mapping[str, Any]) -> ClaimedGuarantee:
+    """Return what a claim of a card says at a setting."""
+    words, numbers = "", dict[str, float]()
+    match claim.guarantee(parameters):
+        case kinds.PureDP(at_epsilon=epsilon):
+            words, numbers = f"{epsilon:g}-DP", {"epsilon": epsilon, "delta": 0.0}
+        case kinds.ApproximateDP(at_epsilon=epsilon, at_delta=delta):
+            words, numbers = f"({epsilon:g}, {delta:g})-DP", {"epsilon": epsilon, "delta": delta}
+        case kinds.ZeroConcentratedDP(rho=rho):
+            words, numbers = f"{rho:g}-zCDP", {"rho": rho}
+        case kinds.GaussianDP(mu=mu):
+            words, numbers = f"{mu:g}-GDP", {"mu": mu}
+        case kinds.RenyiDP(order=order, at_epsilon=epsilon):
+            words, numbers = f"({order:g}, {epsilon:g})-RDP", {"order": order, "epsilon": epsilon}
+    return ClaimedGuarantee(words=words, relation=claim.relation, where=claim.where, **numbers)
 
 
 class SeenEvent(Document):

@@ -17,7 +17,7 @@ from dpaudit.execution import stream
 from dpaudit.extension.package import Parameters, Subject
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.candidates import candidates
-from dpaudit.neighbours.found import Declared
+from dpaudit.neighbours.found import Declared, are_readable
 from dpaudit.neighbours.smaller import size_of
 from dpaudit.neighbours.tables import relation as relation_called
 from dpaudit.scan.values import expression
@@ -115,6 +115,9 @@ def _all(subject: Subject, seed: int, most: int) -> Iterator[Candidate]:
                     yield Candidate(setting, group, one[0], relation, one[1])
             group += 1
         for given in subject.pairs_of(parameters):
+            if given.relation not in subject.relations:  # of which the hypotheses are counted
+                expected = f"one of the relations of {subject.name}: {', '.join(subject.relations)}"
+                raise InvalidArgument("relation of a pair", given.relation, expected)
             pair = _checked(given.dataset, given.neighbour, given.relation)
             yield Candidate(setting, group, pair, given.relation, given.edit, stated=True)
             group += 1
@@ -136,8 +139,8 @@ def _checked(dataset: Any, neighbour: Any, relation: str) -> Pair[Any]:
     """Return a pair of the card; of data that are no records its relation is the card's word."""
     try:
         return Pair(dataset, neighbour, relation_called(relation))
-    except InvalidArgument as error:
-        if "differ" in str(error):
+    except InvalidArgument:
+        if are_readable(dataset, neighbour):
             raise
         declared = Declared(relation, f"{relation}, as the card says", _no_difference)
         return Pair(dataset, neighbour, declared)

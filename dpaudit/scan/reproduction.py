@@ -23,9 +23,9 @@ from dpaudit.neighbours import RELATIONS, Pair
 from dpaudit.neighbours.smaller import shared_records
 from dpaudit.scan.bench import Bench, Installed
 from dpaudit.scan.events import Event, best_event, deltas_of, refutes
-from dpaudit.scan.finding import Finding
+from dpaudit.scan.finding import Finding, claimed_of
 from dpaudit.scan.scripts import Shown, counts_of, lines_of, script
-from dpaudit.scan.values import expression
+from dpaudit.scan.values import expression, value_of
 
 CONFIDENCE = 0.999
 _LADDER = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
@@ -93,14 +93,15 @@ def reproduced(
     claim = claim_of(finding, subject)
     until = time.monotonic() + seconds
     with Bench(installed, finding.code, until) as bench:
-        study = _Study(bench, claim, finding.kind == "floating point", finding.event.part)
+        bits = finding.kind == "floating point"
+        study = _Study(bench, claim, bits, finding.event.part, subject.allows)
         case = study.tried(parameters, (dataset, neighbour))
         if case is None:
             return None
         makers = (
             _fewer_records(finding.relation),
             _rounder_records(finding.relation, subject.bounds_of),
-            _rounder_setting,
+            _rounder_setting(claim),
         )
         smaller = study.shrunk(case, makers, until - bench.left / 2)
     shown = _shipped(smaller, finding, claim, installed, until)
@@ -121,11 +122,12 @@ def claim_of(finding: Finding, subject: Subject) -> Claimed:
     InvalidArgument
         The subject makes no such claim.
     """
+    parameters = value_of(finding.parameters)
     for claim in subject.claims:
-        if claim.where == finding.claimed.where:
+        if claimed_of(claim, parameters) == finding.claimed:
             return claim
-    expected = f"a place where a claim of {subject.name} is documented"
-    raise InvalidArgument("where", finding.claimed.where, expected)
+    expected = f"a claim of {subject.name}, with the place where it is documented"
+    raise InvalidArgument("claimed", f"{finding.claimed.words}, {finding.claimed.where}", expected)
 
 
 @dataclass
@@ -136,9 +138,15 @@ class _Study:
     claim: Claimed
     bits: bool
     part: str
+    allows: Callable[[Any, Mapping[str, Any]], bool]
 
     def tried(self, parameters: Mapping[str, Any], pair: tuple[Any, Any]) -> _Case | None:
-        """Return a setting and a pair with an event that refutes, None if there is none."""
+        """Return a setting and a pair with an event that refutes, None if there is none.
+
+        Of data that the documentation does not allow there is none.
+        """
+        if not all(self.allows(one, parameters) for one in pair):
+            return None
         try:
             guarantee = self.claim.guarantee(parameters)
             texts = expression(dict(parameters)), (expression(pair[0]), expression(pair[1]))
@@ -293,14 +301,31 @@ def _rounded(value: Any, digits: int, low: float, high: float) -> Any:
     return value
 
 
-def _rounder_setting(case: _Case) -> Iterator[tuple[Mapping[str, Any], tuple[Any, Any]]]:
-    for name, value in case.parameters.items():
-        if not isinstance(value, float) or not math.isfinite(value) or not value:
-            continue
-        whole = [1.0] if name.endswith("epsilon") else []
-        for rounder in (*whole, float(f"{value:.1g}")):
-            if len(repr(rounder)) < len(repr(value)):
-                yield {**case.parameters, name: rounder}, case.pair
+def _rounder_setting(claim: Claimed) -> _Smaller:
+    """Return what rounds the numbers of a setting that its claim follows, and no others.
+
+    Another sensitivity, scale or bound may be none for which the claim is made.
+    """
+
+    def smaller(case: _Case) -> Iterator[tuple[Mapping[str, Any], tuple[Any, Any]]]:
+        for name, value in case.parameters.items():
+            if not isinstance(value, float) or not math.isfinite(value) or not value:
+                continue
+            whole = [1.0] if name.endswith("epsilon") else []
+            for rounder in (*whole, float(f"{value:.1g}")):
+                given = {**case.parameters, name: rounder}
+                if len(repr(rounder)) < len(repr(value)) and _follows(claim, given, case):
+                    yield given, case.pair
+
+    return smaller
+
+
+def _follows(claim: Claimed, parameters: Mapping[str, Any], case: _Case) -> bool:
+    """Return whether a claim is another one at another setting."""
+    try:
+        return claim.guarantee(parameters) != case.guarantee
+    except DpauditError:
+        return False
 
 
 def _shipped(

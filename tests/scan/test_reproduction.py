@@ -41,7 +41,7 @@ def found(code, dataset, neighbour, kind="structure", relation="replace-record",
         edit="one record",
         relation=relation,
         claimed=ClaimedGuarantee(
-            words="epsilon = 1", epsilon=1.0, relation=None, where="docstring"
+            words="1-DP", epsilon=1.0, delta=0.0, relation=None, where="docstring"
         ),
         event=SeenEvent(words="", part="", test="several", on_dataset=0, on_neighbour=9, runs=9),
         lower=2.0,
@@ -120,7 +120,7 @@ def test_what_does_not_show_again_is_not_shipped(name):
 
 def test_a_claim_of_another_place_is_refused():
     other = Subject(name="x", code="raises", claims=(Claimed(epsilon=1.0, where="elsewhere"),))
-    with pytest.raises(InvalidArgument, match="a claim of x is documented"):
+    with pytest.raises(InvalidArgument, match="a claim of x"):
         reproduced(FINDINGS["raised"], other, PLACE)
 
 
