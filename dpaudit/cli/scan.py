@@ -148,13 +148,18 @@ class Places:
         """Whether anything is written at all."""
         return self.out is not None or self.gallery is not None
 
-    def prepare(self) -> None:
-        """Try every folder, so that a long scan does not end in vain."""
+    def prepare(self, package: str) -> None:
+        """Try every folder and what a person stated, so that a long scan does not end in vain."""
         from dpaudit.files import prepare_directory
+        from dpaudit.scan.known import Known
 
         for one in (self.out, self.gallery):
             if one is not None:
                 prepare_directory(one)
+        if self.any and Path(self.disclosure).exists():  # else it is made for findings alone
+            prepare_directory(self.disclosure)
+        if self.gallery is not None:
+            Known.read(Path(self.gallery) / f"{package}.toml")
 
     def write(self, result: ScanResult) -> list[str]:
         """Write a scan; return lines that say where."""
@@ -192,7 +197,7 @@ def run(
     from dpaudit.scan.scan import Budget
     from dpaudit.scan.scan import scan as scanned
 
-    places.prepare()
+    places.prepare(package.name)
     given = Budget(**budget)
     looking = _LOOKING * given.seconds if places.any else given.seconds
     with progress_bar("scan", shown=not (quiet or as_json)) as progress:

@@ -62,6 +62,7 @@ def write_drafts(result: ScanResult, folder: Path, known: Known | None = None) -
     }
     if drafts:
         contents = {path: text.encode("utf-8") for path, text in drafts.items()}
+        contents[folder / ".gitignore"] = b"*\n"  # in whatever repository the folder is
         write_files(folder, contents, private=True)
     return list(drafts)
 

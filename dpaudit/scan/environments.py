@@ -66,10 +66,21 @@ class Place:
         return Crew(limits, self.command)
 
     def described(self) -> Environment:
-        """Return what is installed there, for a report."""
-        with self.crew(Limits(timeout=120.0)) as crew:
-            task = Referred(f"{SCRIPT}:about", {})
-            (((python, versions),),) = crew.draw(task, [Unit(1, np.random.SeedSequence(0))], 1)
+        """Return what is installed there, for a report.
+
+        Raises
+        ------
+        DpauditError
+            Its Python does not run, or cannot say it.
+        """
+        task = Referred(f"{SCRIPT}:about", {})
+        try:
+            with self.crew(Limits(timeout=120.0)) as crew:
+                (((python, versions),),) = crew.draw(task, [Unit(1, np.random.SeedSequence(0))], 1)
+        except DpauditError as error:
+            where = Path(self.command).parents[1]
+            again = "" if self.python is None else "; without it, it is built again"
+            raise DpauditError(f"environment {where}: does not work ({error}){again}") from error
         return Environment(
             python=python,
             isolated=self.python is not None,
@@ -165,6 +176,8 @@ def built(requirements: Sequence[str], python: str = "", alone: Sequence[str] = 
     named = "\n".join([*sorted(requirements), _said_version(interpreter), *bare])
     target = cache() / hashlib.sha256(named.encode()).hexdigest()[:20]
     if not (target / "bin" / "python").exists():
+        if target.exists():  # its Python was removed, or moved
+            shutil.rmtree(target, ignore_errors=True)
         _build(target, interpreter, requirements, alone)
     return target / "bin" / "python"
 

@@ -36,7 +36,6 @@ from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.execution import Limits, Progress, Silent, available_cores
 from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import Claimed, Package, Subject
-from dpaudit.guarantees import kinds
 from dpaudit.records import showing
 from dpaudit.report.formatting import number
 from dpaudit.scan.corners import Corner
@@ -44,9 +43,10 @@ from dpaudit.scan.environments import Place, place_of
 from dpaudit.scan.finding import (
     Certainty,
     Checked,
-    ClaimedGuarantee,
+    Environment,
     Finding,
     ScanResult,
+    claimed_of,
 )
 from dpaudit.scan.floating import FloatingScan, checks_of
 from dpaudit.scan.floating import hypotheses as floating_hypotheses
@@ -198,8 +198,10 @@ def scan(
     for one in asked:
         arguments_of(file_of(package), one.code)
     place = place_of(package, env)
+    environment = place.described()  # before all else: it may not work
     began = time.monotonic()
-    run = _Scan(package, place, asked, budget, seed, processes, progress or Silent(), guide)
+    told = progress or Silent()
+    run = _Scan(package, place, environment, asked, budget, seed, processes, told, guide)
     with showing():  # the datasets are the card's
         ran = run.all()
         return run.told(ran, time.monotonic() - began)
@@ -209,6 +211,7 @@ def scan(
 class _Scan:
     package: Package
     place: Place
+    environment: Environment
     subjects: Sequence[Subject]
     budget: Budget
     seed: int
@@ -316,7 +319,7 @@ class _Scan:
             dpaudit=version("dpaudit"),
             seed=self.seed,
             repeats=False,
-            environment=self.place.described(),
+            environment=self.environment,
             certainty=self._certainty(),
             seconds=round(seconds, 1),
             checks={
@@ -366,7 +369,7 @@ class _Scan:
         return Checked(
             subject=ran.subject.name,
             relation=relation,
-            claimed=_claimed(claim, given[where]),
+            claimed=claimed_of(claim, given[where]),
             documented=claim.relation == relation,
             verdict="not run" if worst is None else "refuted" if refuted else "not refuted",
             settings=len(given),
@@ -423,7 +426,7 @@ class _Scan:
             neighbour=expression(pair.neighbour),
             edit=worst.candidate.edit,
             relation=worst.candidate.relation,
-            claimed=_claimed(claim, subject.parameters[worst.candidate.setting]),
+            claimed=claimed_of(claim, subject.parameters[worst.candidate.setting]),
             event=result.event,
             lower=result.lower,
             at_delta=result.at_delta,
@@ -465,19 +468,3 @@ def _sentence(subject: Subject, worst: Hypothesis) -> str:
         f"({worst.candidate.edit}); epsilon is at least {number(result.lower)} at delta "
         f"{number(result.at_delta)}, where {number(result.claimed)} is claimed."
     )
-
-
-def _claimed(claim: Claimed, parameters: Mapping[str, Any]) -> ClaimedGuarantee:
-    words, numbers = "", dict[str, float]()
-    match claim.guarantee(parameters):
-        case kinds.PureDP(at_epsilon=epsilon):
-            words, numbers = f"{epsilon:g}-DP", {"epsilon": epsilon, "delta": 0.0}
-        case kinds.ApproximateDP(at_epsilon=epsilon, at_delta=delta):
-            words, numbers = f"({epsilon:g}, {delta:g})-DP", {"epsilon": epsilon, "delta": delta}
-        case kinds.ZeroConcentratedDP(rho=rho):
-            words, numbers = f"{rho:g}-zCDP", {"rho": rho}
-        case kinds.GaussianDP(mu=mu):
-            words, numbers = f"{mu:g}-GDP", {"mu": mu}
-        case kinds.RenyiDP(order=order, at_epsilon=epsilon):
-            words, numbers = f"({order:g}, {epsilon:g})-RDP", {"order": order, "epsilon": epsilon}
-    return ClaimedGuarantee(words=words, relation=claim.relation, where=claim.where, **numbers)

@@ -41,6 +41,7 @@ def test_drafts_are_numbered_and_private(tmp_path):
     findings = (finding("tools.alpha"), finding("models.gamma", reproduction=None))
     paths = write_drafts(scan(*findings), tmp_path / "disclosure", Known(thread=[THREAD]))
     assert [one.name for one in paths] == ["toy-1.0-1.md", "toy-1.0-2.md"]
+    assert (tmp_path / "disclosure" / ".gitignore").read_text(encoding="utf-8") == "*\n"
     assert all(stat.S_IMODE(one.stat().st_mode) == 0o600 for one in paths)
     first, second = (one.read_text(encoding="utf-8") for one in paths)
     assert "https://example.org/80" in first
