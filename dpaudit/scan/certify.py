@@ -142,9 +142,7 @@ def certified(
         return _attempted(Draws(mechanism, pair, seed), claimed, usual, alpha / 2, until)
     except DrawnTogether:
         apart = int(stream(seed, "apart").generate_state(1, np.uint64)[0])
-        return certified(
-            mechanism.drawn_apart(), pair, claimed, sizes, alpha / 2, apart, until
-        )
+        return certified(mechanism.drawn_apart(), pair, claimed, sizes, alpha / 2, apart, until)
     except WorkerEnded:
         again = int(stream(seed, "one by one").generate_state(1, np.uint64)[0])
         return _attempted(

@@ -22,6 +22,7 @@ from dpaudit._typing import Array
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.guarantees.kinds import ApproximateDP
+from dpaudit.scan.finding import SeenEvent
 
 Run = dict[str, list[Any]]  # the parts of one output, as `dpaudit.scan.probe` tells them
 RAISED = "type(out).__name__"
@@ -131,6 +132,36 @@ def best_event(
 Candidate = tuple[str, int, list[NDArray[np.bool_]], str]
 _NAME, _USUAL = re.compile(r"[A-Za-z_]\w*"), {"output", "len", "shape", "dtype", "raised", "keys"}
 _PLACE = re.compile(r"\[[\d, ]+\]")
+
+
+def is_of_kind(expression: str, seen: SeenEvent) -> bool:
+    """Return whether an expression asks for what a scan's event does: the same oddity or part.
+
+    Warnings are asked for by no expression.
+
+    Examples
+    --------
+    >>> seen = SeenEvent(words="", part="output", test="equals", value="nan", on_dataset=0,
+    ...     on_neighbour=9, runs=9)
+    >>> is_of_kind("out != out", seen), is_of_kind("type(out).__name__ == 'KeyError'", seen)
+    (True, False)
+    """
+    if "warnings" in seen.part or "warnings" in seen.words:
+        return False
+    value = str(seen.value).lstrip("-")
+    odd = "raised" if seen.test == "raised" else value if value in ("nan", "inf") else ""
+    asked = expression.removeprefix(f"{ONLY_IF_RETURNED} and ")
+    names = set(_NAME.findall(seen.part)) - _USUAL
+    return _oddity(asked) == odd and (odd != "" or names <= set(_NAME.findall(asked)))
+
+
+def _oddity(expression: str) -> str:
+    """Return whether an expression is about an error, NaN or infinity; empty if about none."""
+    if RAISED in expression or "str(out)" in expression:
+        return "raised"
+    if re.fullmatch(r"(.+) [!=]= \1", expression) is not None:
+        return "nan"
+    return "inf" if 'float("inf")' in expression else ""
 
 
 def _counted(candidate: Candidate, sides: Sequence[Any], delta: float) -> Event:

@@ -108,7 +108,11 @@ class _Reproducing:
         found = reproduced(finding, subject, self.installed, seconds=seconds)
         if found is None:
             return finding
-        update = {"reproduction": found.script, "reproduced": found.printed}
+        update = {
+            "reproduction": found.script,
+            "reproduced": found.printed,
+            "reproduction_event": found.event,
+        }
         return finding.model_copy(update=update)
 
 

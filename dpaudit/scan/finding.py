@@ -96,6 +96,9 @@ class Finding(Document):
         default=None, description="A script that needs only the package and shows it again."
     )
     reproduced: str | None = Field(default=None, description="What the script printed.")
+    reproduction_event: str | None = Field(
+        default=None, description="The event that the script counts, an expression of `out`."
+    )
 
     def values(self) -> tuple[dict[str, Any], Any, Any]:
         """Return parameters, dataset and neighbour as values."""

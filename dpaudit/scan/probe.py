@@ -12,6 +12,7 @@ import importlib.util
 import inspect
 import itertools
 import json
+import keyword
 import os
 import sys
 import time
@@ -91,7 +92,10 @@ def _add_container(found: Parts, path: str, value: Any, depth: int) -> None:
 
 def _published(value: Any) -> list[tuple[str, Any]]:
     """Return the public attributes of an object, those of a fitted model if it is one."""
-    names = [name for name in getattr(value, "__dict__", {}) if not name.startswith("_")]
+    held = getattr(value, "__dict__", {})
+    # A name that is none would be code in the expression of an event.
+    names = [name for name in held if name.isidentifier() and not keyword.iskeyword(name)]
+    names = [name for name in names if not name.startswith("_")]
     fitted = [name for name in names if name.endswith("_")]
     return [(name, getattr(value, name)) for name in fitted or names]
 

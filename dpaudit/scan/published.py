@@ -14,6 +14,7 @@ from datetime import date
 from pydantic import Field
 
 from dpaudit.report.schema import Document
+from dpaudit.scan.events import is_of_kind
 from dpaudit.scan.finding import Certainty, Checked, Environment, Finding, FloatingCheck, ScanResult
 from dpaudit.scan.known import Known, Peer, Thread
 
@@ -73,7 +74,7 @@ def published_of(result: ScanResult, known: Known, today: date | None = None) ->
     findings = [_with_threads(one, known) for one in result.findings]
     if known.lifted(today):
         return _document(result, known, findings, withheld=0)
-    public = [one for one in findings if one.threads]
+    public = [_without_another_event(one) for one in findings if one.threads]
     # What nobody claims is no violation; its details wait for a thread all the same.
     told = [one for one in result.information if known.threads_of(one)]
     fewer = result.model_copy(update={"information": told})
@@ -82,6 +83,15 @@ def published_of(result: ScanResult, known: Known, today: date | None = None) ->
 
 def _with_threads(finding: Finding, known: Known) -> PublicFinding:
     return PublicFinding(finding=finding, threads=known.threads_of(finding))
+
+
+def _without_another_event(public: PublicFinding) -> PublicFinding:
+    """Return a finding without a script that counts an event that its threads may not be about."""
+    finding = public.finding
+    if finding.reproduction_event is None or is_of_kind(finding.reproduction_event, finding.event):
+        return public
+    nothing = {"reproduction": None, "reproduced": None, "reproduction_event": None}
+    return PublicFinding(finding=finding.model_copy(update=nothing), threads=public.threads)
 
 
 def _document(

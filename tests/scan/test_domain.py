@@ -15,6 +15,7 @@ from dpaudit.scan.corners import corner_pairs
 from dpaudit.scan.events import Event
 from dpaudit.scan.finding import claimed_of
 from dpaudit.scan.pairs import made
+from dpaudit.scan.probe import parts
 from dpaudit.scan.reproduction import _Case, _rounder_setting, _Study, claim_of
 from tests.scan.samples import finding
 
@@ -111,3 +112,12 @@ def test_what_a_package_writes_in_the_place_of_an_answer_is_none(tmp_path):
     with Bench(Installed(python=Path(sys.executable), code=code), "liar") as bench:
         for told in ("nothing found", "[1, 2]", '{"sides": 5}', '{"sides": [[3], [4]]}'):
             assert bench.parts(repr({"told": told}), ("[0]", "[1]"), 1, 5.0) is None
+
+
+def test_names_of_attributes_that_are_no_names_are_no_part_of_an_event():
+    class Held:
+        pass
+
+    out = Held()
+    vars(out).update({"x; import os": 1.0, "class": 2.0, "value": 3.0})
+    assert set(parts(out)) == {"type(out).__name__", "out.value"}

@@ -125,6 +125,19 @@ def test_a_person_lifts_the_embargo(embargo, withheld):
     assert bool(public.checked) == (not withheld)
 
 
+@pytest.mark.parametrize(
+    ("event", "shown"),
+    [("out != out", True), ("type(out).__name__ == 'KeyError'", False), ("out > 3.0", False)],
+)
+def test_a_script_that_counts_another_event_waits_for_a_thread(tmp_path, event, shown):
+    """A thread about NaN is none about an error that the same pair shows."""
+    nan = PUBLIC.event.model_copy(update={"test": "equals", "value": "nan"})
+    found = PUBLIC.model_copy(update={"event": nan, "reproduction_event": event})
+    pages = texts(gallery_of(tmp_path, scan(found)))
+    for name in ("toy-1.0/scan.html", "toy-1.0/scan.md", "toy-1.0/scan.json"):
+        assert ("import toy" in pages[name]) == shown
+
+
 def test_what_nobody_claims_is_told_by_relation_and_not_in_detail(tmp_path):
     aside = finding("tools.beta", "`out` > 3.333", violation=False)
     pages = texts(gallery_of(tmp_path, scan(PUBLIC, information=[aside])))
