@@ -125,6 +125,21 @@ def test_a_person_lifts_the_embargo(embargo, withheld):
     assert bool(public.checked) == (not withheld)
 
 
+def test_notes_tell_what_was_not_reached_and_not_what_looked_worse(tmp_path):
+    notes = (
+        "tools.beta: in a run with frozen noise the mechanisms declare an epsilon of 2 together",
+        "tools.alpha: 3 hypotheses were not certified: time; 2 of them looked worse than the claim",
+        "tools.alpha: 5 of 9 pairs were not looked at: time",
+    )
+    pages = texts(gallery_of(tmp_path, scan(PUBLIC, notes=notes)))
+    for text in pages.values():
+        assert "declare" not in text
+        assert "looked worse" not in text
+    page = pages["toy-1.0/scan.md"]
+    assert "3 hypotheses were not certified: time" in page
+    assert "5 of 9 pairs were not looked at: time" in page
+
+
 @pytest.mark.parametrize(
     ("event", "shown"),
     [("out != out", True), ("type(out).__name__ == 'KeyError'", False), ("out > 3.0", False)],
