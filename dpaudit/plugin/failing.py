@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import textwrap
+from decimal import ROUND_FLOOR
 
-from dpaudit.report.formatting import numbers
+from dpaudit.report.formatting import number, numbers
 from dpaudit.report.schema import Result
 from dpaudit.text import printable
 
@@ -46,7 +47,7 @@ def _leaked(result: Result) -> list[str]:
     first, *more = _of_outputs(result) if witness is None else _SENTENCES.split(witness.sentence)
     measured = f"{_name(result)} is at least {shown.lower} at {_sure(result)} confidence"
     return [
-        first if first.startswith(_LEAKED) else f"{_LEAKED}: {first[:1].lower()}{first[1:]}",
+        first if first.startswith(_LEAKED) else f"{_LEAKED}, {first[:1].lower()}{first[1:]}",
         f"refuted: {measured}; claimed: {claimed(result)}",
         *([" ".join(more)] if more else []),
         "next: compare the noise with the sensitivity; dpaudit replay names the line that leaks",
@@ -78,7 +79,7 @@ def _name(result: Result) -> str:
 
 
 def _sure(result: Result) -> str:
-    return f"{100 * result.measured.confidence:.9g}%"
+    return f"{number(100 * result.measured.confidence, 6, ROUND_FLOOR)}%"
 
 
 def _wrapped(line: str) -> list[str]:

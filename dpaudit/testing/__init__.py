@@ -30,10 +30,10 @@ from dpaudit.testing.domains import (
     Schema,
     Texts,
 )
-from dpaudit.testing.frames import frame_pairs, frames
 from dpaudit.testing.movement import assert_sensitivity
 from dpaudit.testing.pairs import pairs
 from dpaudit.testing.records import Joined, Records
+from dpaudit.testing.tabular import frame_pairs, frames
 
 __all__ = [
     "AdmmState",

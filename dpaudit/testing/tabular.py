@@ -221,7 +221,10 @@ def _record(schema: Schema) -> SearchStrategy[Record]:
 def _values(column: Column) -> SearchStrategy[Any]:
     """Return a strategy for the values of a column; None for one that is missing."""
     found = _present(column)
-    return found | st.none() if column.missing else found
+    if not column.missing:
+        return found
+    # Both are drawn: a value that is missing would be shorter else, and be what is left of all.
+    return st.tuples(st.booleans(), found).map(lambda drawn: None if drawn[0] else drawn[1])
 
 
 def _present(column: Column) -> SearchStrategy[Any]:
