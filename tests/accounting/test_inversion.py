@@ -304,6 +304,7 @@ def test_brackets_of_two_hundred_events(seed):
         check_narrow(event, delta)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("event", "delta"),
     [  # found by search: a tail far beyond epsilon weighed as much as what is near it

@@ -261,7 +261,10 @@ RARE = {"epsilon": 1.0, "delta": 1e-5, "trials": 300_000}
 WEAK = {"epsilon": 1e-3, "trials": 200_000}
 
 
-@pytest.mark.parametrize(("mechanism", "given"), [(now_and_then, RARE), (nearly_fair, WEAK)])
+@pytest.mark.parametrize(
+    ("mechanism", "given"),
+    [pytest.param(now_and_then, RARE, marks=pytest.mark.slow), (nearly_fair, WEAK)],
+)
 def test_an_event_that_a_few_runs_do_not_show_is_named(mechanism, given):
     pair = np.array([0.0]), np.array([1.0])
     found = dpaudit.audit(mechanism, *pair, isolation=IN_PROCESS, confidence=0.999, **given)

@@ -75,6 +75,7 @@ def scanned(monkeypatch):
     return run
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_primitive_is_refuted_by_its_numbers(name):
     """By the stage alone: an ordinary scan may see the same before."""

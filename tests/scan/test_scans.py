@@ -122,6 +122,7 @@ def test_broken_twins_are_found(toy):
     assert result.certainty.confidence == SURE
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("code", "words", "test", "kind"),
     [

@@ -259,6 +259,7 @@ def test_fingerprints_tell_data_of_any_kind_apart():
     assert fingerprint(one, salt) == fingerprint(one.copy(), salt)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("reading", "named"),
     [
