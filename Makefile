@@ -19,7 +19,7 @@ LISTS := pyproject.toml setup.py constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants examples release lint types wheelhouse bench constraints clean
+.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants peers examples release lint types wheelhouse bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -34,6 +34,7 @@ help:
 	@echo 'make docs-test    run all it shows, and look at every page in Chromium'
 	@echo 'make training     run recipes of training with opacus, torch and jax, in their own environment'
 	@echo 'make mutants      see that every seeded fault fails a test, 40 minutes at most on two cores'
+	@echo 'make peers        measure other packages on the same work, and write docs/peers.md'
 	@echo 'make examples     run the twelve examples and the notebooks, and write their pages'
 	@echo 'make release      build sdist and wheel, check both, try the wheel on every supported Python'
 	@echo 'make lint         check the style and the format'
@@ -117,6 +118,10 @@ $(TRAINING)/.installed: $(LISTS) tests/training/training.txt
 
 mutants: $(DEV)
 	@$(BIN)/python -m tests.mutants.run $(MUTANTS_ARGS)
+
+# Other packages, each in an environment of its own; PEERS_ARGS="--quick" takes less data.
+peers: $(DEV)
+	@$(BIN)/python -m benchmarks.peers.run $(PEERS_ARGS)
 
 # What scripts and notebooks print and show becomes part of the documentation.
 examples: $(DEV)

@@ -1,0 +1,1 @@
+"""Files that run in other packages' environments; each knows one package alone."""

@@ -1,0 +1,1 @@
+"""The comparison with other packages: what its page says of what was measured."""
