@@ -186,6 +186,16 @@ RELATIONS = (ADD_REMOVE, REPLACE, ZERO_OUT)
 """One record added or removed; replaced; replaced by one whose term is 0."""
 
 
+_LEAST_NOISE, _MOST_NOISE = 0.05, 1e6
+
+
+def _ordinary_noise(noise: float) -> None:
+    """Refuse noise with which losses are far beyond, or far below, what anybody asks for."""
+    if not _LEAST_NOISE <= check.positive("noise_multiplier", noise) <= _MOST_NOISE:
+        expected = f"a number from {_LEAST_NOISE:g} to {_MOST_NOISE:g}"
+        raise InvalidArgument("noise_multiplier", noise, expected)
+
+
 @dataclass(frozen=True, kw_only=True)
 class BatchedGaussian:
     """``count`` adaptive releases of a sum over a fresh random batch of records, with noise.
@@ -221,7 +231,7 @@ class BatchedGaussian:
         if check.integer("batch_size", self.batch_size, least=1) > self.records:
             expected = f"at most the number of records, {self.records}"
             raise InvalidArgument("batch_size", self.batch_size, expected)
-        check.positive("noise_multiplier", self.noise_multiplier)
+        _ordinary_noise(self.noise_multiplier)
         check.choice("sampling", self.sampling, ("poisson", "fixed", "fixed-replacement"))
         check.choice("relation", self.relation, RELATIONS)
         check.integer("count", self.count, least=0)
@@ -256,7 +266,7 @@ class AllocatedGaussian:
 
     def __post_init__(self) -> None:
         check.integer("batches", self.batches, least=1)
-        check.positive("noise_multiplier", self.noise_multiplier)
+        _ordinary_noise(self.noise_multiplier)
         check.integer("count", self.count, least=0)
 
 
@@ -287,7 +297,7 @@ class ShuffledGaussian:
 
     def __post_init__(self) -> None:
         check.integer("batches", self.batches, least=1)
-        check.positive("noise_multiplier", self.noise_multiplier)
+        _ordinary_noise(self.noise_multiplier)
         check.choice("relation", self.relation, (ZERO_OUT, REPLACE))
         check.integer("count", self.count, least=0)
 

@@ -143,7 +143,7 @@ class AllocatedSums:
     def _shifted(self, sums: Array, step: float, term: float) -> Array:
         """Return the log-ratio of sums that are all shifted by a step, one of them by a term."""
         everywhere = (2 * step * sums - step**2).sum(axis=2) / (2 * self.noise_multiplier**2)
-        return everywhere + self._log_ratio(sums - step, term)
+        return np.asarray(everywhere + self._log_ratio(sums - step, term))
 
     def _term(self, dataset: Array) -> float:
         """Return the one term that is not 0, or raise `InvalidArgument`."""

@@ -13,6 +13,7 @@ from dpaudit.accounting.events import AllocatedGaussian, GaussianRelease, Sequen
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.accounting.pairs.allocation import Allocated
 from dpaudit.accounting.series.inversion import inverted_epsilon
+from dpaudit.errors import InvalidArgument
 
 
 def allocated(batches, noise, count=1):
@@ -152,6 +153,27 @@ def test_one_allocation_hides_less_than_none_and_more_than_nothing():
     epsilons = [numerical_epsilon(allocated(n, 1.0), 1e-5) for n in (2, 10, 50)]
     assert whole > epsilons[0].upper
     assert all(a.lower > b.upper for a, b in itertools.pairwise(epsilons))
+
+
+@pytest.mark.parametrize("noise", [0.099, 0.05])
+def test_next_to_no_noise_hides_next_to_nothing(noise):
+    bracket = numerical_epsilon(allocated(100, noise), 1e-6)
+    whole = inverted_epsilon(GaussianRelease(sensitivity=1.0, noise_scale=noise), 1e-6).upper
+    assert bracket.upper == pytest.approx(whole, rel=1e-3)
+    assert whole - math.log(100) - 1 < bracket.lower <= bracket.upper
+
+
+@pytest.mark.parametrize("noise", [0.05, 9e3, 1e6])
+@pytest.mark.parametrize("batches", [1, 3, 10**6])
+def test_extreme_parameters_have_ordered_ends(batches, noise):
+    bracket = numerical_epsilon(allocated(batches, noise), 1e-5)
+    assert 0 <= bracket.lower <= bracket.upper
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e7])
+def test_noise_that_nobody_takes_is_refused(noise):
+    with pytest.raises(InvalidArgument, match="expected a number from 0"):
+        allocated(3, noise)
 
 
 def test_a_law_that_rounds_to_the_wrong_side_is_caught(monkeypatch):

@@ -269,6 +269,20 @@ def test_epsilon_grows_with_steps_and_falls_with_noise(sampling):
     assert upper(1, 2.0) < upper(10, 2.0) < upper(10, 1.5)
 
 
+@pytest.mark.parametrize("noise", [0.05, 1e6])
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("sampling", ["poisson", "fixed", "fixed-replacement"])
+def test_extreme_noise_has_ordered_ends(sampling, relation, noise):
+    bracket = numerical_epsilon(batched(sampling, relation, 2, 3, noise), 1e-5)
+    assert 0 <= bracket.lower <= bracket.upper
+
+
+def test_a_record_that_is_drawn_very_often_is_refused():
+    event = batched("fixed-replacement", "add-remove-record", batch=100, noise=0.05)
+    with pytest.raises(ConvergenceError, match="the noise is too small"):
+        numerical_epsilon(event, 1e-5)
+
+
 def test_whole_batches_are_not_sampled():
     event = batched("fixed", "replace-record", batch=100)
     whole = GaussianRelease(sensitivity=2.0, noise_scale=0.8)

@@ -39,10 +39,20 @@ from dpaudit._typing import Array
 from dpaudit.accounting.pairs.mixtures import Mixture, MixturePair
 from dpaudit.accounting.pairs.ratios import Ratios, between
 
+_LEAST_NOISE, _MOST_NOISE = 0.1, 1e4
 _NODES = 1024
 _ROWS = 16  # of products that are added up at once
 _WIDE = 12.0  # standard deviations of the bulk
 _QUADRATURE, _UNIT = 1e-13, 2.0**-53
+
+
+def within_reach(noise: float) -> bool:
+    """Return whether ratios are neither too large nor too close to 1 for these laws.
+
+    With less noise, hiding a batch among others gains next to nothing; with more, next to nothing
+    is lost.
+    """
+    return _LEAST_NOISE <= noise <= _MOST_NOISE
 
 
 @dataclass(frozen=True, eq=False)

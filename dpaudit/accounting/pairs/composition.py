@@ -29,7 +29,7 @@ from dpaudit.accounting.events import (
     ShuffledGaussian,
     releases,
 )
-from dpaudit.accounting.pairs.allocation import Allocated
+from dpaudit.accounting.pairs.allocation import Allocated, within_reach
 from dpaudit.accounting.pairs.exponential_norm import ObjectivePerturbationPair, pair_of
 from dpaudit.accounting.pairs.known import (
     GaussianPair,
@@ -245,6 +245,8 @@ def _pair(part: Release) -> DominatingPair | None:
             return RandomizedResponsePair(part.epsilon, part.delta)
         case PoissonSubsampledGaussian():
             return SubsampledGaussianPair(part.sampling_ratio, part.noise_multiplier)
+        case AllocatedGaussian() if not within_reach(part.noise_multiplier):
+            return GaussianPair(_shift(1.0, part.noise_multiplier))
         case AllocatedGaussian():
             return RatioPair(Allocated(part.batches, part.noise_multiplier))
         case BatchedGaussian():
@@ -288,6 +290,9 @@ def _shift(sensitivity: float, noise: float) -> float:
 @lru_cache(maxsize=256)
 def _attained(part: Release) -> DominatingPair | None:
     match part:
+        case AllocatedGaussian() if not within_reach(part.noise_multiplier):
+            shift = _shift(1.0, part.noise_multiplier)
+            return RatioPair(LargestOfShuffled(part.batches, shift, 0.0))
         case AllocatedGaussian():
             return RatioPair(Allocated(part.batches, part.noise_multiplier, upper=False))
         case ShuffledGaussian():

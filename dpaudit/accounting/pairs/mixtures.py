@@ -45,8 +45,9 @@ from scipy.stats import binom
 
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.ratios import Ratios, between, mirrored
+from dpaudit.errors import ConvergenceError
 
-_CELLS = 2**13
+_CELLS, _MOST_CELLS, _WIDEST = 2**13, 2**15, 2.0**-5
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 
 
@@ -87,6 +88,17 @@ class Mixture:
 ORIGIN = Mixture((1.0,), (0.0,))
 
 
+def _cut(low: float, high: float) -> Array:
+    """Return edges of cells that are small beside the noise's deviation, 1, or raise."""
+    cells = max(_CELLS, math.ceil(min((high - low) / _WIDEST, 1e300)))
+    if cells > _MOST_CELLS:
+        raise ConvergenceError(
+            f"batches: outputs are {high - low:.1e} standard deviations of the noise apart, "
+            f"expected at most {_MOST_CELLS * _WIDEST:.1e}: the noise is too small"
+        )
+    return np.linspace(low, high, cells)
+
+
 @dataclass(frozen=True)
 class MixturePair:
     """P and Q, two mixtures whose ratio grows with the output.
@@ -110,7 +122,7 @@ class MixturePair:
         """Return edges of cells; all but tails of this mass lies between."""
         reach = -float(ndtri_exp(math.log(tail)))
         means = (*self.p.means, *self.q.means)
-        return np.linspace(min(means) - reach, max(means) + reach, _CELLS)
+        return _cut(min(means) - reach, max(means) + reach)
 
     def law(self, tail: float) -> Ratios:
         """Return the ratio's law, above or below."""
@@ -236,9 +248,9 @@ class LargestOfShuffled:
         """Return the law."""
         reach = -float(ndtri_exp(math.log(tail)))
         low = min(-float(ndtri_exp(math.log(tail) / self.batches)), 0.0)
-        edges = np.linspace(-reach + low, reach + self.shift, _CELLS)
+        edges = _cut(-reach + low, reach + self.shift)
         log_p, log_q = (self._log_masses(edges, mean) for mean in (self.shift, self.other))
-        return between(log_p, log_q, np.zeros(_CELLS + 1), upper=False)
+        return between(log_p, log_q, np.zeros(len(edges) + 1), upper=False)
 
     def _log_masses(self, edges: Array, mean: float) -> Array:
         """Return the logarithms of the masses of cells and beyond: densities have two terms."""
