@@ -8,17 +8,26 @@ import sys
 def main() -> None:
     """Run the command line; what keeps it from starting has no status of a verdict."""
     try:
+        from dpaudit.errors import require_posix
+
+        require_posix("dpaudit")
         from dpaudit.cli.main import main as run
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except BaseException as error:
-        print(
-            f"error: dpaudit cannot start, {type(error).__name__}: {error}; install it again, or "
-            "rename what has the name of a library in this folder",
-            file=sys.stderr,
-        )
+        print(f"error: {_reason(error)}", file=sys.stderr)
         raise SystemExit(2) from None
     run()
+
+
+def _reason(error: BaseException) -> str:
+    kind = type(error).__name__
+    if kind == "UnsupportedSystem":  # by its name, as its module may be what cannot be imported
+        return str(error)
+    return (
+        f"dpaudit cannot start, {kind}: {error}; install it again, or rename what has the name of "
+        "a library in this folder"
+    )
 
 
 if __name__ == "__main__":

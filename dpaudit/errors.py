@@ -6,7 +6,8 @@
     ├── DataError            a file that is missing, damaged, or not what it promises
     ├── MechanismError       a mechanism that broke its contract
     ├── ConvergenceError     a solver that stopped short of its tolerance
-    └── UnsupportedEvent     an event that no theorem covers
+    ├── UnsupportedEvent     an event that no theorem covers
+    └── UnsupportedSystem    a system without processes and files as POSIX has them
 
 Each message is a single line that names the argument, its value and what was expected, so that the
 command line can print it as it stands.
@@ -28,6 +29,7 @@ from dpaudit.records import Record, are_shown, said
 from dpaudit.text import one_line, printable
 
 _STANDARD = sysconfig.get_path("stdlib")
+_SYSTEM = os.name
 
 
 class DpauditError(Exception):
@@ -112,6 +114,30 @@ class ConvergenceError(DpauditError):
 
 class UnsupportedEvent(DpauditError):
     """No theorem covers this event, so no guarantee is given."""
+
+
+class UnsupportedSystem(DpauditError):
+    """A system that has no processes and files as POSIX has them."""
+
+
+def require_posix(what: str) -> None:
+    """Refuse, on a system that is not of the POSIX family, what would fail there later.
+
+    Parameters
+    ----------
+    what
+        What needs it.
+
+    Raises
+    ------
+    UnsupportedSystem
+        The system is another one.
+    """
+    if _SYSTEM != "posix":
+        raise UnsupportedSystem(
+            f"{what}: got a system called {_SYSTEM!r}, expected Linux, macOS or another POSIX "
+            "system (on Windows: WSL): mechanisms run in processes that are forked"
+        )
 
 
 # What other people's code says when it fails may be a record: `float('Alice')` does. These speak of

@@ -11,7 +11,7 @@ from errno import EISDIR
 from pathlib import Path
 from secrets import token_hex
 
-from dpaudit.errors import DataError
+from dpaudit.errors import DataError, require_posix
 from dpaudit.text import one_line
 
 
@@ -106,6 +106,7 @@ def _saying_where(folder: Path) -> Iterator[None]:
 def _write_all(
     folder: Path, contents: Mapping[Path, bytes], gone: Sequence[Path], mode: int
 ) -> None:
+    require_posix("a file that is written whole or not at all")
     parts: dict[Path, Path] = {}
     try:
         for path, content in contents.items():

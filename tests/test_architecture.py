@@ -448,6 +448,7 @@ RAISED = (
     errors.MechanismError("the transcript has a NaN"),
     errors.UnsupportedEvent("no theorem for this event"),
     errors.ConvergenceError("x-update: trial 3 has not converged"),
+    errors.UnsupportedSystem("a process: got a system called 'nt'"),
 )
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpaudit.errors import require_posix
 from dpaudit.execution import worker
 from dpaudit.execution.threads import ONE_THREAD
 
@@ -40,6 +41,7 @@ class Keeper:
     """
 
     def __init__(self, python: str | None = None) -> None:
+        require_posix("a mechanism in a process of its own")
         ours, theirs = socket.socketpair()
         with theirs:
             # Of another environment, nothing of this one's is in the way (PYTHONPATH).
