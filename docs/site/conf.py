@@ -1,6 +1,9 @@
 """How Sphinx makes the site: MyST's Markdown, docstrings in numpy's convention, Furo's pages."""
 
 from importlib.metadata import version as installed
+from typing import Any
+
+from sphinx.application import Sphinx
 
 project = "dpaudit"
 author = "The dpaudit developers"
@@ -28,7 +31,6 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 add_module_names = False
-python_maximum_signature_line_length = 88
 toc_object_entries = False
 
 # Nothing comes from another host, and a search needs no server: a summary of what is found would
@@ -47,3 +49,17 @@ pygments_dark_style = "a11y-high-contrast-dark"
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+
+def reachable(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: object) -> None:
+    """Let a keyboard reach what scrolls, and say how deep the headings of the navigation are."""
+    for part in ("body", "furo_navigation_tree"):
+        text = str(context.get(part) or "")
+        text = text.replace("<pre>", '<pre tabindex="0">')
+        text = text.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
+        context[part] = text.replace('role="heading"', 'role="heading" aria-level="2"')
+
+
+def setup(app: Sphinx) -> None:
+    """Take part in the making of each page, after the theme."""
+    app.connect("html-page-context", reachable, priority=900)

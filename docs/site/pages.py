@@ -67,7 +67,7 @@ def with_links_of_the_site(file: Path, name: str, needed: Callable[[Path], None]
     name
         What the page is called on the site, with its folder.
     needed
-        Takes each file that the page offers and that is no page: beside docs/, and notebooks.
+        Takes each file that the page offers and that is no page.
     """
     up = "../" * name.count("/")
 
@@ -83,7 +83,7 @@ def with_links_of_the_site(file: Path, name: str, needed: Callable[[Path], None]
             return f"[{words}]({up}index.md{anchor})"
         if inside.suffix == ".md" and _name(target) in found_pages():
             return f"[{words}]({up}{_name(target)}.md{anchor})"
-        if target.is_file() and (PAGES not in target.parents or inside.suffix == ".ipynb"):
+        if target.is_file():
             needed(target)
             return f"[{words}]({up}{inside.as_posix()})"
         return found[0]
