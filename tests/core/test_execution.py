@@ -152,7 +152,7 @@ def test_linear_algebra_runs_on_one_thread(units, workers):
 
 def test_a_stage_is_handed_out_once_it_is_worth_starting_workers():
     units = planned_units(8, 1, SeedSequence(0))
-    here = set(execution.Executor(workers=2).map(process, units, "short"))
+    here = set(execution.Executor(workers=2, worth=600.0).map(process, units, "short"))
     assert here == {os.getpid()}
     found = list(execution.Executor(workers=2, worth=0.2).map(process, units, "long"))
     assert found[0] == os.getpid()
