@@ -227,7 +227,8 @@ def place(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [2, 20])
 def test_shares_are_merged_into_the_same_report(place, count):
     few = ("--trials", "160")
     whole = command(place, *few, "--out", "whole")
