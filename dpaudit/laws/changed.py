@@ -130,5 +130,18 @@ def _of_code(code: CodeType) -> str:
     names = (*code.co_names, *code.co_varnames)
     if any(_REWRITTEN in name for name in names):
         return "a function with assertions"
-    consts = [_of_code(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
-    return f"code {code.co_code.hex()} {names} {consts}"
+    return f"code {code.co_code.hex()} {names} {[_constant(one) for one in code.co_consts]}"
+
+
+def _constant(value: Any) -> str:
+    """Return a constant of code; a set, as of ``x in {"a", "b"}``, in an order of its own.
+
+    Sets of text have another order in every process.
+    """
+    if isinstance(value, CodeType):
+        return _of_code(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_constant, value))})"
+    if isinstance(value, frozenset):
+        return f"{{{', '.join(sorted(map(_constant, value)))}}}"
+    return repr(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import dpaudit
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import importable
-from dpaudit.laws.changed import changes, looks, owner_of
+from dpaudit.laws.changed import _look, changes, looks, owner_of
 from dpaudit.laws.isolated import Isolation, isolated
 from dpaudit.laws.observed import as_mechanism
 
@@ -89,3 +90,16 @@ def test_only_what_all_fresh_imports_agree_on_was_changed():
     assert changes({"a": "1"}, [{"a": "2"}, {"a": "2"}]) == ["a"]
     assert changes({"a": "1"}, [{"a": "2"}, {"a": "3"}]) == []
     assert changes({"a": "1", "b": ""}, [{"a": "1", "b": "2"}]) == []
+
+
+def test_sets_of_constants_look_the_same_in_whatever_order():
+    def is_either(value):
+        return value in {0, 8}
+
+    code = is_either.__code__
+    consts = [frozenset([8, 0]) if one == {0, 8} else one for one in code.co_consts]
+    other = FunctionType(code.replace(co_consts=tuple(consts)), globals())
+    assert repr(other.__code__.co_consts) != repr(code.co_consts)  # as text has by hash seed
+    assert _look(other) == _look(is_either)
+    consts = [frozenset([8, 1]) if one == {0, 8} else one for one in code.co_consts]
+    assert _look(FunctionType(code.replace(co_consts=tuple(consts)), {})) != _look(is_either)

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -99,7 +100,7 @@ def test_a_command_that_is_none_ends_in_a_line(ran, folder, command):
 @pytest.mark.parametrize("words", [("store", "ls"), ("resume",)])
 def test_files_that_are_no_stores_end_in_a_line(ran, tmp_path, words):
     (tmp_path / "text").write_text("no store" * 1000)
-    with sqlite3.connect(tmp_path / "theirs") as theirs:
+    with closing(sqlite3.connect(tmp_path / "theirs")) as theirs:
         theirs.execute("CREATE TABLE precious (value)")
     for name in ("text", "theirs", "none"):
         code, _, told = ran(*words, tmp_path / name)

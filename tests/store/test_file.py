@@ -155,7 +155,7 @@ def test_a_text_file_is_no_store(tmp_path):
 
 def test_another_programs_database_is_left_as_it_is(tmp_path):
     path = tmp_path / "theirs"
-    with sqlite3.connect(path) as theirs:
+    with contextlib.closing(sqlite3.connect(path)) as theirs, theirs:
         theirs.execute("CREATE TABLE precious (value)")
         theirs.execute("INSERT INTO precious VALUES (42)")
     before = path.read_bytes()
