@@ -258,7 +258,7 @@ def test_a_crew_goes_on_after_a_failure():
 
 @pytest.mark.parametrize("holds", [threading.Lock(), sys.stderr], ids=["lock", "file"])
 def test_what_only_this_process_has_does_not_travel(holds):
-    with pytest.raises(CannotTravel, match="cannot pickle|TypeError"):
+    with pytest.raises(CannotTravel, match=r"cannot pickle|TypeError"):
         crew_result(lambda unit: holds)
 
 
