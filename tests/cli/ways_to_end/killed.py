@@ -17,6 +17,9 @@ from dpaudit.cli import main, publish
 from dpaudit.extension.registry import CLAIMS
 from dpaudit.report import render
 
+# The first run would compile what it imports, and so look at more files than a copy of it does.
+sys.dont_write_bytecode = True
+
 OPERATIONS = {"open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.chmod"}
 
 
