@@ -89,7 +89,7 @@ def audit_scores(
         How canaries were included: ``"independent"``, each by a fair coin; ``"fixed-size"``, so
         many of all; ``"pairs"``, one of each pair; ``"runs"``, by coins of their own in each of
         several runs. By default pairs or runs where ``group`` says so, and else independent; where
-        exactly half were included, fixed-size, which holds of coins too.
+        half were included (of an odd number, as near as can be), fixed-size: it holds of coins too.
     estimator
         What certifies: ``"exact"`` (the default), the exact p-value of the one-run game, or
         ``"f-dp"``, the trade-off curve of what is claimed (the default of a Gaussian claim).
@@ -423,7 +423,7 @@ def _of_size(game: Game) -> list[str]:
     if game.log_given == 0:
         return []
     return [
-        "The number of included canaries was fixed, or came out as exactly half, so coins are not "
+        "The number of included canaries was fixed, or came out as half, so coins are not "
         "independent: the error probability is spent times the probability of that number under "
         f"fair coins, {number(float(np.exp(game.log_given)))}."
     ]

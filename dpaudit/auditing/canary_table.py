@@ -182,7 +182,7 @@ def _design(table: Table, design: str | None) -> Design:
     if design is None:
         if table.group is not None:
             return "pairs" if paired else "runs"
-        half = 2 * int(table.included.sum()) == len(table.included)
+        half = abs(2 * int(table.included.sum()) - len(table.included)) <= 1
         return "fixed-size" if half else "independent"
     named = check.choice("design", design, canaries.DESIGNS)
     if named in ("pairs", "runs") and table.group is None:

@@ -87,6 +87,16 @@ def test_which_of_a_pair_comes_first_means_nothing(rng):
     assert 0 < one.measured.lower == other.measured.lower
 
 
+@pytest.mark.parametrize(("size", "included"), [(1000, 500), (1001, 500), (1001, 501)])
+def test_half_of_all_is_a_fixed_size_where_nothing_else_is_said(rng, size, included):
+    chosen = rng.permutation(size) < included
+    found = dpaudit.audit_scores(rng.normal(size=size), chosen, delta=DELTA)
+    assert found.parameters["design"] == "fixed-size"
+    more = rng.permutation(size) < included + 3
+    apart = dpaudit.audit_scores(rng.normal(size=size), more, delta=DELTA)
+    assert apart.parameters["design"] == "independent"
+
+
 def test_a_fixed_size_costs_what_its_probability_says(scores, rng):
     half = rng.permutation(1000) < 500
     moved = rng.normal(size=1000) + 3 * half
