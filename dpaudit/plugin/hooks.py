@@ -198,13 +198,14 @@ class Run:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
-        self, item: pytest.Item
+        self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Let the report of a test carry what was found, so that pytest-xdist takes it along."""
         report = yield
         auditor = item.stash.get(AUDITOR, None)
         if auditor is not None and report.when == "call":
             report.__dict__["dpaudit"] = auditor.found
+            _shorten(report, call)
         return report
 
     # The end
@@ -223,6 +224,15 @@ class Run:
 
         for line in summary(self.found, self.config.getoption("dpaudit_report")):
             terminalreporter.write_line(line)
+
+
+def _shorten(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+    """Leave the first line to the summary: on a CI machine pytest repeats all lines there."""
+    from dpaudit.plugin.auditor import Refuted
+
+    if call.excinfo is not None and isinstance(call.excinfo.value, Refuted):
+        place = report.longrepr.reprcrash  # type: ignore[union-attr]
+        place.message = place.message.partition("\n")[0]
 
 
 def _declared(item: pytest.Item) -> int:

@@ -113,6 +113,7 @@ def run(folder, *options):
     written, before = io.StringIO(), dict(sys.modules)
     with pytest.MonkeyPatch.context() as here, contextlib.redirect_stdout(written):
         here.chdir(folder)
+        here.setenv("CI", "true")  # where pytest shortens no line of its summary
         status = pytest.main([*OPTIONS, "--capture=sys", *options])
     for name in sys.modules.keys() - before.keys():
         del sys.modules[name]
