@@ -56,6 +56,20 @@ _PAIRS = tuple(
         ([(0, 0, 0)], 0, "replace-record", "another one, who has other values in two columns"),
     )
 )
+_TWO = [{"a": number % 2} for number in range(20)]
+# One record alone has a category, the largest.
+_ALONE = tuple(
+    MadePair(
+        dataset=_TWO,
+        neighbour=[*_TWO[:kept], {"a": 4}],
+        relation=relation,
+        edit=f"{words}, with a category of its own",
+    )
+    for kept, relation, words in (
+        (20, "add-remove-record", "one more"),
+        (19, "replace-record", "another one"),
+    )
+)
 _MODEL = {"epsilon": 1.0, "delta": 1e-5}
 _ARTICLE = "; docstring: epsilon is the privacy budget, delta the privacy parameter"
 
@@ -106,6 +120,16 @@ PACKAGE = Package(
             bounds={"x": (0.0, 1.0)},
             trials=200,
             about="bins of a table whose domain is given in full",
+        ),
+        Subject(
+            name="TableBinner without categories",
+            code="categories",
+            claims=(Claimed(epsilon="epsilon", where=_END_TO_END),),
+            parameters=({"epsilon": 1.0, "n_bins": 4},),
+            datasets=(["a", "b"] * 10,),
+            nan=False,
+            trials=200,
+            about="the categories of a column, where nobody has stated them",
         ),
         Subject(
             name="PrivBayesPipeline",
@@ -189,11 +213,26 @@ PACKAGE = Package(
                 ),
             ),
             parameters=({**_MODEL},),
-            datasets=([{"a": number % 2} for number in range(20)],),
+            datasets=(_TWO,),
+            pairs=_ALONE,
             bounds={"a": (0, 4)},
             nan=False,
-            trials=200,
+            trials=400,
             about="marginals of a column whose categories nobody has stated",
+        ),
+        Subject(
+            name="MSTGM without a domain, its table",
+            code="mst_table_without_domain",
+            claims=(
+                Claimed(
+                    epsilon="epsilon", delta="delta", where=_END_TO_END + _ARTICLE + " of MSTGM"
+                ),
+            ),
+            parameters=({**_MODEL, "rows": 100},),
+            pairs=_ALONE,
+            nan=False,
+            trials=400,
+            about="which categories a synthetic table has, where nobody has stated them",
         ),
         Subject(
             name="AIMGM, marginals of single columns",
