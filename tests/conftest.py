@@ -10,6 +10,8 @@ from collections import defaultdict
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 # What a test draws is for no other test: it is kept where one says so.
 os.environ["DPAUDIT_STORE"] = ""
+# With these, as on a CI machine, help is written for a terminal even where it goes elsewhere.
+os.environ |= dict.fromkeys(("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS"), "")
 
 import hypothesis
 import pytest
