@@ -1,4 +1,4 @@
-"""The cards of SmartNoise, dpmm and mbi: settings that fit their code, and what they claim."""
+"""The cards of synthesisers and SmartNoise: settings that fit their code, and what they claim."""
 
 import ast
 import importlib
@@ -10,7 +10,7 @@ import pytest
 from dpaudit.extension.package import Package
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP, ZeroConcentratedDP
 
-NAMES = ("dpmm", "mbi", "smartnoise_sql", "smartnoise_synth")
+NAMES = ("dpmm", "mbi", "smartnoise_sql", "smartnoise_synth", "synthcity")
 PASSED = {"data", "trials", "rng"}  # by the scan, not by a setting
 
 

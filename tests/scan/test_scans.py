@@ -112,6 +112,19 @@ def test_what_calls_have_in_common_accuses_nobody(toy, code):
     assert not any(each.refuted for each in results)
 
 
+@pytest.mark.parametrize("code", ["remembers", "draws_once"])
+def test_answers_that_a_process_keeps_accuse_nobody(toy, code):
+    pair = Pair([1.0, 0.0], [0.0], ADD_REMOVE_RECORD)
+    with Place(None, "1.0").crew(Limits()) as crew:
+        mechanism = Foreign(crew, file_of(toy.PACKAGE), code, {"epsilon": 1.0})
+        results = []
+        for seed in range(4):
+            crew.close()
+            results.append(certified(mechanism, pair, PureDP(1.0), Sizes(100, 100), 1e-3, seed))
+    assert not any(each.refuted for each in results)
+    assert any(each.kept for each in results)  # without another process it would be accused
+
+
 # Broken twins
 
 

@@ -1,0 +1,1 @@
+"""synthcity: PATE-GAN, its noisy labels and what it takes from the data."""
