@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,10 @@ from dpaudit.replaying.certificate import certificates_of
 from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
 
 _MOST_PAIRS = 12
+_KEPT = (
+    "something is the same in every call of one process, and another in the next: calls reuse what "
+    "an earlier one drew or kept (docs/hidden-state.md)"
+)
 
 
 def replay(
@@ -120,7 +125,7 @@ def replay(
             seed=seed,
         )
         name = _name(_callable(mechanism))
-        found = _run(task, here, name)
+        found = _seen_again(_run(task, here, name), task, here, name)
         return _result(found, pairs[found["pair"]], task, name, read)
 
 
@@ -169,6 +174,26 @@ def _run(task: running.Task, isolation: Isolation, name: str) -> dict[str, Any]:
         with named(name), Crew(isolation.limits) as crew:
             text = crew.call(_replayed_elsewhere, blob)
     found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def _seen_again(
+    found: dict[str, Any], task: running.Task, isolation: Isolation, name: str
+) -> dict[str, Any]:
+    """Return what was found, constants only as hints where another process shows other ones.
+
+    Code may keep what its first call drew: it is then the same in all calls of one process alone.
+    """
+    resting = [one for one in found["findings"] if one["constant"] is not None]
+    if isolation.in_process or not resting:
+        return found
+    alone = replace(task, pairs=(task.pairs[found["pair"]],), seed=task.seed + 1)
+    again = [one["constant"] for one in _run(alone, isolation, name)["findings"]]
+    for one in resting:
+        if one["constant"] not in again:
+            one |= {"kind": "hidden state", "tier": "hint", "words": _KEPT}
+            one |= {"epsilon": None, "evidence": None}
+    found["findings"].sort(key=lambda one: one["tier"] == "hint")  # the order is else as it was
     return found
 
 

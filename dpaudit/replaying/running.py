@@ -6,6 +6,7 @@ in its first call alone, is a state that it keeps.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import json
 import sys
@@ -25,6 +26,7 @@ from dpaudit.replaying.findings import OWN_SAMPLERS, Asked, Compared, compared
 from dpaudit.replaying.movement import Moved
 
 _SECONDS = 8.0  # for all pairs
+_DIGEST = 16  # bytes
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,16 @@ def _finding(one: Any, found: Compared) -> dict[str, Any]:
         "epsilon": one.epsilon,
         "place": one.place,
         "evidence": _evidence(one, found),
+        "constant": _constant(one),
     }
+
+
+def _constant(one: Any) -> list[Any] | None:
+    """Return what names a constant that a finding rests on, and tells it apart from others."""
+    if one.seen is None or one.tier == "hint":
+        return None
+    digest = hashlib.blake2b(repr(one.seen.value).encode(), digest_size=_DIGEST).hexdigest()
+    return [one.seen.what, one.seen.favours, one.seen.place, digest]
 
 
 def _evidence(one: Any, found: Compared) -> dict[str, Any] | None:

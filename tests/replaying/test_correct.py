@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpaudit.replaying.api import replay
+
 
 def laplace(n, epsilon):
     def release(data, rng):
@@ -230,6 +232,24 @@ def test_a_count_of_calls_says_nothing_about_data(replay_here):
     assert replay_here(release, np.zeros(2), np.ones(2), relation="declared: all").verdict == (
         "not refuted"
     )
+
+
+def test_noise_that_the_first_call_keeps_accuses_nobody(tmp_path, monkeypatch):
+    """Every call draws, and all but the first throw it away: one process shows one value."""
+    (tmp_path / "keeping.py").write_text(
+        "KEPT = {}\n"
+        "def release(data, rng):\n"
+        "    return sum(data) + KEPT.setdefault('noise', rng.laplace(scale=1.0))\n"
+        "def raw(data, rng):\n"
+        "    rng.laplace(scale=1.0)\n"
+        "    return float(max(data))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    given = {"epsilon": 1.0, "relation": "declared: one record", "folder": tmp_path}
+    kept = replay("keeping:release", [0.0, 1.0], [0.0, 0.0], **given)
+    assert kept.verdict == "not refuted"
+    assert "hidden state" in [one.kind for one in kept.findings]
+    assert replay("keeping:raw", [0.0, 1.0], [0.0, 0.0], **given).verdict == "refuted"
 
 
 def test_noise_of_other_threads_is_told_and_counted(replay_here):
