@@ -1,4 +1,10 @@
-"""The common part of the recipes: a thousand canaries of one run, their scores, what these say."""
+"""The common part of the recipes: a thousand canaries of one run, their scores, what these say.
+
+Medians of five runs: ``python examples/training/canaries.py numpy``, sklearn, torch, opacus or jax.
+"""
+
+import sys
+from importlib import import_module
 
 import numpy as np
 from numpy_steps import DATA, DELTA, NOISE, RATE
@@ -48,3 +54,13 @@ def said(name, scores, coins):
         f"{name}: one run certifies {certified:.3f}, and {whole:.3f} if its curve is Gaussian; "
         f"estimate if canaries were independent runs: {independent:.3f}"
     )
+
+
+def medians(run, runs=5):
+    """Return the medians of these three over runs, each of a seed of its own."""
+    return np.median([bounds(*run(np.random.default_rng(seed))) for seed in range(runs)], axis=0)
+
+
+if __name__ == "__main__":
+    certified, whole, independent = medians(import_module(f"{sys.argv[1]}_canaries").run)
+    print(f"{certified:.2f}, if Gaussian {whole:.2f}, estimate {independent:.2f}")

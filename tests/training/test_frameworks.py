@@ -54,6 +54,7 @@ def test_one_run_of_opacus():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:optax.global_norm is deprecated")
 def test_one_run_of_jax_privacy():
     pytest.importorskip("jax_privacy", reason="make training installs jax-privacy")
     import jax_canaries
@@ -85,6 +86,44 @@ def test_a_dirac_canary_of_a_cnn_attains_what_is_proved():
     assert result.verdict == "not refuted"
     assert all(check.passed for check in result.self_checks), result.self_checks
     assert 0.95 * result.claimed.epsilon < result.measured.lower <= result.claimed.epsilon
+
+
+def test_a_canary_of_a_cnn_is_dirac_and_clipped_wherever_training_goes():
+    """Ten weights are its alone, where its gradient is longer than the clip: the law's terms."""
+    torch = pytest.importorskip("torch", reason="make training installs torch")
+    import torch_cnn as cnn
+
+    weights = cnn.NET + 10
+    torch.manual_seed(0)
+    blank, rare = torch.zeros(64), 5 * cnn.CLIP * torch.ones(1)
+    for scale in (0.1, 0.3):  # a hundred steps move a weight by 0.1, one standard deviation
+        model = scale * torch.randn(weights)
+        own = torch.func.grad(cnn.loss)(model, blank, rare, torch.tensor(0))
+        assert not own[: cnn.NET].any()
+        assert own.norm() > cnn.CLIP
+        images = torch.func.vmap(torch.func.grad(cnn.loss), (None, 0, None, 0))(
+            model, cnn.IMAGES, torch.zeros(1), cnn.LABELS
+        )
+        assert not images[:, cnn.NET :].any()
+        assert (images[:, : cnn.NET].norm(dim=1) > 0).all()
+
+
+@pytest.mark.slow
+def test_a_cnn_that_samples_at_another_rate_is_noticed(monkeypatch):
+    """The law that certifies is tested on what the training shows."""
+    pytest.importorskip("torch", reason="make training installs torch")
+    import torch_cnn as cnn
+    from numpy_steps import audited
+
+    monkeypatch.setattr(cnn, "RATE", 0.25)
+    result = audited(
+        lambda *run: cnn.train(*run, 4)[..., 0],
+        lambda records: cnn.COUNT in records,
+        (np.arange(cnn.COUNT + 1), np.arange(cnn.COUNT)),
+        4,
+        2000,
+    )
+    assert not all(check.passed for check in result.self_checks)
 
 
 @pytest.mark.filterwarnings("ignore:Secure RNG turned off", "ignore:Full backward hook is firing")
