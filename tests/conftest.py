@@ -11,7 +11,9 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 # What a test draws is for no other test: it is kept where one says so.
 os.environ["DPAUDIT_STORE"] = ""
 # With these, as on a CI machine, help is written for a terminal even where it goes elsewhere.
-os.environ |= dict.fromkeys(("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS"), "")
+os.environ.pop("GITHUB_ACTIONS", None)
+os.environ.pop("FORCE_COLOR", None)
+os.environ.pop("PY_COLORS", None)
 
 import hypothesis
 import pytest

@@ -73,7 +73,7 @@ FINDINGS = {
 @pytest.mark.parametrize("name", FINDINGS)
 def test_a_reproduction_is_short_and_shows_the_finding_by_itself(name, tmp_path):
     finding = FINDINGS[name]
-    shown = reproduced(finding, subject(finding.code), PLACE, seconds=20)
+    shown = reproduced(finding, subject(finding.code), PLACE, seconds=60)
     assert shown is not None
     assert shown.lines <= LINES
     assert max(map(len, shown.script.splitlines())) <= COLUMNS
@@ -88,7 +88,7 @@ def test_a_reproduction_is_short_and_shows_the_finding_by_itself(name, tmp_path)
 
 def test_the_pair_of_a_reproduction_is_smaller_and_rounder():
     finding = FINDINGS["nan"]
-    shown = reproduced(finding, subject(finding.code), PLACE, seconds=20)
+    shown = reproduced(finding, subject(finding.code), PLACE, seconds=60)
     dataset, neighbour = value_of(shown.dataset), value_of(shown.neighbour)
     assert len(dataset) == len(neighbour) == 1
     assert np.isnan(neighbour[0])
