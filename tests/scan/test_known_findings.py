@@ -12,6 +12,7 @@ from dpaudit.scan.environments import CannotBeBuilt
 from dpaudit.scan.scan import Budget, scan
 
 pytestmark = pytest.mark.slow
+SECONDS = 200.0  # one model of synthcity takes .4
 PCA, SVT = "models.PCA", "filters.SVTPrivacy"
 MEAN_OF_LOSS = "PrivacyEngine.make_private (mean of the loss)"
 
@@ -53,7 +54,7 @@ def test_what_is_known_is_found_and_what_was_fixed_holds(card, version, subject,
     package = PACKAGES.get(card)
     pinned = f"{package.distribution}=={version}"
     try:
-        result = scan(package, env=pinned, subjects=[subject], budget=Budget(seconds=60.0))
+        result = scan(package, env=pinned, subjects=[subject], budget=Budget(seconds=SECONDS))
     except (CannotBeBuilt, DpauditError) as error:
         pytest.skip(str(error))
     assert subject not in result.skipped, result.skipped

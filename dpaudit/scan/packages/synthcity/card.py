@@ -21,6 +21,14 @@ _RECORDS = 27  # of which `fit` makes its delta
 _FIT = {"epsilon": 5.0, "delta": 1 / (_RECORDS * math.sqrt(_RECORDS)), "rows": 20}
 _VOTES = [1, 1, 1, 1, 0, 0, 0, 0, 0]
 _FEW = 20
+_NUMBERS = [number / _FEW for number in range(_FEW)]
+_LARGEST = tuple(
+    MadePair(dataset=_NUMBERS, neighbour=[*rest, 9.0], relation=relation, edit=words)
+    for rest, relation, words in (
+        (_NUMBERS[:-1], "replace-record", "another one, who has the largest value"),
+        (_NUMBERS, "add-remove-record", "one more, who has the largest value"),
+    )
+)
 
 PACKAGE = Package(
     name="synthcity",
@@ -61,8 +69,7 @@ PACKAGE = Package(
             code="schema",
             claims=(Claimed(epsilon="epsilon", delta="delta", where=_WHERE),),
             parameters=({"epsilon": 1.0, "delta": 1 / (_FEW * math.sqrt(_FEW))},),
-            datasets=([number / _FEW for number in range(_FEW)],),
-            bounds=(0.0, 10.0),
+            pairs=_LARGEST,
             nan=False,
             trials=60,
             about="between which numbers it generates, and says that it does",
