@@ -1,23 +1,30 @@
 """Seven broken twins of DP-SGD, each refuted by what all noisy gradients show of one canary.
 
     python examples/training/twins.py            all of them, with the right ones beside
-    python examples/training/twins.py "noise forgotten in a layer"
+    python examples/training/twins.py numpy "noise forgotten in a layer"
+    python examples/training/twins.py torch      those of torch_twins.py
 
 A model of four parameters (weights of the means, the errors, the worst values, and a bias) on
 breast-cancer records. Each has a coordinate in which only canaries have a gradient: the observer
 sees these four of every step's noisy sum, in units of the clipping norm.
 """
 
+import functools
 import sys
+import time
+from importlib import import_module
 
 import numpy as np
 from scipy.special import expit
 
 import dpaudit
 from dpaudit.datasets import breast_cancer
+from dpaudit.laws.isolated import Isolation
 
-RATE, NOISE, STEPS, CLIP, DELTA, LEARNING_RATE = 0.25, 2.0, 8, 1.0, 1e-5, 0.02
+RATE, NOISE, STEPS, CLIP, DELTA, LEARNING_RATE = 0.25, 2.0, 8, 1.0, 1e-5, 0.002
+SIZES = [11, 11, 11, 2]  # of the layers
 LAYERS = [slice(0, 11), slice(11, 22), slice(22, 33), slice(33, 35)]
+TRIALS = 20_000  # runs of either side that certify
 OTHERS = 16  # records of the pair that fixed-size batches are shown on
 OWN = [10, 21, 32, 34]  # the coordinates of canaries, one in a layer
 
@@ -32,7 +39,7 @@ def rows(count=24):
 def gradient_canary(sign=1.0):
     """Return a record whose gradient is the same at every model, and large in every layer."""
     canary = np.zeros((1, 35))
-    canary[0, OWN] = 100.0 * sign
+    canary[0, OWN] = 10.0 * sign
     return canary
 
 
@@ -43,9 +50,8 @@ class Training:
         """Return what canaries' coordinates show of every noisy sum, (trials, steps, 4)."""
         models, seen = np.zeros((trials, records.shape[1])), []
         for _ in range(STEPS):
-            gradients = self.gradients(models, records)
             batches = self.batches(trials, len(records), rng)
-            released = self.summed(gradients, batches) + self.noise(models.shape, rng)
+            released = self.summed(models, records, batches) + self.noise(models.shape, rng)
             models -= LEARNING_RATE * released
             seen.append(released[:, OWN] / CLIP)
         return observed(np.stack(seen, axis=1))
@@ -60,9 +66,9 @@ class Training:
         """Return how often each record is in the batch of each run."""
         return (rng.random((trials, count)) < RATE).astype(float)
 
-    def summed(self, gradients, batches):
+    def summed(self, models, records, batches):
         """Return the sum of clipped gradients over each batch."""
-        return np.einsum("rn,rnd->rd", batches, clipped(gradients))
+        return np.einsum("rn,rnd->rd", batches, clipped(self.gradients(models, records)))
 
     def noise(self, shape, rng):
         """Return the noise of a step."""
@@ -88,7 +94,8 @@ class NoiseForgottenInALayer(Training):
 
 
 class ClippingPerParameter(Training):
-    def summed(self, gradients, batches):
+    def summed(self, models, records, batches):
+        gradients = self.gradients(models, records)
         each = [clipped(gradients[:, :, layer]) for layer in LAYERS]
         return np.einsum("rn,rnd->rd", batches, np.concatenate(each, axis=-1))
 
@@ -106,8 +113,8 @@ class NoiseSeededEqually(Training):
 
 
 class LossAveragedBeforeClipping(Training):
-    def summed(self, gradients, batches):
-        size = RATE * gradients.shape[1]
+    def summed(self, models, records, batches):
+        size, gradients = RATE * len(records), self.gradients(models, records)
         return size * clipped(np.einsum("rn,rnd->rd", batches, gradients) / size)
 
 
@@ -124,6 +131,7 @@ class DoubleParticipation(Training):
 
 
 TWINS = {
+    "right": Training(),
     "noise forgotten in a layer": NoiseForgottenInALayer(),
     "clipping per parameter": ClippingPerParameter(),
     "wrong batch divisor": WrongBatchDivisor(),
@@ -134,9 +142,9 @@ TWINS = {
 }
 
 
-def pair(name):
-    """Return the records with a canary and without; where batches are fixed, others oppose it."""
-    others = rows() if "fixed" not in name else np.repeat(gradient_canary(-1.0), OTHERS, axis=0)
+def pair(fixed=False):
+    """Return the records with a canary and without; for batches of fixed size, others oppose it."""
+    others = np.repeat(gradient_canary(-1.0), OTHERS, axis=0) if fixed else rows()
     return np.append(others, gradient_canary(), axis=0), others
 
 
@@ -146,18 +154,31 @@ def claimed():
     return dpaudit.proved_guarantee(dpaudit.PoissonSubsampledGaussian(**step)).epsilon(DELTA)
 
 
-def audited(name, trials=40_000, **given):
-    """Return the audits of a twin and of the right training on the same pair."""
+@functools.cache
+def audit(training, fixed, trials, **given):
+    """Return the audit of a training against what is proved for the right one."""
     given |= {"epsilon": claimed(), "delta": DELTA, "trials": trials}
-    return [dpaudit.audit(one, *pair(name), **given) for one in (TWINS[name], Training())]
+    if callable(training):  # with a library that is slow to start: few calls, and few processes
+        given |= {"isolation": Isolation(in_process=True), "unit": trials // 8}
+    return dpaudit.audit(training, *pair(fixed), **given)
 
 
-def main(names):
-    for name in names or TWINS:
-        for kind, result in zip(("broken", "right"), audited(name), strict=True):
+def audited(name, twins=TWINS, trials=TRIALS, **given):
+    """Return the audits of a twin, and of the right training on the same pair."""
+    return [audit(twins[one], "fixed" in name, trials, **given) for one in (name, "right")]
+
+
+def main(family="numpy", *names):
+    """Print what the audits of a family's twins say; of all, if none is named."""
+    module = sys.modules[__name__] if family == "numpy" else import_module(f"{family}_twins")
+    for name in names or [one for one in module.TWINS if one != "right"]:
+        began = time.perf_counter()
+        both = audited(name, module.TWINS, getattr(module, "TRIALS", TRIALS))
+        for kind, result in zip(("broken", "right"), both, strict=True):
             lower = result.measured.lower
             print(f"{name}, {kind}: {claimed():.2f}, at least {lower:.2f}: {result.verdict}")
+        print(f"  {time.perf_counter() - began:.0f} s", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])

@@ -1,5 +1,6 @@
 """Recipes of training with the libraries that people train with: `make training` installs them."""
 
+import importlib
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,24 @@ def test_a_cnn_that_samples_at_another_rate_is_noticed(monkeypatch):
         2000,
     )
     assert not all(check.passed for check in result.self_checks)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Secure RNG turned off", "ignore:Full backward hook is firing")
+@pytest.mark.parametrize(
+    ("family", "needed", "name", "trials"),
+    [
+        ("torch", "torch", "clipping per parameter", 40_000),
+        ("torch", "torch", "loss averaged before clipping", 40_000),
+    ],
+)
+def test_a_twin_of_a_framework_is_refuted_and_the_right_one_is_not(family, needed, name, trials):
+    pytest.importorskip(needed, reason=f"make training installs {needed}")
+    import twins
+
+    module = importlib.import_module(f"{family}_twins")
+    broken, right = twins.audited(name, module.TWINS, trials)
+    assert (broken.verdict, right.verdict) == ("refuted", "not refuted"), broken.reason
 
 
 @pytest.mark.filterwarnings("ignore:Secure RNG turned off", "ignore:Full backward hook is firing")
