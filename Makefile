@@ -88,7 +88,7 @@ DOCS := build/docs-env
 docs: $(DOCS)/.installed
 	@$(DOCS)/bin/python docs/site/build.py
 
-docs-test: docs build/axe/node_modules
+docs-test: docs $(DOCS)/.extras build/axe/node_modules
 	$(DOCS)/bin/python -m pytest -m 'slow or not slow' tests/docs tests/test_readme.py $(PYTEST_ARGS)
 
 $(DOCS)/.installed: $(LISTS) docs/site/requirements.txt
@@ -96,6 +96,11 @@ $(DOCS)/.installed: $(LISTS) docs/site/requirements.txt
 	echo "Creating $(DOCS) with $$found"; "$$found" -m venv --clear $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]' \
 	  --requirement docs/site/requirements.txt
+	@touch $@
+
+# The libraries that blocks of code ask for with `<!-- run: with LIBRARY -->`; the site needs none.
+$(DOCS)/.extras: $(DOCS)/.installed tests/docs/extras.txt
+	$(DOCS)/bin/python -m pip install --quiet --constraint constraints.txt --requirement tests/docs/extras.txt
 	@touch $@
 
 # axe-core, whose findings the pages must not have.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,9 +10,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 
-from .blocks import ROOT, blocks, elsewhere, is_slow, run
+from .blocks import READ_ONLY, ROOT, Block, blocks, elsewhere, is_slow, run
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 WITH_CODE = [page for page in PAGES if any(b.language not in ("text", "") for b in blocks(page))]
 # The fast suite runs these but for what they mark as slow, and tests/test_readme.py the README;
 # `make docs-test` runs every page.
@@ -38,21 +39,32 @@ def folder(tmp_path, monkeypatch):
             del sys.modules[name]
 
 
-def installed(mark: str) -> bool:
-    return find_spec(mark.removeprefix("with ").replace("-", "_")) is not None
+def library(block: Block) -> str | None:
+    """Return the library that a block asks for."""
+    mark = block.mark or ""
+    return mark.removeprefix("with ") if mark.startswith("with ") else None
+
+
+def left_to_docs_test(block: Block) -> bool:
+    """Return whether a block asks for a library that is not here, which `make docs-test` has."""
+    name = library(block)
+    # Where playwright is, that is the environment of docs-test: there, what lacks is a failure.
+    absent = name is not None and find_spec(name.replace("-", "_")) is None
+    return absent and find_spec("playwright") is None
 
 
 def follow(page: Path, *, slow: bool) -> None:
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(page):
-        if elsewhere(block) or (is_slow(block) and not slow):
-            continue
-        if (block.mark or "").startswith("with ") and not installed(block.mark):
+        if elsewhere(block) or (is_slow(block) and not slow) or left_to_docs_test(block):
             continue
         run(block, names)
     tests = [one.file for one in blocks(page) if (one.file or "").startswith("test_")]
     runs = [one.text for one in blocks(page) if "$ pytest" in one.text]
     assert not tests or runs, "a test that a page shows is run there"
+    left = [block.shown for block in blocks(page) if slow and left_to_docs_test(block)]
+    if left:
+        pytest.skip(f"all but {', '.join(left)}, which make docs-test runs")
 
 
 @pytest.mark.parametrize("page", [one for one in WITH_CODE if named(one) in QUICK], ids=named)
@@ -76,6 +88,44 @@ def test_a_mark_says_why(page):
     marks = [block.mark for block in blocks(page) if block.mark]
     allowed = ("slow", "with ", "elsewhere, because ")
     assert [mark for mark in marks if not mark.startswith(allowed)] == []
+
+
+def no_target_runs(pages: list[Path], environment: str) -> list[str]:
+    """Return the blocks of code that neither `make test` nor `make docs-test` runs.
+
+    ``environment`` lists what docs-test installs, one ``name==version`` a line.
+    """
+    there = {line.partition("==")[0] for line in environment.splitlines() if "==" in line}
+    found = []
+    for page in pages:
+        inside = [block for block in blocks(page) if block.language not in READ_ONLY]
+        asked = [(block.shown, library(block)) for block in inside]
+        found += [f"{shown}: needs {name}" for shown, name in asked if name and name not in there]
+        fences = re.findall(r"^[ >]*(?:```|~~~)", page.read_text(encoding="utf-8"), flags=re.M)
+        if len(fences) != 2 * len(blocks(page)):
+            found.append(f"{page.name}: a fence that does not open or close a block")
+    return found
+
+
+EXTRAS = ROOT / "tests" / "docs" / "extras.txt"
+
+
+def test_some_target_runs_every_block():
+    assert no_target_runs(PAGES, EXTRAS.read_text(encoding="utf-8")) == []
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(r"^docs-test:.*\.extras\b", makefile, flags=re.M)
+    assert re.search(rf"--requirement {EXTRAS.relative_to(ROOT)}$", makefile, flags=re.M)
+    assert set(WITH_CODE) == {one for one in WITH_CODE if named(one) in QUICK} | set(rest())
+
+
+def test_a_block_that_no_target_runs_would_be_seen(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- run: with nobodys -->\n```python\n1\n```\n\n~~~python\n2\n~~~\n")
+    assert no_target_runs([page], "somebodys==1.0") == [
+        "page.md:2: needs nobodys",
+        "page.md: a fence that does not open or close a block",
+    ]
+    assert len(no_target_runs([page], "nobodys==1.0")) == 1
 
 
 def test_an_example_that_is_wrong_would_be_seen(folder):
