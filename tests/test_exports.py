@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import sys
 from types import ModuleType
 
 import numpy as np
@@ -217,6 +218,18 @@ def test_every_public_name_is_used_here():
 def test_public_name(name):
     assert not isinstance(getattr(dpaudit, name), ModuleType)
     assert USES[name]()
+
+
+def of_two_things(package):
+    """Return the names that a package exports and that one of its modules has, too."""
+    inside = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    return inside & set(getattr(package, "__all__", ()))
+
+
+def test_no_module_has_the_name_of_what_its_package_exports():
+    packages = [sys.modules[name] for name in modules() if hasattr(sys.modules[name], "__path__")]
+    assert "dpaudit.testing" in {package.__name__ for package in packages}
+    assert {one.__name__: of_two_things(one) for one in packages if of_two_things(one)} == {}
 
 
 def test_verify_refuses_what_is_no_certificate(tmp_path):

@@ -10,7 +10,7 @@ from dpaudit.datasets.arrange import (
 from dpaudit.datasets.catalogue import CATALOGUE, breast_cancer, load
 from dpaudit.datasets.census import ADULT_FEATURES, adult
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.datasets.preprocess import clip_rows, preprocess, scale_columns
+from dpaudit.datasets.preprocessing import clip_rows, preprocess, scale_columns
 from dpaudit.datasets.svmlight import a9a, libsvm
 from dpaudit.datasets.table import csv
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpaudit.datasets.census import adult
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.datasets.preprocess import preprocess
+from dpaudit.datasets.preprocessing import preprocess
 from dpaudit.datasets.sources import PathLike
 from dpaudit.datasets.svmlight import a9a, libsvm
 from dpaudit.datasets.table import csv

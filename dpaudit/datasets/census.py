@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.datasets.preprocess import preprocess
+from dpaudit.datasets.preprocessing import preprocess
 from dpaudit.datasets.sources import DAMAGED, PathLike, Source, read_text
 from dpaudit.errors import DataError, shorten
 from dpaudit.records import Record

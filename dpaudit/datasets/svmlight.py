@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import dpaudit._validate as check
 from dpaudit.datasets.census import FILE_RECORDS, merged_parts, require_count
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.datasets.preprocess import preprocess, signed_labels
+from dpaudit.datasets.preprocessing import preprocess, signed_labels
 from dpaudit.datasets.sources import DAMAGED, PathLike, Source, as_path, read_text
 from dpaudit.errors import DataError, shorten, shown_words
 from dpaudit.records import Record

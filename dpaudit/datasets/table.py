@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.datasets.preprocess import preprocess, signed_labels
+from dpaudit.datasets.preprocessing import preprocess, signed_labels
 from dpaudit.datasets.sources import DAMAGED, PathLike, as_path, read_text
 from dpaudit.errors import DataError, InvalidArgument, UnknownName, shorten
 from dpaudit.records import Record, are_shown

@@ -14,8 +14,8 @@ from dpaudit.guarantees.kinds import Guarantee
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.laws.observed import Reading
 from dpaudit.neighbours import Pair
+from dpaudit.refutation.attained import Attained
 from dpaudit.refutation.certificate import Certificate
-from dpaudit.refutation.searched import Attained
 
 
 @dataclass(frozen=True, kw_only=True)

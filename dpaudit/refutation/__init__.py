@@ -1,9 +1,9 @@
 """Search for instances that break a claimed bound, make them small, and write certificates."""
 
+from dpaudit.refutation.attained import Attained, certified, searched
 from dpaudit.refutation.certificate import Certificate, certificates_text, write_certificates
 from dpaudit.refutation.inequality import Condition, Evidence, Inequality, Sensitivity, exceeds
 from dpaudit.refutation.search import Found, Space, maximise
-from dpaudit.refutation.searched import Attained, certified, searched
 from dpaudit.refutation.shrinking import minimal
 from dpaudit.refutation.theorems import (
     bounded_mean,

@@ -31,7 +31,7 @@ from dpaudit.testing.domains import (
     Texts,
 )
 from dpaudit.testing.movement import assert_sensitivity
-from dpaudit.testing.pairs import pairs
+from dpaudit.testing.neighbouring import pairs
 from dpaudit.testing.records import Joined, Records
 from dpaudit.testing.tabular import frame_pairs, frames
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from dpaudit.datasets import clip_rows, preprocess, scale_columns
-from dpaudit.datasets.preprocess import signed_labels
+from dpaudit.datasets.preprocessing import signed_labels
 from dpaudit.errors import DataError, InvalidArgument
 
 MATRICES = arrays(
