@@ -18,6 +18,11 @@ from dpaudit.neighbours import Side
 
 # Observations of each dataset that a layout is made of, and how many trials are worth one.
 _OBSERVED, _LEAST, _WORTH = 64, 4, 50
+# Noise varies, so this is a function without a return statement more often than not.
+UNVARYING = (
+    "Whatever was looked at first, on either dataset, was one and the same output: see whether the "
+    "function returns what it releases."
+)
 
 
 def laid_out(case: PrivacyCase, seed: int, trials: int) -> PrivacyCase:
@@ -80,8 +85,10 @@ def _said(mechanism: Any, layout: Layout) -> tuple[str, ...]:
         return (called,)
     discrete = sum(column.discrete for column in layout.columns) - 2  # without the rest
     numbers = len(layout.columns) - 2 - discrete
+    unvarying = (UNVARYING,) if discrete == numbers == 0 else ()
     return (
         called,
+        *unvarying,
         f"Outputs were read in parts: {numbers} that are numbers, {discrete} that are discrete, "
         f"{len(layout.usual)} that did not vary at first, and whatever else turned up.",
     )

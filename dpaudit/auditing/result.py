@@ -16,6 +16,7 @@ import numpy as np
 import dpaudit.auditing.release as release
 from dpaudit.accounting.proved import TabulatedDP
 from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.outcomes import UNVARYING
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
@@ -361,7 +362,8 @@ _NO_UPPER = "a search finds no upper end; a proved bound is one"
 def with_relation(result: Result, case: PrivacyCase) -> Result:
     """Return a result that says by which relation the two are neighbours, if none was named.
 
-    Of a refutation also what another relation would say of it.
+    Of a refutation also what another relation would say of it, and of what is not refuted whether
+    its outputs varied at all.
     """
     relation = case.pair.relation
     if case.relation_was_read:
@@ -370,7 +372,10 @@ def with_relation(result: Result, case: PrivacyCase) -> Result:
             said += _on_another_reading(case, result.measured.lower)
     else:
         said = [f"Neighbours: {relation.statement}."] if isinstance(relation, Declared) else []
-    return result.model_copy(update={"reason": " ".join([result.reason, *said])})
+    if result.verdict == "not refuted" and UNVARYING in result.notes:
+        said.append(UNVARYING)
+    notes = [note for note in result.notes if note not in said]
+    return result.model_copy(update={"reason": " ".join([result.reason, *said]), "notes": notes})
 
 
 def _on_another_reading(case: PrivacyCase, lower: float) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dpaudit.auditing.api import audit
+from dpaudit.auditing.outcomes import UNVARYING
 from dpaudit.errors import DpauditError, InvalidArgument, Shown
 from dpaudit.execution import Executor
 from dpaudit.neighbours import Pair
@@ -111,6 +113,8 @@ class Auditor:
         self._note(result, kept)
         if result.verdict != "not refuted":
             raise Refuted(words(result, self._place(), self._again()), pytrace=False)
+        if UNVARYING in result.reason:
+            warnings.warn(UNVARYING, stacklevel=2)
         return result
 
     def _begin(self, options: Mapping[str, Any]) -> None:

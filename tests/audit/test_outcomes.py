@@ -245,6 +245,20 @@ def test_the_verdict_says_by_which_relation_the_two_are_neighbours(data, relatio
     assert ("obey" in found.reason) == (relation is None)
 
 
+@pytest.mark.parametrize(
+    ("output", "asked"), [(lambda rng: None, True), (lambda rng: bool(rng.integers(2)), False)]
+)
+def test_a_function_that_may_have_forgotten_its_return_is_asked_about_it(output, asked):
+    def mechanism(records, rng):
+        return output(rng)
+
+    found = dpaudit.audit(
+        mechanism, [1.0, 2.0], [1.0], epsilon=1.0, trials=400, isolation=IN_PROCESS
+    )
+    assert found.verdict == "not refuted"
+    assert ("see whether the function returns what it releases" in found.reason) == asked
+
+
 def now_and_then(data, trials, rng):
     """Return noise, and with probability 1e-3 a record that is not 0."""
     told = rng.random(trials) < 1e-3 * data[0]

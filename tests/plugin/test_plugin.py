@@ -283,6 +283,20 @@ def test_what_is_selected_shares_whoever_runs_it(pytester, options, audits, erro
     assert said == {share_of(1 - (1 - error), audits)}
 
 
+def test_a_function_without_a_return_passes_with_a_warning(pytester):
+    pytester.makepyfile(
+        MECHANISMS
+        + """
+    @pytest.mark.dp(epsilon=1, trials=100)
+    def test_forgets(dp_audit):
+        dp_audit(lambda ages: None, AGES, AGES[:-1], isolation=HERE)
+    """
+    )
+    done = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-W", "default::UserWarning")
+    done.assert_outcomes(passed=1, warnings=1)
+    done.stdout.fnmatch_lines(["*test_a_function*.py:*: *see whether the function returns*"])
+
+
 @pytest.mark.parametrize(
     ("option", "said"),
     [
