@@ -1,7 +1,7 @@
 # dpaudit without a network: `make wheelhouse`, then
 #
 #   docker build --network=none --tag dpaudit .
-#   docker run --rm --network=none --volume "$PWD:/work" dpaudit audit privacy.toml --out report
+#   docker run --rm --network=none --user "$(id -u)" --volume "$PWD:/work" dpaudit audit privacy.toml --out report
 #
 # The wheels are those of constraints.txt, for the Python of this image.
 FROM python:3.12-slim
@@ -13,5 +13,7 @@ RUN python -m pip install --no-cache-dir --no-index --find-links=/wheelhouse dpa
 # Mechanisms are other people's code: they run without rights.
 USER auditor
 WORKDIR /work
+# With --user nobody has a home: a cache of fonts goes where anybody may write.
+ENV MPLCONFIGDIR=/tmp/matplotlib
 ENTRYPOINT ["dpaudit"]
 CMD ["--help"]

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dpaudit.report.entries import Entries, Entry
 from dpaudit.report.render import markdown_text as md
 
 MARK = "<!-- dpaudit -->"  # by which a comment is found again
 _SIGNS = {"refuted": "❌", "violated": "❌", "withheld": "⚠️", "missing": "⚠️", "hint": "🔎"}
+_MOST = 25_000  # characters of each half: code hosts refuse a comment of more than 65,536
 _HEAD = ("| | Claim | Claimed | Proved | Measured | Verdict |", "|---|---|---|---|---|---|")
 
 
 def brief(entries: Entries) -> str:
-    """Return the table, and below it what leaked."""
-    lines = [MARK, f"**dpaudit**: {md(entries.summary)}", "", *_HEAD, *map(_row, entries.entries)]
+    """Return the table, and below it what leaked; of many audits, as much as a comment takes."""
+    rows = _within([*map(_row, entries.entries)], "| | and {} more, in the report | | | | |")
+    lines = [MARK, f"**dpaudit**: {md(entries.summary)}", "", *_HEAD, *rows]
     wrong = [entry for entry in entries.entries if entry.outcome != "not refuted"]
     if wrong:
-        lines += ["", *(f"- **{md(one.name)}**: {md(one.headline)}" for one in wrong)]
+        reasons = [f"- **{md(one.name)}**: {md(one.headline)}" for one in wrong]
+        lines += ["", *_within(reasons, "- and {} more, in the report")]
     if entries.surety is not None:
         lines += ["", entries.surety]
     return "\n".join([*lines, "", "*Not refuted* is no evidence that a claim holds."]) + "\n"
+
+
+def _within(lines: Sequence[str], more: str) -> list[str]:
+    """Return the lines that fit, and how many do not."""
+    kept, used = list[str](), 0
+    for count, line in enumerate(lines):
+        used += len(line) + 1
+        if used > _MOST:
+            return [*kept, more.format(len(lines) - count)]
+        kept.append(line)
+    return kept
 
 
 def _row(entry: Entry) -> str:

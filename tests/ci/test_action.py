@@ -12,7 +12,9 @@ import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
-from dpaudit.report.brief import MARK
+import dpaudit.cli.storing as storing
+from dpaudit.report.brief import MARK, brief
+from dpaudit.report.entries import Entries, Entry
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads(
@@ -54,6 +56,12 @@ def test_the_hook_names_a_command_and_the_package_that_has_it():
     assert {"id", "name", "entry", "language"} <= set(hook)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert hook["entry"].split()[0] in project["scripts"]
+
+
+def test_outputs_that_are_kept_to_go_on_from_are_not_uploaded():
+    (upload,) = (one for one in STEPS.values() if "upload-artifact" in one.get("uses", ""))
+    folder = "${{ inputs.report }}"
+    assert upload["with"]["path"].split("\n")[:2] == [folder, f"!{folder}/{storing.FILE}*"]
 
 
 def test_no_input_is_put_into_a_script():
@@ -144,3 +152,23 @@ def test_the_image_is_built_from_the_wheels_alone():
     (installed,) = re.findall(r"pip install (.*?) dpaudit", image)
     assert {"--no-index", "--find-links=/wheelhouse"} <= set(installed.split())
     assert "\n!build/wheelhouse\n" in (ROOT / ".dockerignore").read_text(encoding="utf-8")
+
+
+def entry(number):
+    leaked = f"What leaked: {'x' * 400} in 900 of 1000 runs"
+    return Entry(name=f"mine:f{number}", outcome="refuted", headline=leaked, text=leaked)
+
+
+def all_of(count):
+    about = {"surety": None, "root": ROOT, "version": "1", "created": "today", "seconds": 1.0}
+    return Entries(entries=[entry(number) for number in range(count)], summary="all", **about)
+
+
+def test_a_comment_is_never_longer_than_a_code_host_takes():
+    few, many = brief(all_of(3)), brief(all_of(2000))
+    assert few.count("What leaked") == 3
+    assert "more, in the report" not in few
+    assert len(many) < 60_000
+    rows, reasons = many.count("| ❌ |"), many.count("What leaked")
+    assert f"| | and {2000 - rows} more, in the report |" in many
+    assert f"\n- and {2000 - reasons} more, in the report\n" in many
