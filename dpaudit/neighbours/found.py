@@ -217,8 +217,11 @@ def depends_on_reading(found: Relation, claimed: float, allowed: float, lower: f
     """
     if not found.name.startswith("replace-") or not claimed < lower <= allowed:
         return None
-    limit = "any epsilon" if math.isinf(allowed) else f"{allowed:.4g}"
+    if math.isinf(allowed):  # delta grows with the steps, and this is the delta of one
+        limit = "for which it states no epsilon at this delta"
+    else:
+        limit = f"it allows them {allowed:.4g}, and this does not refute it"
     return (
-        "If the claim is about adding or removing a record, these two are two steps apart, it "
-        f"allows them {limit}, and this does not refute it: name the relation."
+        "If the claim is about adding or removing a record, these two are two steps apart, "
+        f"{limit}: name the relation."
     )

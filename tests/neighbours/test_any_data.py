@@ -145,7 +145,9 @@ def test_a_refutation_between_the_claim_and_twice_depends_on_the_reading():
     replaced, _ = found_pair(["a"], ["b"])
     removed, _ = found_pair(["a"], [])
     assert "it allows them 2" in depends_on_reading(replaced.relation, 1.0, 2.0, 1.5)
-    assert "any epsilon" in depends_on_reading(replaced.relation, 1.0, np.inf, 9.0)
+    unbounded = depends_on_reading(replaced.relation, 1.0, np.inf, 6.0)
+    assert "two steps apart, for which it states no epsilon at this delta: name" in unbounded
+    assert "does not refute" not in unbounded
     assert depends_on_reading(replaced.relation, 1.0, 2.0, 2.5) is None
     assert depends_on_reading(removed.relation, 1.0, 2.0, 1.5) is None
 
