@@ -156,7 +156,7 @@ _OF_TYPES = re.compile(
     r"|cannot reshape array of size \d+ into shape [\d,()]+"
 )
 _OF_SYSTEM = re.compile(r"\[Errno (\d{1,4})\]")
-_HIDDEN = "(--show-records shows its words)"
+_HIDDEN = "(show_records=True, or --show-records, shows its words)"
 
 
 def what_happened(error: BaseException) -> str:
@@ -173,7 +173,7 @@ def what_happened(error: BaseException) -> str:
     ...     exec(compile("pass\nfloat('Alice')", "theirs.py", "exec"), {})
     ... except ValueError as error:
     ...     print(what_happened(error))
-    ValueError: (--show-records shows its words) in theirs.py, line 2
+    ValueError: (show_records=True, or --show-records, shows its words) in theirs.py, line 2
     """
     place = place_of(error)
     return f"{_how_it_ended(error)} in {place}" if place else _how_it_ended(error)
@@ -197,9 +197,9 @@ def shown_words(kind: type[BaseException], words: str) -> str:
     >>> print(shown_words(NameError, "name 'nupmy' is not defined"))
     "name 'nupmy' is not defined"
     >>> print(shown_words(KeyError, "'Alice'"))
-    (--show-records shows its words)
+    (show_records=True, or --show-records, shows its words)
     >>> print(shown_words(FileNotFoundError, "[Errno 2] No such file or directory: 'Alice.csv'"))
-    [Errno 2] No such file or directory (--show-records shows its words)
+    [Errno 2] No such file or directory (show_records=True, or --show-records, shows its words)
     """
     harmless = issubclass(kind, _OF_CODE) or not words
     if are_shown() or harmless or _OF_TYPES.fullmatch(words):
@@ -216,7 +216,7 @@ def calls_of(error: BaseException) -> str:
     Examples
     --------
     >>> print(calls_of(ValueError("Alice, 37")), end="")
-    ValueError: (--show-records shows its words)
+    ValueError: (show_records=True, or --show-records, shows its words)
     """
     before, parts = error.__cause__, []
     link = "\nThe above exception was the direct cause of the following exception:\n\n"
@@ -249,8 +249,8 @@ def warning_line(message: Warning | str, category: type[Warning], file: str, lin
 
     Examples
     --------
-    >>> print(warning_line("Alice is 37", UserWarning, "theirs.py", 2))
-    warning: UserWarning: (--show-records shows its words) in theirs.py, line 2
+    >>> print(warning_line("Alice is 37", UserWarning, "a.py", 2))
+    warning: UserWarning: (show_records=True, or --show-records, shows its words) in a.py, line 2
     """
     words = _line(str(message))
     if category.__module__.partition(".")[0] == "dpaudit":

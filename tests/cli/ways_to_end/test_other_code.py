@@ -10,7 +10,7 @@ from .runs import LAW, interrupt, leave
 from .ways import IN_THEIRS, INTERRUPT, INTERRUPTED, THEIRS, Ways, left
 
 WAYS = Ways()
-HIDDEN = r"\(--show-records shows its words\)"
+HIDDEN = r"\(show_records=True, or --show-records, shows its words\)"
 
 # What a module does as it is imported.
 IMPORTED = {
