@@ -145,6 +145,13 @@ def about_urls(urls: dict[str, str]) -> list[str]:
     return found
 
 
+def left_to_state(said: Message) -> list[str]:
+    """Return what is no fault of a build, and needed before an upload: where the project is."""
+    if said.get_all("Project-URL"):
+        return []
+    return ["the metadata has no address; state [project.urls] in pyproject.toml"]
+
+
 # The source distribution
 
 

@@ -31,10 +31,11 @@ EVERY = ("-m", "slow or not slow", *QUIET)
 
 @dataclass
 class Outcome:
-    """What failed and which Pythons were missing."""
+    """What failed, which Pythons were missing, and what an upload still needs."""
 
     failed: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
 
     def note(self, name: str, complaints: list[str]) -> bool:
         """Print how a step went, and keep its name if it failed."""
@@ -101,8 +102,7 @@ def checked(sdist: Path, wheel: Path, outcome: Outcome) -> None:
     outcome.note("metadata, classifiers, addresses", checks.about_metadata(about, declared))
     for name, command in tools(sdist, wheel):
         outcome.note(name, said(command))
-    if not about.get_all("Project-URL"):
-        print("note   the metadata has no address: state [project.urls] before an upload")
+    outcome.left += checks.left_to_state(about)
 
 
 def tools(sdist: Path, wheel: Path) -> Iterator[tuple[str, list[str]]]:
@@ -184,6 +184,8 @@ def _close(outcome: Outcome, files: tuple[Path, Path], seconds: float) -> None:
     print(f"\n{', '.join(one.name for one in files)}: {seconds:.0f} seconds")
     for name in outcome.failed:
         print(f"FAILED {name}")
+    for line in outcome.left:
+        print(f"BEFORE AN UPLOAD: {line}")
     if outcome.missing:
         print(
             f"NOT TRIED on Python {', '.join(outcome.missing)}: name interpreters with "

@@ -117,6 +117,16 @@ def test_a_good_address_is_not():
     assert checks.about_metadata(said, DECLARED) == []
 
 
+def test_a_release_without_an_address_is_built_and_says_so_at_its_end(capsys):
+    assert checks.left_to_state(metadata(Project_URL="Homepage, https://dpaudit.dev/")) == []
+    outcome = run.Outcome(left=checks.left_to_state(metadata()))
+    run._close(outcome, (Path("a.tar.gz"), Path("a.whl")), 1.0)
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "BEFORE AN UPLOAD: the metadata has no address; state [project.urls] in pyproject.toml"
+    )
+    assert outcome.status(allow_missing=False) == 0
+
+
 STAGE = "Development Status :: 4 - Beta"
 
 
