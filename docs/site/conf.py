@@ -21,6 +21,8 @@ source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
 myst_enable_extensions = ["deflist"]
 
+smartquotes = False  # would turn the two hyphens of an option into a dash
+
 # Docstrings refer to plain names; types stand in signatures.
 default_role = "literal"
 autodoc_member_order = "bysource"
@@ -41,6 +43,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_search_summary = False
 html_show_sourcelink = False
+html_show_copyright = False  # LICENSE says it
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {"top_of_page_buttons": []}

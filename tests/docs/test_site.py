@@ -7,6 +7,7 @@ installed these tests are skipped; where it is, whatever else is missing is a fa
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections import defaultdict
 from html.parser import HTMLParser
@@ -76,6 +77,13 @@ def test_nothing_is_loaded_from_another_host(read):
         assert [one for one in found.loads if "//" in one.split("?")[0]] == [], page
 
 
+def test_options_have_two_hyphens_and_a_footer_says_something():
+    wrong = re.compile(r"[\u2013\u2014][a-z]+(-[a-z]+)*\b|Copyright &#169;\s*<")
+    found = {page: wrong.search((SITE / page).read_text(encoding="utf-8")) for page in OWN}
+    assert {page: one[0] for page, one in found.items() if one} == {}
+    assert wrong.search("with \u2013dataset")
+
+
 def test_every_page_is_in_the_navigation_of_the_first(read):
     listed = {urlsplit(link).path for link in read["index.html"].links}
     made = {"index.html", "genindex.html", "py-modindex.html", "search.html"}
@@ -134,7 +142,15 @@ def test_the_scheme_is_dark_where_the_reader_asks(browser):
 
 @pytest.mark.parametrize(
     ("words", "page"),
-    [("replace-record", "neighbours.html"), ("calibrate", "accounting.html"), ("zzyzx", None)],
+    [
+        ("replace-record", "neighbours.html"),
+        ("calibrate", "accounting.html"),
+        ("neighbor", "neighbours.html"),
+        ("p-value", "numbers.html"),
+        ("windows", "exit-statuses.html"),
+        ("docker", "ci.html"),
+        ("zzyzx", None),
+    ],
 )
 def test_a_search_finds_pages_without_a_network(window, words, page):
     window.said.clear()
