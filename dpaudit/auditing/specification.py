@@ -293,7 +293,8 @@ def _as_pair(name: str, found: Any, relation: str | None) -> tuple[Pair[Any], st
 
 def _records(name: str, given: Any, path: Path) -> Any:
     if given is None:
-        raise InvalidArgument(name, None, "records, a .npy or .csv file, or a pair")
+        made = "" if name == "dataset" else "; or a relation, by which some are made of the dataset"
+        raise InvalidArgument(name, None, f"records, a .npy or .csv file, or a pair{made}")
     if isinstance(given, str):
         return records_from(path.resolve().parent / given)
     if isinstance(given, list) and _of_one_kind(given):
