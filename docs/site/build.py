@@ -54,6 +54,7 @@ def _tree(section: tuple[str, list[str]]) -> str:
 def main() -> int:
     """Build the site; every warning is an error."""
     assembled()
+    shutil.rmtree(SITE, ignore_errors=True)  # pages that are no more
     strict = ["--fail-on-warning", "--keep-going", "--quiet", "--fresh-env"]
     status = sphinx(["-b", "html", *strict, "--jobs", "2", str(SOURCE), str(SITE)])
     scripts = shutil.ignore_patterns("*.py")

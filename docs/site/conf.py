@@ -41,6 +41,7 @@ html_theme = "furo"
 html_title = "dpaudit"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_show_search_summary = False
 html_show_sourcelink = False
 html_show_copyright = False  # LICENSE says it
