@@ -116,14 +116,14 @@ def test_a_cnn_that_samples_at_another_rate_is_noticed(monkeypatch):
     import torch_cnn as cnn
     from numpy_steps import audited
 
-    monkeypatch.setattr(cnn, "RATE", 0.25)
-    result = audited(
-        lambda *run: cnn.train(*run, 4)[..., 0],
-        lambda records: cnn.COUNT in records,
-        (np.arange(cnn.COUNT + 1), np.arange(cnn.COUNT)),
-        4,
-        2000,
-    )
+    monkeypatch.setattr(cnn, "RATE", cnn.RATE)  # put back, if training runs in this process
+
+    def seen(*run):
+        cnn.RATE = 0.5  # where training runs: a process of its own imports the module anew
+        return cnn.train(*run, 4)[..., 0]
+
+    pair = np.arange(cnn.COUNT + 1), np.arange(cnn.COUNT)
+    result = audited(seen, lambda records: cnn.COUNT in records, pair, 4, 2000)
     assert not all(check.passed for check in result.self_checks)
 
 
