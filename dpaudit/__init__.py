@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpaudit.accounting.composition import gaussian_guarantee
     from dpaudit.accounting.events import (
+        AllocatedGaussian,
         ApproximateRelease,
+        BatchedGaussian,
         ExponentialNormRelease,
         GaussianRelease,
         LaplaceRelease,
         ObjectivePerturbation,
         PoissonSubsampledGaussian,
+        PrivateSelection,
         Sequence,
+        ShuffledGaussian,
         ZeroConcentratedRelease,
     )
     from dpaudit.accounting.proved import proved_guarantee
@@ -52,10 +56,12 @@ if TYPE_CHECKING:
     from dpaudit.verification.judge import verify_file as verify
 
 _HOME = {
+    "AllocatedGaussian": "accounting.events",
     "ApproximateDP": "guarantees.kinds",
     "ApproximateRelease": "accounting.events",
     "AssumptionOutcome": "extension.case",
     "Attack": "extension.attack",
+    "BatchedGaussian": "accounting.events",
     "Claim": "extension.claim",
     "Dataset": "datasets.dataset",
     "Distinguisher": "extension.distinguisher",
@@ -76,12 +82,14 @@ _HOME = {
     "PrivacyCase": "extension.case",
     "Proof": "extension.case",
     "PrivacyProfile": "guarantees.profile",
+    "PrivateSelection": "accounting.events",
     "PureDP": "guarantees.kinds",
     "RenyiDP": "guarantees.kinds",
     "Result": "report.schema",
     "SearchCase": "extension.case",
     "Sequence": "accounting.events",
     "Settings": "extension.settings",
+    "ShuffledGaussian": "accounting.events",
     "Side": "neighbours",
     "Statement": "extension.claim",
     "Step": "laws.steps",
@@ -104,10 +112,12 @@ _HOME = {
 }
 
 __all__ = [
+    "AllocatedGaussian",
     "ApproximateDP",
     "ApproximateRelease",
     "AssumptionOutcome",
     "Attack",
+    "BatchedGaussian",
     "Claim",
     "Dataset",
     "Distinguisher",
@@ -127,6 +137,7 @@ __all__ = [
     "PoissonSubsampledGaussian",
     "PrivacyCase",
     "PrivacyProfile",
+    "PrivateSelection",
     "Proof",
     "PureDP",
     "RenyiDP",
@@ -134,6 +145,7 @@ __all__ = [
     "SearchCase",
     "Sequence",
     "Settings",
+    "ShuffledGaussian",
     "Side",
     "Statement",
     "Step",

@@ -145,10 +145,16 @@ def canaries():
 
 
 USES = {
+    "AllocatedGaussian": lambda: (
+        dpaudit.AllocatedGaussian(batches=2, noise_multiplier=1.0).count == 1
+    ),
     "ApproximateDP": lambda: dpaudit.ApproximateDP(1.0, 1e-5).epsilon(1e-5) == 1.0,
     "ApproximateRelease": lambda: dpaudit.ApproximateRelease(epsilon=1.0).delta == 0,
     "AssumptionOutcome": lambda: dpaudit.AssumptionOutcome(name="a", holds=True, evidence="").holds,
     "Attack": lambda: attack().load() == importlib.import_module("os").name,
+    "BatchedGaussian": lambda: (
+        dpaudit.BatchedGaussian(records=4, batch_size=1, noise_multiplier=1.0).ratio == 0.25
+    ),
     "Claim": lambda: claim().prepare(dpaudit.Settings(), {}).default_trials == 200,
     "Dataset": lambda: dpaudit.Dataset([[1.0]], [1.0]).nodes == 1,
     "Distinguisher": lambda: distinguisher().load() == importlib.import_module("os").name,
@@ -168,6 +174,9 @@ USES = {
     "PoissonSubsampledGaussian": lambda: subsampled().count == 1,
     "PrivacyCase": lambda: case().at_delta == 1e-5,
     "PrivacyProfile": lambda: dpaudit.PrivacyProfile(lambda e: 0.1).epsilon(0.2) == 0,
+    "PrivateSelection": lambda: (
+        dpaudit.PrivateSelection(base=noisy(dpaudit.GaussianRelease), runs=2.0).law == "geometric"
+    ),
     "Proof": lambda: dpaudit.Proof(guarantee=dpaudit.GaussianDP(1.0), source="p").source == "p",
     "PureDP": lambda: dpaudit.PureDP(1.0).epsilon(0.0) == 1,
     "RenyiDP": lambda: dpaudit.RenyiDP(2.0, 0.0).epsilon(0.0) == 0,
@@ -175,6 +184,9 @@ USES = {
     "SearchCase": lambda: search_case().bound == 1,
     "Sequence": lambda: len(sequence().events) == 2,
     "Settings": lambda: dpaudit.Settings(trials=100).trials == 100,
+    "ShuffledGaussian": lambda: (
+        dpaudit.ShuffledGaussian(batches=2, noise_multiplier=1.0).sensitivity == 1
+    ),
     "Side": lambda: [pair().on(side).tolist() for side in dpaudit.Side] == [[0.0], [1.0]],
     "Statement": lambda: statement().kind == "privacy",
     "Step": lambda: dpaudit.Step(np.zeros(1), np.ones(1)).scale == 1,

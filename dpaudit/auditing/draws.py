@@ -14,6 +14,7 @@ from numpy.random import default_rng
 
 import dpaudit.laws.drawn as drawn
 from dpaudit._typing import Array
+from dpaudit.auditing.stated_bounds import require_bound, require_payoffs
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.estimation.counted import Counted, Tally
 from dpaudit.estimation.exact_loss import TiltedLosses
@@ -22,10 +23,17 @@ from dpaudit.execution import Executor, Unit, planned_units, stream, unit_size
 from dpaudit.execution.ledger import current
 from dpaudit.laws.isolated import Isolated, named
 from dpaudit.laws.layout import clocked
-from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, checked_sample, name_of
+from dpaudit.laws.mechanism import (
+    Aimable,
+    Draws,
+    HasLaw,
+    Mechanism,
+    Wraps,
+    checked_sample,
+    name_of,
+)
 from dpaudit.neighbours import Pair, Side
 
-_ROUNDING = 1e-9
 # Rows that tell whether randomness comes from the generator, and how rarely chance may look so.
 _ROWS, _COLLISION = (3, 64, 2048), 1e-9
 # Fresh processes that certifying transcripts of other people's mechanisms come from.
@@ -196,14 +204,25 @@ class Drawer:
         unit = 1 if self.timed else unit if most is None else min(unit, most)
         return replace(self, seed=seed, unit=unit, chosen_by_pace=False)
 
-    def tilted(self, side: Side, tilt: float, trials: int, purpose: str) -> TiltedLosses:
-        """Return the losses of ``trials`` tilted trials in one direction of the pair."""
+    def aimed(self, side: Side, epsilon: float) -> Draws | None:
+        """Return draws for losses beyond epsilon in one direction; None where there are none."""
+        if not isinstance(self.mechanism, Aimable):
+            return None
+        draws = Draws(self.mechanism, self.pair.seen_from(side), epsilon)
+        return draws if math.isfinite(draws.log_payoff_bound(epsilon)) else None
+
+    def tilted(self, side: Side, tilt: float | Draws, trials: int, purpose: str) -> TiltedLosses:
+        """Return the losses of ``trials`` tilted or aimed trials in one direction of the pair."""
         pair = self.pair.seen_from(side)
         task = partial(drawn.tilted_unit, self.mechanism, pair, tilt)
         parts = self._map(task, trials, purpose, side)
         loss, log_mgf = (np.concatenate(part) for part in zip(*parts, strict=True))
+        if isinstance(tilt, Draws):
+            aimed = TiltedLosses(loss, log_mgf, 0.0, math.inf, tilt)
+            require_payoffs(self.mechanism, aimed, tilt.epsilon)
+            return aimed
         bound = float(self.mechanism.log_mgf_bounds(pair, tilt)[1])
-        _require_bound(self.mechanism, log_mgf, bound)
+        require_bound(self.mechanism, log_mgf, bound)
         return TiltedLosses(loss, log_mgf, tilt, bound)
 
     def losses(self, side: Side, trials: int, purpose: str) -> Array:
@@ -218,7 +237,7 @@ class Drawer:
         return np.concatenate(list(self._map(task, trials, purpose, side)))
 
     def both_losses(
-        self, side: Side, tilt: float, trials: int, purpose: str
+        self, side: Side, tilt: float | Draws, trials: int, purpose: str
     ) -> tuple[Array, Array]:
         """Return tilted losses as summed while sampling, and as computed from the transcripts."""
         pair = self.pair.seen_from(side)
@@ -462,12 +481,3 @@ def _log_collision(rows: Array) -> float:
     """Return the logarithm of how probable it is that as many rows of that law are the same."""
     _, counts = np.unique(rows.reshape(len(rows), -1), axis=0, return_counts=True)
     return len(rows) * math.log(float(np.sum((counts / len(rows)) ** 2)))
-
-
-def _require_bound(mechanism: object, log_mgf: Array, bound: float) -> None:
-    largest = float(log_mgf.max())
-    if largest > bound + _ROUNDING * (1 + abs(bound)):
-        raise MechanismError(
-            f"mechanism {name_of(mechanism)}: log_mgf_bounds returned {bound:.6g}, "
-            f"expected at least the {largest:.6g} of a transcript that was drawn"
-        )

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from dpaudit._typing import Array
+from dpaudit.auditing.aimed import aimed_direction, mild_check, mild_draws
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Band, Evidence
 from dpaudit.auditing.largest_loss import largest_loss
@@ -30,6 +31,7 @@ from dpaudit.estimation.exact_loss import (
 from dpaudit.estimation.self_check import SelfCheck, likelihood_ratio_checks, weight_check
 from dpaudit.execution.executor import of_each
 from dpaudit.extension.case import PrivacyCase
+from dpaudit.laws.mechanism import Draws
 from dpaudit.neighbours import Side
 
 # Shares of the error probability.
@@ -73,7 +75,7 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
         upper=None if upper is None else max(upper, lower),
         upper_note=None if upper is not None else _why_no_upper_end(directions),
         estimate=_estimate(directions, log_delta),
-        estimator="exact privacy loss, tilted sampling, betting",
+        estimator=f"exact privacy loss, {_sampling(directions)} sampling, betting",
         trials=trials,
         budget={
             "lower end (both directions)": _LOWER * alpha,
@@ -83,7 +85,7 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
         counts={
             "certifying, per dataset": trials,
             "pilots, at most, per dataset": (2 + len(_FURTHER)) * pilot,
-            "checking the law, per dataset": pilot + enough + CONSISTENCY + _mild_trials(trials),
+            "checking the law, per dataset": _checking(directions, pilot + enough, trials),
         },
         self_checks=_self_checks(drawer, plain, directions, enough),
         epsilons=epsilons,
@@ -93,29 +95,56 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
     )
 
 
+def _checking(directions: list[Direction], plain: int, trials: int) -> int:
+    aimed = any(d.losses.aimed is not None for d in directions)
+    return plain + CONSISTENCY + _mild_trials(trials) + (trials if aimed else 0)
+
+
 def _self_checks(
     drawer: Drawer, plain: dict[Side, Array], directions: list[Direction], enough: int
 ) -> tuple[SelfCheck, ...]:
     """Return the checks of the losses, the noise, the weights and both ways to sum a loss."""
     checks = [*likelihood_ratio_checks(*plain.values()), *digits_checks(drawer)]
-    count = _mild_trials(len(directions[0].losses.privacy_loss))
+    trials = len(directions[0].losses.privacy_loss)
+    count = _mild_trials(trials)
     for side, direction in zip(Side, directions, strict=True):
-        mild = _mild_tilt(direction.losses.tilt, plain[side])
+        drawn = _drawn(direction.losses)
+        mild = _mild(drawer, side, drawn, plain[side])
+        mildly = drawer.tilted(side, mild, count, "checking the weights")
         checks += [
-            *side_checks(drawer, side, direction.losses.tilt, enough),
+            *side_checks(drawer, side, drawn, enough),
             *_weight_checks(side.value, direction.pilot),
-            *_weight_checks(side.value, drawer.tilted(side, mild, count, "checking the weights")),
+            *_weight_checks(side.value, mildly),
         ]
+        if isinstance(mild, Draws):
+            checks.append(mild_check(drawer, side, mild, mildly, trials))
     return tuple(checks)
+
+
+def _drawn(losses: TiltedLosses) -> float | Draws:
+    """Return how losses were drawn."""
+    return losses.aimed if isinstance(losses.aimed, Draws) else losses.tilt
+
+
+def _mild(drawer: Drawer, side: Side, drawn: float | Draws, losses: Array) -> float | Draws:
+    """Return how to draw milder: what is drawn strongly hides wrong weights in rare trials."""
+    if isinstance(drawn, Draws):
+        return mild_draws(drawer, side) or drawn
+    return _mild_tilt(drawn, losses)
 
 
 def _weight_checks(name: str, trials: TiltedLosses) -> tuple[SelfCheck, SelfCheck]:
     """Return the checks that both densities over the tilted one average to at most 1."""
     of_p = trials.log_mgf - trials.tilt * trials.privacy_loss
-    where = f"{name}, tilt {trials.tilt:.3g}"
+    where = f"{name}, {_how(trials)}"
     return weight_check(where, of_p), weight_check(
         f"{where}, other side", of_p - trials.privacy_loss
     )
+
+
+def _how(trials: TiltedLosses) -> str:
+    drawn = _drawn(trials)
+    return f"aimed at {drawn.epsilon:.4g}" if isinstance(drawn, Draws) else f"tilt {drawn:.4g}"
 
 
 def _mild_tilt(tilt: float, losses: Array) -> float:
@@ -136,6 +165,9 @@ def _direction(
     pilot: int,
     trials: int,
 ) -> Direction:
+    aimed = aimed_direction(drawer, side, log_delta, pilot, trials)
+    if aimed is not None:
+        return aimed
     losses = plain[side] if side is Side.DATASET else -plain[side]
     # A Gaussian loss N(s/2, s) has second moment s + s^2/4: solve for s.
     square = 2 * (math.sqrt(1 + float(np.mean(losses**2))) - 1)
@@ -204,6 +236,8 @@ def _band(directions: list[Direction], epsilons: tuple[float, ...], alpha: float
 
 
 def _why_no_upper_end(directions: list[Direction]) -> str:
+    if all(d.losses.aimed is not None for d in directions):
+        return "too few trials to certify an upper end at this confidence"
     bounds = [d.losses.log_mgf_bound for d in directions]
     if not all(math.isfinite(bound) for bound in bounds):
         return "the law gives no bound on the weights, so the trials certify no upper end"
@@ -216,6 +250,12 @@ def _why_no_upper_end(directions: list[Direction]) -> str:
     )
 
 
+def _sampling(directions: list[Direction]) -> str:
+    return "tilted" if all(d.losses.aimed is None for d in directions) else "importance"
+
+
 def _tilts(directions: list[Direction]) -> str:
-    tilts = " and ".join(f"{d.losses.tilt:.4g}" for d in directions)
-    return f"Tilts of the two directions, chosen on the pilot: {tilts}."
+    how = " and ".join(_how(d.losses) for d in directions)
+    if any(d.losses.aimed is not None for d in directions):
+        return f"Draws of the two directions, chosen on the pilot: {how}."
+    return f"Tilts of the two directions, chosen on the pilot: {how.replace('tilt ', '')}."

@@ -13,7 +13,7 @@ from dpaudit.estimation.self_check import (
     digits_check,
     uniformity_check,
 )
-from dpaudit.laws.mechanism import HasLossInDigits
+from dpaudit.laws.mechanism import Draws, HasLossInDigits
 from dpaudit.neighbours import Side
 
 # Transcripts whose loss is computed in two ways.
@@ -36,7 +36,7 @@ def residual_trials(drawer: Drawer, trials: int) -> int:
 
 
 def side_checks(
-    drawer: Drawer, side: Side, tilt: float, residuals: int
+    drawer: Drawer, side: Side, tilt: float | Draws, residuals: int
 ) -> tuple[SelfCheck, SelfCheck]:
     """Return the checks of the noise and of both ways to sum a loss, on one side of the pair."""
     noise = drawer.residuals(side, residuals, "checking the noise")

@@ -9,7 +9,7 @@ weighted payoff ``X = w (1 - e^(epsilon - L))_+`` is non-negative, so betting bo
 below whatever the weights do. If ``log w + theta L``, which is ``sum_t K_t(theta)`` where every
 step is tilted towards its own loss, is at most ``Kbar`` for every transcript, then also
 ``X <= e^(Kbar - theta epsilon) theta^theta / (1 + theta)^(1 + theta)``, and betting bounds it
-from above.
+from above. Other draws may have another such bound (`dpaudit.laws.mechanism.Aimable`).
 
 X falls as epsilon grows, sample by sample, so "the true epsilon is at most e" are nested
 hypotheses tested with one family of bets: the bound is where the test stops rejecting, and no
@@ -24,6 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -41,6 +42,19 @@ from dpaudit.estimation.betting import (
 from dpaudit.guarantees import gaussian
 
 
+class KnowsBound(Protocol):
+    """Draws with a proved bound on what they pay."""
+
+    @property
+    def epsilon(self) -> float:
+        """What they are aimed at: the bound is of use from there on."""
+        ...
+
+    def log_payoff_bound(self, epsilon: float) -> float:
+        """Return the logarithm of a number no payoff exceeds."""
+        ...
+
+
 @dataclass(frozen=True)
 class TiltedLosses:
     """One direction's trials, reduced to what the bounds need.
@@ -54,12 +68,15 @@ class TiltedLosses:
         ``theta``.
     log_mgf_bound
         ``Kbar``, or infinity.
+    aimed
+        Draws that know a bound on payoffs themselves, in place of ``Kbar``; the tilt is then 0.
     """
 
     privacy_loss: Array
     log_mgf: Array
     tilt: float
     log_mgf_bound: float
+    aimed: KnowsBound | None = None
 
     def __post_init__(self) -> None:
         loss, log_mgf = self.privacy_loss, self.log_mgf
@@ -88,6 +105,8 @@ class TiltedLosses:
 
     def log_payoff_bound(self, epsilon: float) -> float:
         """Return the logarithm of a number no payoff exceeds, or infinity."""
+        if self.aimed is not None:
+            return self.aimed.log_payoff_bound(epsilon)
         theta = self.tilt
         peak = theta * math.log(theta) if theta > 0 else 0.0
         return self.log_mgf_bound - theta * epsilon + peak - (1 + theta) * math.log1p(theta)
@@ -178,7 +197,12 @@ class Direction:
 
 
 def epsilon_floor(pilot: TiltedLosses, epsilon: float, log_delta: float) -> float:
-    """Return the least epsilon the upper end may take: where the pilot sees four times delta."""
+    """Return the least epsilon the upper end may take: where the pilot sees four times delta.
+
+    Aimed draws are made for what is beyond their aim.
+    """
+    if pilot.aimed is not None:
+        return min(pilot.aimed.epsilon, epsilon)
     lower = pilot.estimate(log_delta + math.log(4.0))
     return min(lower, epsilon)
 

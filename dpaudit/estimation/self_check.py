@@ -13,7 +13,7 @@ without tilting, on both datasets, each with a false-alarm probability far below
   noise the law assumes.
 
 And two on tilted trials: the weights average to at most 1, and the loss summed while sampling
-equals the loss of the transcript.
+equals the loss of the transcript. Aimed trials also pay on average what untilted ones do.
 """
 
 from __future__ import annotations
@@ -110,6 +110,24 @@ def _least_along_axes(normal: Array) -> tuple[float, int]:
         return 1.0, 1
     tests = sum(map(len, found))
     return min(1.0, tests * float(np.min(np.concatenate(found)))), tests // 2
+
+
+def payoff_check(name: str, plain: Array, aimed: Array, most: float) -> SelfCheck:
+    """Return the check that two ways to draw pay the same on average, shapes ``(n,)``, ``(R,)``.
+
+    It is two-sided: weights that are too small would lower the upper end. Payoffs of untilted
+    transcripts are at most 1, of aimed ones at most ``most``.
+    """
+    gap = abs(float(plain.mean() - aimed.mean()))
+    threshold = _bernstein(plain) + most * _bernstein(aimed / most)
+    return SelfCheck(
+        name=f"payoffs of aimed draws of the {name}",
+        statement="E_r[p/r (1 - e^(epsilon - L))_+] = E_P[(1 - e^(epsilon - L))_+]",
+        passed=gap <= threshold,
+        statistic=gap,
+        threshold=threshold,
+        evidence=f"{aimed.mean():.4g} weighed, {plain.mean():.4g} of untilted transcripts",
+    )
 
 
 def consistency_check(name: str, while_sampling: Array, from_transcripts: Array) -> SelfCheck:

@@ -13,7 +13,8 @@ that by a and all by ``theta a / T``, which is what a tilt by ``exp(theta L)`` d
 linear. Against b = 0 means of powers say that ``log p/r + theta L`` is at most ``log 2 + theta (1 +
 theta) a^2 / (2 sigma^2)``. Where the record is in the other dataset (a = 0), all sums are shifted
 by ``-theta b / T``, and the same is at most ``theta b^2 (1 + theta / T) / (2 sigma^2)`` by Jensen's
-inequality.
+inequality. That serves several epochs; draws of a single one are aimed, with a bound that gives an
+upper end (`dpaudit.laws.allocated_draws`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from scipy.special import logsumexp, ndtr
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
+from dpaudit.laws.allocated_draws import Large, Small, draws_beyond
 from dpaudit.laws.mechanism import TiltedSample
 from dpaudit.neighbours import Pair, Side
 from dpaudit.records import Record
@@ -113,6 +115,39 @@ class AllocatedSums:
         first, second = (self._log_ratio(sums, term) for term in (here, there))
         loss = (first - second).sum(axis=1)
         return TiltedSample(sums, loss, (first - drawn).sum(axis=1) + tilt * loss, tilt)
+
+    def sample_aimed(
+        self, pair: Pair[Array], aim: float, trials: int, rng: Generator
+    ) -> TiltedSample:
+        """Return transcripts of one epoch whose losses are beyond ``aim``, with their weights."""
+        drawn = self._aimed(pair, aim)
+        if drawn is None:
+            expected = "one epoch, one term of .1 to 10 times the noise: other aims are not known"
+            raise InvalidArgument("aim", aim, expected)
+        draws, scale, removal = drawn
+        sums, density = draws.sample(trials, rng)
+        ratio = self._log_ratio((scale * sums)[:, None, :], self._matters(pair))[:, 0]
+        loss = ratio if removal else -ratio
+        weight = (ratio if removal else 0.0) - density
+        return TiltedSample((scale * sums)[:, None, :], loss, np.asarray(weight), 0.0)
+
+    def log_payoff_bound(self, pair: Pair[Array], aim: float, epsilon: float) -> float:
+        """Return the logarithm of what no aimed transcript pays more than, or infinity."""
+        drawn = self._aimed(pair, aim)
+        return math.inf if drawn is None else drawn[0].log_bound(epsilon)
+
+    def _aimed(self, pair: Pair[Array], aim: float) -> tuple[Small | Large, float, bool] | None:
+        """Return draws in units of the noise, this unit with its sign, and whether of a removal."""
+        here, there = (self._term(pair.on(side)) for side in Side)
+        if self.epochs > 1 or bool(here) == bool(there):
+            return None
+        size = abs(here or there) / self.noise_multiplier
+        draws = draws_beyond(size, self.batches, aim, removal=bool(here))
+        scale = math.copysign(self.noise_multiplier, here or there)
+        return None if draws is None else (draws, scale, bool(here))
+
+    def _matters(self, pair: Pair[Array]) -> float:
+        return self._term(pair.dataset) or self._term(pair.neighbour)
 
     def log_mgf_bounds(self, pair: Pair[Array], tilt: float) -> tuple[float, float]:
         """Return bounds on `TiltedSample.log_mgf`; the lower one is of no use and infinite."""

@@ -16,19 +16,35 @@ from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.execution.units import Unit
 from dpaudit.laws.layout import clocked
-from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable, checked_sample, name_of
+from dpaudit.laws.mechanism import (
+    Draws,
+    HasLaw,
+    Mechanism,
+    Tiltable,
+    TiltedSample,
+    checked_sample,
+    name_of,
+)
 from dpaudit.neighbours import Pair, Side
 
 
 def tilted_unit(
-    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float, unit: Unit
+    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float | Draws, unit: Unit
 ) -> tuple[Array, Array]:
-    """Return the privacy losses and log-moments of a unit of tilted trials."""
-    sample = mechanism.sample_tilted(pair, tilt, unit.trials, unit.generator())
+    """Return the privacy losses and log-moments of a unit of tilted or aimed trials."""
+    sample = _sample(mechanism, pair, tilt, unit)
     return (
         _per_trial(mechanism, "privacy_loss", sample.privacy_loss, unit.trials),
         _per_trial(mechanism, "log_mgf", sample.log_mgf, unit.trials),
     )
+
+
+def _sample(
+    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float | Draws, unit: Unit
+) -> TiltedSample:
+    if isinstance(tilt, Draws):
+        return tilt.sample(unit.trials, unit.generator())
+    return mechanism.sample_tilted(pair, tilt, unit.trials, unit.generator())
 
 
 def loss_unit(mechanism: HasLaw[Any], pair: Pair[Any], side: Side, unit: Unit) -> Array:
@@ -60,10 +76,10 @@ def _whole_rows(residuals: Array, transcripts: Array) -> int:
 
 
 def consistency_unit(
-    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float, unit: Unit
+    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float | Draws, unit: Unit
 ) -> tuple[Array, Array]:
-    """Return the losses of a unit of tilted trials, computed in two ways."""
-    sample = mechanism.sample_tilted(pair, tilt, unit.trials, unit.generator())
+    """Return the losses of a unit of tilted or aimed trials, computed in two ways."""
+    sample = _sample(mechanism, pair, tilt, unit)
     again = mechanism.privacy_loss(sample.transcripts, pair)
     return (
         _per_trial(mechanism, "privacy_loss", sample.privacy_loss, unit.trials),

@@ -57,6 +57,7 @@ from dpaudit.store.identity import Identity, Unidentified, identified
 _METHODS = (
     *("sample", "privacy_loss", "uniform_residuals"),
     *("loss_bounds", "loss_in_digits", "sample_tilted", "log_mgf_bounds", "neighbours"),
+    *("sample_aimed", "log_payoff_bound"),
 )
 _keys = count()
 _ANY = Limits()
@@ -212,13 +213,28 @@ class _Tilted(_Law):
     def sample_tilted(
         self, pair: Pair[Any], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
-        (transcripts, loss, log_mgf), state = self._call(_tilted, pair, tilt, trials, rng)
+        drawn = self._call(_tilted, "sample_tilted", pair, tilt, trials, rng)
+        (transcripts, loss, log_mgf), state = drawn
         rng.bit_generator.state = state
         return TiltedSample(transcripts, loss, log_mgf, tilt)
 
     def log_mgf_bounds(self, pair: Pair[Any], tilt: float) -> tuple[float, float]:
         low, high = self._call(_result, "log_mgf_bounds", pair, tilt)
         return float(low), float(high)
+
+
+class _Aimed(_Tilted):
+    def sample_aimed(
+        self, pair: Pair[Any], aim: float, trials: int, rng: Generator
+    ) -> TiltedSample:
+        (transcripts, loss, weight), state = self._call(
+            _tilted, "sample_aimed", pair, aim, trials, rng
+        )
+        rng.bit_generator.state = state
+        return TiltedSample(transcripts, loss, weight, 0.0)
+
+    def log_payoff_bound(self, pair: Pair[Any], aim: float, epsilon: float) -> float:
+        return float(self._call(_result, "log_payoff_bound", pair, aim, epsilon))
 
 
 class _Neighbours(_Law):
@@ -359,8 +375,10 @@ def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isol
 
 
 _LAW = ("privacy_loss", "uniform_residuals")
+_TILTED = (*_LAW, "sample_tilted", "log_mgf_bounds")
 _KINDS: tuple[tuple[type[Isolated], tuple[str, ...]], ...] = (
-    (_Tilted, (*_LAW, "sample_tilted", "log_mgf_bounds")),
+    (_Aimed, (*_TILTED, "sample_aimed", "log_payoff_bound")),
+    (_Tilted, _TILTED),
     (_Bounds, (*_LAW, "loss_bounds")),
     (_Digits, (*_LAW, "loss_in_digits")),
     (_Neighbours, (*_LAW, "neighbours")),
@@ -455,7 +473,8 @@ def _in_digits(mechanism: Any, *arguments: Any) -> float:
     return float(mechanism.loss_in_digits(*arguments))
 
 
-def _tilted(mechanism: Any, pair: Any, tilt: float, trials: int, rng: Generator) -> Any:
-    drawn = mechanism.sample_tilted(pair, tilt, trials, rng)
+def _tilted(mechanism: Any, how: str, pair: Any, *given: Any) -> Any:
+    *_, rng = given
+    drawn = getattr(mechanism, how)(pair, *given)
     parts = [np.asarray(one) for one in (drawn.transcripts, drawn.privacy_loss, drawn.log_mgf)]
     return parts, rng.bit_generator.state

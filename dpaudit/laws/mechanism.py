@@ -155,6 +155,46 @@ class Tiltable(HasLaw[DatasetT], Protocol[DatasetT]):
         ...
 
 
+@runtime_checkable
+class Aimable(Tiltable[DatasetT], Protocol[DatasetT]):
+    """A mechanism whose losses a tilt serves badly, and that has better draws.
+
+    Where the loss bends upwards, as that of a mean of likelihood ratios does, a tilt by ``exp(theta
+    L)`` draws losses far beyond epsilon. Aimed draws are made for the losses beyond one epsilon.
+    """
+
+    def sample_aimed(
+        self, pair: Pair[DatasetT], aim: float, trials: int, rng: Generator
+    ) -> TiltedSample:
+        """Return transcripts for losses beyond ``aim``, of tilt 0: ``log_mgf`` is ``log p/r``."""
+        ...
+
+    def log_payoff_bound(self, pair: Pair[DatasetT], aim: float, epsilon: float) -> float:
+        """Return the logarithm of a number that no ``p/r (1 - e^(epsilon - L))_+`` exceeds.
+
+        It is proved, for every epsilon: the audit takes its upper end from it. It is infinite where
+        there are no such draws for a pair; these are drawn tilted.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws of a mechanism in one direction of a pair, aimed at losses beyond an epsilon."""
+
+    mechanism: Aimable[Any]
+    pair: Pair[Any]
+    epsilon: float
+
+    def sample(self, trials: int, rng: Generator) -> TiltedSample:
+        """Return aimed transcripts."""
+        return self.mechanism.sample_aimed(self.pair, self.epsilon, trials, rng)
+
+    def log_payoff_bound(self, epsilon: float) -> float:
+        """Return the logarithm of a number that no payoff beyond epsilon exceeds."""
+        return float(self.mechanism.log_payoff_bound(self.pair, self.epsilon, epsilon))
+
+
 def checked_sample(
     mechanism: Mechanism[Any], dataset: Any, trials: int, rng: Generator
 ) -> NDArray[np.float64]:

@@ -73,17 +73,7 @@ def test_an_audit_comes_close_and_refutes_half_of_it():
     bracket = numerical_epsilon(AllocatedGaussian(batches=20, noise_multiplier=0.7), 1e-5)
     found = audited(20, 0.7, bracket.lower / 2, 5000)
     assert found.verdict == "refuted"
-    assert 0.9 * bracket.lower < found.measured.lower <= bracket.upper
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("delta", [1e-5, 1e-10])
-@pytest.mark.parametrize("noise", [0.5, 1.0, 2.0])
-def test_twenty_thousand_transcripts_certify_nineteen_twentieths(noise, delta):
-    bracket = numerical_epsilon(AllocatedGaussian(batches=100, noise_multiplier=noise), delta)
-    found = audited(100, noise, bracket.upper, 20_000, delta)
-    assert found.verdict != "refuted"
-    assert 0.93 * bracket.lower < found.measured.lower <= bracket.upper
+    assert 0.98 * bracket.lower < found.measured.lower <= bracket.upper
 
 
 class Twice(AllocatedSums):
