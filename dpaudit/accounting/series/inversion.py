@@ -69,17 +69,18 @@ Complex = NDArray[np.complex128]
 _AIM, _WORST = 1e-13, 1e-6
 _FEWEST_TERMS, _MOST_TERMS = 128, 2**14
 _MOST_STEPS, _MOST_WIDENINGS, _REACH = 40, 60, 5
-# Where a Gaussian release is added: relative error aimed at; the share of epsilon, or of the least
-# that counts, by which the ends may then differ; mu times the farthest frequency; the most terms.
+# Where a Gaussian release is added: relative error aimed at; share of epsilon, or of the least that
+# counts, by which the ends may differ; mu times the farthest frequency; the most terms.
 _AIM_ADDED, _NARROW, _LEAST, _FAR, _MOST_ADDED = 1e-9, 1e-7, 1e-2, 8.0, 2**17
 _WIDE = 5e-7  # share of epsilon beyond which a bracket is worth another try
 _TAILS = 1e-9  # of delta: what is trimmed then
 _GENTLER = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)  # of the saddle's order: what is tried
 # Relative error of a sum of terms; largest tilt of the largest loss that is not clamped.
 _ROUNDING, _MOST_TILT = 4e-16, 1e5
-_COARSE = 2**12  # cells of the grid that says where to begin
 _LARGEST, _DOUBT = 20, 1e-9  # losses up to 2^20; of the outputs that decide, what need not
 _KNOWN = 1e-12  # relative error of the probabilities of outputs that decide by themselves
+# Cells of the grid that says where to begin; times its lower end, from where short series lead on.
+_COARSE, _FAR_OFF, _ROUGH = 2**12, 1.1, 1e-3
 _SLOPES = np.geomspace(0.05, 20, 25)
 
 
@@ -168,13 +169,15 @@ class _Inverse:
         return found
 
     def _from(self, epsilon: float, narrow: float) -> Bracket:
-        pairs, delta = self.pairs, self.delta
+        pairs, delta, far = self.pairs, self.delta, epsilon > _FAR_OFF * self.about.lower
         for _ in range(_MOST_STEPS):
-            series = _close(pairs, epsilon, delta, narrow)
+            series = _close(pairs, epsilon, delta, _ROUGH if far else narrow)
             near, epsilon = epsilon, _newton(series, epsilon, delta)
-            if abs(epsilon - near) * series.order < 1:  # the series is still good there
+            settled = abs(epsilon - near) * series.order < 1  # the series is still good there
+            if settled and not (far and series.added):
                 upper = min(pairs.largest, _first(series, epsilon, delta))
                 return Bracket(min(_last(series, epsilon, delta), upper), upper)
+            far = far and not settled
         raise ConvergenceError("inversion: Newton's method does not settle")
 
     @property
@@ -378,11 +381,8 @@ class _Line:
     def copies(self, epsilon: float) -> float:
         """Return a bound on the copies of delta that the series holds besides the one here."""
         left = math.exp(-self.order * self.period) / -math.expm1(-self.order * self.period)
-        slopes = [(c - self.order, moment - c * epsilon) for c, moment in self.farther]
-        right = min(
-            bound - slope * self.period - math.log(-math.expm1(-slope * self.period))
-            for slope, bound in slopes
-        )
+        gone = (((self.order - c) * self.period, log - c * epsilon) for c, log in self.farther)
+        right = min(bound + drop - math.log(-math.expm1(drop)) for drop, bound in gone)
         return left + math.exp(min(right, 0.0))
 
 
