@@ -292,7 +292,8 @@ def test_a_function_without_a_return_passes_with_a_warning(pytester):
         dp_audit(lambda ages: None, AGES, AGES[:-1], isolation=HERE)
     """
     )
-    done = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-W", "default::UserWarning")
+    shown = ("-W", "default::UserWarning", "-W", AGAIN)
+    done = pytester.runpytest_inprocess("-p", "no:cacheprovider", *shown)
     done.assert_outcomes(passed=1, warnings=1)
     done.stdout.fnmatch_lines(["*test_a_function*.py:*: *see whether the function returns*"])
 

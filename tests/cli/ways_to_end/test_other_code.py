@@ -7,7 +7,16 @@ import pytest
 from dpaudit.extension.parameters import Parameters
 
 from .runs import LAW, interrupt, leave
-from .ways import IN_THEIRS, INTERRUPT, INTERRUPTED, THEIRS, Ways, left
+from .ways import (
+    IN_THEIRS,
+    INTERRUPT,
+    INTERRUPTED,
+    NOT_IMPORTED,
+    OTHER_SYSTEM,
+    THEIRS,
+    Ways,
+    left,
+)
 
 WAYS = Ways()
 HIDDEN = r"\(show_records=True, or --show-records, shows its words\)"
@@ -96,9 +105,16 @@ def _leaving_as_the_pair_is_made(here):
     return here.audit(here.with_pair("pair"))
 
 
-@WAYS.end(2, THEIRS, "error: dpaudit cannot start, SystemExit: 0; install it again, .*")
+@WAYS.end(2, NOT_IMPORTED, "error: dpaudit cannot start, SystemExit: 0; install it again, .*")
 def _a_module_of_theirs_with_the_name_of_a_library(here):
     (here.folder / "typer.py").write_text("raise SystemExit(0)")
+    return here.process("version", shell="PYTHONPATH=. {}")
+
+
+@WAYS.end(2, OTHER_SYSTEM, "error: dpaudit: got a system called 'nt', expected .*")
+def _another_system(here):
+    code = "import dpaudit.errors\n\ndpaudit.errors._SYSTEM = 'nt'\n"
+    (here.folder / "sitecustomize.py").write_text(code)
     return here.process("version", shell="PYTHONPATH=. {}")
 
 
