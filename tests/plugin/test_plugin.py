@@ -283,6 +283,21 @@ def test_what_is_selected_shares_whoever_runs_it(pytester, options, audits, erro
     assert said == {share_of(1 - (1 - error), audits)}
 
 
+def test_a_test_that_hides_its_own_calls_fails_as_others_do(pytester):
+    pytester.makepyfile(
+        MECHANISMS
+        + """
+    @pytest.mark.dp(epsilon=1, trials=300)
+    def test_leaks(dp_audit):
+        __tracebackhide__ = True
+        dp_audit(sizes, AGES, AGES[:-1], isolation=HERE)
+    """
+    )
+    done = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-W", AGAIN)
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["What leaked: *"])
+
+
 def test_a_function_without_a_return_passes_with_a_warning(pytester):
     pytester.makepyfile(
         MECHANISMS
