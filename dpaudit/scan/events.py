@@ -27,7 +27,7 @@ from dpaudit.scan.finding import SeenEvent
 Run = dict[str, list[Any]]  # the parts of one output, as `dpaudit.scan.probe` tells them
 RAISED = "type(out).__name__"
 ONLY_IF_RETURNED = "not isinstance(out, Exception)"
-_SPREAD, _MASSES, _THRESHOLDS, _GAPS, _CODES = 3.0, 6, 40, 5, 8
+_SPREAD, _MASSES, _THRESHOLDS, _GAPS, _CODES, _KEYS = 3.0, 6, 40, 5, 8, 64
 _ALIKE = 0.1  # nats: events that promise so nearly the same are chosen by how plain they are
 _DELTAS = (1e-9, 1e-6, 1e-4, 1e-3, 1e-2, 0.05, 0.2)
 
@@ -132,6 +132,7 @@ def best_event(
 Candidate = tuple[str, int, list[NDArray[np.bool_]], str]
 _NAME, _USUAL = re.compile(r"[A-Za-z_]\w*"), {"output", "len", "shape", "dtype", "raised", "keys"}
 _PLACE = re.compile(r"\[[\d, ]+\]")
+_NAMES = re.compile(r"(?:sorted|list)\((map\(str, .+\))\)")  # as `dpaudit.scan.probe` lists them
 
 
 def is_of_kind(expression: str, seen: SeenEvent) -> bool:
@@ -232,6 +233,19 @@ def _of_codes(
         yield (f"{path} is None" if key == "None" else f"{path} == {key}"), plain, true, topic
         other = f"{path} is not None" if key == "None" else f"{path} != {key}"
         yield other, plain, [~one for one in true], topic
+    if (names := _NAMES.fullmatch(path)) is not None:
+        yield from _of_names(names[1], values)
+
+
+def _of_names(names: str, values: list[list[Any]]) -> Iterator[Candidate]:
+    """Yield for names of keys or columns whether each is there."""
+    held = [[set(one) if isinstance(one, list) else set() for one in side] for side in values]
+    usual = Counter(name for side in held for one in side for name in one)
+    for name, _ in usual.most_common(_KEYS):
+        true = [np.array([name in one for one in side], dtype=bool) for side in held]
+        if not all(map(np.all, true)):
+            yield f"{name!r} in {names}", 2, true, "code"
+            yield f"{name!r} not in {names}", 2, [~one for one in true], "code"
 
 
 def _plain(code: Any) -> Any:

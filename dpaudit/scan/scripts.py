@@ -101,8 +101,11 @@ def counts_of(printed: str) -> tuple[tuple[int, int], tuple[int, int]] | None:
     --------
     >>> counts_of("seen in 20 of 20 runs on the first, 0 of 20 on the second; claimed: epsilon = 1")
     ((20, 0), (20, 20))
+    >>> counts_of("seen in 20 of 20 and 0 of 20 runs; claimed: epsilon = 1")
+    ((20, 0), (20, 20))
     """
-    found = re.findall(r"(\d+) of (\d+) (?:runs )?on the (?:first|second)", printed)
+    counted = r"(\d+) of (\d+) (?:(?:runs )?on the (?:first|second)|and|runs)"
+    found = re.findall(counted, printed)
     if len(found) != 2:
         return None
     (a, n), (b, m) = found
@@ -130,6 +133,9 @@ class _Module:
         """Return the lines that a function and the text after it need of the module, in order."""
         used, kept = _names(ast.parse(body)), list[str]()
         for node in reversed(self.tree.body):
+            if _prepares(node) and _names(node) & used:
+                kept += reversed(self.text(node).splitlines())
+                continue
             defined = _defined(node) & used
             if not defined or getattr(node, "name", "") == name:
                 continue
@@ -160,6 +166,11 @@ def _mentioned(lines: list[str], body: str) -> list[str]:
 
 def _names(tree: ast.AST) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _prepares(node: ast.stmt) -> bool:
+    """Return whether a statement of a module is a call, such as one that sets an option."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
 
 
 def _defined(node: ast.stmt) -> set[str]:
@@ -359,9 +370,10 @@ def _counting(module: _Module, shown: Shown) -> list[str]:
 def _printed(claimed: str) -> list[str]:
     """Return the lines that print the counts, and the claim."""
     counted = "{a} of {runs} runs on the first, {b} of {runs} on the second"
-    together = f'print(f"seen in {counted}; claimed: {claimed}")'
-    if len(together) <= COLUMNS:
-        return [together]
+    for shorter in (counted, "{a} of {runs} and {b} of {runs} runs"):
+        together = f'print(f"seen in {shorter}; claimed: {claimed}")'
+        if len(together) <= COLUMNS:
+            return [together]
     return [f'print(f"seen in {counted}")', *_wrapped(f'print("claimed: {claimed}")')]
 
 

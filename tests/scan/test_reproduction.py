@@ -15,6 +15,7 @@ from dpaudit.guarantees.kinds import ApproximateDP, PureDP, ZeroConcentratedDP
 from dpaudit.scan.bench import Bench, Installed
 from dpaudit.scan.events import best_event, refutes
 from dpaudit.scan.finding import ClaimedGuarantee, Finding, SeenEvent
+from dpaudit.scan.probe import parts
 from dpaudit.scan.reproduction import reproduced
 from dpaudit.scan.scripts import COLUMNS, LINES, Shown, lines_of, literal, script
 from dpaudit.scan.values import expression, value_of
@@ -192,6 +193,19 @@ def test_the_plainest_event_is_found(first, second, expected):
     assert best_event((numbers(first), numbers(second)), 0.0).expression == expected
 
 
+def test_a_key_is_asked_for_where_no_set_of_keys_is_common_enough():
+    rng = np.random.default_rng(3)
+    keys = [f"key {one}" for one in range(12)]
+
+    def outs(named):
+        sets = [[key for key in keys if rng.random() < 0.5] + named for _ in range(200)]
+        return [parts(dict.fromkeys(one, 1.0)) for one in sets]
+
+    found = best_event((outs([]), outs(["new"])), 0.0)
+    assert found.expression == "'new' in map(str, out)"
+    assert found.hits == (0, 200)
+
+
 def test_bits_are_asked_for_only_where_they_may_be():
     rng = np.random.default_rng(6)
     coarse, fine = np.round(rng.random(400) * 64) / 64, rng.random(400)
@@ -221,6 +235,34 @@ def test_a_script_holds_what_its_function_needs_and_nothing_else():
     assert '"""' not in text
     assert "import random" not in text
     assert "[0.0] * 30 + [1.0]" in text
+
+
+def test_a_script_sets_the_options_that_its_module_sets():
+    source = """import decimal
+import math
+
+decimal.getcontext().prec = 5
+decimal.setcontext(decimal.Context(prec=4))
+math.floor(2.5)
+
+
+def thirds(data):
+    return float(decimal.Decimal(len(data)) / 3)
+"""
+    text = script(
+        Shown(
+            source=source,
+            function="thirds",
+            parameters={},
+            datasets=([0.0], [0.0, 1.0]),
+            event="out == 0.3333",
+            runs=20,
+            claimed="epsilon = 1",
+        )
+    )
+    assert "math" not in text
+    assert text.index("import decimal") < text.index("setcontext") < text.index("def thirds")
+    assert PLACE.run(text, 60).startswith("seen in 20 of 20 runs on the first, 0 of 20")
 
 
 def test_a_setting_is_written_into_the_function():

@@ -89,7 +89,7 @@ _COUNTS = (
     _of_texts("count_by_categories", {"epsilon": 1.0, "categories": ("a", "b")}, claim=_COUNTED),
     _of_texts(
         "thresholded_counts",
-        {"noise": "laplace", "scale": 1.0, "threshold": 3},
+        {"noise": "then_laplace_threshold", "scale": 1.0, "threshold": 3},
         claim=Claimed(
             epsilon=lambda given: 1 / given["scale"],
             delta=_beyond,

@@ -89,8 +89,7 @@ def count_by_categories(data, trials, categories, epsilon):
 
 def thresholded_counts(data, trials, noise, scale, threshold):
     space = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
-    counts = space >> dp.t.then_count_by()
-    made = counts >> getattr(dp.m, f"then_{noise}_threshold")(scale=scale, threshold=threshold)
+    made = space >> dp.t.then_count_by() >> getattr(dp.m, noise)(scale, threshold)
     return [made(data) for _ in range(trials)]
 
 
