@@ -69,10 +69,14 @@ def main():
     parser.add_argument("names", nargs="*", help="packages; all by default")
     parser.add_argument("--out", type=Path, default=Path("build/packages"))
     parser.add_argument("--publish", default="reports/packages", help="the gallery")
-    given, words = parser.parse_known_args()
-    words = ["--publish", given.publish, *words]
+    parser.add_argument("--time", default="600", help="seconds for each scan; 600 by default")
+    given = parser.parse_args()
+    words = ["--publish", given.publish, "--time", given.time]
     well = True
-    names = given.names or sorted({*PACKAGES, *ACCOUNTANTS})
+    known = sorted({*PACKAGES, *ACCOUNTANTS})
+    if strange := set(given.names) - set(known):
+        parser.error(f"names: got {', '.join(sorted(strange))}, expected {', '.join(known)}")
+    names = given.names or known
     for name in names:
         for version in PACKAGES.get(name).versions if name in set(PACKAGES) else ():
             package = PACKAGES.get(name)
