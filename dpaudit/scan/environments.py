@@ -26,6 +26,7 @@ from dpaudit.execution.units import Unit
 from dpaudit.extension.package import Package
 from dpaudit.scan.finding import Environment
 from dpaudit.scan.foreign import SCRIPT
+from dpaudit.scan.interpreters import interpreter
 
 _NAMED = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9][A-Za-z0-9.+!-]*)"
@@ -171,26 +172,24 @@ def built(requirements: Sequence[str], python: str = "", alone: Sequence[str] = 
     DpauditError
         It cannot be built: no such Python, or what pip said last.
     """
-    interpreter = _interpreter(python)
+    chosen = _interpreter(python)
     bare = [f"{one} alone" for one in alone]
-    named = "\n".join([*sorted(requirements), _said_version(interpreter), *bare])
+    named = "\n".join([*sorted(requirements), _said_version(chosen), *bare])
     target = cache() / hashlib.sha256(named.encode()).hexdigest()[:20]
     if not (target / "bin" / "python").exists():
         if target.exists():  # its Python was removed, or moved
             shutil.rmtree(target, ignore_errors=True)
-        _build(target, interpreter, requirements, alone)
+        _build(target, chosen, requirements, alone)
     return target / "bin" / "python"
 
 
-def _build(
-    target: Path, interpreter: str, requirements: Sequence[str], alone: Sequence[str]
-) -> None:
+def _build(target: Path, base: str, requirements: Sequence[str], alone: Sequence[str]) -> None:
     """Build an environment under another name, and give it its name when it is whole."""
     half = target.with_name(f"{target.name}.{os.getpid()}.part")
     shown = " ".join(requirements)
     try:
         half.parent.mkdir(parents=True, exist_ok=True)
-        for command in _commands(half, interpreter, requirements, alone):
+        for command in _commands(half, base, requirements, alone):
             _run(command, shown)
         (half / "requirements.txt").write_text("\n".join(requirements) + "\n", encoding="utf-8")
         try:
@@ -205,16 +204,16 @@ def _build(
 
 
 def _commands(
-    half: Path, interpreter: str, requirements: Sequence[str], alone: Sequence[str]
+    half: Path, base: str, requirements: Sequence[str], alone: Sequence[str]
 ) -> Iterator[list[str]]:
     python = str(half / "bin" / "python")
     others = [one for one in requirements if one not in alone]
     if uv := shutil.which("uv"):
-        yield [uv, "venv", "--quiet", "--python", interpreter, str(half)]
+        yield [uv, "venv", "--quiet", "--python", base, str(half)]
         install = [uv, "pip", "install", "--quiet", "--python", python]
         yield from _installing(install, others, alone)
         return
-    yield [interpreter, "-m", "venv", str(half)]
+    yield [base, "-m", "venv", str(half)]
     quiet = ("--quiet", "--disable-pip-version-check", "--no-input")
     yield from _installing([python, "-m", "pip", "install", *quiet], others, alone)
 
@@ -256,21 +255,14 @@ def _last_line(text: str | None) -> str:
 
 
 def _interpreter(wanted: str) -> str:
-    """Return a Python whose version will do: this one, else another that is on the path."""
+    """Return a Python whose version will do: this one, else another that is found."""
     if _fits(_of_this(), wanted):
         return sys.executable
     for one in _PYTHONS:
-        if _fits(one, wanted) and (found := shutil.which(f"python{one}")) and _works(found, one):
+        if _fits(one, wanted) and (found := interpreter(one)) is not None:
             return found
-    expected = f"a Python {wanted} on the path, for an environment of its own"
+    expected = f"a Python {wanted} on the path, from pyenv or uv, for an environment of its own"
     raise InvalidArgument("python", Shown(_of_this()), expected)
-
-
-def _works(command: str, wanted: str) -> bool:
-    try:
-        return _said_version(command) == wanted
-    except (OSError, subprocess.SubprocessError):
-        return False
 
 
 def _said_version(command: str) -> str:

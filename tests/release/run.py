@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.release import checks, interpreters
+from dpaudit.scan.interpreters import interpreter
+from tests.release import checks
 
 ROOT = Path(__file__).resolve().parents[2]
 FAILED, MISSING = 1, 3
@@ -171,7 +172,7 @@ def main(words: list[str] | None = None) -> int:
         return FAILED
     checked(*files, outcome)
     for minor in checks.minors(checks.project(ROOT)["requires-python"]):
-        if (python := interpreters.found(minor, options.python)) is None:
+        if (python := interpreter(f"3.{minor}", options.python)) is None:
             print(f"MISSED Python 3.{minor}: no interpreter here runs and can make environments")
             outcome.missing.append(f"3.{minor}")
         else:

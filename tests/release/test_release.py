@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.release import checks, interpreters, run
+from tests.release import checks, run
 
 ROOT = Path(__file__).resolve().parents[2]
 DECLARED = checks.project(ROOT)
@@ -172,18 +172,7 @@ def test_leftovers_in_a_source_distribution_are_seen():
     assert found == ["holds tests/__pycache__/x.pyc"]
 
 
-# Interpreters, and how a run ends
-
-
-def test_this_interpreter_is_found():
-    assert interpreters.found(sys.version_info[1]) == sys.executable
-
-
-@pytest.mark.parametrize("command", ["/nowhere/python", sys.executable, "false"])
-def test_an_interpreter_that_fails_or_is_of_another_version_is_none(command, monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setenv("PYENV_ROOT", "/nowhere")
-    assert interpreters.found(99, [command]) is None
+# How a run ends
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Where the supported Pythons are: named ones, this one, those on the path, pyenv's and uv's."""
+"""Where Pythons of a version are: this one, those on the path, pyenv's and uv's."""
+
+from __future__ import annotations
 
 import os
 import shutil
@@ -10,22 +12,34 @@ from pathlib import Path
 _ASKED = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
 
 
-def found(minor: int, given: Iterable[str] = ()) -> str | None:
-    """Return a Python 3 of this minor that runs and can make environments, or None."""
-    candidates = _candidates(minor, given)
-    return next((one for one in candidates if _says(one) == f"3.{minor}"), None)
+def interpreter(version: str, given: Iterable[str] = ()) -> str | None:
+    """Return a Python that runs and can make environments, None if there is none.
+
+    Parameters
+    ----------
+    version
+        Such as "3.12".
+    given
+        Commands that are tried first.
+
+    Examples
+    --------
+    >>> interpreter("2.1") is None
+    True
+    """
+    return next((one for one in _candidates(version, given) if _says(one) == version), None)
 
 
-def _candidates(minor: int, given: Iterable[str]) -> Iterator[str]:
+def _candidates(version: str, given: Iterable[str]) -> Iterator[str]:
     yield from given
     yield sys.executable
-    if there := shutil.which(f"python3.{minor}"):
+    if there := shutil.which(f"python{version}"):
         yield there
     homes = (os.environ.get("PYENV_ROOT"), Path.home() / ".pyenv")
     for home in (Path(one) / "versions" for one in homes if one):
-        yield from map(str, sorted(home.glob(f"3.{minor}.*/bin/python"), reverse=True))
+        yield from map(str, sorted(home.glob(f"{version}.*/bin/python"), reverse=True))
     if uv := shutil.which("uv"):
-        asked = [uv, "python", "find", "--offline", f"3.{minor}"]
+        asked = [uv, "python", "find", "--offline", version]
         yield subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
 
 
