@@ -21,6 +21,7 @@ from dpaudit.accounting.events import (
     Sequence,
 )
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.pairs import known
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.accounting.pairs.known import GaussianPair, LaplacePair, SubsampledGaussianPair
 from dpaudit.accounting.proved import NumericalDP
@@ -204,6 +205,74 @@ def test_an_envelope_bounds_the_characteristic_function():
             for u in (0.5, 3.0, 40.0):
                 sizes = abs(pair.characteristic(order, u * np.linspace(1, 31, 500)))
                 assert sizes.max() <= pair.envelope(order, u) * (1 + 1e-12)
+
+
+def sizes_from(pair, order, u):
+    """Return sizes of the characteristic function at 931 frequencies from u to 32 u."""
+    return abs(pair.characteristic(order, u / 30 * np.arange(961.0)))[30:]
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("removal", [True, False])
+@pytest.mark.parametrize("ratio", [1e-4, 0.01, 0.4])
+@pytest.mark.parametrize("noise", [0.45, 0.9, 3.0])
+@pytest.mark.parametrize("order", [0.3, 4.0, 25.0])
+def test_an_envelope_of_a_sampled_loss_bounds_it(ratio, noise, removal, order):
+    pair = SubsampledGaussianPair(ratio, noise, removal).trimmed(1e-14)
+    for u in (2.0, 30.0, 300.0):
+        assert sizes_from(pair, order, u).max() <= pair.envelope(order, u) * (1 + 1e-12)
+
+
+def test_an_envelope_tells_what_a_rare_record_moves():
+    """All of the density varies by far too much to tell anything, and its upper part does not."""
+    pair = SubsampledGaussianPair(1e-4, 0.45).trimmed(1e-14)
+    assert pair.variation(4.0) / 30 > 1
+    assert 1 - pair.envelope(4.0, 30.0) > 0.9 * (1 - sizes_from(pair, 4.0, 30.0).max())
+
+
+def test_an_eighth_of_the_variation_is_no_envelope(monkeypatch):
+    whole = known._parts
+    monkeypatch.setattr(known, "_parts", lambda *of: (whole(*of)[0], whole(*of)[1] / 8))
+    pair = SubsampledGaussianPair(0.4, 0.9).trimmed(1e-14)
+    cases = [(order, u) for order in (0.3, 4.0, 25.0) for u in (1.0, 3.0, 10.0, 30.0)]
+    assert any(sizes_from(pair, *case).max() > pair.envelope(*case) for case in cases)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    ("ratio", "noise", "removal", "order"),
+    [
+        (1e-4, 0.88, True, 24.0),
+        (1e-4, 0.88, False, 60.0),
+        (1.6e-4, 0.75, True, 12.5),
+        (0.2, 3.0, True, 5.0),
+        (0.3, 0.5, False, 0.7),
+    ],
+)
+def test_the_first_frequencies_are_as_close_to_one_as_they_should_be(ratio, noise, removal, order):
+    """Against 40 digits. A step among 400,000 may be off by 1e-16: of 1, that is the last bit."""
+    pair = SubsampledGaussianPair(ratio, noise, removal).trimmed(1e-20)
+    u = 0.35 * np.arange(300)
+    found, error = pair.characteristic(order, u), pair.characteristic_error(order, u)
+    with mpmath.workdps(40):
+        q, s = mpmath.mpf(ratio), mpmath.mpf(noise)
+
+        def transformed(frequency):
+            def at(y):
+                level = mpmath.log(1 - q + q * mpmath.exp((2 * y - 1) / (2 * s * s)))
+                power = order + 1 if removal else order
+                loss = level if removal else -level
+                wave = mpmath.expj(mpmath.mpf(float(frequency)) * loss)
+                return mpmath.npdf(y, 0, s) * mpmath.exp(power * loss) * wave
+
+            ends = [mpmath.mpf(float(y if removal else -y)) for y in pair.interval]
+            return mpmath.quad(at, mpmath.linspace(*sorted(ends), 50))
+
+        whole = transformed(0.0)
+        for k in (1, 16, 255, 256):
+            off = abs(transformed(u[k]) / whole - mpmath.mpc(complex(found[k])))
+            assert off <= error[k]
+    assert error[1] < 1e-14 < error[256]
 
 
 def test_nothing_released_and_bad_arguments():

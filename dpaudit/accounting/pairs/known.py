@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtr, ndtri_exp
@@ -224,9 +225,9 @@ class RandomizedResponsePair(DominatingPair):
         return characteristic_of(self._all(), order, frequencies)
 
 
-# Of the search for a density's variation: how far from the bend, on how many points, what is added;
-# the logarithm of a density beyond which it is as good as an atom.
-_BEND, _POINTS, _MARGIN, _HUGE = 40.0, 10_001, 1.05, 600.0
+# Of the search for a density's variation: how far from the bend, on how many points, what is added,
+# and taken from a mass; the logarithm of a density beyond which it is as good as an atom.
+_BEND, _POINTS, _MARGIN, _LESS, _HUGE = 40.0, 10_001, 1.05, 1e-3, 600.0
 
 
 @dataclass(frozen=True)
@@ -347,24 +348,35 @@ class SubsampledGaussianPair(Continuous):
         return np.asarray(base + self.loss(output) if self.removal else base)
 
     def variation(self, order: float) -> float:
-        """Return the variation of the loss's tilted density, with a margin.
+        """Return the variation of the loss's tilted density, with a margin."""
+        return float(_parts(self, order)[1][0])
 
-        On a grid that is fine on both scales of that density: the noise's own, and ``sigma^2``,
-        within which the loss bends around the output at which both parts of the mixture weigh the
-        same. As a function of y its logarithm has the slope ``((a + 1) p - 1 - y) / sigma^2``,
-        p the share of the sampled part and a the order or so: it bends nowhere else.
+    def envelope(self, order: float, frequency: float) -> float:
+        """Return a bound on the size of `characteristic` from this frequency on.
+
+        Of a part of the tilted law with the mass m, whose density has the variation V, the
+        transform is at most ``V / u``, and that of the rest at most ``1 - m``. The part is all that
+        is above or below some loss: a record that is rarely drawn hardly ever moves the loss from
+        ``log(1 - q)``, where its density is so high that nothing is gained by the whole.
+        """
+        masses, variations = _parts(self, order)
+        return min(1.0, float(np.min(1 - masses + variations / frequency)))
+
+    def tilted(self, order: float) -> tuple[Array, Array, Array]:
+        """Return values of y, ascending, and the tilted densities of y and of the loss there.
+
+        The grid is fine on both scales of these: the noise's own, and ``sigma^2``, within which the
+        loss bends around the output at which both parts of the mixture weigh the same. As a
+        function of y the logarithm of the loss's density has the slope ``((a + 1) p - 1 - y) /
+        sigma^2``, p the share of the sampled part and a the order or so: it bends nowhere else.
         """
         y = self._bends()
         log_ratio = self._log_ratio(y)
         level = self._level(log_ratio)
         log_slope = math.log(self.ratio) + log_ratio - level - 2 * math.log(self.scale_of_noise)
         output, loss = (y, level) if self.removal else (-y, -level)
-        log_norm = float(self.log_mgf(np.array(order)))
-        exponents = self.log_density(output) + order * loss - log_norm - log_slope
-        if not exponents.max() < _HUGE:
-            return math.inf
-        density = np.exp(exponents)
-        return float(_MARGIN * (np.abs(np.diff(density)).sum() + density[0] + density[-1]))
+        exponents = self.log_density(output) + order * loss - float(self.log_mgf(np.array(order)))
+        return y, np.exp(exponents), np.exp(np.minimum(exponents - log_slope, _HUGE))
 
     def _bends(self) -> Array:
         """Return values of y, ascending, close to each other wherever the loss or P bends."""
@@ -374,3 +386,21 @@ class SubsampledGaussianPair(Continuous):
         near = middle + variance * np.linspace(-_BEND, _BEND, _POINTS)
         far = np.linspace(low, high, _POINTS)
         return np.unique(np.concatenate([far, near[(near > low) & (near < high)]]))
+
+
+@lru_cache(maxsize=64)
+def _parts(pair: SubsampledGaussianPair, order: float) -> tuple[Array, Array]:
+    """Return masses of parts of the tilted law, at most, and the variations of their densities.
+
+    The first is all of it; the others begin, or end, at one of the points of a grid.
+    """
+    y, masses, density = pair.tilted(order)
+    cells = (1 - _LESS) * np.minimum(masses[1:], masses[:-1]) * np.diff(y)
+    steps = np.abs(np.diff(density))
+    ends = density[0] + density[-1]
+    above, below = np.cumsum(cells[::-1])[::-1], np.cumsum(cells)
+    above[0] = 1.0
+    rising, falling = np.cumsum(steps[::-1])[::-1] + density[:-1] + density[-1], np.cumsum(steps)
+    falling += density[0] + density[1:]
+    rising[0] = steps.sum() + ends
+    return np.concatenate([above, below]), _MARGIN * np.concatenate([rising, falling])

@@ -29,8 +29,11 @@ _PANEL = 0.125
 # transform, how many times frequencies.
 _PHASE, _MOST_CELLS, _MOST_WORK = 1.6, 4e5, 2e7
 _BLOCK = 64
-# Of a characteristic function by quadrature, which is 1 at most: the rule's error and the sums'.
+# Of a characteristic function by quadrature, which is 1 at most: the error of rule and sums; the
+# relative error of a loss, which turns its wave. At so many first frequencies, a square, what
+# differs from 1 is summed up: its relative error, and the absolute one that rounding leaves.
 CHARACTERISTIC = 2e-14 + ERROR
+_TURNED, _FIRST, _RELATIVE, NEAR_ONE, _CHUNK = 1e-15, 16**2, 5e-14, 4e-16, 64
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 # Share of a tilted law on either side that no frequency is worth.
 _ASIDE = 1e-17
@@ -134,6 +137,10 @@ class DominatingPair(ABC):
     def characteristic(self, order: float, frequencies: Array) -> Complex:
         """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` at frequencies u."""
 
+    def characteristic_error(self, order: float, frequencies: Array) -> Array:
+        """Return how far `characteristic` may be off at each frequency."""
+        return np.full(len(frequencies), CHARACTERISTIC if self.quadrature else 0.0)
+
 
 class Continuous(DominatingPair):
     """A loss that is an increasing function of a real output with a smooth density."""
@@ -194,9 +201,27 @@ class Continuous(DominatingPair):
         return tilted_moments(self, *self._ends, orders)
 
     def characteristic(self, order: float, frequencies: Array) -> Complex:
-        """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` by quadrature."""
+        """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` by quadrature.
+
+        Near frequency 0 it is close to 1, and all that many steps make of it is in the difference:
+        there that is summed up.
+        """
         edges = resolving(*self._where(order), order, frequencies)
-        return characteristic_of(self.atoms(edges), order, frequencies)
+        values = characteristic_of(self.atoms(edges), order, frequencies)
+        if _from_zero(frequencies):
+            first = _less_one(*_near_zero(self, order, float(frequencies[1])), frequencies[1])
+            values[:_FIRST] = 1 + first[: len(values)]
+        return values
+
+    def characteristic_error(self, order: float, frequencies: Array) -> Array:
+        """Return how far `characteristic` may be off at each frequency."""
+        errors = super().characteristic_error(order, frequencies)
+        if not self.quadrature or not _from_zero(frequencies):
+            return errors
+        losses, tilted = _near_zero(self, order, float(frequencies[1]))
+        away = frequencies * float(np.abs(losses) @ tilted)
+        errors[:_FIRST] = NEAR_ONE + _RELATIVE * np.minimum(away[:_FIRST], 2.0)
+        return errors + _TURNED * away
 
     def _where(self, order: float) -> tuple[float, float]:
         """Return where the tilted law lies, but for a share of 1e-17 on either side."""
@@ -236,9 +261,7 @@ def resolving(low: float, high: float, order: float, frequencies: Array) -> Arra
 
 def characteristic_of(atoms: Atoms, order: float, frequencies: Array) -> Complex:
     """Return ``sum mass exp((order + i u) loss)`` over its value at ``u = 0``."""
-    tilted = np.exp(atoms.log_masses + order * atoms.losses - log_sum(atoms, order))
-    keep = tilted > 1e-22 * tilted.max()
-    losses, tilted = atoms.losses[keep], tilted[keep]
+    losses, tilted = tilted_of(atoms, order)
     if _from_zero(frequencies):
         return fourier_sums(losses, tilted, float(frequencies[1]), len(frequencies))
     count, steps = len(frequencies), np.diff(frequencies)
@@ -252,6 +275,41 @@ def characteristic_of(atoms: Atoms, order: float, frequencies: Array) -> Complex
         for k in range(0, len(outer), rows)
     ]
     return np.concatenate([part.ravel() for part in parts])[:count]
+
+
+@lru_cache(maxsize=16)
+def _near_zero(pair: Continuous, order: float, step: float) -> tuple[Array, Array]:
+    """Return losses and probabilities of a tilted law, close enough for the first frequencies."""
+    frequencies = step * np.arange(_FIRST, dtype=np.float64)
+    return tilted_of(pair.atoms(resolving(*pair._where(order), order, frequencies)), order)
+
+
+def _less_one(losses: Array, masses: Array, step: float) -> Complex:
+    """Return ``sum mass (exp(i k step loss) - 1)`` for the first k, without loss of digits.
+
+    With ``k = 16 a + b`` the difference is ``x + y + x y``, x and y those of 16 a and of b; sums
+    are of few terms each, so that no more than a few roundings meet in one.
+    """
+    side = math.isqrt(_FIRST)
+    padded = -(-len(losses) // _CHUNK) * _CHUNK - len(losses)
+    losses, masses = (np.pad(one, (0, padded)).reshape(-1, _CHUNK) for one in (losses, masses))
+
+    def differences(frequencies: Array) -> Complex:
+        half = np.multiply.outer(frequencies, losses).swapaxes(0, 1) / 2
+        return np.asarray(2j * np.sin(half) * np.exp(1j * half))
+
+    first = step * np.arange(side, dtype=np.float64)
+    fine, coarse = differences(first), differences(side * first) * masses[:, None]
+    both = coarse @ fine.swapaxes(1, 2)
+    alone = coarse.sum(axis=2)[:, :, None] + (fine * masses[:, None]).sum(axis=2)[:, None]
+    return np.asarray((both + alone).sum(axis=0)).ravel()
+
+
+def tilted_of(atoms: Atoms, order: float) -> tuple[Array, Array]:
+    """Return losses and their probabilities, tilted by ``exp(order L)``, but for the faintest."""
+    tilted = np.exp(atoms.log_masses + order * atoms.losses - log_sum(atoms, order))
+    keep = tilted > 1e-22 * tilted.max()
+    return atoms.losses[keep], tilted[keep]
 
 
 def _from_zero(frequencies: Array) -> bool:

@@ -60,7 +60,7 @@ from dpaudit.accounting.events import Event
 from dpaudit.accounting.grid.numerical import epsilon_of, from_attained_delta, from_attained_epsilon
 from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.accounting.pairs.known import GaussianPair
-from dpaudit.accounting.pairs.pair import CHARACTERISTIC
+from dpaudit.accounting.pairs.pair import NEAR_ONE
 from dpaudit.errors import ConvergenceError
 
 Complex = NDArray[np.complex128]
@@ -264,6 +264,7 @@ class _Series:
     pairs: Composition
     line: _Line
     terms: Complex
+    errors: Array  # of the terms, at most
     cut: float  # of what is left out, relative to M(c)
     added: float
     decided: float
@@ -299,12 +300,13 @@ class _Series:
         h = line.step
         count = math.ceil(_FAR / (h * mu)) + 1 if mu else _length(pairs, line.order, h)
         u: Array = h * np.arange(count, dtype=np.float64)
-        terms, cut = _transform(pairs, line.order, u), _cut(pairs, line.order, h * (count - 1))
-        return cls(pairs, line, terms, cut, mu * mu, decided, doubt)
+        terms, errors = _transform(pairs, line.order, u)
+        cut = _cut(pairs, line.order, h * (count - 1))
+        return cls(pairs, line, terms, errors, cut, mu * mu, decided, doubt)
 
     def delta(self, epsilon: float) -> Bracket:
         """Return both ends of delta at an epsilon near the one the series was made for."""
-        total, error = self._sum(self.terms, epsilon, self.cut)
+        total, error = self._sum(self.terms, self.errors, epsilon, self.cut)
         slack = sum(n * pair.moment_error(self.order) for pair, n in self.pairs)
         slack += 8 * _ROUNDING * (abs(self.line.log_moment) + self.order * epsilon)
         factor = math.exp(min(self.line.log_moment - self.order * epsilon, 700.0))
@@ -329,14 +331,16 @@ class _Series:
         here, there = self.delta(epsilon).upper, self.delta(epsilon + step).upper
         return math.log(here / there) / step if here > there > 0 else self.order
 
-    def _sum(self, terms: Complex, epsilon: float, cut: float) -> tuple[float, float]:
+    def _sum(
+        self, terms: Complex, errors: Array, epsilon: float, cut: float
+    ) -> tuple[float, float]:
         """Return the sum of terms at an epsilon, relative to M(c), and how far it may be off."""
         h = self.line.step
         waves = terms * np.exp(1j * (h * epsilon) * np.arange(len(terms)))
         total = (float(waves.real.sum()) - float(waves[0].real) / 2) * h / math.pi
-        sizes = float(np.abs(terms).sum()) * h / math.pi
-        phases = epsilon * h * len(terms)
-        return total, cut + sizes * (_ROUNDING * (10 + phases) + _transform_error(self.pairs))
+        phases = 10 + epsilon * h * np.arange(len(terms))
+        rounded = _ROUNDING * np.abs(terms) * phases
+        return total, cut + float((rounded + errors).sum()) * h / math.pi
 
     def _growth(self, epsilon: float) -> float:
         """Return a bound on how much the added release made delta grow, relative to M(c)."""
@@ -344,8 +348,8 @@ class _Series:
             return 0.0
         at = self.order - 1j * self.line.step * np.arange(len(self.terms))
         # beyond the last frequency U the density's terms sum to exp(-U^2 v / 2) / (pi U v) at most
-        sharp = np.asarray(self.terms * at * (at + 1))
-        total, error = self._sum(sharp, epsilon, self.cut / self.added)
+        sharp, errors = np.asarray(self.terms * at * (at + 1)), self.errors * np.abs(at * (at + 1))
+        total, error = self._sum(sharp, errors, epsilon, self.cut / self.added)
         return self.added * math.exp(self.added / 8) * (max(total, 0.0) + error)
 
 
@@ -407,8 +411,8 @@ def _shortest(
 
 
 def _transform_error(pairs: Composition) -> float:
-    """Return how far a term may be off, relative to M(c), by its characteristic functions."""
-    return sum(n * CHARACTERISTIC for pair, n in pairs if pair.quadrature)
+    """Return about how far a term that weighs is off, by its characteristic functions."""
+    return sum(n * NEAR_ONE for pair, n in pairs if pair.quadrature)
 
 
 def _undecided(pairs: Composition, epsilon: float) -> tuple[Composition, float, float]:
@@ -483,13 +487,16 @@ def _length(pairs: Composition, order: float, h: float) -> int:
     return count
 
 
-def _transform(pairs: Composition, order: float, u: Array) -> Complex:
-    """Return ``F(u) / M(c)`` of the finite losses."""
+def _transform(pairs: Composition, order: float, u: Array) -> tuple[Complex, Array]:
+    """Return ``F(u) / M(c)`` of the finite losses, and how far each may be off."""
     at = order - 1j * u
     values = np.asarray(1 / (at * (at + 1)), dtype=np.complex128)
+    sizes = np.abs(values)
     for pair, count in pairs:
-        values = values * np.conj(pair.characteristic(order, u)) ** count
-    return values
+        factors = np.conj(pair.characteristic(order, u))
+        values = values * factors**count
+        sizes = sizes * (np.abs(factors) + pair.characteristic_error(order, u)) ** count
+    return values, np.maximum(sizes - np.abs(values), 0.0)
 
 
 def _cut(pairs: Composition, order: float, u: float) -> float:
