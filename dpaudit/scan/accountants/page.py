@@ -20,13 +20,13 @@ _DIGITS = 8
 
 def document(result: AccountantScan) -> dict[str, Any]:
     """Return all of a scan as JSON takes it, infinities as text."""
-    return stamped(NAME, result.model_dump(mode="json"))
+    return stamped(NAME, json.loads(result.model_dump_json()))
 
 
 def write(result: AccountantScan, folder: Path) -> Path:
     """Write a scan as JSON and as Markdown; return the page's path."""
     page = folder / f"{NAME}.md"
-    text = json.dumps(document(result), indent=2) + "\n"
+    text = json.dumps(document(result), indent=2, allow_nan=False) + "\n"
     write_files(folder, {folder / f"{NAME}.json": text.encode(), page: markdown(result).encode()})
     return page
 

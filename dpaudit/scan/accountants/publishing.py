@@ -25,7 +25,7 @@ def publish(result: AccountantScan, gallery: Path) -> Path:
     public = result.published()
     name = f"{public.accountant}-{public.version}-accountant"
     folder = gallery / re.sub(r"[^A-Za-z0-9._+-]+", "-", one_line(name))
-    content = stamped(f"published-{NAME}", public.model_dump(mode="json"))
+    content = stamped(f"published-{NAME}", json.loads(public.model_dump_json()))
     text = json_escaped(json.dumps(content, indent=2, allow_nan=False)) + "\n"
     page = folder / f"{NAME}.md"
     lines = public_markdown(public)

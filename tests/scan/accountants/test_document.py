@@ -16,7 +16,7 @@ from dpaudit.scan.accountants.scan import judge_all
 from dpaudit.scan.gallery import write_index
 
 
-def scanned(known=()):
+def scanned(known=(), worst=8.0):
     card = Accountant(
         name="synthetic",
         distribution="synthetic",
@@ -30,7 +30,7 @@ def scanned(known=()):
     questions = [Question((part("gaussian", 1.0, count=n),)) for n in (1, 10)]
     answers = [
         Answer(method=name, question=question, outcome="answer", values=(value,), seconds=0.5)
-        for name, values in (("halved", (2.0, 8.0)), ("sound", (5.0, 30.0)))
+        for name, values in (("halved", (2.0, worst)), ("sound", (5.0, 30.0)))
         for question, value in zip(questions, values, strict=True)
     ]
     return document(card, "1", judge_all(card, answers), python="3.11", seconds=2.0)
@@ -60,6 +60,21 @@ def test_a_document_survives_json_and_is_written(tmp_path):
     page = write(found, tmp_path)
     assert page.read_text(encoding="utf-8") == markdown(found)
     assert "halved" in markdown(found)
+
+
+def test_infinite_answers_are_written_as_words(tmp_path):
+    found = scanned(worst=float("inf"))
+    assert found.methods[0].most_excess == float("inf")
+    write(found, tmp_path)
+    for path in (
+        tmp_path / "accountant.json",
+        publish(found, tmp_path / "all").with_suffix(".json"),
+    ):
+        content = json.loads(path.read_text("utf-8"), parse_constant=pytest.fail)
+        content.pop("schema")
+        if path.parent == tmp_path:
+            assert content["methods"][0]["most_excess"] == "Infinity"
+            assert type(found).model_validate(content) == found
 
 
 def test_what_has_no_public_thread_is_not_published():
