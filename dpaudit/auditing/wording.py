@@ -184,12 +184,17 @@ def _others(more: int) -> str:
     return f" or one of {more} others" if more > 0 else ""
 
 
+_UNREAD = "one outcome that was not seen again when its words were read"
+
+
 def _value(code: float, known: tuple[str, str] | None) -> str:
     if code == ABSENT.code:
         return "absent"
     if code == 0.0:
         return "a number"
-    kind, text = known or ("value", repr(code))
+    if known is None:
+        return _UNREAD
+    kind, text = known
     if kind in ("raised", "type", "shape", "dtype", "NoneType", "bool"):
         return text
     if kind == "number" and text in ("nan", "inf", "-inf"):
