@@ -331,15 +331,12 @@ class _Series:
         here, there = self.delta(epsilon).upper, self.delta(epsilon + step).upper
         return math.log(here / there) / step if here > there > 0 else self.order
 
-    def _sum(
-        self, terms: Complex, errors: Array, epsilon: float, cut: float
-    ) -> tuple[float, float]:
+    def _sum(self, terms: Complex, errors: Array, at: float, cut: float) -> tuple[float, float]:
         """Return the sum of terms at an epsilon, relative to M(c), and how far it may be off."""
         h = self.line.step
-        waves = terms * np.exp(1j * (h * epsilon) * np.arange(len(terms)))
+        waves = terms * np.exp(1j * (h * at) * np.arange(len(terms)))
         total = (float(waves.real.sum()) - float(waves[0].real) / 2) * h / math.pi
-        phases = 10 + epsilon * h * np.arange(len(terms))
-        rounded = _ROUNDING * np.abs(terms) * phases
+        rounded = _ROUNDING * np.abs(terms) * (10 + at * h * np.arange(len(terms)))
         return total, cut + float((rounded + errors).sum()) * h / math.pi
 
     def _growth(self, epsilon: float) -> float:
@@ -398,7 +395,7 @@ def _shortest(
     Where losses far beyond epsilon weigh at the saddle, a smaller order has a shorter period.
     """
     mu, log_delta = added[0], math.log(added[1])
-    error = 2 * _transform_error(pairs)
+    error = 2 * NEAR_ONE * sum(n for pair, n in pairs if pair.quadrature)
 
     def apart(candidate: _Line, needed: float) -> float:
         lost = min(candidate.log_bound(epsilon) - log_delta, 700.0)
@@ -408,11 +405,6 @@ def _shortest(
     lines = [_Line.at(pairs, order, epsilon, log_delta + math.log(_AIM_ADDED)) for order in orders]
     fitted = [(one, max(mu, _FAR / (one.step * (_MOST_ADDED - 1)))) for one in lines]
     return min(fitted, key=lambda one: (apart(*one), one[0].period))
-
-
-def _transform_error(pairs: Composition) -> float:
-    """Return about how far a term that weighs is off, by its characteristic functions."""
-    return sum(n * NEAR_ONE for pair, n in pairs if pair.quadrature)
 
 
 def _undecided(pairs: Composition, epsilon: float) -> tuple[Composition, float, float]:
