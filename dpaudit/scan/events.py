@@ -223,7 +223,7 @@ def _of_part(
 def _of_codes(
     path: str, values: list[list[Any]], sides: Sequence[Sequence[Run]]
 ) -> Iterator[Candidate]:
-    keys = [[repr(_plain(one)) for one in side] for side in values]
+    keys = [[repr(_plain(one, path)) for one in side] for side in values]
     raised = {repr(run[RAISED][1]) for side in sides for run in side if "str(out)" in run}
     usual = Counter(key for side in keys for key in side)
     for key, _ in usual.most_common(_CODES):
@@ -248,10 +248,9 @@ def _of_names(names: str, values: list[list[Any]]) -> Iterator[Candidate]:
             yield f"{name!r} not in {names}", 2, [~one for one in true], "code"
 
 
-def _plain(code: Any) -> Any:
+def _plain(code: Any, path: str) -> Any:
     """Return a code as its expression gives it: a shape is a tuple."""
-    whole = isinstance(code, list) and all(isinstance(one, int) for one in code) and code
-    return tuple(code) if whole or code == [] else code
+    return tuple(code) if path.endswith(".shape") else code
 
 
 def _of_numbers(

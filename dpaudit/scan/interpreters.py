@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,17 +38,25 @@ def _candidates(version: str, given: Iterable[str]) -> Iterator[str]:
         yield there
     homes = (os.environ.get("PYENV_ROOT"), Path.home() / ".pyenv")
     for home in (Path(one) / "versions" for one in homes if one):
-        yield from map(str, sorted(home.glob(f"{version}.*/bin/python"), reverse=True))
+        yield from map(str, sorted(home.glob(f"{version}.*/bin/python"), key=_patch, reverse=True))
     if uv := shutil.which("uv"):
-        asked = [uv, "python", "find", "--offline", version]
-        yield subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+        yield _printed([uv, "python", "find", "--offline", version])
+
+
+def _patch(python: Path) -> tuple[int, ...]:
+    """Return the numbers of the version in whose folder a Python is."""
+    return tuple(map(int, re.findall(r"\d+", python.parts[-3])))
 
 
 def _says(command: str) -> str:
     """Return the version that a command says it is; version managers leave names that fail."""
+    return _printed([command, "-c", _ASKED])
+
+
+def _printed(command: list[str]) -> str:
+    """Return what a command prints, nothing if it does not run."""
     try:
-        asked = [command, "-c", _ASKED]
-        done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=30)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.strip()

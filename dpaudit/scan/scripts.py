@@ -133,7 +133,8 @@ class _Module:
         """Return the lines that a function and the text after it need of the module, in order."""
         used, kept = _names(ast.parse(body)), list[str]()
         for node in reversed(self.tree.body):
-            if _prepares(node) and _names(node) & used:
+            if _prepares(node) and _names(node) & used and name not in _names(node):
+                used |= _names(node)
                 kept += reversed(self.text(node).splitlines())
                 continue
             defined = _defined(node) & used

@@ -39,8 +39,8 @@ def test_the_newest_of_pyenv_is_found_behind_a_name_on_the_path_that_fails(tmp_p
     shims = tmp_path / "shims"
     python(shims / "python3.99", "")
     monkeypatch.setenv("PATH", str(shims))
-    python(tmp_path / "versions" / "3.99.1" / "bin" / "python", "3.99")
-    newest = python(tmp_path / "versions" / "3.99.2" / "bin" / "python", "3.99")
+    python(tmp_path / "versions" / "3.99.9" / "bin" / "python", "3.99")
+    newest = python(tmp_path / "versions" / "3.99.10" / "bin" / "python", "3.99")
     python(tmp_path / "versions" / "3.98.7" / "bin" / "python", "3.98")
     assert interpreter("3.99") == newest
 

@@ -206,6 +206,13 @@ def test_a_key_is_asked_for_where_no_set_of_keys_is_common_enough():
     assert found.hits == (0, 200)
 
 
+def test_no_keys_are_no_tuple():
+    sides = [parts({})] * 50, [parts({"new": 1.0})] * 50
+    out: dict[str, float] = {}
+    event = best_event(sides, 0.0)
+    assert eval(event.expression, {"out": out}) is (event.hits[0] > 0)
+
+
 def test_bits_are_asked_for_only_where_they_may_be():
     rng = np.random.default_rng(6)
     coarse, fine = np.round(rng.random(400) * 64) / 64, rng.random(400)
@@ -241,13 +248,17 @@ def test_a_script_sets_the_options_that_its_module_sets():
     source = """import decimal
 import math
 
-decimal.getcontext().prec = 5
-decimal.setcontext(decimal.Context(prec=4))
+DIGITS = 4
+decimal.setcontext(decimal.Context(prec=DIGITS))
 math.floor(2.5)
 
 
 def thirds(data):
     return float(decimal.Decimal(len(data)) / 3)
+
+
+register = decimal.localcontext
+print(thirds([]), register)
 """
     text = script(
         Shown(
@@ -261,6 +272,7 @@ def thirds(data):
         )
     )
     assert "math" not in text
+    assert "register" not in text
     assert text.index("import decimal") < text.index("setcontext") < text.index("def thirds")
     assert PLACE.run(text, 60).startswith("seen in 20 of 20 runs on the first, 0 of 20")
 

@@ -33,7 +33,7 @@ _BLOCK = 64
 # relative error of a loss, which turns its wave. At so many first frequencies, a square, what
 # differs from 1 is summed up: its relative error, and the absolute one that rounding leaves.
 CHARACTERISTIC = 2e-14 + ERROR
-_TURNED, _FIRST, _RELATIVE, NEAR_ONE, _CHUNK = 1e-15, 16**2, 5e-14, 4e-16, 64
+_TURNED, _FIRST, _RELATIVE, NEAR_ONE, _CHUNK = 4e-15, 16**2, 5e-14, 4e-16, 64
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 # Share of a tilted law on either side that no frequency is worth.
 _ASIDE = 1e-17

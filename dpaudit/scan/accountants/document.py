@@ -52,6 +52,11 @@ class Group(Document):
     examples: list[Example] = Field(description="The worst first.")
     threads: list[str] = Field(description="Where the fault is public.")
 
+    @property
+    def public(self) -> bool:
+        """Whether one of the threads is an address; a test here that knows the fault is none."""
+        return any(one.startswith("https://") for one in self.threads)
+
 
 class Unordered(Document):
     """A pair of answers that are not monotone."""
@@ -104,7 +109,7 @@ class AccountantScan(Document):
     @property
     def embargoed(self) -> list[Group]:
         """The false claims without a public thread."""
-        return [group for group in self.violations if not group.threads]
+        return [group for group in self.violations if not group.public]
 
     def published(self) -> PublishedAccountant:
         """Return what may be shown to the public: nothing of what has no public thread."""
@@ -116,7 +121,7 @@ class AccountantScan(Document):
                 Asked(name=one.name, states=one.states, relation=one.relation, where=one.where)
                 for one in self.methods
             ],
-            violations=[group for group in self.violations if group.threads],
+            violations=[group for group in self.violations if group.public],
             under_disclosure=len({(one.method, one.asks) for one in self.embargoed}),
         )
 
