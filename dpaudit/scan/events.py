@@ -250,7 +250,7 @@ def _of_names(names: str, values: list[list[Any]]) -> Iterator[Candidate]:
 
 def _plain(code: Any, path: str) -> Any:
     """Return a code as its expression gives it: a shape is a tuple."""
-    return tuple(code) if path.endswith(".shape") else code
+    return tuple(code) if isinstance(code, list) and path.endswith(".shape") else code
 
 
 def _of_numbers(

@@ -213,6 +213,12 @@ def test_no_keys_are_no_tuple():
     assert eval(event.expression, {"out": out}) is (event.hits[0] > 0)
 
 
+def test_a_shape_that_an_error_lacks_is_asked_for_with_a_guard():
+    raised, wide = parts(ValueError("odd")), parts(np.zeros((2, 3)))
+    event = best_event(([raised, wide] * 50, [parts(np.zeros((3, 3)))] * 100), 0.0)
+    assert event.hits in ((0, 100), (100, 0))
+
+
 def test_bits_are_asked_for_only_where_they_may_be():
     rng = np.random.default_rng(6)
     coarse, fine = np.round(rng.random(400) * 64) / 64, rng.random(400)

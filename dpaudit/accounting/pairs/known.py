@@ -390,17 +390,15 @@ class SubsampledGaussianPair(Continuous):
 
 @lru_cache(maxsize=64)
 def _parts(pair: SubsampledGaussianPair, order: float) -> tuple[Array, Array]:
-    """Return masses of parts of the tilted law, at most, and the variations of their densities.
+    """Return masses that parts of the tilted law have at least, and their densities' variations.
 
     The first is all of it; the others begin, or end, at one of the points of a grid.
     """
     y, masses, density = pair.tilted(order)
     cells = (1 - _LESS) * np.minimum(masses[1:], masses[:-1]) * np.diff(y)
     steps = np.abs(np.diff(density))
-    ends = density[0] + density[-1]
     above, below = np.cumsum(cells[::-1])[::-1], np.cumsum(cells)
     above[0] = 1.0
     rising, falling = np.cumsum(steps[::-1])[::-1] + density[:-1] + density[-1], np.cumsum(steps)
     falling += density[0] + density[1:]
-    rising[0] = steps.sum() + ends
     return np.concatenate([above, below]), _MARGIN * np.concatenate([rising, falling])
