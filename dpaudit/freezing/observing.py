@@ -6,7 +6,7 @@ import random
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,6 +128,31 @@ def runs_that_spare(
             run.value = None
             side.runs.append(run)
     return side
+
+
+REACHES = tuple(2.0**level for level in range(14))
+
+
+def runs_of_every_size(
+    function: Function, data: Any, first: int, seconds: float, least: int = 4
+) -> Iterator[Run]:
+    """Yield runs with other ordinary noise, and with noise of every size up to 16,384 scales.
+
+    Of the latter each has all its draws between one power of two and the next, up or down by
+    chance. They take turns, so that both kinds were there whenever the time is over.
+    """
+    end = time.perf_counter() + seconds
+    seeds = first + 2 * _SPARING
+    with patching.patched(function):
+        for n in range(4 * len(REACHES)):
+            if n >= least and time.perf_counter() > end:
+                break
+            graded, half = n % 2 == 1, n // 2
+            seed = -2 * (seeds + n) - half % 2 if graded else seeds + n
+            reach = REACHES[5 * half % len(REACHES)]  # large and small ones mixed
+            run = recorder.call_recorded(function, data, seed, primitives.generator(), reach=reach)
+            run.value = None
+            yield run
 
 
 def _run(function: Function, side: Side, data: Any, seeds: Any) -> None:

@@ -24,6 +24,7 @@ from .tracked import Call
 
 FAR = 1e4  # scales, of the draws of a probe
 _ENDS = (2.0**-53, 1.0 - 2.0**-53)
+_DEEPEST = 40.0  # scales of inverted noise, beyond which a uniform draw is at its end
 # The classes as they were before anything was patched.
 Generator, PCG64, SeedSequence = np.random.Generator, np.random.PCG64, np.random.SeedSequence
 _MOST_CALLS = 200_000
@@ -54,10 +55,14 @@ class State:
     """What a run has drawn so far."""
 
     def __init__(
-        self, seed: int, spared: frozenset[tuple[str, int]] = frozenset(), patience: int = _PATIENCE
+        self,
+        seed: int,
+        spared: frozenset[tuple[str, int]] = frozenset(),
+        patience: int = _PATIENCE,
+        reach: float = FAR,
     ) -> None:
         self.run = Run(seed)
-        self.spared, self.patience = spared, patience
+        self.spared, self.patience, self.reach = spared, patience, reach
         self.bits: dict[int, tuple[Any, Stream]] = {}  # bit generators, and where they draw from
         self.counters: dict[str, int] = {}
         self.thread = threading.get_ident()
@@ -174,9 +179,10 @@ def standard(state: State, kind: str, fresh: Any, shape: tuple[int, ...], key: s
         return np.asarray(_STANDARD[kind](fresh, shape))
     up = state.up(fresh, shape)
     if kind == "uniform":
-        drawn = np.where(up, _ENDS[1], _ENDS[0])
+        end = max(_ENDS[0], 0.5 * np.exp(-min(state.reach, _DEEPEST)))
+        drawn = np.where(up, 1.0 - end, end)
     else:
-        far = FAR * (1.0 + fresh.random(shape))
+        far = state.reach * (1.0 + fresh.random(shape))
         drawn = np.where(up, far, 1.0 / far if kind == "exponential" else -far)
     entries = [entry for name, entry in state.spared if name == key and entry < drawn.size]
     if entries:
@@ -252,13 +258,14 @@ def call_recorded(
     *,
     spared: frozenset[tuple[str, int]] = frozenset(),
     patience: int = _PATIENCE,
+    reach: float = FAR,
 ) -> Run:
     """Run a function of data and a generator once; nothing that it raises gets out.
 
     Of a run with draws that are far out, those are spared whose name and entry are given, and
-    those after so many calls.
+    those after so many calls. The others are between ``reach`` and twice as many scales out.
     """
-    state = State(seed, spared, patience)
+    state = State(seed, spared, patience, reach)
     _STATE[0] = state
     run = state.run
     try:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-_MOST_MEETINGS = 64  # of one call
+MOST_MEETINGS = 64  # of one call
 _LIBRARIES = frozenset(("numpy", "scipy", "torch", "random", "secrets", "contextlib"))
 _HERE = __name__.rpartition(".")[0]
 _OURS = (_HERE, "dpaudit.laws.", "dpaudit.replaying.")
@@ -72,7 +72,7 @@ class Call:
 
     def meet(self, centre: Any, factor: Any) -> None:
         """Note that the noise was added to a value."""
-        if len(self.meetings) < _MOST_MEETINGS:
+        if len(self.meetings) < MOST_MEETINGS:
             self.meetings.append(Meeting(place(), np.array(centre, dtype=float), factor))
 
 

@@ -28,6 +28,7 @@ from dpaudit.neighbours.found import found_pair
 from dpaudit.replaying import running
 from dpaudit.replaying.certificate import certificates_of
 from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
+from dpaudit.replaying.spending import Reason, Spending
 
 _MOST_PAIRS = 12
 _KEPT = (
@@ -207,6 +208,10 @@ def _call(held: dict[str, Any]) -> ReplayedCall:
     return ReplayedCall(**{**held, "shape": tuple(held["shape"])})
 
 
+def _spending(held: dict[str, Any]) -> Spending:
+    return Spending(**{**held, "reasons": tuple(Reason(**one) for one in held["reasons"])})
+
+
 def _result(
     found: Mapping[str, Any],
     chosen: tuple[Pair[Any], str | None],
@@ -229,7 +234,7 @@ def _result(
         edit=edit,
         findings=tuple(findings),
         calls=tuple(calls),
-        composed=found["composed"],
+        spending=_spending(found["spending"]),
         unread=tuple(found["unread"]),
         runs=found["runs"],
         pairs=found["pairs"],

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dpaudit.freezing.observing import Function, Side, same
+from dpaudit.freezing.observing import Function, Side
 from dpaudit.records import Record
 from dpaudit.replaying.confirming import confirmed, exceeds, stays, without_constants
 from dpaudit.replaying.counting import (
@@ -35,7 +35,8 @@ from dpaudit.replaying.counting import (
 )
 from dpaudit.replaying.events import Event, same_law
 from dpaudit.replaying.laws import Laws, laws_of
-from dpaudit.replaying.movement import Moved, composed, movements
+from dpaudit.replaying.movement import Moved
+from dpaudit.replaying.spending import Spending, measure_spending
 
 Tier = Literal["proof", "violation", "hint"]
 _MARGIN = 1e-9
@@ -81,7 +82,7 @@ class Compared:
     findings: list[Finding]
     moved: list[Moved]
     laws: tuple[Laws, Laws]
-    composed: float | None
+    spending: Spending
     unread: list[str] = field(default_factory=list)
 
 
@@ -139,10 +140,10 @@ def compared(
     """Return what the runs on two datasets show about a claim."""
     read = (laws_of(sides[0]), laws_of(sides[1]))
     laws = confirmed(read, function, data, asked.claimed, asked.seed + 1)
-    moved = movements(*sides, laws)
-    total = composed(moved, asked.delta)
-    if total == 0.0 and _moves_unseen(sides):
-        total = None
+    moved, spending = measure_spending(
+        function, data, sides, laws, asked.claimed, seed=asked.seed, hidden_state=asked.hidden_state
+    )
+    total = spending.epsilon
     found = [
         *_by_laws(laws, moved, asked),
         *_by_counting(function, data, sides, asked, laws),
@@ -156,7 +157,7 @@ def compared(
         found += _guided(function, data, asked)
     if not _proved(found):
         found += _budget(moved, total, asked)
-    return Compared(_ordered(found), moved, laws, total, unread)
+    return Compared(_ordered(found), moved, laws, spending, unread)
 
 
 def _proved(found: Sequence[Finding]) -> bool:
@@ -347,15 +348,6 @@ def _varies(sides: tuple[Side, Side], seen: Seen) -> bool:
     """Return whether frozen runs with other noise give another than the one that is seen."""
     own = sides[0 if seen.favours == "dataset" else 1]
     return not all(seen.happened(output) for output in own.outputs)
-
-
-def _moves_unseen(sides: tuple[Side, Side]) -> bool:
-    """Return whether outputs differ, or may, though no movement of a call was seen."""
-    if any(run.elsewhere for side in sides for run in side.runs):
-        return True
-    if not all(side.repeated for side in sides):
-        return True
-    return any(not same(a, b) for a, b in zip(sides[0].outputs, sides[1].outputs, strict=True))
 
 
 def _structure_moves(sides: tuple[Side, Side]) -> bool:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dpaudit._typing import Array
-from dpaudit.accounting.events import GaussianRelease, LaplaceRelease, Release
-from dpaudit.accounting.events import Sequence as EventSequence
-from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.errors import DpauditError
 from dpaudit.freezing.observing import Side
-from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
+from dpaudit.replaying.dependence import named_calls
 from dpaudit.replaying.laws import Law, Laws
+from dpaudit.replaying.shifts import Unknown, shift_of
 
 _SAME = 1e-9  # relative
 _NORMS = {"normal": 2}  # the norm in which a law measures movement, else 1
@@ -46,7 +42,10 @@ class Moved:
     epsilon
         The epsilon that it declares.
     spent
-        Movement over scale: epsilon of Laplace noise, mu of Gaussian noise.
+        Movement over scale: epsilon of Laplace noise, mu of Gaussian noise; None if that is
+        unknown.
+    unknown
+        Why it is.
     """
 
     index: int
@@ -63,6 +62,7 @@ class Moved:
     declared: float | None
     epsilon: float | None
     spent: float | None
+    unknown: Unknown | None = None
 
     @property
     def scale_moved(self) -> bool:
@@ -72,50 +72,24 @@ class Moved:
         return abs(self.scale - self.other_scale) > _SAME * max(self.scale, self.other_scale)
 
 
-def movements(dataset: Side, neighbour: Side, laws: tuple[Laws, Laws]) -> list[Moved]:
-    """Return every call that both runs made and that no other call contains, in order."""
-    by_key = _named(neighbour.runs[0])
-    steady = _steady_keys(dataset) & _steady_keys(neighbour)
+def movements(
+    dataset: Side, neighbour: Side, laws: tuple[Laws, Laws], steady: Set[str]
+) -> list[Moved]:
+    """Return every call that both runs made and that no other call contains, in order.
+
+    Parameters
+    ----------
+    dataset, neighbour, laws
+        The runs, and the laws of the outputs.
+    steady
+        Keys of the calls whose centres depend on no noise (`dpaudit.replaying.dependence`).
+    """
+    by_key = named_calls(neighbour.runs[0])
     return [
         _moved(call, by_key[name], name in steady, laws)
-        for name, call in _named(dataset.runs[0]).items()
+        for name, call in named_calls(dataset.runs[0]).items()
         if name in by_key and call.parent is None
     ]
-
-
-def _named(run: Run) -> dict[str, Call]:
-    """Return the calls of a run by their draw; one that draws the same again has another name."""
-    found: dict[str, Call] = {}
-    for call in run.calls:
-        name = call.key
-        while name in found:
-            name += " again"
-        found[name] = call
-    return found
-
-
-def _steady_keys(side: Side) -> set[str]:
-    """Return the calls whose centre and scale are the same in all runs on one dataset."""
-    first = _named(side.runs[0])
-    kept = set(first)
-    for run in side.runs[1:]:
-        own = _named(run)
-        kept = {key for key in kept if key in own and _alike(first[key], own[key])}
-    return kept
-
-
-def _alike(one: Call, other: Call) -> bool:
-    return len(one.meetings) == len(other.meetings) and all(
-        np.array_equal(a, b, equal_nan=True)
-        for a, b in zip(_numbers_of(one), _numbers_of(other), strict=True)
-    )
-
-
-def _numbers_of(call: Call) -> list[Array]:
-    own = [np.asarray(x, float) for x in (call.location, call.scale) if x is not None]
-    for meeting in call.meetings:
-        own += [np.asarray(meeting.centre, float), np.asarray(meeting.factor, float)]
-    return own
 
 
 def _moved(call: Call, other: Call, steady: bool, laws: tuple[Laws, Laws]) -> Moved:
@@ -133,6 +107,7 @@ def _moved(call: Call, other: Call, steady: bool, laws: tuple[Laws, Laws]) -> Mo
     if not moved and (found := _in_outputs(call.key, kind, laws)) is not None:
         moved, scale, other_scale = found
         seen = "output"
+    spent, unknown = _spent(call, other, kind, laws) if steady else (None, "feedback")
     return Moved(
         index=call.index,
         key=call.key,
@@ -147,10 +122,21 @@ def _moved(call: Call, other: Call, steady: bool, laws: tuple[Laws, Laws]) -> Mo
         steady=steady,
         declared=call.declared.get("sensitivity"),
         epsilon=call.declared.get("epsilon"),
-        spent=None
-        if moved is None or not scale or kind not in ("laplace", "normal")
-        else moved / scale,
+        spent=spent,
+        unknown=unknown,
     )
+
+
+def _spent(
+    call: Call, other: Call, kind: str, laws: tuple[Laws, Laws]
+) -> tuple[float, None] | tuple[None, Unknown]:
+    """Return the movement in scales of the noise, in the norm of its law, or why there is none."""
+    found = shift_of(call, other, laws)
+    if isinstance(found, str):
+        return None, found
+    if kind in _MATERIAL or (kind not in ("laplace", "normal") and np.any(found)):
+        return None, "no law"
+    return float(np.linalg.norm(found, _NORMS.get(kind, 1))), None
 
 
 def _difference(call: Call, other: Call) -> tuple[str, Any, tuple[Any, Any], str | None]:
@@ -202,29 +188,3 @@ def _in_outputs(key: str, kind: str, laws: tuple[Laws, Laws]) -> tuple[float, fl
 
 def _has(law: Law | None, key: str) -> bool:
     return law is not None and law.draw is not None and law.draw.key == key
-
-
-def composed(moved: Sequence[Moved], delta: float) -> float | None:
-    """Return the epsilon of all calls that moved, by the accountant; None if one has no law.
-
-    It is that of releasing every noisy value itself, with the movements of this pair as the
-    sensitivities: what the pair cannot exceed, if nothing else looks at the data.
-    """
-    events = list[Release]()
-    for one in moved:
-        kind = MECHANISMS.get(one.kind, one.kind)
-        if one.moved is None or one.scale_moved or kind in _MATERIAL:
-            return None
-        if one.moved == 0:
-            continue
-        if one.spent is None or not one.scale:
-            return None
-        made = LaplaceRelease if kind == "laplace" else GaussianRelease
-        events.append(made(sensitivity=one.moved, noise_scale=one.scale))
-    if not events:
-        return 0.0
-    try:
-        found = proved_guarantee(EventSequence(tuple(events))).epsilon(delta)
-    except DpauditError:
-        return None
-    return found if math.isfinite(found) else None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from decimal import ROUND_CEILING, Context
 
 from dpaudit.notebook import piece, table
 from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
+from dpaudit.replaying.spending import Reason, Why
 from dpaudit.report.render import templates
 from dpaudit.text import one_line, printable
 
@@ -71,13 +73,62 @@ def summary(found: Replay) -> Iterator[str]:
         f"Called as {found.form}; {found.runs} frozen runs on each dataset, the first of which is "
         f"shown."
     )
-    if found.composed is not None:
-        yield (
-            f"All noisy values together spend an epsilon of {found.composed:.4g} at that delta on "
-            "this pair, if each is released and nothing else looks at the data."
-        )
+    yield from _spending(found)
     if found.unread:
         yield f"No law was read of: {', '.join(found.unread[:8])}."
+
+
+_WHY: Mapping[Why, str] = {
+    "feedback": "the centre depends on noise, so that its movement is no sensitivity, in",
+    "shared": "the same noise meets several values that move by different amounts in",
+    "scale": "the scale is another on the neighbour in",
+    "no law": "the noise has no law that an accountant knows in",
+    "unseen": "nobody saw the value that the noise is added to in",
+    "calls": "runs do not all make the same calls of primitives: noise or data decide which",
+    "elsewhere": "some randomness is not intercepted, or calls keep a state",
+    "outputs": "the data reach the output past the noise",
+    "infinite": "no epsilon is finite at that delta",
+}
+_LEAST_EXCESS = 2.0
+
+
+def _spending(found: Replay) -> Iterator[str]:
+    """Yield what all noisy values spend together, or why that is unknown, and how much is spare."""
+    spending = found.spending
+    if spending.epsilon is not None:
+        yield (
+            f"All noisy values together spend an epsilon of {_up(spending.epsilon)} at that delta "
+            "on this pair, if each is released and nothing else looks at the data. Their centres "
+            f"were the same in {spending.ordinary} runs on each dataset with other noise, and in "
+            f"{spending.graded} with noise of up to 20,000 scales; a dependence on noise that none "
+            "of them had is not excluded."
+        )
+    elif spending.reasons:
+        reasons = "; ".join(_reason(one, len(found.calls)) for one in spending.reasons)
+        yield f"What all noisy values spend together is unknown: {reasons}."
+    if spending.mu is not None:
+        yield (
+            f"All of them have Gaussian noise, and together a mu of {_up(spending.mu)}: a scale of "
+            f"about {1 / spending.mu:.3g} times what they move by."
+        )
+    if spending.excess is not None and spending.excess >= _LEAST_EXCESS:
+        yield (
+            f"That is about {spending.excess:.3g} times the noise that the claim needs on this "
+            "pair: it may have been scaled for a larger sensitivity, or another pair moves more."
+        )
+
+
+def _up(value: float) -> str:
+    """Return an upper number in four digits, rounded up."""
+    context = Context(prec=4, rounding=ROUND_CEILING)
+    return f"{float(context.create_decimal_from_float(value)):.4g}"
+
+
+def _reason(one: Reason, calls: int) -> str:
+    if not one.calls:
+        return _WHY[one.why]
+    where = "" if one.place is None else f", the first at {one.place}"
+    return f"{_WHY[one.why]} {one.calls} of {calls} calls{where}"
 
 
 def html(found: Replay) -> str:
@@ -115,7 +166,7 @@ def markdown(found: Replay) -> str:
     lines += [f"| {' | '.join(map(_plain, row(one)))} |" for one in found.calls]
     lines += [
         "",
-        "A `*` beside a movement: the centre depends on noise before it, so that it is no "
+        "A `*` beside a movement: the centre depends on noise, so that it is no "
         "sensitivity. docs/replay.md says what each tier rests on.",
         "",
     ]

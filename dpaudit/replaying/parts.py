@@ -8,6 +8,7 @@ number, which refutes nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -20,6 +21,8 @@ from dpaudit.execution import Executor
 from dpaudit.laws.isolated import Isolation
 from dpaudit.replaying.movement import MECHANISMS
 from dpaudit.replaying.result import Replay
+from dpaudit.replaying.shifts import Unknown
+from dpaudit.replaying.spending import Reason, Why
 from dpaudit.report.schema import Result
 
 Label = Literal["proved by its law", "audited", "unknown"]
@@ -44,6 +47,9 @@ class Part:
         What that rests on: a law that the primitive documents, an audit of it, or nothing.
     audited
         The audit of the primitive alone.
+    unknown
+        Why what it spends is unknown, where a replay cannot say: its centre depends on noise
+        (``"feedback"``), for instance, so that its movement is no sensitivity.
     """
 
     name: str
@@ -54,10 +60,13 @@ class Part:
     epsilon: float | None
     label: Label
     audited: Result | None = None
+    unknown: Why | None = None
 
 
 def parts(found: Replay) -> tuple[Part, ...]:
-    """Return the parts of a replay, calls that are alike together, what did not move left out.
+    """Return the parts of a replay, calls that are alike together.
+
+    What did not move is left out, unless nobody can say whether it would.
 
     Examples
     --------
@@ -71,18 +80,31 @@ def parts(found: Replay) -> tuple[Part, ...]:
     >>> total(parts(found))
     0.75
     """
-    counts: dict[tuple[Any, ...], int] = {}
+    counts: Counter[tuple[Any, ...]] = Counter()
     for one in found.calls:
-        if one.moved != 0:
-            key = (one.name, one.kind, one.scale, one.moved)
-            counts[key] = counts.get(key, 0) + 1
-    return tuple(_part(*key, count=count) for key, count in counts.items())
+        if one.moved != 0 or one.unknown is not None:
+            counts[one.name, one.kind, one.scale, one.moved, one.spent, one.unknown] += 1
+    listed = [_part(*key, count=count) for key, count in counts.items()]
+    return (*listed, *(_other(one) for one in found.spending.reasons if _of_run(one)))
 
 
-def _part(name: str, kind: str, scale: float | None, moved: float | None, *, count: int) -> Part:
-    pure = MECHANISMS.get(kind, kind) in _LAPLACE and moved is not None and bool(scale)
-    epsilon = moved / scale if pure and moved is not None and scale else None
-    label: Label = "unknown" if epsilon is None else "proved by its law"
+def _of_run(reason: Reason) -> bool:
+    """Return whether a reason is about the run, and neither about calls nor about delta."""
+    return not reason.calls and reason.why != "infinite"
+
+
+def _part(
+    name: str,
+    kind: str,
+    scale: float | None,
+    moved: float | None,
+    spent: float | None,
+    unknown: Unknown | None,
+    *,
+    count: int,
+) -> Part:
+    pure = MECHANISMS.get(kind, kind) in _LAPLACE
+    epsilon = spent if pure and unknown is None else None
     return Part(
         name=name,
         kind=kind,
@@ -90,7 +112,22 @@ def _part(name: str, kind: str, scale: float | None, moved: float | None, *, cou
         moved=moved,
         count=count,
         epsilon=epsilon,
-        label=label,
+        label="unknown" if epsilon is None else "proved by its law",
+        unknown=unknown,
+    )
+
+
+def _other(reason: Reason) -> Part:
+    """Return what is about no single call as a part that nobody knows."""
+    return Part(
+        name="the rest of the run",
+        kind=reason.why,
+        scale=None,
+        moved=None,
+        count=1,
+        epsilon=None,
+        label="unknown",
+        unknown=reason.why,
     )
 
 
@@ -114,6 +151,8 @@ def audited(
 ) -> Part:
     """Return a part whose primitive was audited alone, at an epsilon that it is said to have.
 
+    A part whose centre depends on noise has no movement to audit it at, and is refused.
+
     Parameters
     ----------
     part
@@ -135,6 +174,9 @@ def audited(
     Formal guarantee: that of `dpaudit.audit`: a refuted primitive is wrong with the confidence of
     the audit. One that is not refuted is labelled as audited, which is no proof.
     """
+    if part.unknown is not None and part.unknown != "no law":
+        expected = "one whose movement is a sensitivity"
+        raise InvalidArgument("part", Shown(f"one that is unknown ({part.unknown})"), expected)
     if part.moved is None:
         raise InvalidArgument("part", Shown("one whose value was not seen"), "one with a movement")
     result = audit(

@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from dpaudit.formats import stamped
 from dpaudit.refutation.certificate import Certificate
+from dpaudit.replaying.shifts import Unknown
+from dpaudit.replaying.spending import Spending
 
 Verdict = Literal["refuted", "violated", "not refuted"]
 _VERDICTS: Mapping[str, Verdict] = {"proof": "refuted", "violation": "violated"}
@@ -42,6 +44,7 @@ class ReplayedCall:
     declared: float | None
     epsilon: float | None
     spent: float | None
+    unknown: Unknown | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +63,8 @@ class Replay:
         Proofs first, then violations, then hints.
     calls
         The noisy calls of the run on the dataset, in order.
-    composed
-        The epsilon of all noisy values that moved, released one by one, on this pair; None if one
-        of them has no law that an accountant knows.
+    spending
+        What all noisy values spend on this pair, each released by itself, or why that is unknown.
     unread
         Numbers of the output whose law was not read.
     runs, pairs
@@ -80,7 +82,7 @@ class Replay:
     edit: str | None
     findings: tuple[ReplayFinding, ...]
     calls: tuple[ReplayedCall, ...]
-    composed: float | None
+    spending: Spending
     unread: tuple[str, ...]
     runs: int
     pairs: int
@@ -93,6 +95,11 @@ class Replay:
         """``refuted`` by a proof, ``violated`` without one, else ``not refuted``."""
         first = self.findings[0].tier if self.findings else ""
         return _VERDICTS.get(first, "not refuted")
+
+    @property
+    def composed(self) -> float | None:
+        """The epsilon of all noisy values, released one by one, on this pair; None if unknown."""
+        return self.spending.epsilon
 
     def _repr_html_(self) -> str:
         from dpaudit.replaying.page import as_html
@@ -110,6 +117,13 @@ class Replay:
             "findings": [_plain(vars(one)) for one in self.findings],
             "calls": [_plain({**vars(one), "shape": list(one.shape)}) for one in self.calls],
             "composed": self.composed,
+            "spending": {
+                "epsilon": self.spending.epsilon,
+                "unknown": [vars(one) for one in self.spending.reasons],
+                "mu": self.spending.mu,
+                "excess": self.spending.excess,
+                "runs": {"ordinary": self.spending.ordinary, "graded": self.spending.graded},
+            },
             "unread": list(self.unread),
             "runs": self.runs,
             "pairs": self.pairs,

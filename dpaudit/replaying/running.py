@@ -131,8 +131,13 @@ def _rank(found: Compared) -> tuple[int, float, float]:
     worth = {"proof": 3, "violation": 2, "hint": 1}
     tiers = [worth[one.tier] for one in found.findings]
     proved = max((one.epsilon or 0.0 for one in found.findings), default=0.0)
-    spent = max((one.spent or 0.0 for one in found.moved), default=0.0)
-    return max(tiers, default=0), proved, found.composed or spent
+    apparent = max((_apparent(one) for one in found.moved), default=0.0)
+    return max(tiers, default=0), proved, found.spending.epsilon or apparent
+
+
+def _apparent(one: Moved) -> float:
+    """Return a movement in scales, whatever it means: to choose what is looked at."""
+    return one.spent or (one.moved / one.scale if one.moved and one.scale else 0.0)
 
 
 def _source(given: Any) -> str:
@@ -146,7 +151,7 @@ def _document(found: Compared) -> dict[str, Any]:
     return {
         "findings": [_finding(one, found) for one in found.findings],
         "moved": [_moved(one) for one in found.moved],
-        "composed": found.composed,
+        "spending": asdict(found.spending),
         "unread": found.unread,
     }
 

@@ -6,6 +6,7 @@ import pytest
 
 from dpaudit.replaying.page import html
 from dpaudit.replaying.result import Replay
+from dpaudit.replaying.spending import Spending
 
 MODULE = """
 import sys
@@ -56,7 +57,7 @@ def test_a_flaw_is_refuted_written_and_verified(dpaudit, place):
 def test_names_are_text_on_the_page():
     found = Replay(
         mechanism="<b>m", epsilon=1.0, delta=0.0, relation="<i>", edit=None, findings=(), calls=(),
-        composed=None, unread=("<u>",), runs=2, pairs=1, form="f(data)", seed=0,
+        spending=Spending(), unread=("<u>",), runs=2, pairs=1, form="f(data)", seed=0,
     )  # fmt: skip
     page = html(found)
     assert not any(tag in page for tag in ("<b>m", "<i>", "<u>"))

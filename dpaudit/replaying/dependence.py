@@ -1,0 +1,126 @@
+"""Whether centres depend on noise: noisy values whose centre is the same whatever else is drawn.
+
+A movement of two runs with the same frozen noise is a sensitivity only where the centre is a
+function of the data alone. Where earlier noise reaches it, what moved is the change of the data
+less what the feedback has made up for, and no sum of such movements bounds anything.
+
+Runs alone show it: a centre that is not bit for bit the same in all runs on one dataset depends on
+noise. One that is the same in all of them may still depend on noise that none of them had, so that
+`Looked` says how many there were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpaudit._typing import Array
+from dpaudit.freezing.observing import Function, Side, runs_of_every_size
+from dpaudit.freezing.recorder import Run
+from dpaudit.freezing.tracked import Call
+
+_SECONDS = 0.5  # of the runs on one dataset beyond those that are there
+
+
+@dataclass
+class Looked:
+    """The calls whose centres stayed the same, and in how many runs.
+
+    Parameters
+    ----------
+    steady
+        Keys of the calls whose centre, scale and sums were the same in all runs on each dataset.
+    same_calls
+        Whether all runs on both datasets made the same calls.
+    ordinary, graded
+        Runs on each dataset with ordinary noise, and with noise that was made large on purpose.
+    """
+
+    steady: set[str] = field(default_factory=set)
+    same_calls: bool = True
+    ordinary: int = 0
+    graded: int = 0
+
+
+def named_calls(run: Run) -> dict[str, Call]:
+    """Return the calls of a run by their draw; one that draws the same again has another name."""
+    found: dict[str, Call] = {}
+    for call in run.calls:
+        name = call.key
+        while name in found:
+            name += " again"
+        found[name] = call
+    return found
+
+
+def look_for_dependence(sides: tuple[Side, Side]) -> Looked:
+    """Return which centres were the same in all runs that are there."""
+    return _together([_compare(side.runs[0], [*side.runs[1:], *side.far]) for side in sides], sides)
+
+
+def look_again(
+    looked: Looked,
+    function: Function,
+    data: tuple[Any, Any],
+    sides: tuple[Side, Side],
+    first: int,
+) -> Looked:
+    """Return what is left after more runs, with noise of every size."""
+    more = [
+        _compare(side.runs[0], runs_of_every_size(function, one, first, _SECONDS))
+        for side, one in zip(sides, data, strict=True)
+    ]
+    found = _together(more, sides)
+    return Looked(
+        looked.steady & found.steady,
+        looked.same_calls and found.same_calls,
+        looked.ordinary + found.ordinary - 1,  # the first run is in both
+        looked.graded + found.graded,
+    )
+
+
+def _compare(first: Run, others: Iterable[Run]) -> Looked:
+    """Return which calls of a run the others made too, with the same centres and scales."""
+    calls = named_calls(first)
+    found = Looked(set(calls), ordinary=1)
+    for run in others:
+        own = named_calls(run)
+        found.steady = {key for key in found.steady if key in own and _alike(calls[key], own[key])}
+        found.same_calls &= _outermost(own) == _outermost(calls) and run.error == first.error
+        found.ordinary += run.seed >= 0
+        found.graded += run.seed < 0
+    return found
+
+
+def _together(looked: list[Looked], sides: tuple[Side, Side]) -> Looked:
+    one, other = looked
+    first = [_outermost(named_calls(side.runs[0])) for side in sides]
+    return Looked(
+        one.steady & other.steady,
+        one.same_calls and other.same_calls and first[0] == first[1],
+        min(one.ordinary, other.ordinary),
+        min(one.graded, other.graded),
+    )
+
+
+def _outermost(calls: dict[str, Call]) -> set[str]:
+    """Return the calls that no other call contains: what a mechanism of a package draws is its."""
+    return {name for name, call in calls.items() if call.parent is None}
+
+
+def _alike(one: Call, other: Call) -> bool:
+    return len(one.meetings) == len(other.meetings) and all(
+        np.array_equal(a, b, equal_nan=True)
+        for a, b in zip(_numbers_of(one), _numbers_of(other), strict=True)
+    )
+
+
+def _numbers_of(call: Call) -> Iterator[Array]:
+    for given in (call.location, call.scale):
+        yield np.asarray(np.nan if given is None else given, float)
+    for meeting in call.meetings:
+        yield np.asarray(meeting.centre, float)
+        yield np.asarray(meeting.factor, float)
