@@ -16,6 +16,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
+from dpaudit.auditing.thresholds import said_threshold, said_value
 from dpaudit.estimation.counted import Event
 from dpaudit.execution import stream
 from dpaudit.laws.features import Features, LogRatios, OneOf, OnePart, OneValue
@@ -99,7 +100,8 @@ class Words:
             above, threshold = tried.event.above, tried.event.threshold
             paths = ", ".join(path_of(self.layout.columns[n]) for n in tried.columns)
             sign = ">" if above else "<"
-            return f"a weighted sum of {paths} {sign} {number(threshold)}", False
+            said = said_threshold(threshold, [tried.score(side) for side in self.fresh])
+            return f"a weighted sum of {paths} {sign} {said}", False
         column, usual = tried.score.column, min(hits) > self.usual
         path, ratios = path_of(self.layout.columns[column]), self.features.ratios.get(column)
         if isinstance(tried.score, OneValue):
@@ -114,12 +116,20 @@ class Words:
     def _numbers(self, event: Event, score: OnePart, path: str, usual: bool) -> tuple[str, bool]:
         """Return on which side of a threshold the event is."""
         above, threshold = event.above == (score.sign > 0), event.threshold * score.sign
+        sides = [side[:, score.column] for side in self.fresh]
         if score.centre is not None:
             how = "farther" if above != usual else "less far"
-            return f"{path} {how} than {number(threshold)} from {number(score.centre)}", usual
+            away = said_threshold(threshold, [np.abs(side - score.centre) for side in sides])
+            return f"{path} {how} than {away} from {said_threshold(score.centre, sides)}", usual
         if abs(threshold) > _ODD:
             return f"{path} is {self._odd(score.column, threshold)}", (threshold > 0) != above
-        return f"{path} {'>' if above != usual else '<'} {number(threshold)}", usual
+        length = self._is_length(score.column)  # which `Record` tells as well
+        said = number(threshold) if length else said_threshold(threshold, sides)
+        return f"{path} {'>' if above != usual else '<'} {said}", usual
+
+    def _is_length(self, place: int) -> bool:
+        column = self.layout.columns[place]
+        return column.length or column.path.rpartition(".")[2] == "len"
 
     def _odd(self, column: int, threshold: float) -> str:
         """Return what was seen beyond a threshold that no finite number reaches."""
@@ -139,7 +149,7 @@ class Words:
             return f"{path} is {'absent' if ABSENT.code in codes else 'there'}", flipped
         first, more = codes[:3].tolist(), len(codes) - 3
         if isinstance(tried.score, OneOf):
-            return f"{path} is {' or '.join(map(number, first))}{_others(more)}", flipped
+            return f"{path} is {' or '.join(map(said_value, first))}{_others(more)}", flipped
         known = self.known(first)
         if any(kind == "rest" for kind, _ in known.values()):
             said = " or ".join(self._rest(known.get(code)) for code in first)

@@ -193,6 +193,7 @@ class Batch:
             console().print(budget_line(report))
         if self.output.directory is None:
             console().print("Write the full report with --out DIRECTORY.", style="dim")
+            say(_holding(None), self.output)
         elif self.paths is not None:
             kept = [one.certificate for one in self.ended.values()]
             own = any(one is not None and one.kind == "mechanism" for one in kept)
@@ -208,7 +209,10 @@ def _places(paths: ReportPaths, own: bool) -> list[str]:
 
 
 def _holding(paths: ReportPaths | None) -> list[str]:
-    """Return what has to be said of files that hold records, if there are any."""
-    if paths is None or not are_shown():
-        return []
-    return [f"Holds records: {', '.join(map(str, paths.all))} (mode 0600)"]
+    """Return what has to be said of files that hold records or outputs, if there are any."""
+    from dpaudit.store.keeping import where_stored
+
+    where = where_stored()
+    files = [] if paths is None or not are_shown() else list(map(str, paths.all))
+    files += [str(where.path)] if where is not None and where.is_open else []
+    return [f"Holds records: {', '.join(files)} (mode 0600)"] if files else []

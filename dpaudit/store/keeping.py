@@ -86,6 +86,11 @@ class Storing:
         """Whether there is a file."""
         return self._store is not None or self.path.is_file()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether something was kept, or looked for, in the file."""
+        return self._store is not None
+
     def close(self) -> None:
         """Close the file, if it was opened."""
         if self._store is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -45,10 +47,13 @@ def test_a_value_between_others(pair):
         return rng.choice([1.0, 2.0, 3.0, 4.0], size=trials, p=rates)
 
     event, (without, with_it) = leak(one_of_four, pair)
-    if event == "`output` is 2":
+    # Values of few that there are may be records, as may be what lies between two of them.
+    hidden = r"a number #[0-9a-f]{8}"
+    if re.fullmatch(f"`output` is {hidden}", event):
         assert without > 3 * with_it
     else:
-        assert event in ("`output` is 1 or 3 or 4", "`output` farther than 0.5 from 2")
+        many, far = " or ".join([hidden] * 3), f"farther than {hidden} from {hidden}"
+        assert re.fullmatch(f"`output` (is {many}|{far})", event)
         assert without < with_it
 
 

@@ -41,6 +41,10 @@ class Sum:
     def sample(self, dataset, trials, rng):
         return np.sum(dataset) + rng.laplace(scale=0.2, size=trials)
 
+class Constant:
+    def sample(self, dataset, trials, rng):
+        return np.full(trials, np.sum(dataset))
+
 class Fails(Sum):
     def sample(self, dataset, trials, rng):
         raise ValueError(f"no such record: {{list(dataset)}}")
@@ -335,13 +339,14 @@ def test_the_files_of_an_audit(ran, tmp_path):
     case = own(options=("--in-process", "--out", "out"))
     status, texts = ran(case)
     assert (status, found_in(texts)) == (1, set())
-    assert "Holds records" not in texts["out"]
+    assert "Holds records: out/store.sqlite (mode 0600)" in texts["out"]
     assert set(modes(tmp_path / "out").values()) == {0o666 & ~umask()}
     status, texts = ran(case, "--show-records")
     assert (status, found_in(texts)) == (1, REPORT)
     assert f"(index 0): [{NUMBER}] and [0.0]" in texts["out/report.json"]
     assert set(modes(tmp_path / "out").values()) == {0o600}
     listed = ("report.json", "report.md", "report.html", "certificate.json")
+    listed = (*listed, "store.sqlite")  # which holds outputs whatever is shown
     said = f"Holds records: {', '.join(f'out/{one}' for one in listed)} (mode 0600)"
     assert said in texts["out"]
     status, texts = ran(case)
@@ -364,6 +369,33 @@ def umask():
     return mask
 
 
+# A threshold between two constants tells either to who knows the other.
+OTHER_NUMBER = 1234567.875
+PLANTED = (NUMBER, OTHER_NUMBER, (NUMBER + OTHER_NUMBER) / 2, NUMBER - OTHER_NUMBER)
+WRITTEN = re.compile(r"\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
+
+
+def near_a_planted_number(text):
+    numbers = [float(one.replace(",", "")) for one in WRITTEN.findall(text)]
+    return [one for one in numbers for planted in PLANTED if abs(one / planted - 1) < 0.03]
+
+
+@pytest.mark.parametrize("more", [(), ("--until-refuted",)], ids=["counted", "bets"])
+def test_no_number_is_near_one_that_single_outputs_have(ran, more):
+    data = f"dataset = [{NUMBER}]\nneighbour = [{OTHER_NUMBER}]"
+    formats = ("--format", "sarif=out.sarif", "--format", "junit=out.xml", "--out", "out")
+    case = own(data, "Constant", ("--in-process", *formats, *more))
+    status, texts = ran(case)
+    assert (status, {name for name, text in texts.items() if near_a_planted_number(text)}) == (
+        1,
+        set(),
+    )
+    if not more:
+        assert re.search(r"`output` [<>] a number #[0-9a-f]{8}", texts["out.sarif"])
+        status, texts = ran(case, "--show-records")
+        assert near_a_planted_number(texts["out.sarif"])
+
+
 @pytest.mark.slow
 def test_the_json_of_an_audit(ran):
     assert looked_at(ran, own(options=("--in-process", "--json"))) == (1, set(), {"out"})
@@ -384,7 +416,7 @@ def test_the_certificate_of_an_audit(ran, tmp_path):
     assert (status, found_in(texts)) == (1, {"out/certificate.json"})
     assert json.loads(texts["out/certificate.json"])["kind"] == "sensitivity"
     assert set(modes(tmp_path / "out").values()) == {0o600}
-    assert "out/certificate.json (mode 0600)" in texts["out"]
+    assert "out/certificate.json" in texts["out"].partition("Holds records: ")[2]
 
 
 def test_the_report_of_a_stream(ran):

@@ -1,0 +1,69 @@
+"""A threshold tells no output: it has few digits, or is a hash where outputs are single values."""
+
+import re
+
+import numpy as np
+import pytest
+
+from dpaudit.auditing.thresholds import said_threshold, said_value
+from dpaudit.records import showing
+
+HIDDEN = re.compile(r"a number #[0-9a-f]{8}")
+RNG = np.random.default_rng(5)
+NOISE = RNG.laplace(scale=1.0, size=2000)
+MARK = 8675309.4242
+
+
+def told(value, *sides):
+    return said_threshold(value, [np.asarray(side, dtype=float) for side in sides])
+
+
+@pytest.mark.parametrize(
+    ("value", "sides"),
+    {
+        "constants": (MARK / 2, (np.full(500, MARK), np.zeros(500))),
+        "a constant and noise": (MARK / 2, (np.full(500, MARK), NOISE)),
+        "noise and a constant": (MARK / 2, (NOISE, np.full(500, MARK))),
+        "few values": (MARK, (np.repeat([MARK, 2 * MARK], 250), NOISE)),
+        "nearly a constant": (MARK, (np.append(np.full(400, MARK), NOISE[:100]), NOISE)),
+        "clipped at a record": (np.nextafter(MARK, 0), (np.minimum(MARK + NOISE, MARK), NOISE)),
+        "clipped at one, below": (MARK - 2, (np.maximum(MARK + NOISE, MARK - 2), NOISE)),
+        "whole constants": (41.5, (np.full(500, 41.0), np.full(500, 42.0))),
+    }.values(),
+)
+def test_single_values_are_records(value, sides):
+    for both in (sides, sides[::-1]):
+        assert HIDDEN.fullmatch(told(value, *both))
+    with showing():
+        assert not HIDDEN.fullmatch(told(value, *sides))
+
+
+def test_what_varies_has_as_many_digits_as_outputs_support():
+    few, many = (RNG.normal(size=(2, size)) + np.array([[0.0], [1.0]]) for size in (200, 200_000))
+    assert told(0.512345678, *few) in ("0.5", "0.6")
+    digits = told(0.512345678, *many).removeprefix("0.")
+    assert 1 < len(digits) <= 4
+    # A gap leaves room for a round number, far from either side.
+    assert told(MARK / 2, MARK + NOISE, NOISE) == "4e6"
+
+
+def test_what_is_shown_divides_outputs_as_the_threshold_does():
+    for value in RNG.normal(size=50):
+        sides = RNG.normal(size=(2, 4000)) + np.array([[0.0], [0.3]])
+        shown = float(told(value, *sides))
+        moved = np.abs((sides > shown).sum() - (sides > value).sum())
+        assert moved <= 2 * np.sqrt(sides.size)
+
+
+def test_whole_numbers_with_noise_are_no_single_values():
+    noise = RNG.geometric(0.5, 4000) - RNG.geometric(0.5, 4000)
+    assert told(41.5, 41 + noise, 42 + noise) in ("40", "41", "41.5", "42")
+    # A number that no noise reaches stands out among them.
+    assert HIDDEN.fullmatch(told(MARK, np.append(noise, [round(MARK)] * 400), noise))
+
+
+def test_values_that_are_named():
+    assert HIDDEN.fullmatch(said_value(MARK))
+    assert said_value(41.0) == said_value(41) != said_value(42.0)
+    with showing():
+        assert said_value(41.0) == "41"
