@@ -178,12 +178,9 @@ def _plans(guesses: Sequence[int] | None, coins: int) -> tuple[Plan, ...]:
 
 def _design(table: Table, design: str | None) -> Design:
     """Return the design; where none is named, that of the groups and of how many are included."""
-    paired = table.group is not None and _paired(table)
     if design is None:
-        if table.group is not None:
-            return "pairs" if paired else "runs"
-        half = abs(2 * int(table.included.sum()) - len(table.included)) <= 1
-        return "fixed-size" if half else "independent"
+        return usual_design(table)
+    paired = table.group is not None and _paired(table)
     named = check.choice("design", design, canaries.DESIGNS)
     if named in ("pairs", "runs") and table.group is None:
         raise InvalidArgument("group", None, f"the {named[:-1]} of each canary: design {named!r}")
@@ -193,6 +190,14 @@ def _design(table: Table, design: str | None) -> Design:
         )
     found: Design = next(one for one in canaries.DESIGNS if one == named)
     return found
+
+
+def usual_design(table: Table) -> Design:
+    """Return the design that groups, and the number of included canaries, say."""
+    if table.group is not None:
+        return "pairs" if _paired(table) else "runs"
+    half = abs(2 * int(table.included.sum()) - len(table.included)) <= 1
+    return "fixed-size" if half else "independent"
 
 
 def _paired(table: Table) -> bool:

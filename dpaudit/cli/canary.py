@@ -12,7 +12,14 @@ import typer
 from dpaudit.cli.console import cell, console, titled, verdict_lines
 from dpaudit.cli.ending import ShowRecords, Traceback, attempted, concluded
 from dpaudit.cli.formats import Format, formats_of, show_format, write_formats
-from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option
+from dpaudit.cli.options import (
+    Json,
+    Quiet,
+    folder_option,
+    integer_option,
+    integers_of,
+    number_option,
+)
 from dpaudit.cli.output import Output, say, status, withheld
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError, InvalidArgument
@@ -22,10 +29,6 @@ if TYPE_CHECKING:
     from dpaudit.guarantees.kinds import Guarantee
     from dpaudit.report.entries import Entries
     from dpaudit.report.schema import Report, Result
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(one) for one in text.split(","))
 
 
 def canary(
@@ -76,7 +79,7 @@ def canary(
     began, wanted = time.monotonic(), formats_of(formats, as_json)
     claim = _claim(epsilon, mu)
     table = read_table(Path(scores))
-    plan = None if guesses is None else _plan(guesses)
+    plan = None if guesses is None else integers_of("--guesses", guesses)
     asked = asked_of(table, delta, confidence, design, estimator, claim, seed, plan)
     if out is not None:
         prepare_directory(out)
@@ -94,7 +97,9 @@ def canary(
     rerun = shlex.join(["dpaudit", "canary", scores, *words])
     with progress_bar("canary", shown=not quiet and wanted.shown is None) as progress:
         result = certified(table, asked, scores, rerun, progress)
-    return _end(result, Output(directory=out, formats=wanted, quiet=quiet), began)
+    own = {"confidence": confidence, "design": design, "guesses": guesses}
+    options = " ".join(f"--{name} {value}" for name, value in own.items() if value is not None)
+    return _end(result, Output(directory=out, formats=wanted, quiet=quiet), began, options)
 
 
 def _claim(epsilon: float | None, mu: float | None) -> float | Guarantee | None:
@@ -105,15 +110,11 @@ def _claim(epsilon: float | None, mu: float | None) -> float | Guarantee | None:
     return epsilon if mu is None else GaussianDP(mu)
 
 
-def _plan(text: str) -> tuple[int, ...]:
-    try:
-        return _numbers(text)
-    except ValueError:
-        raise InvalidArgument("--guesses", text, "integers such as 100,400") from None
+def _end(result: Result, output: Output, began: float, options: str) -> int:
+    """Write the report, show it, and return the exit status.
 
-
-def _end(result: Result, output: Output, began: float) -> int:
-    """Write the report, show it, and return the exit status."""
+    ``options`` are what whoever verifies its certificate has to choose as this audit did.
+    """
     from dpaudit.auditing.budget import whole_report
     from dpaudit.records import are_shown
     from dpaudit.report.document import write_report
@@ -129,7 +130,7 @@ def _end(result: Result, output: Output, began: float) -> int:
             paths = write_report(report, output.directory, kept, holds_records=are_shown())
             said.append(f"Report: {paths.html}")
             if paths.certificate is not None:
-                check = f"dpaudit verify {paths.certificate} --scores {result.data}"
+                check = f"dpaudit verify {paths.certificate} --scores {result.data} {options}"
                 said.append(f"Certificate: {paths.certificate}; check it with {check}")
     entries = entries_of(report, [(result.claim, result, None, None)], Path.cwd())
     with attempted(failures):

@@ -36,6 +36,16 @@ def integer_option(flag: str, meaning: str) -> Any:
     return typer.Option(flag, parser=parser, metavar="INTEGER", help=meaning)
 
 
+def integers_of(flag: str, text: str) -> tuple[int, ...]:
+    """Return integers with commas between them, or raise `InvalidArgument`."""
+    from dpaudit.errors import InvalidArgument
+
+    try:
+        return tuple(int(one) for one in text.split(","))
+    except ValueError:
+        raise InvalidArgument(flag, text, "integers such as 100,400") from None
+
+
 def looks_option(meaning: str) -> Any:
     """Return an option that takes looks: trials and shares of the error probability."""
     parser = _parser("--looks", _looks, "TRIALS:SHARE,TRIALS:SHARE,...")

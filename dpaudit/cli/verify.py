@@ -11,7 +11,7 @@ import typer
 
 import dpaudit.cli.streams as streams
 from dpaudit.cli.ending import FINE, REFUTED, ShowRecords, Traceback, attempted, concluded
-from dpaudit.cli.options import Json, integer_option, number_option
+from dpaudit.cli.options import Json, integer_option, integers_of, number_option
 from dpaudit.errors import InvalidArgument
 from dpaudit.text import one_line
 
@@ -24,7 +24,9 @@ def verify(
     files: Annotated[list[str], typer.Argument(help="Certificates, as JSON files.")],
     confidence: Annotated[
         float | None,
-        number_option("--confidence", "With which fresh draws have to refute (0.999999)."),
+        number_option(
+            "--confidence", "With which fresh draws (0.999999) or scores (0.95) have to refute."
+        ),
     ] = None,
     seed: Annotated[
         int | None, integer_option("--seed", "Of the fresh draws (the system's entropy).")
@@ -56,9 +58,20 @@ def verify(
         list[str] | None,
         typer.Option(help="With --mechanism: exceptions, warnings or time count too."),
     ] = None,
+    relation: Annotated[
+        str | None,
+        typer.Option(help="With --mechanism: what makes the two neighbours, as audit takes it."),
+    ] = None,
     scores: Annotated[
         str | None,
         typer.Option(help="Of certificates about canaries: their scores, to be counted again."),
+    ] = None,
+    guesses: Annotated[
+        str | None,
+        typer.Option(metavar="N,N,...", help="With canaries: the guesses that were fixed before."),
+    ] = None,
+    design: Annotated[
+        str | None, typer.Option(help="With canaries: how they were included, as canary takes it.")
     ] = None,
     as_json: Json = False,
     traceback: Traceback = False,
@@ -78,7 +91,10 @@ def verify(
         "form": form,
         "read": read or None,
         "observe": observe or None,
+        "relation": relation,
         "scores": scores,
+        "guesses": None if guesses is None else integers_of("--guesses", guesses),
+        "design": design,
         **_records({"dataset": dataset, "neighbour": neighbour}, mechanism),
     }
     reader = Reader(**{name: value for name, value in given.items() if value is not None})

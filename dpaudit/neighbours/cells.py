@@ -275,7 +275,7 @@ def replaced_column(found: Cells) -> int:
 def added_record(found: Cells) -> int:
     """Return the record that one dataset has and the other lacks."""
     sizes = len(found.dataset), len(found.neighbour)
-    only_p, only_q = _surplus(found)
+    only_p, only_q = surplus(found)
     if abs(sizes[0] - sizes[1]) != 1 or min(only_p.total(), only_q.total()) != 0:
         given = Shown(
             f"{sizes[0]} and {sizes[1]} records, {only_p.total() + only_q.total()} of them "
@@ -303,8 +303,7 @@ def user_records(found: Cells, by: str, *, added: bool) -> int:
     if not named:
         raise InvalidArgument("relation", by, f"one of the columns: {', '.join(found.columns)}")
     sides = found.dataset, found.neighbour
-    surplus = _surplus(found)
-    users = {row[named[0]] for rows in surplus for row in rows}
+    users = {row[named[0]] for rows in surplus(found) for row in rows}
     if len(users) != 1:
         raise InvalidArgument("pair", Shown(f"differing records of {len(users)} users"), "of one")
     (user,) = users
@@ -371,13 +370,13 @@ def _only_record(found: Cells, given: str) -> int:
     differs = _differs(found)
     if differs is not None and differs.any(axis=1).sum() == 1:
         return int(np.argmax(differs.any(axis=1)))
-    only_p, only_q = _surplus(found)
+    only_p, only_q = surplus(found)
     if differs is None or (only_p.total(), only_q.total()) != (1, 1):
         raise InvalidArgument("pair", Shown(given), "exactly one")
     return [tuple(row) for row in found.dataset.tolist()].index(next(iter(only_p)))
 
 
-def _surplus(found: Cells) -> tuple[Counter[tuple[int, ...]], Counter[tuple[int, ...]]]:
+def surplus(found: Cells) -> tuple[Counter[tuple[int, ...]], Counter[tuple[int, ...]]]:
     """Return the records that one side has more often than the other."""
     p, q = (Counter(map(tuple, side.tolist())) for side in (found.dataset, found.neighbour))
     return p - q, q - p

@@ -8,12 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpaudit.errors import InvalidArgument, Shown, what_happened
-from dpaudit.neighbours.cells import are_graphs, cells, differ_in_one_edge, user_records
+from dpaudit.neighbours.cells import (
+    are_graphs,
+    cells,
+    differ_in_one_edge,
+    surplus,
+    user_records,
+)
 from dpaudit.neighbours.tables import Pair, Relation, relation
 
 READ = "No relation was named"
 _PREFIX, _USER = "declared:", "-user:"
 _FINEST = ("replace-label", "replace-cell", "replace-record", "add-remove-record")
+_OF_ONE = ("replace-record", "add-remove-record")
 _COARSE = ("replace-column", "replace-tuple")
 
 
@@ -192,6 +199,41 @@ def _declared_words(found: Relation) -> str | None:
 
 def _words(found: Relation) -> str:
     return f"{READ}: the finest that the two obey is {found.name} ({found.statement})."
+
+
+def difference_in_words(dataset: Any, neighbour: Any) -> str:
+    """Return in how many records two datasets differ, in whichever order they stand.
+
+    Examples
+    --------
+    >>> difference_in_words([1, 2, 3], [3, 2, 9]), difference_in_words([1, 2, 3], [1])
+    ('the two differ in 1 of 3 records', 'the two differ in 2 of 3 records')
+    """
+    found = cells(dataset, neighbour)
+    if found is None:
+        return "how many records the two differ in cannot be counted"
+    only = max(rows.total() for rows in surplus(found))
+    of = max(len(found.dataset), len(found.neighbour))
+    return f"the two differ in {only} of {of} records"
+
+
+def is_usual(dataset: Any, neighbour: Any, given: Relation) -> bool:
+    """Return whether a relation is that of one record or edge, or the finest that two obey.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table, other = np.zeros((3, 2)), np.eye(3, 2)
+    >>> is_usual(table, other, chosen_relation("declared: one visit"))
+    False
+    """
+    if given.name in _OF_ONE or given is ADD_REMOVE_EDGE:
+        return True
+    try:
+        found = found_pair(dataset, neighbour)[0].relation
+    except InvalidArgument:
+        return False
+    return not isinstance(found, Declared) and found.name == given.name
 
 
 def depends_on_reading(found: Relation, claimed: float, allowed: float, lower: float) -> str | None:

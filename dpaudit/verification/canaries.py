@@ -1,16 +1,22 @@
 """Certificates of canaries' scores: the p-value again, with proved error bounds, and the counts.
 
-The certificate states counts of right guesses and the SHA-256 of the scores. The p-value of the
-claim is recomputed from the counts (`dpaudit.estimation.one_run` has the theorem; no code of it is
-used here): with W ~ Bin(r, e^epsilon / (1 + e^epsilon)), B = P(W >= v) and b = P(W = v),
+The certificate states counts of right guesses and the SHA-256 of the scores. How small a p-value
+refutes is the reader's choice: the error probability that the file states is not used, except to
+see that the file agrees with itself. The p-value of the claim is recomputed from the counts
+(`dpaudit.estimation.one_run` has the theorem; no code of it is used here): with W ~ Bin(r,
+e^epsilon / (1 + e^epsilon)), B = P(W >= v) and b = P(W = v),
 
     P(C >= v)  <=  B + m delta B (1 - B) / (v b),
 
 over the share of the plan, and over the probability of the number of included canaries where that
 was fixed. Of several plans the least counts; their shares add up to at most 1.
 
-With the file of scores the guesses are counted again. Scores that are equal leave a range of
-counts, of which the least has to do.
+With the file of scores the guesses are counted again, and the coins are tested as the audit tests
+them. Scores that are equal leave a range of counts, of which the least has to do.
+
+Who looks at scores first can choose the plan and the design that suit them. So both are the ones
+that follow from the canaries alone, or those that the reader names, or the verdict has a
+reservation that states them.
 """
 
 from __future__ import annotations
@@ -21,19 +27,30 @@ from pathlib import Path
 from typing import Any
 
 from dpaudit.auditing.canary_files import read_table
-from dpaudit.auditing.canary_table import Table
+from dpaudit.auditing.canary_table import Table, usual_design
+from dpaudit.errors import shorten
+from dpaudit.estimation import canaries, inclusion
+from dpaudit.estimation.canaries import Design
 from dpaudit.verification.document import Document, Outcome
+from dpaudit.verification.drawn import Reader
 from dpaudit.verification.reals import Real, binomial, exp, smallest
 
-DESIGNS = ("independent", "fixed-size", "pairs", "runs")
+CLAIM = "canaries"
+DESIGNS = canaries.DESIGNS
+_REPLACED, _ADDED = (
+    "one canary takes the place of its partner",
+    "one canary is added or removed",
+)
 _SUM = 1 + 1e-12  # of shares that are doubles
+_COUNTS_OF_FILE = "the counts are taken as the file states them; --scores FILE counts them again"
+_TIES = "where scores are equal, the least count was taken"
 
 
 @dataclass(frozen=True)
 class Stated:
     """What a certificate says: m coins, and of each plan guesses, share and right guesses."""
 
-    design: str
+    design: Design
     coins: int
     rows: int
     included: int
@@ -41,12 +58,21 @@ class Stated:
     claimed: Real
     alpha: Real
     guesses: tuple[int, ...]
-    shares: tuple[Real, ...]
+    shares: tuple[float, ...]
     correct: tuple[int, ...]
 
 
-def rechecked(document: Document, scores: str | None) -> tuple[Outcome, tuple[str, ...]]:
-    """Return what is recomputed, and what fails beside it.
+@dataclass(frozen=True)
+class Rechecked:
+    """What is recomputed of a certificate, what fails, and how far below the reader's limit."""
+
+    outcome: Outcome
+    ratio: Real
+    failures: tuple[str, ...]
+
+
+def rechecked(document: Document, reader: Reader) -> Rechecked:
+    """Return what is recomputed, and what fails.
 
     Raises
     ------
@@ -54,33 +80,45 @@ def rechecked(document: Document, scores: str | None) -> tuple[Outcome, tuple[st
         The certificate is not of this sort, or the file of scores cannot be read.
     """
     stated = _stated(document)
-    if scores is None:
-        told = ("the counts are taken as the file states them; --scores FILE counts them again",)
-        return _outcome(stated, stated.correct, told), ()
-    table = read_table(Path(scores))
-    ranges = [counted_again(table, stated.design, size) for size in stated.guesses]
-    wrong = _differences(document, stated, table, ranges)
-    least = tuple(low for low, _ in ranges)
-    ties = "where scores are equal, the least count was taken"
-    return _outcome(stated, least, (ties,) if least != stated.correct else ()), wrong
+    table = None if reader.scores is None else read_table(Path(reader.scores))
+    told, correct = [_COUNTS_OF_FILE], stated.correct
+    wrong = [*_other_relation(document, stated)]
+    if table is None:
+        wrong += _other_coins(stated)
+    else:
+        ranges = _ranges(document, stated, table)
+        correct = tuple(least for least, _ in ranges)
+        told = [_TIES] if correct != stated.correct else []
+        wrong += [*_differences(document, stated, table, ranges), *_unfair(table, stated.design)]
+    wrong += [*_other_plan(stated, reader), *_other_design(stated, reader)]
+    told += [*_chosen_plan(stated, reader), *_chosen_design(stated, table, reader)]
+    least = _least_p_value(stated, correct)
+    alpha = 1 - Real(reader.of_scores)
+    if not least < alpha:
+        wrong.append(_too_likely(least, reader))
+    return Rechecked(_outcome(stated, least, alpha, tuple(told)), alpha / least, tuple(wrong))
 
 
 def _stated(document: Document) -> Stated:
     document.require_kind("canaries")
+    if document.claim != CLAIM:  # an installed claim is verified in another way
+        raise document.refused("claim", document.claim, repr(CLAIM))
     rows, included = document.count("canaries"), document.count("included")
-    coins = document.count("coins")
+    coins, design = document.count("coins"), _design(document)
     guesses = _integers(document, "guesses")
     correct, shares = _integers(document, "correct"), document.instance.get("shares")
     if not isinstance(shares, list) or not len(guesses) == len(correct) == len(shares) > 0:
         raise document.refused("instance.shares", shares, "a share for each plan of guesses")
-    document.array("shares", (len(shares),))
+    for share in document.array("shares", (len(shares),)):
+        if not 0 < share <= 1:
+            raise document.refused("instance.shares", share, "above 0, and at most 1")
     for r, v in zip(guesses, correct, strict=True):
         if not 0 <= v <= r <= coins or r == 0:
             raise document.refused("instance.correct", v, f"at most {r} of {coins}")
     if not included < rows:
         raise document.refused("parameters.included", included, f"fewer than {rows}")
     return Stated(
-        design=document.choice("design", *DESIGNS),
+        design=design,
         coins=coins,
         rows=rows,
         included=included,
@@ -88,8 +126,107 @@ def _stated(document: Document) -> Stated:
         claimed=document.at_least(0, "epsilon"),
         alpha=document.positive("alpha"),
         guesses=guesses,
-        shares=tuple(Real(float(share)) for share in shares),
+        shares=tuple(map(float, shares)),
         correct=correct,
+    )
+
+
+def _design(document: Document) -> Design:
+    named = document.choice("design", *DESIGNS)
+    found: Design = next(one for one in DESIGNS if one == named)
+    return found
+
+
+def _other_relation(document: Document, stated: Stated) -> list[str]:
+    true = _REPLACED if stated.design == "pairs" else _ADDED
+    if document.relation == true:
+        return []
+    given = shorten(document.relation)
+    return [f"relation: the file states {given}, of such a design it is {true!r}"]
+
+
+def _other_coins(stated: Stated) -> list[str]:
+    """Return a failure where so many canaries have another number of coins."""
+    true = _coins_of(stated.design, stated.rows)
+    if stated.coins == true:
+        return []
+    return [f"coins: the file states {stated.coins}, {stated.rows} canaries have {true}"]
+
+
+# What the reader chooses
+
+
+def _other_plan(stated: Stated, reader: Reader) -> list[str]:
+    """Return what the reader says of guesses, and the file otherwise."""
+    if reader.guesses is None or _plans(stated) == canaries.planned(sorted(reader.guesses)):
+        return []
+    own, given = (", ".join(map(str, one)) for one in (sorted(reader.guesses), stated.guesses))
+    return [f"guesses: the file's plan is {given}, --guesses says {own}, with the usual shares"]
+
+
+def _chosen_plan(stated: Stated, reader: Reader) -> list[str]:
+    """Return a reservation where nobody but the file says which guesses were fixed beforehand."""
+    if reader.guesses is not None or _plans(stated) == canaries.default_plans(stated.coins):
+        return []
+    plan = ", ".join(f"{r} at {share:g}" for r, share in _pairs(stated))
+    usual = ", ".join(str(one.guesses) for one in canaries.default_plans(stated.coins))
+    return [
+        f"the plan of guesses ({plan} of the error probability) is not the usual one ({usual}), "
+        "and could be chosen after the scores were seen; --guesses names one that was fixed before"
+    ]
+
+
+def _pairs(stated: Stated) -> list[tuple[int, float]]:
+    return list(zip(stated.guesses, stated.shares, strict=True))
+
+
+def _plans(stated: Stated) -> tuple[canaries.Plan, ...]:
+    return tuple(canaries.Plan(*one) for one in _pairs(stated))
+
+
+def _other_design(stated: Stated, reader: Reader) -> list[str]:
+    if reader.design in (None, stated.design):
+        return []
+    return [f"design: the file's is {stated.design}, --design says {shorten(reader.design)}"]
+
+
+def _chosen_design(stated: Stated, table: Table | None, reader: Reader) -> list[str]:
+    """Return a reservation where a design that asks less is the file's alone."""
+    usual = _usual_design(stated, table)
+    # What holds of so many canaries, each such set as likely as another, holds of fair coins too.
+    known = (usual, "fixed-size") if usual == "independent" else (usual,)
+    if reader.design is not None or stated.design in known:
+        return []
+    return [
+        f"the file says that the design is {stated.design}, where {stated.included} of "
+        f"{stated.rows} canaries are included, which is usual of {usual}; --design names it"
+    ]
+
+
+def _usual_design(stated: Stated, table: Table | None) -> Design:
+    if table is not None:
+        return usual_design(table)
+    half = abs(2 * stated.included - stated.rows) <= 1
+    return "fixed-size" if half else "independent"
+
+
+def _too_likely(least: Real, reader: Reader) -> str:
+    confidence = reader.of_scores
+    return (
+        f"p_value: {least.shown()} is not below {1 - confidence:.4g}, as a confidence of "
+        f"{confidence:.10g} asks (--confidence)"
+    )
+
+
+# What is computed
+
+
+def _least_p_value(stated: Stated, correct: Sequence[int]) -> Real:
+    """Return the least p-value of the plans, each over its share."""
+    given = _given(stated)
+    return smallest(
+        p_value(v, r, stated.coins, stated.claimed, stated.delta) / (Real(share) * given)
+        for v, (r, share) in zip(correct, _pairs(stated), strict=True)
     )
 
 
@@ -100,18 +237,13 @@ def _integers(document: Document, name: str) -> tuple[int, ...]:
     return tuple(given)
 
 
-def _outcome(stated: Stated, correct: Sequence[int], told: tuple[str, ...]) -> Outcome:
-    found = [
-        p_value(v, r, stated.coins, stated.claimed, stated.delta) / (share * _given(stated))
-        for v, r, share in zip(correct, stated.guesses, stated.shares, strict=True)
-    ]
-    least = smallest(found)
-    total = sum(stated.shares, Real(0))
+def _outcome(stated: Stated, least: Real, alpha: Real, told: tuple[str, ...]) -> Outcome:
+    total = sum(map(Real, stated.shares), Real(0))
     return Outcome(
         assumptions={"shares": (total, _SUM)},
         quantities={"p_value": least, "ratio": stated.alpha / least},
-        summary=f"a p-value of {float(least):.4g} of epsilon {float(stated.claimed):g} at delta = "
-        f"{float(stated.delta):g}, where {float(stated.alpha):g} refutes",
+        summary=f"a p-value of {float(least):.4g} of epsilon {float(stated.claimed):.10g} at delta "
+        f"= {float(stated.delta):.10g}, where {float(alpha):.4g} refutes",
         reservations=told,
     )
 
@@ -144,6 +276,21 @@ def _given(stated: Stated) -> Real:
     if stated.design != "fixed-size":
         return Real(1)
     return binomial(stated.rows, stated.included) / Real(2) ** stated.rows
+
+
+def _ranges(document: Document, stated: Stated, table: Table) -> list[tuple[int, int]]:
+    if stated.design == "pairs" and usual_design(table) != "pairs":
+        expected = "another: the file of scores has no pairs, of which one each is included"
+        raise document.refused("parameters.design", stated.design, expected)
+    coins = _coins_of(stated.design, len(table.scores))
+    if max(stated.guesses) > coins:
+        expected = f"at most {coins}, as the scores have coins"
+        raise document.refused("instance.guesses", max(stated.guesses), expected)
+    return [counted_again(table, stated.design, size) for size in stated.guesses]
+
+
+def _coins_of(design: Design, rows: int) -> int:
+    return rows // 2 if design == "pairs" else rows
 
 
 def counted_again(table: Table, design: str, guesses: int) -> tuple[int, int]:
@@ -196,6 +343,18 @@ def _right(game: list[tuple[float, bool]], size: int) -> tuple[int, int]:
     return sum(sure) + max(0, taken - (len(tied) - good)), sum(sure) + min(good, taken)
 
 
+def _unfair(table: Table, design: Design) -> tuple[str, ...]:
+    """Return what the rows say against coins as the design has them, as in the audit."""
+    if design == "runs" and table.group is None:
+        return ("design: the file of scores has no runs",)
+    made = inclusion.checks(table.scores, table.included, table.groups, design)
+    return tuple(
+        f"design: not {one.statement} ({one.name}: {one.evidence})"
+        for one in made
+        if not one.passed
+    )
+
+
 def _differences(
     document: Document, stated: Stated, table: Table, ranges: list[tuple[int, int]]
 ) -> tuple[str, ...]:
@@ -203,7 +362,7 @@ def _differences(
     said = []
     if document.instance.get("sha256") != table.digest:
         said.append("sha256: the file of scores is another than the certificate's")
-    coins = len(table.scores) // 2 if stated.design == "pairs" else len(table.scores)
+    coins = _coins_of(stated.design, len(table.scores))
     seen = {"canaries": len(table.scores), "included": int(table.included.sum()), "coins": coins}
     for name, number in seen.items():
         if document.parameters[name] != number:

@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -209,6 +210,18 @@ def _assumptions(path: str, listed: Any) -> dict[str, tuple[float, float]]:
             raise DataError(f"{path}: assumptions: got {shorten(item)}, expected {expected}")
         found[item["name"]] = (float(value), float(limit))
     return found
+
+
+def rounded_down(bound: float) -> str:
+    """Return a bound from below with six digits, none of which says more than there is.
+
+    Examples
+    --------
+    >>> rounded_down(1.9999999), rounded_down(0.1), rounded_down(-1.23456789e-9)
+    ('1.99999', '0.1', '-1.23457E-9')
+    """
+    down = Context(prec=6, rounding=ROUND_FLOOR)
+    return f"{down.create_decimal_from_float(bound).normalize():g}"
 
 
 def _plain(value: Any) -> TypeGuard[float]:

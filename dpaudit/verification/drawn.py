@@ -18,13 +18,19 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import DataError, InvalidArgument, shorten
-from dpaudit.verification.document import Document, Outcome
+from dpaudit.verification.document import Document, Outcome, rounded_down
 
 if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
     from dpaudit.report.schema import Result
 
-CONFIDENCE = 0.999999
+
+class Usual(float):
+    """A confidence that nobody named: where counts cannot be drawn again, audits' own stands in."""
+
+
+CONFIDENCE: float = Usual(0.999999)
+_OF_SCORES = 0.95  # as an audit of scores has it
 _LEAST_CONFIDENCE = 0.9  # below it a bound says little
 _MOST_TRIALS, _MOST_PAIRS, _MOST = 10**6, 1000, 10**5
 _SEED_BITS = 62
@@ -37,7 +43,8 @@ class Reader:
     Parameters
     ----------
     confidence
-        With which fresh draws have to refute the claim.
+        With which fresh draws have to refute the claim, and scores of canaries, which nobody can
+        draw again (of those 0.95, where none is named).
     seed
         Of the fresh draws; by default one that the system's entropy gives.
     data_path
@@ -50,6 +57,15 @@ class Reader:
     form, read, observe
         How it is called and what is looked at, as `dpaudit.audit` takes them. A file that says
         something else fails: what is looked at decides what leaks.
+    relation
+        What makes the two datasets neighbours, as `dpaudit.audit` takes it. Without it the verdict
+        has a reservation where a file names another than the finest that they obey.
+    scores
+        Of a certificate about canaries: the file of their scores, to be counted again.
+    guesses, design
+        Of such a certificate: the plan that was fixed before scores were read, and how canaries
+        were included. Without them the verdict has a reservation where the file's are not the
+        usual ones.
 
     Raises
     ------
@@ -67,7 +83,15 @@ class Reader:
     form: str | None = None
     read: Any = None
     observe: Sequence[str] = ()
+    relation: Any = None
     scores: str | None = None
+    guesses: Sequence[int] | None = None
+    design: str | None = None
+
+    @property
+    def of_scores(self) -> float:
+        """The confidence with which scores have to refute: nobody can train again for a check."""
+        return _OF_SCORES if isinstance(self.confidence, Usual) else self.confidence
 
     def __post_init__(self) -> None:
         import dpaudit._validate as check  # takes numpy, which no verifier of numbers needs
@@ -77,6 +101,8 @@ class Reader:
         check.positive("seconds", self.seconds)
         if self.confidence < _LEAST_CONFIDENCE:
             raise InvalidArgument("confidence", self.confidence, f"{_LEAST_CONFIDENCE} or more")
+        for guesses in self.guesses or ():
+            check.integer("guesses", guesses, least=1)
 
 
 @dataclass(frozen=True)
@@ -109,8 +135,9 @@ def judged(result: Result, settings: Settings, reader: Reader) -> Drawn:
 
     numbers = quantities_of(result)
     summary = (
-        f"at least {result.measured.lower:.6g} where the claim allows {numbers['bound']:.6g} "
-        f"on fresh draws (seed {reader.seed}), {surety(result.measured)}{_asked(settings)}"
+        f"at least {rounded_down(result.measured.lower)} where the claim allows "
+        f"{numbers['bound']:.6g} on fresh draws (seed {reader.seed}), {surety(result.measured)}"
+        f"{_asked(settings)}"
     )
     kept = {name: numbers[name] for name in ("bound", "value", "ratio")}
     refuted = result.verdict == "refuted"
@@ -196,7 +223,7 @@ def settings_of(document: Document, reader: Reader) -> Settings:
     settings = Settings.read(given | {"data_path": reader.data_path})
     _refuse_options(document, settings)
     _refuse_work(document, settings)
-    return replace(settings, seed=reader.seed, confidence=reader.confidence)
+    return replace(settings, seed=reader.seed, confidence=float(reader.confidence))
 
 
 def _refuse_options(document: Document, settings: Settings) -> None:
@@ -234,6 +261,8 @@ def _asked(settings: Settings) -> str:
 
 def _reservations(result: Result, settings: Settings) -> tuple[str, ...]:
     found = [f"{one.name} does not hold" for one in result.assumptions if not one.holds]
+    if result.standing == "question":
+        found.append("nobody claims it: it is a question that was asked")
     factor = float(settings.parameters.get("factor", 1))  # a number, as the audit has taken it
     if factor < 1:
         found.append(f"factor {factor:g} makes it stricter")

@@ -20,11 +20,11 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpaudit._references import installed, load_reference
 from dpaudit.errors import (
@@ -49,6 +49,9 @@ from dpaudit.verification.document import Document, Outcome, read
 from dpaudit.verification.drawn import Reader, drawn_afresh, reproduced
 from dpaudit.verification.mechanism import drawn_by_reader, of_reader
 from dpaudit.verification.replayed import part, replayed_by_reader
+
+if TYPE_CHECKING:
+    from dpaudit.verification.canaries import Rechecked
 
 CLAIMS = "dpaudit.claims"
 AGREEMENT = 1e-8  # between a number of the file and the recomputed one, as a share of that
@@ -124,9 +127,18 @@ def _of_canaries(document: Document, reader: Reader) -> Verdict:
     from dpaudit.verification.canaries import rechecked  # takes numpy, which others do not need
 
     _refuse_mechanism(document, reader)
-    outcome, wrong = decided(document.path, lambda: rechecked(document, reader.scores))
-    verdict = decided(document.path, lambda: _verdict(document, outcome))
-    return replace(verdict, failures=(*verdict.failures, *wrong))
+    return decided(document.path, lambda: _at_confidence(document, rechecked(document, reader)))
+
+
+def _at_confidence(document: Document, found: Rechecked) -> Verdict:
+    """Return a verdict at the reader's confidence: that of the file decides nothing."""
+    return Verdict(
+        claim=document.claim,
+        failures=(*_broken(found.outcome), *_misstated(document, found.outcome), *found.failures),
+        ratio=float(found.ratio),
+        summary=found.outcome.summary or "",
+        reservations=found.outcome.reservations,
+    )
 
 
 def decided(path: str, computed: Callable[[], Computed]) -> Computed:
@@ -227,11 +239,12 @@ def _drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> 
         failures=failures,
         ratio=float(numbers["ratio"]),
         summary=drawn.outcome.summary or "",
+        reservations=drawn.outcome.reservations,
     )
 
 
 def _replayed(document: Document, reader: Reader) -> Verdict:
-    pair, same = of_reader(document, reader)
+    pair, same, told = of_reader(document, reader)
     found = decided(document.path, lambda: replayed_by_reader(document, reader, pair, same))
     bound = part(document, "claimed")["epsilon"]
     other = _disagreement("bound", document.number("quantities", "bound"), bound)
@@ -240,7 +253,7 @@ def _replayed(document: Document, reader: Reader) -> Verdict:
         failures=(*other, *found.failures),
         ratio=found.ratio,
         summary=found.summary,
-        reservations=found.reservations,
+        reservations=(*found.reservations, *told),
     )
 
 

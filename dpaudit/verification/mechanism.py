@@ -61,11 +61,12 @@ def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> D
         placed, _ = _placed(document, reader)
         own = own_settings(document, reader)
         failures += differences(document, _audited(document, placed, pair, own, reader))
-    return Drawn(replace(found.outcome, summary=summary), tuple(failures))
+    told = (*found.outcome.reservations, *_chosen_relation(pair, reader))
+    return Drawn(replace(found.outcome, summary=summary, reservations=told), tuple(failures))
 
 
-def of_reader(document: Document, reader: Reader) -> tuple[Pair[Any], list[str]]:
-    """Return the pair, and what the file states otherwise than its reader.
+def of_reader(document: Document, reader: Reader) -> tuple[Pair[Any], list[str], tuple[str, ...]]:
+    """Return the pair, what the file states otherwise than its reader, and reservations.
 
     Raises
     ------
@@ -73,7 +74,8 @@ def of_reader(document: Document, reader: Reader) -> tuple[Pair[Any], list[str]]
         There are no data, or the file is not as it has to be.
     """
     pair = _pair(document, reader)
-    return pair, [*_other_records(document, pair), *_other_reading(document, reader)]
+    other = [*_other_records(document, pair), *_other_reading(document, reader)]
+    return pair, other, _chosen_relation(pair, reader)
 
 
 def _audited(
@@ -177,9 +179,24 @@ def _pair(document: Document, reader: Reader) -> Pair[Any]:
         dataset, neighbour = _data(document)
     elif dataset is None or neighbour is None:
         raise DataError(f"{document.path}: needs both datasets: --dataset and --neighbour")
+    if reader.relation is not None:
+        return found_pair(dataset, neighbour, reader.relation)[0]
     declared = _part(document, "pair").get("declared")
     relation = document.relation if declared is None else f"declared: {declared}"
     return found_pair(dataset, neighbour, relation)[0]
+
+
+def _chosen_relation(pair: Pair[Any], reader: Reader) -> tuple[str, ...]:
+    """Return a reservation where nobody but the file says what makes the two neighbours."""
+    from dpaudit.neighbours.found import difference_in_words, is_usual
+
+    if reader.relation is not None or is_usual(pair.dataset, pair.neighbour, pair.relation):
+        return ()
+    stated = pair.relation.statement.removesuffix(", as the caller declares")
+    return (
+        f"the file says what makes the two neighbours ({shorten(stated)}), and "
+        f"{difference_in_words(pair.dataset, pair.neighbour)}; --relation names it",
+    )
 
 
 def _data(document: Document) -> list[Any]:

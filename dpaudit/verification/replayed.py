@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dpaudit.errors import DataError, Shown, shorten
 from dpaudit.reals import Real, exp, log, ncdf, sqrt
-from dpaudit.verification.document import Document
+from dpaudit.verification.document import Document, rounded_down
 from dpaudit.verification.drawn import Reader
 
 if TYPE_CHECKING:
     from dpaudit.neighbours import Pair
 
 _MARGIN = 1e-9
+_LEAST_PROBABLE = 0.999e-9  # further out a sampler of doubles has no law
 _MOST_RATIO = 1e6
 _SIDES = ("dataset", "neighbour")
 _POSTS = ("", "round", "floor", "ceil", "trunc")
@@ -231,6 +232,8 @@ def _by_event(
     if event.kind == "equal":
         return _by_contrast(document, event, own, claimed, reader, pair)
     if event.kind == "sum":
+        if (unfit := _no_sum(own)) is not None:
+            return Judged((*failures, unfit), 0.0, "")
         probable, other = _sum(event, own)
     else:
         probable, other = _all_of(event, own)
@@ -346,14 +349,28 @@ def _not_equivalent(
     return []
 
 
+def _no_sum(own: Sequence[Sequence[_Law]]) -> str | None:
+    """Return why numbers have no half-space across them, if they have none.
+
+    A sum of numbers is Gaussian where every one of them is its line, without an end that it is
+    clipped to and without rounding, and has one scale on both datasets.
+    """
+    for p, q in zip(*own, strict=True):
+        if p.kind != "normal" or q.kind != "normal":
+            return "event: a sum needs Gaussian noise in every number"
+        if p.post or q.post:
+            return "event: a sum needs numbers that are not rounded"
+        if any(math.isfinite(end) for law in (p, q) for end in (law.low, law.high)):
+            return "event: a sum needs numbers that are not clipped"
+        if abs(abs(p.factor) - abs(q.factor)) > 1e-9 * abs(p.factor):
+            return "event: a sum needs the same scales on both datasets"
+    return None
+
+
 def _sum(event: _Event, own: Sequence[Sequence[_Law]]) -> tuple[Real, Real]:
     """Return the probabilities of a half-space across Gaussian noise."""
     apart = Real(0)
     for p, q in zip(*own, strict=True):
-        if p.kind != "normal" or q.kind != "normal" or p.post or q.post:
-            raise DataError("event: got a sum, expected Gaussian noise that is not rounded")
-        if abs(abs(p.factor) - abs(q.factor)) > 1e-9 * abs(p.factor):
-            raise DataError("event: got a sum, expected the same scales on both datasets")
         apart = apart + ((Real(p.centre) - q.centre) / p.factor) ** 2
     steps = event.conditions[0].steps
     return ncdf(Real(-steps)), ncdf(-sqrt(apart) - steps)
@@ -376,16 +393,22 @@ def _conclusion(
         other = other + slack
     if not over > 0:
         return Judged((*failures, "event: it is no more probable than delta"), 0.0, "")
+    if not probable > _LEAST_PROBABLE:
+        rare = (
+            f"event: has a probability of {probable.shown()}, and samplers have no law so far out"
+        )
+        return Judged((*failures, rare), 0.0, "")
     infinite = not other > 0
     proved = math.inf if infinite else float(log(over / other)) - slack
     if not proved > epsilon * (1 + _MARGIN) + _MARGIN:
         failures = (*failures, f"event: proves an epsilon of {proved:.6g}, which is claimed")
     ratio = min(proved / epsilon, _MOST_RATIO) if epsilon > 0 else _MOST_RATIO
-    words = "infinite" if infinite else f"at least {proved:.6g}"
+    words = "infinite" if infinite else f"at least {rounded_down(proved)}"
     return Judged(
         tuple(failures),
         ratio,
-        f"epsilon is {words} on this pair, by the laws of the numbers that it returns",
+        f"epsilon is {words} at delta = {delta:g} on this pair, by the laws of the numbers that it "
+        "returns",
         ("the package's samplers are taken to have the laws that it documents",)
         if declared
         else (),
@@ -446,11 +469,14 @@ def _counts(
     failures = list(seen["failures"])
     if not lower > epsilon:
         failures.append(
-            f"counts: {hits} and {other} of {made} fresh runs certify an epsilon of {lower:.6g}, "
-            "which is claimed"
+            f"counts: {hits} and {other} of {made} fresh runs certify an epsilon of "
+            f"{rounded_down(lower)}, which is claimed"
         )
     ratio = min(lower / epsilon, _MOST_RATIO) if epsilon > 0 else _MOST_RATIO
-    summary = f"{hits} and {other} of {made} fresh runs certify an epsilon of {lower:.6g}"
+    summary = (
+        f"{hits} and {other} of {made} fresh runs certify an epsilon of {rounded_down(lower)} at "
+        f"delta = {delta:g} (confidence {reader.confidence:.10g})"
+    )
     return Judged(tuple(failures), ratio, summary)
 
 

@@ -1,12 +1,14 @@
 """Certificates of canaries: recomputed by other code, and nothing that is changed stands."""
 
 import json
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from mpmath import mp
 
 import dpaudit
-from dpaudit.auditing.canary_table import as_table, asked_of, game_of
+from dpaudit.auditing.canary_table import Table, as_table, asked_of, game_of
 from dpaudit.errors import DataError
 from dpaudit.estimation.canaries import right_guesses
 from dpaudit.estimation.one_run import p_value
@@ -41,7 +43,7 @@ def test_a_refutation_is_verified_with_and_without_its_scores(tmp_path, scores, 
     (by_counts,) = dpaudit.verify(path)
     assert by_counts.verified
     assert any("--scores" in one for one in by_counts.reservations)
-    (by_scores,) = dpaudit.verify(path, reader)
+    (by_scores,) = dpaudit.verify(path, replace(reader, design=design))
     assert by_scores.refutes_as_published
     assert by_scores.ratio > 1
 
@@ -142,3 +144,195 @@ def test_guesses_about_pairs_are_counted_as_in_the_audit(rng, digits):
             low, high = counted_again(table, "pairs", one.plan.guesses)
             assert low <= one.correct <= high
             assert low == high or digits == 0
+
+
+# What the reader chooses
+
+
+def of_noise(tmp_path, guesses=None, digits=9):
+    """Return a certificate that states counts of noise as they are, and who has the scores."""
+    rng = np.random.default_rng(3)
+    scores, included = np.round(rng.normal(size=1000), digits), rng.random(1000) < 0.51
+    np.savez(tmp_path / "noise.npz", score=scores, included=included)
+    table = as_table(scores, included)
+    asked = asked_of(table, 1e-5, 0.95, "independent", None, 2.0, 0, guesses)
+    counted = game_of(table, asked).counted(asked.plans)
+    found = Counts(table, [(one.plan.guesses, one.plan.share, one.correct) for one in counted])
+    return found, Reader(scores=str(tmp_path / "noise.npz"))
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts of right guesses, and the file that states them."""
+
+    table: Table
+    plans: list[tuple[int, float, int]]
+
+    def write(self, path, *, alpha=0.05, epsilon=2.0, design="independent"):
+        rows, kept = len(self.table.scores), int(self.table.included.sum())
+        stated = {"guesses": 0, "shares": 1, "correct": 2}
+        p = self.p_value(epsilon, 1e-5)
+        document = {
+            "format": "dpaudit-certificate", "version": 1, "claim": "canaries", "kind": "canaries",
+            "source": "whoever gave the scores", "relation": "one canary is added or removed",
+            "parameters": {
+                "design": design, "canaries": rows, "included": kept, "coins": rows,
+                "epsilon": epsilon, "delta": 1e-5, "alpha": alpha,
+            },
+            "quantities": {"p_value": p, "ratio": alpha / p},
+            "assumptions": [{"name": "shares", "value": 1.0, "limit": 1.0}],
+            "instance": {name: [one[n] for one in self.plans] for name, n in stated.items()}
+            | {"sha256": self.table.digest},
+        }  # fmt: skip
+        path.write_text(json.dumps(document))
+        return path
+
+    def p_value(self, epsilon, delta):
+        coins = len(self.table.scores)
+        return min(exact(v, r, coins, epsilon, delta) / share for r, share, v in self.plans)
+
+
+def exact(correct, guesses, coins, epsilon, delta):
+    """Return the p-value with 50 digits, as the sum that the theorem has."""
+    with mp.workdps(50):
+        q = mp.e**epsilon / (1 + mp.e**epsilon)
+        law = [
+            mp.binomial(guesses, k) * q**k * (1 - q) ** (guesses - k) for k in range(guesses + 1)
+        ]
+        tail = mp.fsum(law[correct:])
+        below = mp.fsum(law[:correct])
+        return float(tail + coins * mp.mpf(delta) * tail * below / (correct * law[correct]))
+
+
+@pytest.mark.parametrize("alpha", [0.05, 1.0, 1e6])
+@pytest.mark.parametrize("confidence", [None, 0.9, 0.999999])
+def test_no_error_probability_of_a_file_verifies_noise(tmp_path, alpha, confidence):
+    counts, reader = of_noise(tmp_path)
+    path = counts.write(tmp_path / "c.json", alpha=alpha)
+    reader = reader if confidence is None else replace(reader, confidence=confidence)
+    (verdict,) = dpaudit.verify(path, reader)
+    assert not verdict.verified
+    asked = 1 - (0.95 if confidence is None else confidence)
+    p = counts.p_value(2.0, 1e-5)
+    assert verdict.ratio == pytest.approx(asked / p, rel=1e-6)
+    assert [one.split(":")[0] for one in verdict.failures] == ["p_value"]
+
+
+@pytest.mark.parametrize(("above", "stands"), [(1.001, True), (0.999, False)])
+def test_the_confidence_that_decides_is_the_readers(tmp_path, scores, above, stands):
+    path, reader = written(tmp_path, *scores, design="fixed-size")
+    p = json.loads(path.read_text())["quantities"]["p_value"]
+    (verdict,) = dpaudit.verify(path, replace(reader, confidence=1 - p * above))
+    assert verdict.verified == stands
+    assert verdict.ratio == pytest.approx(above, rel=1e-6)
+
+
+def test_a_plan_that_nobody_fixed_before_is_a_reservation(tmp_path, scores):
+    path, reader = written(tmp_path, *scores, design="fixed-size", guesses=[380])
+    (alone,) = dpaudit.verify(path, reader)
+    assert (alone.verified, alone.refutes_as_published) == (True, False)
+    (told,) = alone.reservations
+    assert "(380 at 1 of the error probability)" in told
+    assert "(60, 194, 400)" in told
+    (named,) = dpaudit.verify(path, replace(reader, guesses=[380]))
+    assert named.refutes_as_published
+    (other,) = dpaudit.verify(path, replace(reader, guesses=[381]))
+    assert [one.split(":")[0] for one in other.failures] == ["guesses"]
+
+
+def test_shares_that_nobody_fixed_before_are_a_reservation(tmp_path, scores):
+    path, reader = written(tmp_path, *scores, design="fixed-size")
+    document = json.loads(path.read_text())
+    shares = document["instance"]["shares"]
+    document["instance"]["shares"] = shares[::-1]
+    best = exact(document["instance"]["correct"][2], 400, 400, 0.5, 1e-5)
+    given = float(mp.binomial(400, 200) / mp.mpf(2) ** 400)
+    p = best / given / shares[0]
+    document["quantities"] = {"p_value": p, "ratio": document["parameters"]["alpha"] / p}
+    path.write_text(json.dumps(document))
+    (verdict,) = dpaudit.verify(path, reader)
+    assert verdict.verified, verdict.failures
+    assert "the plan of guesses" in verdict.reservations[0]
+
+
+def test_a_design_that_asks_less_is_the_readers_to_name(tmp_path, scores):
+    path, reader = written(tmp_path, *scores, design="independent")
+    (alone,) = dpaudit.verify(path, reader)
+    assert ["fixed-size" in one for one in alone.reservations] == [True]
+    (named,) = dpaudit.verify(path, replace(reader, design="independent"))
+    assert named.refutes_as_published
+    (other,) = dpaudit.verify(path, replace(reader, design="fixed-size"))
+    assert [one.split(":")[0] for one in other.failures] == ["design"]
+
+
+def test_scores_that_are_all_equal_show_nothing(tmp_path):
+    """400 of 400 right guesses are among what equal scores leave; the least number decides."""
+    included = np.arange(400) % 2 == 0
+    table = as_table(np.zeros(400), included)
+    counts = Counts(table, [(400, 1.0, 400)])
+    path = counts.write(tmp_path / "c.json", design="fixed-size")
+    np.savez(tmp_path / "s.npz", score=table.scores, included=included)
+    (verdict,) = dpaudit.verify(path, Reader(scores=str(tmp_path / "s.npz"), guesses=[400]))
+    assert not verdict.verified
+    assert any(one.startswith("p_value") for one in verdict.failures)
+    assert counted_again(table, "independent", 400) == (0, 400)
+    assert verdict.ratio < 1e-2
+
+
+def test_equal_scores_leave_the_least_count(tmp_path, rng):
+    """Ties at the edge of the guesses: the luckiest count stands in the file, the least decides."""
+    included = rng.permutation(400) < 200
+    scores = np.where(included, 2.0, -2.0) * (rng.random(400) < 0.4)
+    table = as_table(scores, included)
+    low, high = counted_again(table, "independent", 300)
+    assert high - low > 50
+    lucky = exact(high, 300, 400, 0.5, 0.0)
+    least = exact(low, 300, 400, 0.5, 0.0)
+    assert lucky < 1e-9 < 0.5 < least
+    counts = Counts(table, [(300, 1.0, high)])
+    np.savez(tmp_path / "s.npz", score=scores, included=included)
+    reader = Reader(scores=str(tmp_path / "s.npz"), guesses=[300], design="independent")
+    (verdict,) = dpaudit.verify(counts.write(tmp_path / "c.json", epsilon=0.5), reader)
+    assert not verdict.verified
+
+
+def test_coins_that_are_not_as_designed_refute_nothing(tmp_path, rng):
+    included = np.arange(1000) % 2 == 0  # every other row: no coin did that
+    moved = rng.normal(size=1000) + 5 * included
+    table = as_table(moved, included)
+    asked = asked_of(table, 1e-5, 0.95, "fixed-size", None, 0.5, 0, None)
+    counted = game_of(table, asked).counted(asked.plans)
+    counts = Counts(table, [(one.plan.guesses, one.plan.share, one.correct) for one in counted])
+    np.savez(tmp_path / "s.npz", score=moved, included=included)
+    path = counts.write(tmp_path / "c.json", epsilon=0.5)
+    (verdict,) = dpaudit.verify(path, Reader(scores=str(tmp_path / "s.npz")))
+    assert any("coins of canaries that follow each other" in one for one in verdict.failures)
+
+
+def test_a_file_about_canaries_takes_no_claim_s_name(tmp_path):
+    counts, reader = of_noise(tmp_path)
+    path = counts.write(tmp_path / "c.json")
+    document = json.loads(path.read_text()) | {"claim": "hu2020-lemma1"}
+    path.write_text(json.dumps(document))
+    with pytest.raises(DataError, match="claim: got 'hu2020-lemma1', expected 'canaries'"):
+        dpaudit.verify(path, reader)
+
+
+def test_another_relation_than_the_design_has_fails(tmp_path, scores):
+    path, reader = written(tmp_path, *scores, design="fixed-size")
+    document = json.loads(path.read_text()) | {"relation": "all of the data is replaced"}
+    path.write_text(json.dumps(document))
+    (verdict,) = dpaudit.verify(path, reader)
+    assert [one.split(":")[0] for one in verdict.failures] == ["relation"]
+
+
+@pytest.mark.parametrize(("name", "value"), [("guesses", [5000]), ("correct", [1, 2])])
+def test_more_guesses_than_coins_are_refused(tmp_path, scores, name, value):
+    path, reader = written(tmp_path, *scores, design="fixed-size")
+    document = json.loads(path.read_text())
+    document["instance"] |= {"guesses": [5000], "correct": [400], "shares": [1.0]}
+    document["instance"][name] = value
+    document["parameters"]["coins"] = 5000
+    path.write_text(json.dumps(document))
+    with pytest.raises(DataError, match=r"guesses|shares"):
+        dpaudit.verify(path, reader)
