@@ -14,10 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from dpaudit.errors import DataError, Shown, shorten
-from dpaudit.reals import Real, exp, log, ncdf, sqrt
+from dpaudit.errors import Shown, shorten
+from dpaudit.reals import Real, log, ncdf, sqrt
 from dpaudit.verification.document import Document, rounded_down
 from dpaudit.verification.drawn import Reader
+from dpaudit.verification.tails import less, more, unrounded
 
 if TYPE_CHECKING:
     from dpaudit.neighbours import Pair
@@ -287,44 +288,9 @@ def _half_line(law: _Law, threshold: float, *, above: bool) -> Real:
     """Return the probability of ``clip(post(centre + factor z))`` at or beyond a threshold."""
     if not law.low <= threshold <= law.high:
         return Real(1 if (threshold < law.low) == above else 0)
-    edge = _edge(law.post, threshold, above=above)
+    edge = unrounded(law.post, threshold, above=above)
     z = (Real(edge) - law.centre) / law.factor
-    return _more(law.kind, z) if above == (law.factor > 0) else _less(law.kind, z)
-
-
-def _edge(post: str, threshold: float, *, above: bool) -> float:
-    """Return which unrounded numbers are rounded to at or beyond a threshold."""
-    if not post:
-        return threshold
-    whole = math.ceil(threshold) if above else math.floor(threshold) + 1
-    shift = {"round": 0.5, "floor": 0.0, "ceil": 1.0, "trunc": 0.0 if whole > 0 else 1.0}[post]
-    return whole - shift
-
-
-def _more(kind: str, z: Real) -> Real:
-    match kind:
-        case "laplace":
-            return exp(-z) / 2 if z > 0 else 1 - exp(z) / 2
-        case "normal":
-            return ncdf(-z)
-        case "uniform":
-            return Real(0) if z >= 1 else Real(1) if z <= 0 else 1 - z
-        case "exponential":
-            return exp(-z) if z > 0 else Real(1)
-        case "logistic":
-            return 1 / (1 + exp(z))
-        case "gumbel":
-            return 1 - exp(-exp(-z))
-    raise DataError(f"kind: got {kind!r}, expected a law that has a verifier")
-
-
-def _less(kind: str, z: Real) -> Real:
-    match kind:
-        case "laplace" | "normal" | "logistic":
-            return _more(kind, -z)
-        case "gumbel":
-            return exp(-exp(-z))
-    return 1 - _more(kind, z)
+    return more(law.kind, z) if above == (law.factor > 0) else less(law.kind, z)
 
 
 def _not_equivalent(
@@ -336,7 +302,7 @@ def _not_equivalent(
         threshold = _threshold(condition, own[0][n])
         for side, runs_of in zip(own, sides, strict=True):
             law, runs = side[n], runs_of[n]
-            edge = _edge(law.post, threshold, above=condition.above)
+            edge = unrounded(law.post, threshold, above=condition.above)
             for o, z in zip(runs["numbers"], runs["draws"], strict=True):
                 line = law.centre + law.factor * z
                 close = abs(line - edge) <= 1e-7 * (abs(law.factor) + abs(edge))

@@ -1,0 +1,45 @@
+"""Laws of standard noise as a verifier of replays knows them: tails, with proved error bounds."""
+
+from __future__ import annotations
+
+import math
+
+from dpaudit.errors import DataError
+from dpaudit.reals import Real, exp, ncdf
+
+
+def unrounded(post: str, threshold: float, *, above: bool) -> float:
+    """Return which unrounded numbers are rounded to at or beyond a threshold."""
+    if not post:
+        return threshold
+    whole = math.ceil(threshold) if above else math.floor(threshold) + 1
+    shift = {"round": 0.5, "floor": 0.0, "ceil": 1.0, "trunc": 0.0 if whole > 0 else 1.0}[post]
+    return whole - shift
+
+
+def more(kind: str, z: Real) -> Real:
+    """Return the probability that standard noise is at least a number."""
+    match kind:
+        case "laplace":
+            return exp(-z) / 2 if z > 0 else 1 - exp(z) / 2
+        case "normal":
+            return ncdf(-z)
+        case "uniform":
+            return Real(0) if z >= 1 else Real(1) if z <= 0 else 1 - z
+        case "exponential":
+            return exp(-z) if z > 0 else Real(1)
+        case "logistic":
+            return 1 / (1 + exp(z))
+        case "gumbel":
+            return 1 - exp(-exp(-z))
+    raise DataError(f"kind: got {kind!r}, expected a law that has a verifier")
+
+
+def less(kind: str, z: Real) -> Real:
+    """Return the probability that standard noise is at most a number."""
+    match kind:
+        case "laplace" | "normal" | "logistic":
+            return more(kind, -z)
+        case "gumbel":
+            return exp(-exp(-z))
+    return 1 - more(kind, z)
