@@ -1,18 +1,60 @@
-"""Objects by name: ``"module:object"``, imported on use, and the entry points that name them."""
+"""Objects by name: ``"module:object"``, imported on use, and the entry points that name them.
+
+Code of a user's that is imported to be judged may itself call dpaudit, as a script does that nobody
+guarded. It is run up to that call: what it has defined by then is what is judged.
+"""
 
 from __future__ import annotations
 
 import importlib
 import os
 import sys
-from collections.abc import Mapping
-from contextlib import redirect_stdout
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from dpaudit.errors import InvalidArgument, what_happened
+
+_imports: list[str] = []  # modules that are being run up to a call into dpaudit
+
+
+class Reached(BaseException):
+    """Code that is run to be judged called dpaudit; its module as it was then."""
+
+    def __init__(self, module: ModuleType | None) -> None:
+        super().__init__("it calls dpaudit while it is imported")
+        self.module = module
+
+
+def stop_here() -> None:
+    """End the run of code that is only to be imported, where it calls dpaudit.
+
+    Examples
+    --------
+    >>> stop_here()  # nobody imports anything to judge it
+    """
+    if _imports:
+        raise Reached(sys.modules.get(_imports[-1]))
+
+
+@contextmanager
+def up_to_dpaudit(name: str) -> Iterator[None]:
+    """Let a module that is run inside the block end where it calls dpaudit, and stay as it is."""
+    _imports.append(name)
+    try:
+        yield
+    except Reached as reached:
+        if reached.module is None:
+            raise
+        sys.modules[name] = reached.module
+        parent, _, last = name.rpartition(".")
+        if parent in sys.modules:
+            setattr(sys.modules[parent], last, reached.module)
+    finally:
+        _imports.remove(name)
 
 
 def load_reference(what: str, reference: str) -> Any:
@@ -28,7 +70,9 @@ def load_reference(what: str, reference: str) -> Any:
         raise InvalidArgument(what, reference, "a reference of the form module:object")
     try:
         with redirect_stdout(sys.stderr):  # standard output is for results
-            found: Any = importlib.import_module(module_name)
+            with up_to_dpaudit(module_name):
+                importlib.import_module(module_name)
+        found: Any = sys.modules[module_name]
         for part in attribute.split("."):
             found = getattr(found, part)
     except KeyboardInterrupt:

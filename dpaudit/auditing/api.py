@@ -18,6 +18,7 @@ from numpy.random import default_rng
 import dpaudit.auditing.claims as claims
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.records as records
+from dpaudit._references import stop_here
 from dpaudit.auditing.release import Release, proof_of
 from dpaudit.auditing.rerun import with_looks
 from dpaudit.auditing.run import run_case
@@ -28,7 +29,7 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import currency_of
 from dpaudit.guarantees.kinds import Guarantee
-from dpaudit.laws.isolated import Isolation, Placed, isolated
+from dpaudit.laws.isolated import Isolated, Isolation, Placed, isolated
 from dpaudit.laws.mechanism import Mechanism, name_of
 from dpaudit.laws.observed import AS_IT_IS, Reading
 from dpaudit.neighbours import Pair, Relation
@@ -40,6 +41,8 @@ from dpaudit.store.keeping import Storing, storing
 
 _MADE = "Neighbours were made from the one dataset by edits that leaks tend to depend on."
 _IN_PROCESS = "Not isolated: the mechanism ran in the process of the audit, as {}."
+_CARRIED = "Values that went along with the mechanism, the same in all of its processes:"
+_NAMED = 8
 Sample = Callable[..., Any]
 DEFAULT_TRIALS = 10_000
 
@@ -163,6 +166,7 @@ def audit(
     >>> result.verdict, 1 < result.measured.lower < 2
     ('refuted', True)
     """
+    stop_here()
     claimed = claims.claimed(epsilon, delta, claim)
     settings = Settings(
         **claims.point_of(claimed),
@@ -310,4 +314,15 @@ def made_from(
 
 
 def _remarks(mechanism: Placed) -> tuple[str, ...]:
-    return () if mechanism.remark is None else (_IN_PROCESS.format(mechanism.remark),)
+    """Return where it runs, if not in fresh processes, and what went there along with it."""
+    placed = () if mechanism.remark is None else (_IN_PROCESS.format(mechanism.remark),)
+    proxy = mechanism.mechanism
+    if not isinstance(proxy, Isolated):
+        return placed
+    reasons = tuple(f"Not run afresh in each process: {one}." for one in proxy.not_afresh)
+    if not proxy.carried:
+        return (*placed, *reasons)
+    named = ", ".join(proxy.carried[:_NAMED])
+    more = len(proxy.carried) - _NAMED
+    named += f" and {more} more" if more > 0 else ""
+    return (*placed, *reasons, f"{_CARRIED} {named}.")

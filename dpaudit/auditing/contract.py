@@ -90,6 +90,8 @@ def _looked_at_closely(
     checks, drawn = alone.checks(drawer, counted, tally, against)
     scarce = alone.is_scarce(tally) and isinstance(drawer.mechanism, Isolated)
     files = _no_noise_in_files(drawer) if scarce else []
+    if scarce and any(len(np.unique(side)) == 1 for side in drawn.scores):
+        files += _no_noise_carried(drawer)
     return Kept((*kept.checks, *files, *checks), (*kept.notes, _alone_note(drawn)))
 
 
@@ -173,6 +175,26 @@ def _no_noise_in_files(drawer: Drawer) -> list[SelfCheck]:
             statistic=float(len(found)),
             threshold=0.0,
             evidence=f"files that the mechanism read: {named or 'none'}",
+        )
+    ]
+
+
+def _no_noise_carried(drawer: Drawer) -> list[SelfCheck]:
+    """Return the check that outputs which are all the same come from no value that went along."""
+    found = drawer.mechanism.carried
+    if not found:
+        return []
+    named = ", ".join(shorten(name) for name in found[:6])
+    return [
+        SelfCheck(
+            name="what never varies comes from no value that went along",
+            statement=f"every answer was the same, and values went to all processes with the "
+            f"mechanism that may be noise drawn once ({named}): put it into a file that can be "
+            "imported, or draw its noise in every call",
+            passed=False,
+            statistic=float(len(found)),
+            threshold=0.0,
+            evidence=f"values that went along: {named}",
         )
     ]
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 import dpaudit._validate as check
+from dpaudit._references import stop_here
 from dpaudit.errors import InvalidArgument, MechanismError, Shown, shorten
 from dpaudit.execution.backends import Backend
 from dpaudit.execution.failures import CannotTravel, WorkerEnded
@@ -196,6 +197,7 @@ class Executor:
         run: Callable[[Sequence[int], Arrived], Iterator[list[ResultT]]],
     ) -> Iterator[ResultT]:
         """Yield the results of all units: those that are kept, and those that ``run`` computes."""
+        stop_here()
         self.progress.start(stage, sum(unit.trials for unit in units))
         kept = current().stage(task, units, stage)
         if self.shard is not None and stage.startswith(CERTIFYING):

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpaudit._references import stop_here
 from dpaudit.errors import require_posix
 from dpaudit.execution import worker
 from dpaudit.execution.threads import ONE_THREAD
@@ -143,6 +144,7 @@ _starting = threading.Lock()
 
 def the_keeper(python: str | None = None) -> Keeper:
     """Return the keeper of this program for a Python, started when there is none."""
+    stop_here()
     with _starting:
         known = _keepers.get(python)
         if known is not None and known.process.poll() is not None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import io
+import gc
+import hashlib
+import os
 import pickletools
+import random
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from types import ModuleType
+from collections.abc import Callable
 from typing import Any, TextIO
 
 import numpy as np
 
-from dpaudit.errors import DpauditError, warning_line, what_happened
-from dpaudit.execution.failures import CannotTravel, CodeFailed
+from dpaudit.errors import warning_line, what_happened
+from dpaudit.execution.failures import CodeFailed
+from dpaudit.execution.parcels import parcel_of
 from dpaudit.execution.threads import already_on_one_thread
 from dpaudit.execution.units import Unit
 from dpaudit.records import Policy, adopt, policy
@@ -24,10 +26,6 @@ _LIBRARIES = {
     *("dpaudit", "numpy", "pandas", "scipy", "sklearn", "statsmodels", "joblib"),
     *("pytest", "_pytest", "hypothesis", "pydantic", "rich"),
 }
-
-
-# Types of generators of whole programs, of which a mechanism may hold one too.
-_GENERATORS = {("numpy.random.mtrand", "RandomState"), ("random", "Random")}
 
 
 class OnUnit:
@@ -79,6 +77,24 @@ def _show_warning(
     print(warning_line(message, category, filename, lineno), file=sys.stderr)
 
 
+def start_generators_anew() -> None:
+    """Give every generator that this process has made another start, as no other process has it.
+
+    Code that makes one from a number when it is imported would else draw the same in all processes.
+    Generators in the same state stay so, as parties have them that share a seed.
+    """
+    own = os.urandom(16)
+    for one in gc.get_objects():
+        if isinstance(one, np.random.BitGenerator):
+            one.state = type(one)(_seed(own, one.state)).state
+        elif type(one) is random.Random:
+            one.seed(_seed(own, one.getstate()))
+
+
+def _seed(own: bytes, state: object) -> int:
+    return int.from_bytes(hashlib.blake2b(own + repr(state).encode(), digest_size=16).digest())
+
+
 class Calling:
     """A call as a task: of a function, with arguments."""
 
@@ -98,46 +114,7 @@ def pickled(task: Any) -> bytes:
     CannotTravel
         It holds what only this process has: an open file, a lock, a connection.
     """
-    import cloudpickle
-
-    with _travels():
-        blob: bytes = cloudpickle.dumps(task)
-    return blob
-
-
-@contextmanager
-def _travels() -> Iterator[None]:
-    try:
-        yield
-    except (KeyboardInterrupt, DpauditError):
-        raise
-    except BaseException as error:  # pickling runs other people's code
-        raise CannotTravel(what_happened(error)) from error
-
-
-def with_generators_of_its_own(task: Any) -> bytes:
-    """Return an object for other processes, in each of which its generators have other numbers.
-
-    A copy of a generator would repeat in every process what it draws. Raises what `pickled` does.
-    """
-    import cloudpickle
-
-    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-        def reducer_override(self, given: Any) -> Any:
-            if isinstance(given, np.random.Generator):
-                return _another_generator, (type(given.bit_generator),)
-            if (type(given).__module__, type(given).__qualname__) in _GENERATORS:
-                return type(given), ()
-            return super().reducer_override(given)
-
-    file = io.BytesIO()
-    with _travels():
-        Pickler(file).dump(task)
-    return file.getvalue()
-
-
-def _another_generator(kind: type[np.random.BitGenerator]) -> np.random.Generator:
-    return np.random.Generator(kind())
+    return parcel_of(task).blob
 
 
 def libraries_of(blob: bytes) -> list[str]:
@@ -151,11 +128,3 @@ def libraries_of(blob: bytes) -> list[str]:
 def libraries_here() -> list[str]:
     """Return the modules of libraries, none of a user's, that this process has."""
     return sorted(name for name in sys.modules if name.partition(".")[0] in _LIBRARIES)
-
-
-def by_value(modules: Iterable[ModuleType]) -> None:
-    """Let what these modules define go along as it is, as another process cannot import them."""
-    import cloudpickle
-
-    for module in modules:
-        cloudpickle.register_pickle_by_value(module)

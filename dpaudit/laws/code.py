@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dpaudit.execution.tasks import by_value, pickled
+from dpaudit.execution.scripts import MAIN
+from dpaudit.execution.surveys import parcel_for_processes
 from dpaudit.laws.changed import owner_of
 
 _LARGEST = 16 * 2**20  # bytes of a source file
@@ -38,8 +38,9 @@ def code_of(mechanism: Any) -> Code | None:
 def place_of(mechanism: Any) -> tuple[str, str] | None:
     """Return what names the code, and its file, which is not looked at: that would be a read."""
     owner = owner_of(mechanism)
+    module = "__main__" if owner.__module__ == MAIN else owner.__module__
     try:
-        return f"{owner.__module__}:{owner.__qualname__}", inspect.getfile(owner)
+        return f"{module}:{owner.__qualname__}", inspect.getfile(owner)
     except (TypeError, OSError):  # built in, or typed at a prompt
         return None
 
@@ -55,8 +56,15 @@ def hashed(reference: str, file: str) -> Code | None:
         return None
 
 
-def for_another_process(mechanism: Any) -> bytes | str:
-    """Return code for another process, with the module that holds it where none could import it.
+class Sent(NamedTuple):
+    """Code for another process: its name or a pickle, and the names of values that went along."""
+
+    code: bytes | str
+    carried: tuple[str, ...] = ()
+
+
+def for_another_process(mechanism: Any) -> Sent:
+    """Return code for another process, which imports or runs it afresh where it can.
 
     Raises
     ------
@@ -64,14 +72,6 @@ def for_another_process(mechanism: Any) -> bytes | str:
         It holds what only this process has.
     """
     if isinstance(mechanism, str):
-        return mechanism
-    module = sys.modules.get(getattr(owner_of(mechanism), "__module__", None) or "")
-    if module is not None and not _is_importable(module):
-        by_value([module])
-    return pickled(mechanism)
-
-
-def _is_importable(module: Any) -> bool:
-    """Return whether any process can import a module, or pickles carry what it holds anyway."""
-    file = getattr(module, "__file__", None) or ""
-    return module.__name__ == "__main__" or "-packages" in file or not file
+        return Sent(mechanism)
+    parcel = parcel_for_processes(mechanism)
+    return Sent(parcel.blob, tuple(sorted(parcel.carried)))

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import Generator
 
 import dpaudit.laws.changed as changed
-from dpaudit._references import called, load_reference
+from dpaudit._references import called, load_reference, stop_here
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, MechanismError, Shown, what_happened
 from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded
@@ -28,12 +28,9 @@ from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.ledger import current
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
-from dpaudit.execution.tasks import (
-    by_value,
-    libraries_here,
-    pickled,
-    with_generators_of_its_own,
-)
+from dpaudit.execution.scripts import source_of
+from dpaudit.execution.surveys import parcel_for_processes
+from dpaudit.execution.tasks import libraries_here, pickled, start_generators_anew
 from dpaudit.laws.code import Code, hashed, place_of
 from dpaudit.laws.layout import Column, Layout, Parted, Plain
 from dpaudit.laws.mechanism import (
@@ -120,12 +117,18 @@ class Isolated:
         What stands where in its transcripts, once that is known.
     code
         Which code it is, as its worker found it.
+    carried
+        Names of values that went to its workers along with it: all of them have the same.
+    not_afresh
+        Why code of a file went along too, in place of being run afresh.
     """
 
     start = 0.0
     called_as: str | None = None
     layout: Layout | None = None
     code: Code | None = None
+    carried: tuple[str, ...] = ()
+    not_afresh: tuple[str, ...] = ()
     _without_layout: Isolated | None = None
 
     def __init__(self, crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> None:
@@ -167,6 +170,7 @@ class Isolated:
         proxy = type(self)(self.crew, (_with_layout, (*self.made, layout)))
         proxy.start, proxy.layout, proxy.called_as = self.start, layout, self.called_as
         proxy.code, proxy._without_layout = self.code, self
+        proxy.carried, proxy.not_afresh = self.carried, self.not_afresh
         return proxy
 
     @cached_property
@@ -255,6 +259,7 @@ def isolated(given: Any, isolation: Isolation, reading: Reading = AS_IT_IS) -> P
     MechanismError
         Its process ended while it was unpickled.
     """
+    stop_here()
     mechanism = as_mechanism(given, reading)
     if isolation.in_process:
         return Placed(mechanism, _ASKED, lambda: isolated(given, Isolation(), reading).mechanism)
@@ -279,6 +284,7 @@ def referred(reference: str, isolation: Isolation, reading: Reading = AS_IT_IS) 
     InvalidArgument
         It cannot be imported, or is no mechanism.
     """
+    stop_here()
     if isolation.in_process:
         mechanism = mechanism_called(reference, reading)
         return Placed(
@@ -328,24 +334,28 @@ def ended_at_import(what: str, reference: str) -> Iterator[None]:
 
 
 def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
-    """Return the proxy of a mechanism; modules that a worker cannot import go along."""
+    """Return the proxy of a mechanism; what a worker cannot import or run afresh goes along."""
     owner = changed.owner_of(mechanism)
+    parcel = parcel_for_processes(mechanism, own_generators=True)
     try:
-        proxy = _proxy(crew, (_unpickled, (with_generators_of_its_own(mechanism),)))
+        proxy = _proxy(crew, (_unpickled, (parcel.blob,)))
     except CannotTravel:
-        module = sys.modules.get(getattr(owner, "__module__", None) or "")
-        if module is None:
+        home = getattr(owner, "__module__", None) or ""
+        if home not in sys.modules:
             raise
-        by_value([module])
-        return _proxy(crew, (_unpickled, (with_generators_of_its_own(mechanism),)))
-    _require_as_imported(owner, crew)
+        parcel = parcel_for_processes(mechanism, own_generators=True, by_value=home)
+        proxy = _proxy(crew, (_unpickled, (parcel.blob,)))
+    else:
+        _require_as_imported(owner, crew)
+    proxy.carried, proxy.not_afresh = tuple(sorted(parcel.carried)), parcel.not_afresh
     return proxy
 
 
 def _require_as_imported(owner: FunctionType | type, crew: Crew) -> None:
     """Refuse a mechanism whose module was changed since its import, as no worker has the change."""
+    module = sys.modules.get(owner.__module__ or "")
     here = changed.looks(owner)
-    if not here:
+    if not here or module is None or source_of(module) is not None:
         return
     fresh = [crew.call(changed.of_named, owner.__module__, list(here))]
     if changed.changes(here, fresh):
@@ -397,6 +407,7 @@ def _mechanism_of_this_process(
     if key not in _here:
         try:
             _here[key] = make(*arguments)
+            start_generators_anew()
         except KeyboardInterrupt as error:  # nobody is at the keyboard of a worker
             raise CodeFailed(what_happened(error)) from error
     return _here[key]

@@ -13,6 +13,7 @@ from numpy.random import default_rng
 
 import dpaudit._validate as check
 import dpaudit.records as records
+from dpaudit._references import stop_here
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import importable, stream
 from dpaudit.execution.failures import CannotTravel
@@ -110,6 +111,7 @@ def replay(
     >>> found.calls[0].moved, found.calls[0].scale
     (8.0, 1.0)
     """
+    stop_here()
     epsilon = check.non_negative("epsilon", epsilon)
     delta = check.delta("delta", delta)
     seed = check.integer("seed", seed, least=0)
@@ -117,7 +119,7 @@ def replay(
     with records.run(show_records), _reachable(folder):
         pairs = _pairs(dataset, neighbour, relation, bounds, seed)
         task = running.Task(
-            code=mechanism if here.in_process else for_another_process(_callable(mechanism)),
+            code=mechanism if here.in_process else for_another_process(_callable(mechanism)).code,
             form=form,
             read=read,
             pairs=tuple((pair.dataset, pair.neighbour, edit or "") for pair, edit in pairs),

@@ -12,7 +12,8 @@ import pytest
 import dpaudit
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import importable
-from dpaudit.laws.changed import _look, changes, looks, owner_of
+from dpaudit.execution.looks import look
+from dpaudit.laws.changed import changes, looks, owner_of
 from dpaudit.laws.isolated import Isolation, isolated
 from dpaudit.laws.observed import as_mechanism
 
@@ -100,6 +101,6 @@ def test_sets_of_constants_look_the_same_in_whatever_order():
     consts = [frozenset([8, 0]) if one == {0, 8} else one for one in code.co_consts]
     other = FunctionType(code.replace(co_consts=tuple(consts)), globals())
     assert repr(other.__code__.co_consts) != repr(code.co_consts)  # as text has by hash seed
-    assert _look(other) == _look(is_either)
+    assert look(other) == look(is_either)
     consts = [frozenset([8, 1]) if one == {0, 8} else one for one in code.co_consts]
-    assert _look(FunctionType(code.replace(co_consts=tuple(consts)), {})) != _look(is_either)
+    assert look(FunctionType(code.replace(co_consts=tuple(consts)), {})) != look(is_either)

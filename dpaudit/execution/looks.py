@@ -1,0 +1,165 @@
+"""How values look: text that is the same for the same constant, code or object in two processes."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+from collections.abc import Iterator
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+PLAIN = (bool, int, float, complex, str, bytes)
+_REWRITTEN = "@py_"  # names in functions with assertions that pytest has rewritten
+_DIGEST = 16  # bytes
+
+
+def look(value: Any) -> str:
+    """Return text that is the same for the same constant or code, empty for what is neither.
+
+    Examples
+    --------
+    >>> look(1.5) == look(3.0 / 2) != look(1), look(object())
+    (True, '')
+    """
+    if value is None or isinstance(value, PLAIN):
+        return f"{type(value).__name__} {value!r}"
+    if isinstance(value, np.ndarray) and value.dtype.kind in "?biufc":
+        return f"array {value.dtype} {value.shape} {_digest(value.tobytes())}"
+    if isinstance(value, FunctionType):
+        return _of_code(value.__code__)
+    if isinstance(value, (tuple, list)):
+        return f"{type(value).__name__} {[look(one) for one in value]}"
+    if isinstance(value, type):
+        return f"class {sorted((name, look(part)) for name, part in parts_of(value).items())}"
+    return ""
+
+
+def close_look(value: Any) -> str:
+    """Return text that is another for another value of any kind, as far as pickling shows it.
+
+    Examples
+    --------
+    >>> close_look({"scale": 1.0}) == close_look({"scale": 1.0}) != close_look({"scale": 0.5})
+    True
+    """
+    kind = type(value)
+    if isinstance(value, ModuleType):
+        return f"module {value.__name__}"
+    if isinstance(value, (FunctionType, type)):
+        held = [getattr(value, name, None) for name in ("__defaults__", "__kwdefaults__")]
+        return _digest((look(value) + _pickled([*held, *cells_of(value).values()])).encode())
+    return _digest(f"{kind.__module__ in _SCRIPTS or kind.__module__} {_pickled(value)}".encode())
+
+
+_SCRIPTS = ("__main__", "__mp_main__")
+
+
+def _pickled(value: Any) -> str:
+    """Return a digest of what pickling writes; of what cannot be pickled, its type's name."""
+    import cloudpickle
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, given: Any) -> Any:
+            if isinstance(given, (FunctionType, type)):
+                return str, (look(given) if given.__module__ in _SCRIPTS else given.__qualname__,)
+            return super().reducer_override(given)
+
+    file = io.BytesIO()
+    with contextlib.suppress(Exception):  # pickling runs other people's code
+        Pickler(file).dump(value)
+        return _digest(file.getvalue())
+    return type(value).__qualname__
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=_DIGEST).hexdigest()
+
+
+def parts_of(kind: type) -> dict[str, Any]:
+    """Return the functions and plain constants of a class."""
+    parts = {name: getattr(part, "__func__", part) for name, part in vars(kind).items()}
+    return {
+        name: part
+        for name, part in parts.items()
+        if isinstance(part, FunctionType) or (not name.startswith("__") and _is_plain(part))
+    }
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (*PLAIN, np.ndarray, tuple, list))
+
+
+def _of_code(code: CodeType) -> str:
+    names = (*code.co_names, *code.co_varnames)
+    if any(_REWRITTEN in name for name in names):
+        return "a function with assertions"
+    return f"code {code.co_code.hex()} {names} {[_constant(one) for one in code.co_consts]}"
+
+
+def _constant(value: Any) -> str:
+    """Return a constant of code; a set, as of ``x in {"a", "b"}``, in an order of its own.
+
+    Sets of text have another order in every process.
+    """
+    if isinstance(value, CodeType):
+        return _of_code(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_constant, value))})"
+    if isinstance(value, frozenset):
+        return f"{{{', '.join(sorted(map(_constant, value)))}}}"
+    return repr(value)
+
+
+# What code names
+
+
+def cells_of(function: Any) -> dict[str, Any]:
+    """Return what a function encloses, by name."""
+    cells = getattr(function, "__closure__", None) or ()
+    names = function.__code__.co_freevars if cells else ()
+    found = dict[str, Any]()
+    for name, cell in zip(names, cells, strict=True):
+        with contextlib.suppress(ValueError):  # nothing is there yet
+            found[name] = cell.cell_contents
+    return found
+
+
+def codes_of(value: Any) -> Iterator[CodeType]:
+    """Yield the code of a function, of what it wraps, and of the functions of a class."""
+    if isinstance(value, MethodType):
+        value = value.__func__
+    if isinstance(value, FunctionType):
+        yield value.__code__
+        yield from codes_of(getattr(value, "__wrapped__", None))
+    elif isinstance(value, type):
+        for part in vars(value).values():
+            inner = getattr(part, "__func__", getattr(part, "fget", part))
+            if isinstance(inner, FunctionType):
+                yield from codes_of(inner)
+    elif isinstance(inner := getattr(value, "__wrapped__", None), FunctionType):
+        yield from codes_of(inner)
+
+
+def names_of(code: CodeType) -> Iterator[str]:
+    """Yield the names that code has, also inside of it."""
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from names_of(part)
+
+
+def named_by(value: Any, module: str) -> set[str]:
+    """Return the names that the code of a value of a module has; of an object, its class's too.
+
+    Examples
+    --------
+    >>> sorted(named_by(look, look.__module__) & {"PLAIN", "_of_code", "io"})
+    ['PLAIN', '_of_code']
+    """
+    kinds = [value, *(value.__mro__ if isinstance(value, type) else type(value).__mro__)]
+    own = [one for one in kinds if getattr(one, "__module__", None) == module]
+    found = {name for one in own for code in codes_of(one) for name in names_of(code)}
+    return found | {one.__qualname__ for one in own if isinstance(one, type)}

@@ -1,0 +1,254 @@
+"""Parcels: objects pickled for other processes, and what of them is the same in all of these.
+
+A function or class of a module that can be imported goes by its name, one of a file that each
+process runs afresh by that file (`dpaudit.execution.scripts`). Whatever else there is goes by
+value: code that a notebook, a prompt or another function made, and what it names or holds. These
+are the same in every process, whatever they are; a parcel names them.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from dpaudit.errors import DpauditError, shorten, what_happened
+from dpaudit.execution.failures import CannotTravel
+from dpaudit.execution.looks import cells_of, names_of
+from dpaudit.execution.scripts import Source, made_by, source_of, survey_of
+
+# Types of generators of whole programs, of which a mechanism may hold one too.
+_GENERATORS = {("numpy.random.mtrand", "RandomState"), ("random", "Random")}
+# Values that hold no noise of their own, or are drawn anew in every process.
+_CODE = (
+    *(type(None), type, FunctionType, BuiltinFunctionType, MethodType, ModuleType),
+    *(partial, property, staticmethod, classmethod, Enum),
+)
+_RANDOM = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
+_LIBRARIES = {"dpaudit", "numpy", "pandas", "scipy", "builtins", "collections", "functools"}
+_registering = threading.RLock()
+
+
+@dataclass
+class Parcel:
+    """A pickled object.
+
+    Attributes
+    ----------
+    blob
+        The pickle.
+    carried
+        Names of values that went along by value: all processes have the same.
+    changed
+        Files that each process could run afresh, but for names that have other values since.
+    unknown
+        Files of which nobody has looked yet at what a fresh run gives.
+    """
+
+    blob: bytes = b""
+    carried: set[str] = field(default_factory=set)
+    changed: dict[Source, set[str]] = field(default_factory=dict)
+    unknown: set[Source] = field(default_factory=set)
+
+    @property
+    def not_afresh(self) -> tuple[str, ...]:
+        """Why code of files went by value, in words."""
+        return tuple(sorted(map(_why, self.changed, self.changed.values())))
+
+
+def _why(source: Source, names: set[str]) -> str:
+    known = survey_of(source)
+    file = shorten(source.path)
+    if known is not None and known.words:
+        return f"{file} cannot be run afresh ({known.words})"
+    listed = ", ".join(sorted(names)[:6])
+    return f"a fresh run of {file} up to its first call into dpaudit does not give {listed} so"
+
+
+def parcel_of(given: Any, *, own_generators: bool = False, by_value: str | None = None) -> Parcel:
+    """Return an object for other processes.
+
+    Parameters
+    ----------
+    given
+        What travels.
+    own_generators
+        Whether its generators have other numbers in each process: a copy of a generator would
+        repeat in every process what it draws.
+    by_value
+        The name of a module whose code goes by value, as no process can import it.
+
+    Raises
+    ------
+    CannotTravel
+        It holds what only this process has: an open file, a lock, a connection.
+
+    Examples
+    --------
+    >>> scale = 2.0
+    >>> def noisy(data):
+    ...     return data * factor * scale
+    >>> factor = 3.0
+    >>> sorted(parcel_of(noisy).carried)
+    ['factor', 'scale']
+    """
+    import cloudpickle
+
+    parcel, modules = Parcel(), _Modules({by_value} - {None})  # type: ignore[arg-type]
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, given: Any) -> Any:
+            if own_generators and (made := _another(given)) is not None:
+                return made
+            if isinstance(given, (FunctionType, type)):
+                if (found := _reference(given, parcel, modules)) is not None:
+                    return found
+                parcel.carried |= _held_by_code(given) if modules.goes_by_value(given) else set()
+            else:
+                parcel.carried |= _held_by_object(given)
+            return super().reducer_override(given)
+
+    file = io.BytesIO()
+    with _registering, _travels(), modules:
+        Pickler(file, protocol=cloudpickle.DEFAULT_PROTOCOL).dump(given)
+    parcel.blob = file.getvalue()
+    return parcel
+
+
+@contextmanager
+def _travels() -> Iterator[None]:
+    try:
+        yield
+    except (KeyboardInterrupt, DpauditError):
+        raise
+    except BaseException as error:  # pickling runs other people's code
+        raise CannotTravel(what_happened(error)) from error
+
+
+class _Modules:
+    """Modules whose code goes by value, of which cloudpickle is told while one parcel is made."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names, self._registered = names, list[ModuleType]()
+
+    def __enter__(self) -> None:
+        for name in self.names:
+            self._register(name)
+
+    def add(self, name: str) -> None:
+        """Let a module's code go by value from now on."""
+        if name not in self.names and name != "__main__":  # which goes so anyway
+            self.names.add(name)
+            self._register(name)
+
+    def _register(self, name: str) -> None:
+        import cloudpickle
+
+        module = sys.modules.get(name)
+        if module is not None and name not in cloudpickle.list_registry_pickle_by_value():
+            cloudpickle.register_pickle_by_value(module)
+            self._registered.append(module)
+
+    def __exit__(self, *_: object) -> None:
+        import cloudpickle
+
+        for module in self._registered:
+            cloudpickle.unregister_pickle_by_value(module)
+
+    def goes_by_value(self, code: Any) -> bool:
+        """Return whether a function or class goes by value."""
+        import cloudpickle
+
+        name = code.__module__ or ""
+        if name.partition(".")[0] in sys.stdlib_module_names:
+            return False
+        if name in self.names or name in cloudpickle.list_registry_pickle_by_value():
+            return True
+        return name == "__main__" or not _is_named(code, sys.modules.get(name))
+
+
+def _is_named(code: Any, module: ModuleType | None) -> bool:
+    """Return whether a module has a function or class under its name."""
+    found: Any = module
+    for part in code.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is code
+
+
+def _reference(code: Any, parcel: Parcel, modules: _Modules) -> Any:
+    """Return what makes code of a file that is run afresh; None for what goes another way."""
+    module = sys.modules.get(code.__module__ or "")
+    if module is None or module.__name__ in modules.names or not _is_named(code, module):
+        return None
+    if (source := source_of(module)) is None:
+        return None
+    if (survey := survey_of(source)) is None:
+        parcel.unknown.add(source)
+    elif not survey.words and not (differing := survey.differing(code, module)):
+        return made_by, (tuple(source), code.__qualname__)
+    else:
+        parcel.changed.setdefault(source, set()).update(() if survey.words else differing)
+    modules.add(module.__name__)
+    return None
+
+
+def _another(given: Any) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
+    """Return what makes a generator with numbers of its own in the place of one."""
+    if isinstance(given, np.random.Generator):
+        return _another_generator, (type(given.bit_generator),)
+    if (type(given).__module__, type(given).__qualname__) in _GENERATORS:
+        return type(given), ()
+    return None
+
+
+def _another_generator(kind: type[np.random.BitGenerator]) -> np.random.Generator:
+    return np.random.Generator(kind())
+
+
+# What goes along
+
+
+def _held_by_code(code: FunctionType | type) -> set[str]:
+    """Return the names of values that code which goes by value takes along."""
+    if isinstance(code, type):
+        own = {name: one for name, one in vars(code).items() if not name.startswith("__")}
+        return {f"{code.__name__}.{name}" for name, one in own.items() if _may_hold_noise(one)}
+    names = code.__code__.co_varnames[: code.__code__.co_argcount]
+    defaults = code.__defaults__ or ()
+    held = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+    held |= code.__kwdefaults__ or {}
+    held |= cells_of(code)
+    named = {name for name in names_of(code.__code__) if name in code.__globals__}
+    held |= {name: code.__globals__[name] for name in named}
+    return {name for name, one in held.items() if _may_hold_noise(one)}
+
+
+def _held_by_object(given: Any) -> set[str]:
+    """Return the names of values that an object of other people's types holds."""
+    if isinstance(given, partial):
+        of_place = {f"argument {n}": one for n, one in enumerate(given.args, 1)}
+        given_too = {**of_place, **given.keywords}
+        return {name for name, one in given_too.items() if _may_hold_noise(one)}
+    kind = type(given)
+    if (kind.__module__ or "").partition(".")[0] in _LIBRARIES or isinstance(given, _CODE):
+        return set()
+    held: Any = getattr(given, "__dict__", None)
+    if not isinstance(held, dict):
+        return set()
+    return {f"{kind.__name__}.{name}" for name, one in held.items() if _may_hold_noise(one)}
+
+
+def _may_hold_noise(value: Any) -> bool:
+    if isinstance(value, (*_CODE, *_RANDOM)):
+        return False
+    kind = type(value)
+    return (kind.__module__, kind.__qualname__) not in _GENERATORS

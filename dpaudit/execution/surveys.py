@@ -1,0 +1,53 @@
+"""Parcels for fresh processes: files that these run afresh are first run once, to be looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpaudit.errors import DpauditError, shorten
+from dpaudit.execution.keeper import the_keeper
+from dpaudit.execution.parcels import Parcel, parcel_of
+from dpaudit.execution.pool import Crew
+from dpaudit.execution.processes import Limits
+from dpaudit.execution.scripts import Source, Survey, looks_of, note, survey_of
+from dpaudit.execution.tasks import libraries_here
+
+_LONGEST = 60.0  # seconds that a file may run until it calls dpaudit
+_RUNS = 2  # of a file of which something changed: what it draws differs from run to run
+
+
+def parcel_for_processes(given: Any, **how: Any) -> Parcel:
+    """Return what `parcel_of` does, once it is known what fresh runs of the user's files give.
+
+    Raises
+    ------
+    CannotTravel
+        It holds what only this process has.
+    """
+    parcel = parcel_of(given, **how)
+    while unseen := parcel.unknown | {one for one in parcel.changed if _may_vary(one)}:
+        for source in unseen:
+            note(source, _looked_at(source, survey_of(source)))
+        parcel = parcel_of(given, **how)
+    return parcel
+
+
+def _may_vary(source: Source) -> bool:
+    known = survey_of(source)
+    return known is not None and not known.words and len(known.runs) < _RUNS
+
+
+def _looked_at(source: Source, known: Survey | None) -> Survey:
+    """Return what is known of a file after one more run."""
+    before = () if known is None else known.runs
+    try:
+        with Crew(Limits(timeout=_LONGEST)) as crew:
+            found, libraries = crew.call(_surveyed, tuple(source))
+    except DpauditError as error:  # its code failed, its process ended, or it took too long
+        return Survey(before, shorten(str(error)))
+    the_keeper().preload(libraries)
+    return Survey((*before, found))
+
+
+def _surveyed(source: tuple[Any, ...]) -> tuple[dict[str, str], list[str]]:
+    return looks_of(source), libraries_here()
