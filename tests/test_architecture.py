@@ -332,6 +332,7 @@ EXEMPT = {
         "dpaudit.scan.accountants.plain.child",
         "dpaudit.scan.child",
         "dpaudit.scan.probe",
+        "dpaudit.store.identity",
     },
     global_randomness: {
         "dpaudit.adapters.federated",

@@ -21,7 +21,7 @@ from dpaudit.cli.console import cell, console
 from dpaudit.cli.ending import ShowRecords
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, pairs
 from dpaudit.cli.progress import progress_bar
-from dpaudit.cli.storing import NoStore, Store, kept_at
+from dpaudit.cli.storing import NoStore, Store, keeping, kept_at
 from dpaudit.errors import UnknownName
 from dpaudit.extension.attack import Attack, Cell, Findings, Run
 from dpaudit.extension.registry import ATTACKS, DISTINGUISHERS
@@ -79,7 +79,7 @@ def run(
     from dpaudit.execution import one_thread
     from dpaudit.extension.parameters import parsed_parameters
     from dpaudit.files import prepare_directory
-    from dpaudit.store.keeping import kept, storing
+    from dpaudit.store.keeping import kept
 
     check.integer("seed", seed, least=0)
     card = card_called(name)
@@ -87,7 +87,7 @@ def run(
     if out is not None:
         prepare_directory(out)
     with (
-        storing(where),
+        keeping(where),
         progress_bar(name, shown=not (quiet or as_json)) as progress,
         one_thread(),
         kept(f"attack {name}", parameters, seed) as ledger,

@@ -26,7 +26,7 @@ from dpaudit.cli.options import (
     reference_of,
 )
 from dpaudit.cli.output import Output, processes
-from dpaudit.cli.storing import NoStore, Store, kept_at
+from dpaudit.cli.storing import NoStore, Store, keeping, kept_at
 from dpaudit.errors import InvalidArgument, UnknownName
 
 if TYPE_CHECKING:
@@ -225,8 +225,6 @@ def audit(
     if every and (time is not None or looks is not None):
         expected = "nothing with --all: some claims are searched"
         raise InvalidArgument("time", time or looks, expected)
-    from dpaudit.store.keeping import storing
-
     elsewhere = {"backend": backend, "scheduler": scheduler, "shard": shard}
     if every and (asked := {name: one for name, one in elsewhere.items() if one is not None}):
         name, value = next(iter(asked.items()))
@@ -251,7 +249,7 @@ def audit(
     isolation = isolation_of(in_process, timeout, memory)
     given_of_own = {name: one for name, one in own.items() if one not in (None, [])}
     executor = executor_for(backend, scheduler, shard, processes(workers))
-    with storing(kept_at(store, no_store, out, shard)):
+    with keeping(kept_at(store, no_store, out, shard)):
         named = list(map(reference_of, targets or []))
         return run(named, overrides, executor, output, isolation, given_of_own)
 

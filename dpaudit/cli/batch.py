@@ -14,6 +14,7 @@ from dpaudit.cli.ending import Interrupted, attempted, complain, concluded
 from dpaudit.cli.formats import JSON, show_format, write_formats
 from dpaudit.cli.output import Output, counted, say, status, withheld
 from dpaudit.cli.progress import progress_bar
+from dpaudit.cli.storing import taken_from
 from dpaudit.records import are_shown
 from dpaudit.text import one_line
 
@@ -112,9 +113,11 @@ class Batch:
     def _report(self) -> Report:
         from dpaudit.auditing.budget import whole_report
         from dpaudit.report.schema import Environment
+        from dpaudit.store.keeping import where_stored
 
         spent = time.monotonic() - self.began
         environment = Environment.of_this_machine(self.executor.workers, spent)
+        environment = environment.model_copy(update={"taken": taken_from(where_stored())})
         return whole_report(self.results, environment, self.missing)
 
     def _write(self) -> None:

@@ -28,6 +28,7 @@ from dpaudit.cli.ending import Interrupted, attempted, complain, concluded, name
 from dpaudit.cli.formats import JSON, show_format, write_formats
 from dpaudit.cli.output import Output, counted, processes, say, status, withheld
 from dpaudit.cli.progress import progress_bar
+from dpaudit.cli.storing import keeping
 from dpaudit.errors import DpauditError, InvalidArgument, calls_of
 from dpaudit.execution import Executor, Progress, end_with, one_thread
 from dpaudit.extension.claim import Claim
@@ -37,7 +38,7 @@ from dpaudit.report.document import write_index, write_report
 from dpaudit.report.entries import Entries, entries_of
 from dpaudit.report.formatting import label_of
 from dpaudit.report.schema import Environment, Report, Result, Standing
-from dpaudit.store.keeping import Storing, storing
+from dpaudit.store.keeping import Storing
 
 Asked = tuple[str, str | None, Settings]  # a claim, the variant's name, how it is audited
 
@@ -321,7 +322,7 @@ def _audited(
 ) -> Published:
     began = time.monotonic()
     failures, found = list[DpauditError](), list[Audited]()
-    with attempted(failures), one_thread(), storing(where):
+    with attempted(failures), one_thread(), keeping(where):
         found.append(run_claim(claim, settings, Executor()))
     outcome = _portable(failures[0]) if failures else _called(found[0], claim, variant)
     seconds = time.monotonic() - began

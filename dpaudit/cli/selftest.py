@@ -16,7 +16,7 @@ from dpaudit.cli.ending import FINE, REFUTED, Interrupted, Traceback, attempted,
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option
 from dpaudit.cli.output import counted
 from dpaudit.cli.progress import progress_bar
-from dpaudit.cli.storing import NoStore, Store, kept_at
+from dpaudit.cli.storing import NoStore, Store, kept_at, tell_taken
 from dpaudit.errors import DpauditError
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def run(
         prepare_directory(out)
     with progress_bar("selftest", shown=not (quiet or as_json)) as progress:
         result = size.run(size.FULL if full else size.QUICK, seed, processes, progress, where)
+    tell_taken(where)
     failures = [DpauditError(f"{one.name}: {one.why}") for one in result.missing]
     said, shown = list[str](), [] if result.interrupted else failures
     if out is not None:

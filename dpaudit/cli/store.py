@@ -30,8 +30,8 @@ _COMMANDS = ("audit", "attack", "selftest")
 
 
 def _opened(place: str | None) -> Store:
+    from dpaudit.store.cache import usual_path
     from dpaudit.store.file import Store
-    from dpaudit.store.keeping import usual_path
 
     path = usual_path() if place is None else Path(place)
     if path is None:

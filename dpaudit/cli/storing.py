@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import dpaudit.cli.streams as streams
+from dpaudit.text import one_line
+
 if TYPE_CHECKING:
+    from dpaudit.report.schema import Taken
     from dpaudit.store.keeping import Storing
 
 FILE = "store.sqlite"
@@ -71,7 +75,8 @@ def kept_at(
         Both a file and none are asked for, or a share is and no file.
     """
     from dpaudit.errors import InvalidArgument, Shown
-    from dpaudit.store.keeping import Storing, usual_path
+    from dpaudit.store.cache import usual_path
+    from dpaudit.store.keeping import Storing
 
     if shard is not None:
         if no_store or (store is None and out is None):
@@ -88,4 +93,35 @@ def kept_at(
         return Storing(Path(out) / FILE, command_words(), at_once=False)
     if (usual := usual_path()) is None:
         return None
-    return Storing(usual, command_words(), at_once=False, in_the_end=False)
+    return Storing(usual, command_words(), at_once=False, in_the_end=False, for_a_while=True)
+
+
+def taken_from(where: Storing | None) -> Taken | None:
+    """Return what was taken from a store so far, None if nothing was."""
+    from dpaudit.report.schema import Taken
+
+    if where is None or not (where.taken or where.decided):
+        return None
+    left_out = sorted(where.left_out)
+    return Taken(outputs=where.taken, decisions=where.decided, left_out=left_out)
+
+
+def tell_taken(where: Storing | None) -> None:
+    """Say what was taken from a store and not drawn again, if anything was."""
+    from dpaudit.report.formatting import kept_before
+
+    if where is not None and (taken := taken_from(where)) is not None:
+        place = one_line(str(where.path))
+        streams.tell(f"Taken from {place}, and not drawn again: {kept_before(taken)}.")
+
+
+@contextmanager
+def keeping(where: Storing | None) -> Iterator[None]:
+    """Keep what the block draws, and say in the end what it took."""
+    from dpaudit.store.keeping import storing
+
+    try:
+        with storing(where):
+            yield
+    finally:
+        tell_taken(where)

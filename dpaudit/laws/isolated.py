@@ -178,10 +178,26 @@ class Isolated:
         """What identifies the mechanism and its code, worked out where it is."""
         if self._without_layout is not None:
             return identified(self._without_layout, self.layout).digest
+        return self._found.sealed()
+
+    @cached_property
+    def _found(self) -> Identity:
+        if self._without_layout is not None:
+            return self._without_layout._found
         digest, *named, nothing = self._call(_identity)
         if nothing is not None:
             raise Unidentified(nothing)
-        return Identity(digest, *map(tuple, named)).sealed()
+        return Identity(digest, *map(tuple, named))
+
+    @property
+    def __unseen__(self) -> tuple[str, ...]:
+        """What its code reads that nobody can look at beforehand."""
+        return self._found.unseen
+
+    @property
+    def __left_out__(self) -> tuple[str, ...]:
+        """What its code reads that differs from run to run by its nature."""
+        return self._found.left_out
 
     def way(self) -> float:
         """Return the seconds that a call takes which does nothing."""
@@ -438,7 +454,7 @@ def _made(what: str, reference: str) -> bytes:
 def _identity(mechanism: Any) -> tuple[Any, ...]:
     """Return the identity of a mechanism, or what has none."""
     try:
-        found = identified(mechanism)
+        found = identified(mechanism, caches=True)
     except Unidentified as error:
         return "", str(error)
     return *found, None

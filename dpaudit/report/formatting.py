@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
-    from dpaudit.report.schema import Claimed, Measured, ModelBased, Proved, Result, WealthPath
+    from dpaudit.report.schema import (
+        Claimed,
+        Measured,
+        ModelBased,
+        Proved,
+        Result,
+        Taken,
+        WealthPath,
+    )
 
 NONE = "—"
 NO_UPPER, INFINITE = "no certified upper end", "∞"
@@ -119,6 +127,22 @@ def setting(value: Any) -> str:
     if isinstance(value, float):
         return number(value, 6)
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def kept_before(taken: Taken) -> str:
+    """Return what was taken from a store, in words.
+
+    Examples
+    --------
+    >>> from dpaudit.report.schema import Taken
+    >>> kept_before(Taken(outputs=1200, decisions=1, left_out=["the clock (mine.f)"]))
+    '1,200 outputs and 1 decision; whether this is the same is not seen: the clock (mine.f)'
+    """
+    outputs = f"{count(taken.outputs)} output{'s' if taken.outputs != 1 else ''}"
+    decisions = f"{count(taken.decisions)} decision{'s' if taken.decisions != 1 else ''}"
+    left_out = "; ".join(taken.left_out)
+    further = f"; whether this is the same is not seen: {left_out}" if left_out else ""
+    return f"{outputs} and {decisions}{further}"
 
 
 def value_of(stated: Claimed | Proved | None, kind: str) -> float | None:

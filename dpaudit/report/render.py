@@ -11,6 +11,7 @@ from dpaudit.report.formatting import (
     NONE,
     count,
     divisor,
+    kept_before,
     label,
     landmarks,
     modelled,
@@ -191,6 +192,7 @@ def templates(*, html: bool) -> Environment:
     # Not "none": in a template that is the literal, whatever a global of that name holds.
     environment.globals |= {
         "summary": summary,
+        "kept_before": kept_before,
         "missing_from": missing_from,
         "nothing": NONE,
         "searched": searched,

@@ -368,6 +368,18 @@ class Result(Document):
         return math.fsum(entry.alpha for entry in self.budget)
 
 
+class Taken(Document):
+    """What a store had kept of an earlier run, and was not drawn again.
+
+    ``left_out`` is what differs from run to run by its nature, such as the clock, and is read by
+    the code: that it is the same is not known.
+    """
+
+    outputs: int
+    decisions: int
+    left_out: list[str] = []
+
+
 class Environment(Document):
     """Where the report was made; nothing in it changes a number."""
 
@@ -378,6 +390,7 @@ class Environment(Document):
     workers: int
     created: str
     seconds: float
+    taken: Taken | None = Field(default=None, description="From a store; null if nothing was.")
 
     @classmethod
     def of_this_machine(cls, workers: int, seconds: float) -> Environment:

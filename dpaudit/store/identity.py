@@ -3,38 +3,37 @@
 Two runs may share results only if the same code works on the same values. A digest is taken of
 
 * numbers, text, arrays and containers, by their content; sets in the order of their digests;
-* functions, by name, code, defaults, closures and the globals that the code names;
-* other objects, by their class and what pickling would write of them, without cached properties;
+* functions, by name, code, defaults, closures and the globals that the code names; all globals of
+  its module, where the code works out names;
+* other objects, by their class, what pickling would write of them and their other attributes;
 * the source files of the user's modules that any of these belong to, of modules these hold, and of
-  those that their code imports, wherever it does so;
-* dpaudit's own source files, the versions of installed packages that are involved, and the
-  variables of the environment that the code names.
+  those that their code imports, wherever it does so; compiled ones, too;
+* dpaudit's own source files, the content of installed packages that are involved, and the variables
+  and files that the code reads by names that can be worked out (`dpaudit.store.reading`).
 
-What nothing identifies, such as an open file, has no digest, and no results are kept of it. That
-code reads a file or the clock, or a variable whose name it works out, is not seen here.
+What nothing identifies, such as an open file, has no digest, and no results are kept of it. What is
+not seen, such as a file whose name is worked out while the code runs, is named, with the same end.
 """
 
 from __future__ import annotations
 
+import copy
 import enum
 import functools
 import hashlib
-import importlib.metadata
-import importlib.util
 import logging
 import os
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from types import (
     BuiltinFunctionType,
     CodeType,
     FunctionType,
-    MemberDescriptorType,
     MethodType,
     ModuleType,
 )
@@ -44,7 +43,22 @@ import numpy as np
 
 from dpaudit.execution.machine import digest_of_files, own_code
 from dpaudit.execution.shipping import imported_by, sources
-from dpaudit.store.variables import of_the_law, variables_in, variables_of
+from dpaudit.store.packages import NUMERICAL, digest_of_packages
+from dpaudit.store.parts import (
+    as_array,
+    attributes_of,
+    caches_of,
+    cells_of,
+    functions_in,
+    holds_numbers,
+    is_its_authors,
+    is_method,
+    kept_by,
+    names_in,
+    without_caches,
+)
+from dpaudit.store.reading import Reads, joined, reads_in, reads_of, variables_in
+from dpaudit.store.variables import says_where
 
 _SIZE = 16
 _INSTALLED = tuple(
@@ -52,9 +66,13 @@ _INSTALLED = tuple(
 )
 # What code may name beside numbers: locks, and logs.
 _WITHOUT_NUMBERS = (type(threading.Lock()), type(threading.RLock()), logging.Logger)
-# Their versions change how fast something is, or its last bits, and the machine is noted anyway.
-_NUMERICAL = {"numpy", "scipy", "pandas", "sklearn", "joblib", "threadpoolctl", "cloudpickle"}
 _OURS = "dpaudit"
+_KEEPS_ANSWERS = type(functools.lru_cache(len))
+# What audits call of a mechanism; of other methods those count that some code names.
+_CALLED = frozenset(
+    "sample sample_tilted sample_aimed privacy_loss loss_bounds loss_in_digits log_mgf_bounds "
+    "log_payoff_bound uniform_residuals neighbours".split()
+)
 
 
 class Unidentified(TypeError):
@@ -62,19 +80,23 @@ class Unidentified(TypeError):
 
 
 class Identity(NamedTuple):
-    """A digest of values, and whose code they involve.
+    """A digest of values, whose code they involve, and what it reads beside its arguments.
 
-    ``files`` are source files of the user's modules, ``packages`` are installed ones, and
-    ``variables`` those of the environment that the code names.
+    ``files`` are source files of the user's modules, ``packages`` are installed ones, ``variables``
+    those of the environment that the code reads, and ``data`` files that it reads. ``unseen`` names
+    what nobody can look at, and ``left_out`` what differs from run to run by its nature.
     """
 
     digest: str
     files: tuple[str, ...]
     packages: tuple[str, ...]
     variables: tuple[str, ...]
+    data: tuple[str, ...]
+    unseen: tuple[str, ...]
+    left_out: tuple[str, ...]
 
     def sealed(self) -> str:
-        """Return a digest of it all, with files' content, packages' versions, variables' values.
+        """Return a digest of it all: files' and packages' content, variables' values.
 
         Examples
         --------
@@ -82,15 +104,16 @@ class Identity(NamedTuple):
         True
         """
         hashed = hashlib.blake2b(self.digest.encode(), digest_size=_SIZE)
-        hashed.update(digest_of_files(map(Path, self.files)).encode())
-        hashed.update(repr([(name, _version(name)) for name in self.packages]).encode())
+        for files in (self.files, self.data):
+            hashed.update(digest_of_files(map(_on_disk, files)).encode())
+        hashed.update(digest_of_packages(self.packages).encode())
         hashed.update(repr([(name, os.environ.get(name)) for name in self.variables]).encode())
         hashed.update(own_code().encode())
         return hashed.hexdigest()
 
 
-def identified(*values: Any) -> Identity:
-    """Return the identity of values.
+def identified(*values: Any, caches: bool = False) -> Identity:
+    """Return the identity of values; with ``caches``, of answers that they keep, too.
 
     Raises
     ------
@@ -104,37 +127,51 @@ def identified(*values: Any) -> Identity:
     >>> identified(noisy(1)).digest == identified(noisy(1)).digest != identified(noisy(2)).digest
     True
     """
-    walk = _Walk()
+    walk = _Walk(caches)
     digest = walk.of(values).hex()
-    variables = walk.variables.union(*(variables_in(Path(file)) for file in walk.files))
-    named = (walk.files, walk.packages, of_the_law(variables))
+    reads = walk.reads()
+    variables = reads.variables.union(*(variables_in(Path(file)) for file in walk.files))
+    of_places = {name for name in variables if says_where(name)}
+    named = (
+        walk.files,
+        walk.packages,
+        variables - of_places,
+        reads.files,
+        reads.unseen | walk.unseen,
+        reads.left_out | walk.left_out | {f"the variable {n}" for n in of_places & reads.variables},
+    )
     return Identity(digest, *(tuple(sorted(names)) for names in named))
 
 
-@lru_cache(maxsize=256)
-def _version(package: str) -> str:
-    """Return the version of what is installed, whether it was imported yet or not."""
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        names = _distributions().get(package, ())
-        return " ".join(sorted({importlib.metadata.version(name) for name in names}))
-
-
-@lru_cache(maxsize=1)
-def _distributions() -> Mapping[str, list[str]]:
-    return importlib.metadata.packages_distributions()
+def _on_disk(file: str) -> Path:
+    """Return a file, or the archive that it is in."""
+    path = Path(file)
+    return next((one for one in (path, *path.parents) if one.exists() and one.is_file()), path)
 
 
 class _Walk:
     """Goes through values once, and takes note of whose code it meets."""
 
-    def __init__(self) -> None:
+    def __init__(self, caches: bool) -> None:
+        self.caches = caches
         self.files: set[str] = set()
         self.packages: set[str] = set()
-        self.variables: set[str] = set()
+        self.unseen: set[str] = set()
+        self.left_out: set[str] = set()
+        self._read: list[tuple[FunctionType, Reads]] = []
+        self._vouched = False
         self._known: dict[int, tuple[bytes, Any]] = {}
         self._open: dict[int, int] = {}
+
+    def reads(self) -> Reads:
+        """Return what the code that was met reads; a method counts if somebody may call it."""
+        called = set(_CALLED).union(*(names_in(function.__code__) for function, _ in self._read))
+        by_name = any(found.by_name for _, found in self._read)
+        counted = [r for f, r in self._read if by_name or f.__name__ in called or not is_method(f)]
+        late = {name for found in counted for name in found.imports}
+        files = sources(late).files
+        self.files.update(map(str, files.values()))
+        return joined([*counted, *(reads_in(path, name) for name, path in files.items())])
 
     def of(self, value: Any) -> bytes:
         """Return the digest of a value."""
@@ -159,10 +196,13 @@ class _Walk:
             if isinstance(value, known):
                 return walk(self, value)
         if (own := getattr(value, "__identity__", None)) is not None:
+            self.unseen.update(getattr(value, "__unseen__", ()))
+            self.left_out.update(getattr(value, "__left_out__", ()))
             return _hashed("own", str(own).encode())
         if is_dataclass(value) and not _reduces_itself(kind):
             parts = [(one.name, getattr(value, one.name)) for one in fields(value)]
-            return self._together("dataclass", kind, *parts)
+            further = self._further(value, {name for name, _ in parts})
+            return self._together("dataclass", kind, *parts, *further)
         return self._reduced(value)
 
     def _together(self, kind: str, *parts: Any) -> bytes:
@@ -178,15 +218,15 @@ class _Walk:
         return _hashed("array", repr(kind).encode(), content)
 
     def _set(self, value: Any) -> bytes:
-        own = self._together("set", type(value), *_attributes(value))
+        own = self._together("set", type(value), *attributes_of(value))
         return _hashed("set", own, *sorted(map(self.of, value)))
 
     def _sequence(self, value: Any) -> bytes:
-        return self._together("sequence", type(value), *value, *_attributes(value))
+        return self._together("sequence", type(value), *value, *attributes_of(value))
 
     def _mapping(self, value: Any) -> bytes:
         pairs = (one for pair in value.items() for one in pair)
-        own = (*_attributes(value), getattr(value, "default_factory", None))
+        own = (*attributes_of(value), getattr(value, "default_factory", None))
         return self._together("mapping", type(value), *pairs, *own)
 
     def _partial(self, value: Any) -> bytes:
@@ -196,6 +236,7 @@ class _Walk:
         return self._together("method", value.__self__, value.__func__)
 
     def _builtin(self, value: Any) -> bytes:
+        self._met(value.__module__)
         owner = value.__self__ if not isinstance(value.__self__, ModuleType) else None
         return self._together("builtin", value.__module__ or "", value.__qualname__, owner)
 
@@ -209,7 +250,6 @@ class _Walk:
         return self._together("seeds", value.entropy, value.spawn_key, value.n_children_spawned)
 
     def _code(self, value: CodeType) -> bytes:
-        self.variables |= variables_of(value)
         names = (value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars)
         taken = (value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount)
         caught = value.co_exceptiontable
@@ -219,22 +259,60 @@ class _Walk:
 
     def _function(self, value: FunctionType) -> bytes:
         met = self._met(value.__module__) or _is_made(value.__module__)
-        state = (value.__defaults__, value.__kwdefaults__, _cells(value), vars(value))
+        state = (value.__defaults__, value.__kwdefaults__, cells_of(value), vars(value))
         named = (value.__module__ if met else "", value.__qualname__)
         if not met:
             return self._together("function", named, state)
-        return self._together("function", named, state, value.__code__, *self._globals(value))
+        before, self._vouched = self._vouched, self._vouched or hasattr(value, "__identity__")
+        try:
+            read = Reads() if self._vouched else reads_of(value)
+            self._read.append((value, read))
+            code = self._together("function", named, state, value.__code__)
+            return self._together("with", code, *self._globals(value, read.by_name))
+        finally:
+            self._vouched = before
 
-    def _globals(self, value: FunctionType) -> list[Any]:
+    def _globals(self, value: FunctionType, by_name: bool) -> list[Any]:
         """Return what the code of a function names, also in the user's modules that it names."""
-        found: list[Any] = []
-        names = sorted(_names(value.__code__))
-        for name in names:
-            if name in value.__globals__:
-                one = value.__globals__[name]
-                found += [name, self._named(one)]
-                found += [self._named(vars(one)[n]) for n in names if n in self._of_users(one)]
+        names = sorted(names_in(value.__code__))
+        modules: dict[int, Mapping[str, Any]] = {}
+        found = self._in_namespace(value.__globals__, names, modules)
+        if by_name:
+            for namespace in (value.__globals__, *modules.values()):
+                found += self._everything(namespace)
         return found
+
+    def _in_namespace(
+        self, namespace: Mapping[str, Any], names: Sequence[str], seen: dict[int, Mapping[str, Any]]
+    ) -> list[Any]:
+        """Return what a module has of these names, and what the user's modules among it have."""
+        found: list[Any] = []
+        for name in names:
+            if name in namespace:
+                one = namespace[name]
+                found += [name, self._named(one)]
+                self._note_numerical(one)
+                if id(one) not in seen and (inner := self._of_users(one)):
+                    seen[id(one)] = inner
+                    found += self._in_namespace(inner, names, seen)
+        return found
+
+    def _everything(self, namespace: Mapping[str, Any]) -> list[Any]:
+        """Return all that a module holds and code may ask for by a name that it works out."""
+        found: list[Any] = []
+        for name, one in sorted(namespace.items()):
+            if not name.startswith("_") and name not in ("In", "Out") and holds_numbers(one):
+                try:
+                    found += [name, self._named(one)]
+                except Unidentified as error:
+                    self.unseen.add(f"a {error} ({namespace.get('__name__')}.{name})")
+        return found
+
+    def _note_numerical(self, value: Any) -> None:
+        """Take note of a package of numbers that code names: its version counts."""
+        home = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
+        if isinstance(home, str) and home.partition(".")[0] in NUMERICAL:
+            self.packages.add(home.partition(".")[0])
 
     def _named(self, value: Any) -> Any:
         """Return the digest of a value that code names; of what keeps no numbers, its type."""
@@ -250,22 +328,27 @@ class _Walk:
         made = _is_made(value.__module__) and any(map(_is_function, vars(value).values()))
         if not self._met(value.__module__) and not made:
             return self._together("type", named)
-        own = [(n, self._named(one)) for n, one in sorted(vars(value).items()) if _is_own(n, one)]
-        return self._together("type", named, value.__bases__, own)
+        own = [
+            (n, self._named(one))
+            for n, one in sorted(vars(value).items())
+            if is_its_authors(n, one)
+        ]
+        made_by = () if type(value).__module__ in ("builtins", "abc") else (type(value),)
+        return self._together("type", named, value.__bases__, own, *made_by)
 
     def _module(self, value: ModuleType) -> bytes:
         self._met(value.__name__)
         return self._together("module", value.__name__)
 
     def _wrapped(self, value: Any) -> bytes:
-        return self._together("descriptor", type(value).__name__, *_inner(value))
+        return self._together("descriptor", type(value).__name__, *functions_in(value))
 
     def _met(self, name: str | None) -> bool:
         """Take note of a module; return whether it is the user's."""
         module = sys.modules.get(name or "")
         top = (name or "").partition(".")[0]
         file = getattr(module, "__file__", None)
-        if top == _OURS or top in _NUMERICAL or top in sys.builtin_module_names:
+        if top == _OURS or top in NUMERICAL or top in sys.builtin_module_names:
             return False
         if file is not None and file.startswith(_INSTALLED) and top != "__main__":
             if "site-packages" in file or "dist-packages" in file:
@@ -282,9 +365,20 @@ class _Walk:
             self.packages |= read.packages
         return True
 
+    def _answers(self, value: Any) -> bytes:
+        """Return the digest of a function that keeps its answers, and of these if they count."""
+        inner = self._together("answering", value.__wrapped__, value.cache_parameters())
+        if not self.caches or not self._met(value.__module__) or not value.cache_info().currsize:
+            return inner
+        return _hashed("answers", inner, *sorted(map(self.of, kept_by(value))))
+
+    def _environment(self, value: Any) -> bytes:
+        """Return what stands for the environment: the variables that are read of it count."""
+        return _hashed("environment")
+
     def _reduced(self, value: Any) -> bytes:
         kind = type(value)
-        if (array := _as_array(value)) is not None:
+        if (array := as_array(value)) is not None:
             return self._together("tensor", kind.__name__, array)
         if isinstance(compiled := getattr(value, "py_func", None), FunctionType):  # by numba
             options = getattr(value, "targetoptions", None)
@@ -299,12 +393,35 @@ class _Walk:
             self._met(getattr(value, "__module__", None))
             return self._together("name", kind, found, getattr(value, "__wrapped__", None))
         make, arguments, *further = found
-        state = _without_caches(kind, further[0]) if further else None
+        state = (without_caches(kind, further[0]) or None) if further else None
         listed = [None if one is None else list(one) for one in further[1:3]]
-        return self._together("object", kind, make, arguments, state, listed)
+        left = self._further(value, set(state) if isinstance(state, dict) else set())
+        return self._together("object", kind, make, arguments, state, listed, *left)
+
+    def _further(self, value: Any, known: set[str]) -> list[Any]:
+        """Return attributes of an object of the user's that neither fields nor pickling show."""
+        kind = type(value)
+        if not self._met(kind.__module__) and not _is_made(kind.__module__):
+            return []
+        own = {n: one for n, one in getattr(value, "__dict__", {}).items() if n not in known}
+        kept = caches_of(kind) & own.keys()
+        found = [(n, self._named(one)) for n, one in sorted(own.items()) if n not in kept]
+        counted = [n for n in sorted(kept) if self.caches and not self._is_derived(value, n)]
+        return [*found, *((n, self._named(own[n])) for n in counted)]
+
+    def _is_derived(self, value: Any, name: str) -> bool:
+        """Return whether a property that was kept is what it would be if worked out now."""
+        try:
+            fresh = copy.copy(value)
+            vars(fresh).pop(name)
+            return _Walk(False).of(getattr(fresh, name)) == _Walk(False).of(vars(value)[name])
+        except Exception:  # whatever other people's properties raise
+            return False
 
 
 _KINDS: tuple[tuple[Any, Callable[[_Walk, Any], bytes]], ...] = (
+    (type(os.environ), _Walk._environment),
+    (_KEEPS_ANSWERS, _Walk._answers),
     (enum.Enum, _Walk._enumerated),
     ((np.ndarray, np.generic), _Walk._array),
     (np.random.Generator, _Walk._generator),
@@ -336,29 +453,6 @@ def _reduces_itself(kind: type) -> bool:
     return any(name in one for one in own for name in ("__reduce__", "__reduce_ex__"))
 
 
-def _cells(function: FunctionType) -> list[Any]:
-    found = []
-    for cell in function.__closure__ or ():
-        try:
-            found.append(cell.cell_contents)
-        except ValueError:  # not set yet
-            found.append("(empty)")
-    return found
-
-
-def _names(code: CodeType) -> set[str]:
-    """Return the names that a function and those inside it use."""
-    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
-    return set(code.co_names).union(*map(_names, inner))
-
-
-def _is_own(name: str, value: Any) -> bool:
-    """Return whether a name of a class is what its author wrote, and not what Python adds."""
-    if name.startswith("__") and name.endswith("__"):
-        return isinstance(value, (FunctionType, staticmethod, classmethod, property))
-    return name != "_abc_impl" and not isinstance(value, MemberDescriptorType)
-
-
 def _is_function(value: Any) -> bool:
     return isinstance(value, FunctionType)
 
@@ -366,48 +460,10 @@ def _is_function(value: Any) -> bool:
 def _is_made(name: str | None) -> bool:
     """Return whether a module was made while the program runs, so that no file is its source."""
     top, module = (name or "").partition(".")[0], sys.modules.get(name or "")
-    known = top in (_OURS, *_NUMERICAL, *sys.stdlib_module_names)
+    known = top in (_OURS, *NUMERICAL, *sys.stdlib_module_names)
     return module is not None and not known and getattr(module, "__file__", None) is None
-
-
-def _attributes(value: Any) -> tuple[Any, ...]:
-    """Return the attributes of an object of a class that extends Python's containers."""
-    own = getattr(value, "__dict__", None)
-    return (dict(sorted(own.items())),) if own else ()
-
-
-def _inner(value: Any) -> list[Any]:
-    names = ("__func__", "fget", "fset", "func")
-    return [one for name in names if (one := getattr(value, name, None)) is not None]
 
 
 def _home(value: Any) -> str | None:
     """Return the module that a function or class is of."""
     return value.__module__ if isinstance(value, (FunctionType, type)) else None
-
-
-def _as_array(value: Any) -> Any:
-    """Return the numbers of a tensor of torch or an array of jax; None for other objects."""
-    kind = type(value)
-    top = kind.__module__.partition(".")[0]
-    if top == "torch" and hasattr(value, "detach") and hasattr(value, "cpu"):
-        return value.detach().cpu().numpy()
-    if top in ("jax", "jaxlib") and hasattr(value, "__array__"):
-        return np.asarray(value)
-    return None
-
-
-def _without_caches(kind: type, state: Any) -> Any:
-    """Return a state without properties that were worked out and kept."""
-    if isinstance(state, tuple) and len(state) == 2 and isinstance(state[1], dict):
-        return tuple(_without_caches(kind, one) for one in state)
-    if not isinstance(state, dict):
-        return state
-    caches = {
-        name
-        for one in kind.__mro__
-        for name, own in vars(one).items()
-        if isinstance(own, cached_property)
-    }
-    left = {n: v for n, v in state.items() if n not in caches and n != "__networkx_cache__"}
-    return dict(sorted(left.items(), key=lambda item: str(item[0])))

@@ -12,8 +12,6 @@ audit goes on without it.
 from __future__ import annotations
 
 import json
-import os
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,12 +29,17 @@ from dpaudit.execution.ledger import FactT, Ledger, under
 from dpaudit.execution.machine import machine_here
 from dpaudit.execution.units import Unit
 from dpaudit.execution.worker import CannotBeSent
+from dpaudit.store.cache import MOST, set_aside, tidy
 from dpaudit.store.catalogue import MACHINE
 from dpaudit.store.file import Store, StoreError, decoded, encoded, seconds_of
 from dpaudit.store.identity import Unidentified, identified
 
 # A file that nobody named is begun when so many seconds, or bytes, are at stake.
 _WORTH, _BYTES = 1.0, 32 * 2**20
+_CURE = (
+    "Name files and variables in the code as they are, or give a mechanism the attribute "
+    "__identity__: a text that changes whenever its law does"
+)
 
 
 class NotKept(UserWarning):
@@ -57,18 +60,26 @@ class Storing:
         Whether the file is begun at once, and not when it is worth it.
     in_the_end
         Whether an audit that ended before it was worth it is kept too.
+    for_a_while
+        Whether what ended is forgotten, and there is a limit of size and age: in a file that
+        nobody named.
 
     Attributes
     ----------
-    taken
-        Trials of units whose results were kept before, and were not drawn again.
+    taken, decided
+        Trials of units whose results were kept before, and were not drawn again, and decisions.
+    left_out
+        What differs from run to run by its nature, and is no part of an identity.
     """
 
     path: Path
     command: Sequence[str] = ()
     at_once: bool = True
     in_the_end: bool = True
+    for_a_while: bool = False
     taken: int = field(default=0, init=False)
+    decided: int = field(default=0, init=False)
+    left_out: set[str] = field(default_factory=set, init=False)
     _store: Store | None = field(default=None, repr=False)
 
     def open(self) -> Store:
@@ -79,6 +90,8 @@ class Storing:
             except OSError as error:
                 raise StoreError(f"store {self.path}: {error.strerror}") from error
             self._store = Store(self.path)
+            if self.for_a_while:
+                tidy(self._store)
         return self._store
 
     @property
@@ -140,19 +153,26 @@ def where_stored() -> Storing | None:
 def kept(name: str, *known_by: Any) -> Iterator[Ledger]:
     """Keep what is drawn in the block, as an audit that is known by a name and these values.
 
-    Where nothing is stored, or nothing identifies the values, nothing is kept.
+    Where nothing is stored, nothing identifies the values, or their code reads what nobody can look
+    at beforehand, nothing is kept.
     """
     where = _storing.get()
     if where is None:
         yield Ledger()
         return
     try:
-        identity = identified(name, known_by).sealed()
+        identity = identified(name, known_by, caches=True)
     except Unidentified as error:
         with _said_if_it_matters(where, f"{name}: not kept: nothing identifies a {error}"):
             yield Ledger()
         return
-    ledger = KeptAudit(where, name, identity)
+    if identity.unseen:
+        said = f"{name}: not kept, as a change is not seen of {'; '.join(identity.unseen)}"
+        with _said_if_it_matters(where, f"{said}. {_CURE}"):
+            yield Ledger()
+        return
+    where.left_out.update(identity.left_out)
+    ledger = KeptAudit(where, name, identity.sealed())
     with under(ledger):
         yield ledger
 
@@ -192,7 +212,7 @@ class KeptAudit(Ledger):
         self.number = 0
         self._began, self._failed = monotonic(), False
         self._waiting: list[Write] = []
-        self._bytes = 0
+        self._bytes = self._in_all = 0
         self._digests: dict[int, tuple[Any, str]] = {}
         if where.at_once:
             self._enter()
@@ -229,6 +249,7 @@ class KeptAudit(Ledger):
         except Unidentified:
             return compute()
         if rows := self.read(_DECIDED, name):
+            self.where.decided += 1
             found: FactT = decoded(rows[0][0])
             return found
         decided = compute()
@@ -268,6 +289,7 @@ class KeptAudit(Ledger):
         """Write something of so many bytes, now or when the file is begun."""
         self._waiting += writes
         self._bytes += size
+        self._in_all += size
         taken = monotonic() - self._began
         if self.number or taken > _WORTH or self._bytes > _BYTES:
             self._flush()
@@ -278,6 +300,8 @@ class KeptAudit(Ledger):
         if self._failed:
             return
         try:
+            if self.where.for_a_while and self._in_all > MOST:
+                raise StoreError(_TOO_MUCH.format(path=self.where.path))
             if not self.number:
                 self._enter()
             store = self.where.open()
@@ -293,13 +317,14 @@ class KeptAudit(Ledger):
     def end(self) -> None:
         """Take note that the audit ended."""
         if self.number or self.where.at_once or self.where.in_the_end:
-            now = _now()
-            self._waiting.append(
-                lambda store, audit: store.write(
-                    "UPDATE audits SET ended = ? WHERE id = ?", [(now, audit)]
-                )
-            )
+            self._waiting.append(partial(self._ended, _now()))
             self._flush()
+
+    def _ended(self, now: str, store: Store, audit: int) -> None:
+        if self.where.for_a_while:
+            set_aside(store, audit, now)
+        else:
+            store.run("UPDATE audits SET ended = ? WHERE id = ?", (now, audit))
 
 
 def _differences(machine: dict[str, str], others: Sequence[str], path: Path) -> tuple[str, ...]:
@@ -317,6 +342,7 @@ def _differences(machine: dict[str, str], others: Sequence[str], path: Path) -> 
     return tuple(dict.fromkeys(said))
 
 
+_TOO_MUCH = "store {path}: of one audit it keeps 1 GiB at most; name a file of its own with --store"
 _AUDIT = (
     "INSERT OR IGNORE INTO audits (identity, name, command, machine, began) VALUES (?, ?, ?, ?, ?)"
 )
@@ -399,16 +425,3 @@ def _plan(units: Sequence[Unit]) -> tuple[Any, ...]:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def usual_path() -> Path | None:
-    """Return the file that keeps what no report is asked for: in the user's cache.
-
-    ``DPAUDIT_STORE`` names another; where it is empty, there is none.
-    """
-    if (given := os.environ.get("DPAUDIT_STORE")) is not None:
-        return Path(given) if given else None
-    home = os.environ.get("XDG_CACHE_HOME") or (
-        "~/Library/Caches" if sys.platform == "darwin" else "~/.cache"
-    )
-    return Path(home).expanduser() / "dpaudit" / "store.sqlite"

@@ -70,7 +70,7 @@ MOMENTS = {
     "search": 8,
     "attack": 8,
 }
-TIMES = ("created", "seconds", "cpu_seconds")
+TIMES = ("created", "seconds", "cpu_seconds", "taken")
 REPORTS = {"self-test": "selftest.json", "attack": "stationarity.json", "all": "index.json"}
 # A unit takes two seconds at most, and each of two workers may have one under way.
 WORKERS, UNIT = 2, 2.0

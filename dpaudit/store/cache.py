@@ -1,0 +1,71 @@
+"""The file in the user's cache, which keeps what was interrupted, for a while and up to a size.
+
+Nobody named it, so nothing that ended is taken from it: an audit given again is drawn again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from dpaudit.store.file import Store, StoreError
+
+MOST = 2**30  # bytes of what is kept there
+_DAYS, _HOURS = 30, 1  # of what was begun, and of what ended, which another program may still read
+_WORTH = 64 * 2**20  # bytes for which a file is written anew
+_SIZES = (
+    "SELECT audits.id, coalesce(sum(length(data)), 0) FROM audits "
+    "LEFT JOIN stages ON stages.audit = audits.id LEFT JOIN blocks ON stage = stages.id "
+    "GROUP BY audits.id ORDER BY began DESC, audits.id DESC"
+)
+
+
+def usual_path() -> Path | None:
+    """Return the file that keeps what no report is asked for: in the user's cache.
+
+    ``DPAUDIT_STORE`` names another; where it is empty, there is none.
+    """
+    if (given := os.environ.get("DPAUDIT_STORE")) is not None:
+        return Path(given) if given else None
+    home = os.environ.get("XDG_CACHE_HOME") or (
+        "~/Library/Caches" if sys.platform == "darwin" else "~/.cache"
+    )
+    return Path(home).expanduser() / "dpaudit" / "store.sqlite"
+
+
+def tidy(store: Store) -> None:
+    """Forget what ended, what is old, and the oldest of what is too much."""
+    over = iso_before(days=_DAYS), iso_before(hours=_HOURS)
+    with store.together():
+        store.run("DELETE FROM audits WHERE began < ? OR ended < ?", over)
+        total = 0
+        for number, size in store.run(_SIZES):
+            total += size
+            if total > MOST:
+                store.run("DELETE FROM audits WHERE id = ?", (number,))
+    free = store.run("PRAGMA freelist_count")[0][0] * store.run("PRAGMA page_size")[0][0]
+    if free > _WORTH:
+        with suppress(StoreError):  # another program reads
+            store.run("VACUUM")
+
+
+def iso_before(**ago: float) -> str:
+    """Return the moment so long ago, as a store writes moments.
+
+    Examples
+    --------
+    >>> iso_before(days=1) < iso_before(hours=1)
+    True
+    """
+    return (datetime.now(UTC) - timedelta(**ago)).isoformat(timespec="seconds")
+
+
+def set_aside(store: Store, audit: int, ended: str) -> None:
+    """Let an audit that ended be nobody's: no other meets it any more."""
+    store.run(
+        "UPDATE audits SET ended = ?, identity = identity || ? WHERE id = ? AND ended IS NULL",
+        (ended, f" ended {audit}", audit),
+    )

@@ -1,0 +1,149 @@
+"""What an installed package is: its version, and the content of its code and of all that it needs.
+
+A version says what somebody meant to install. Here it is read what is there: the list of files with
+their digests (``RECORD``), the commit or archive that it was installed from (``direct_url.json``),
+and the code itself, as files are edited where they lie. Of packages of numbers the version is
+enough: their code is that of the machine, which is noted beside an audit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import re
+from collections.abc import Iterator, Sequence
+from importlib.metadata import Distribution
+from pathlib import Path
+
+# Their code changes how fast something is, or its last bits; the version is what an author names.
+NUMERICAL = {"numpy", "scipy", "pandas", "sklearn", "joblib", "threadpoolctl", "cloudpickle"}
+_CODE = (".py", ".so", ".pyd", ".dylib", ".dll", ".jar", ".pyx", ".pth")
+_MOST = 64 * 2**20  # bytes of code of a distribution that are read; of more, what RECORD says
+_SIZE = 16
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+def digest_of_packages(tops: Sequence[str]) -> str:
+    """Return a digest of the packages that are imported by these names, and of all they need.
+
+    Nothing of it is remembered: a package may be installed anew while a program runs.
+
+    Examples
+    --------
+    >>> numerical = digest_of_packages(["numpy"])
+    >>> numerical == digest_of_packages(["numpy"]) != digest_of_packages(["scipy"])
+    True
+    """
+    hashed = hashlib.blake2b(digest_size=_SIZE)
+    installed = importlib.metadata.packages_distributions() if tops else {}
+    for top in tops:
+        names = sorted(set(installed.get(top, ())))
+        for part in _of_package(top, names):
+            hashed.update(len(part).to_bytes(8, "big") + part)
+    return hashed.hexdigest()
+
+
+def _of_package(top: str, names: list[str]) -> Iterator[bytes]:
+    yield top.encode()
+    if top in NUMERICAL:
+        yield repr([_version(name) for name in names or [top]]).encode()
+        return
+    found = list(_needed(names))
+    for one in found:
+        yield from _parts(one)
+    if not found:
+        yield _content(_files_of_module(top))
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _needed(names: list[str]) -> Iterator[Distribution]:
+    """Yield distributions, and those that they need, as far as they are installed."""
+    waiting, seen = list(names), set[str]()
+    while waiting:
+        name = waiting.pop(0)
+        key = re.sub(r"[-_.]+", "-", name).lower()
+        if key in seen or key in ("dpaudit", "scikit-learn", *NUMERICAL):
+            continue
+        seen.add(key)
+        try:
+            found = importlib.metadata.distribution(name)
+        except (importlib.metadata.PackageNotFoundError, ValueError):
+            continue
+        yield found
+        required = (_NAME.match(one) for one in found.requires or () if "extra ==" not in one)
+        waiting += sorted(match[0] for match in required if match is not None)
+
+
+def _parts(found: Distribution) -> Iterator[bytes]:
+    """Yield the version, the origin, the list of files and the code of a distribution."""
+    yield f"{found.metadata['Name']} {found.version}".encode()
+    yield json.dumps(_origin(found), sort_keys=True).encode()
+    listed = sorted(_listed(found))
+    yield "\n".join(f"{name} {digest} {size}" for name, digest, size in listed).encode()
+    places = [Path(str(found.locate_file(name))) for name, _, _ in listed]
+    code = [one for one in places if one.suffix in _CODE]
+    if sum(_size(one) for one in code) <= _MOST:
+        yield _content(code)
+    else:
+        yield repr([_size(one) for one in code]).encode()
+        yield _content([one for one in code if one.suffix == ".py"])
+
+
+def _origin(found: Distribution) -> object:
+    """Return the commit or the archive that a distribution was installed from, if it says."""
+    try:
+        origin = json.loads(found.read_text("direct_url.json") or "{}")
+        commit = origin.get("vcs_info", {}).get("commit_id")
+        return commit, origin.get("archive_info", {}).get("hash")
+    except (ValueError, AttributeError, OSError):
+        return None
+
+
+def _listed(found: Distribution) -> Iterator[tuple[str, str, int]]:
+    """Yield name, digest and size of the files of a distribution that no installer made."""
+    for one in found.files or ():
+        parts = one.parts
+        made = any(part.endswith((".dist-info", ".egg-info")) for part in parts)
+        if made or "__pycache__" in parts or ".." in parts:
+            continue
+        digest = one.hash.value if one.hash is not None else ""
+        yield one.as_posix(), digest, one.size or 0
+
+
+def _files_of_module(top: str) -> list[Path]:
+    """Return the files of code of a package that no installer knows."""
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        return []
+    folders = list(spec.submodule_search_locations or ()) if spec is not None else []
+    if spec is not None and not folders and spec.origin is not None:
+        return [Path(spec.origin)]
+    inside = (path for folder in folders for path in Path(folder).rglob("*"))
+    return sorted(path for path in inside if path.suffix in _CODE)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
+
+
+def _content(paths: list[Path]) -> bytes:
+    hashed = hashlib.blake2b(digest_size=_SIZE)
+    for path in paths:
+        try:
+            content = path.read_bytes()
+        except OSError:
+            content = b"(gone)"
+        hashed.update(f"{path.name}:{len(content)}:".encode() + content)
+    return hashed.digest()

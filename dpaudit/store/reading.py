@@ -1,0 +1,372 @@
+"""What code reads beside its arguments: variables, files, programs, networks; found by reading it.
+
+A store knows results by the code and the values that determine them. What code fetches while it
+runs is one of these, too: a variable or a file whose name can be worked out beforehand belongs to
+the identity. What cannot be worked out, such as a file whose name is an argument, is named as
+*unseen*, and nothing is kept of what hangs on it. The clock and the place where a program runs
+differ from one run to the next: they are *left out* of the identity, by name.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path, PurePath
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+from dpaudit.store.values import (
+    UNKNOWN,
+    Symbol,
+    Values,
+    bound_by,
+    constants,
+    is_environment,
+    is_of_environment,
+    nodes_of,
+    parsed,
+    pieces,
+)
+
+_LARGEST = 2**30  # bytes of a file whose content is looked at
+_OF_ENVIRONMENT = {"get", "setdefault", "pop", "__getitem__"}
+_WRITES = {"update", "__setitem__", "__delitem__", "clear", "putenv"}
+# Calls that read the file of their first argument.
+_READERS = {
+    *("open", "builtins.open", "io.open", "_io.open", "codecs.open", "gzip.open", "bz2.open"),
+    *("lzma.open", "tarfile.open", "zipfile.ZipFile", "sqlite3.connect", "numpy.load", "h5py.File"),
+    *("numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "numpy.memmap", "joblib.load"),
+    *("torch.load", "scipy.io.loadmat", "ctypes.CDLL", "ctypes.PyDLL", "os.open", "posix.open"),
+    *("numpy.ctypeslib.load_library", "ctypes.cdll.LoadLibrary", "tomllib.load", "shelve.open"),
+}
+_METHODS = {"read_text": 0, "read_bytes": 0, "open": 0, "LoadLibrary": 1}
+_STREAMS = {"tomllib.load"}  # read what is open already
+_PROGRAMS = {"subprocess", "pexpect", "pty", "_posixsubprocess"}
+_OF_SYSTEM = ("system", "popen", "exec", "spawn", "posix_spawn")
+_NETWORKS = {
+    *("socket", "urllib", "http", "requests", "httpx", "aiohttp", "urllib3", "ftplib", "smtplib"),
+    *("xmlrpc", "telnetlib", "websocket", "websockets", "boto3", "grpc", "paramiko"),
+}
+_MODULES = {"importlib.import_module", "builtins.__import__", "__import__"}
+_LOADERS = ("importlib.util.", "importlib.metadata.", "importlib.resources.", "runpy.", "pkgutil.")
+_CLOCKS = (
+    *(f"time.{name}" for name in "time monotonic perf_counter process_time ctime".split()),
+    *("time.localtime", "time.gmtime", "time.clock_gettime", "datetime.date.today"),
+    *(f"datetime.datetime.{name}" for name in ("now", "today", "utcnow")),
+)
+_HERE = ("platform.", "os.getpid", "posix.getpid", "os.cpu_count", "os.uname", "os.getcwd",
+         "posix.getcwd", "socket.gethostname", "os.getlogin")  # fmt: skip
+_SAFE_OF_NETWORKS = ("urllib.parse.", "http.HTTPStatus", "socket.gethostname")
+_NAMESPACES = {"globals", "eval", "exec", "vars", "locals"}
+
+
+class Reads(NamedTuple):
+    """What code reads: variables and files by name, what nobody sees, and what is left out.
+
+    ``by_name`` says that the code works out the names of what it calls; ``imports`` are modules
+    that it imports while it runs.
+    """
+
+    by_name: bool = False
+    variables: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
+    unseen: frozenset[str] = frozenset()
+    left_out: frozenset[str] = frozenset()
+    imports: frozenset[str] = frozenset()
+
+
+def reads_of(function: FunctionType) -> Reads:
+    """Return what a function's own code reads.
+
+    Examples
+    --------
+    >>> NAME = "SCALE"
+    >>> def noisy(x):
+    ...     return x + float(os.environ[NAME])
+    >>> sorted(reads_of(noisy).variables)
+    ['SCALE']
+    """
+    code = function.__code__
+    scope = dict(function.__globals__) | _closed_over(function)
+    where = f"{function.__module__}.{function.__qualname__}"
+    nodes = nodes_of(code)
+    if nodes:
+        return joined(_Reader(where, scope, node).found() for node in nodes)
+    return _guessed(code, scope, where)
+
+
+def reads_in(path: Path, module: str) -> Reads:
+    """Return what all of the code of a file reads, that of its functions too."""
+    try:
+        tree = parsed(path.read_bytes())
+    except OSError:
+        return Reads(unseen=frozenset({f"{path.name}, which cannot be read"}))
+    loaded = vars(sys.modules[module]) if module in sys.modules else {}
+    scope = {"__file__": str(path), **constants(tree), **loaded}
+    parts = (_Reader(f"{module} ({path.name})", scope, node).found() for node in pieces(tree))
+    return joined(parts)
+
+
+def variables_in(path: Path) -> frozenset[str]:
+    """Return the variables whose names stand in the code of a file; none where it is no code.
+
+    Examples
+    --------
+    >>> variables_in(Path(os.devnull))
+    frozenset()
+    """
+    try:
+        source = path.read_bytes()
+    except OSError:
+        return frozenset()
+    return _variables_in(source, path.name) if b"env" in source else frozenset()
+
+
+@lru_cache(maxsize=1024)
+def _variables_in(source: bytes, name: str) -> frozenset[str]:
+    tree = parsed(source)
+    scope = constants(tree)
+    return joined(_Reader(name, scope, node).found() for node in pieces(tree)).variables
+
+
+def joined(found: Iterable[Reads]) -> Reads:
+    """Return what several pieces of code read."""
+    parts = list(found)
+    sets = [frozenset().union(*one) for one in zip(*(one[1:] for one in parts), strict=True)]
+    return Reads(any(one.by_name for one in parts), *sets)
+
+
+def _closed_over(function: FunctionType) -> dict[str, Any]:
+    found = {}
+    names = function.__code__.co_freevars
+    for name, cell in zip(names, function.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not set yet
+            found[name] = UNKNOWN
+    return found
+
+
+class _Reader:
+    """Reads one function, or what stands outside functions.
+
+    Parameters
+    ----------
+    where
+        Whose code it is, for people.
+    scope
+        What its names stand for outside.
+    node
+        Its source.
+    """
+
+    def __init__(self, where: str, scope: Mapping[str, Any], node: ast.AST) -> None:
+        self.where, self.node, self.nodes = where, node, list(ast.walk(node))
+        self.values = Values({**scope, **dict.fromkeys(_parameters(self.nodes), UNKNOWN)})
+        self.values.scope = {**self.values.scope, **self._locals()}
+        self.variables, self.files = set[str](), set[str]()
+        self.unseen, self.left_out = set[str](), set[str]()
+        self.imports, self.by_name = set[str](), False
+        self._understood: set[int] = set()
+
+    def _locals(self) -> dict[str, Any]:
+        """Return what local names stand for that are bound once."""
+        if isinstance(self.node, ast.Module):  # its names are those of the scope
+            return {}
+        bound = [pair for node in self.nodes for pair in bound_by(node)]
+        stored = [n.id for n in self.nodes if isinstance(n, ast.Name) and not _is_read(n)]
+        found: dict[str, Any] = {name: UNKNOWN for name in stored}
+        for name, value in bound:
+            if stored.count(name) <= 1:
+                inner = Values({**self.values.scope, **found})
+                found[name] = inner.of(value) if isinstance(value, ast.AST) else value
+        return found
+
+    def found(self) -> Reads:
+        """Return what is read."""
+        for node in self.nodes:
+            self._look_at(node)
+        for node in self.nodes:
+            self._look_for_the_environment(node)
+        sets = (self.variables, self.files, self.unseen, self.left_out, self.imports)
+        return Reads(self.by_name, *map(frozenset, sets))
+
+    def _look_at(self, node: ast.AST) -> None:
+        match node:
+            case ast.Subscript(value=base, slice=key) if is_environment(self.values.of(base)):
+                self._understood.add(id(base))
+                if isinstance(node.ctx, ast.Load):
+                    self._variable(self.values.of(key))
+            case ast.Compare(left=left, comparators=[other]) if is_environment(
+                self.values.of(other)
+            ):
+                self._understood.add(id(other))
+                self._variable(self.values.of(left))
+            case ast.Assign(targets=[ast.Name()], value=value):
+                self._understood.add(id(value))
+            case ast.Import(names=names):
+                self.imports |= {alias.name for alias in names}
+            case ast.ImportFrom(module=module, names=names) if module:
+                self.imports |= {module, *(f"{module}.{alias.name}" for alias in names)}
+            case ast.Call():
+                self._call(node)
+            case ast.Attribute() if self._name_of(node) in ("sys.argv", "sys.modules"):
+                name = self._name_of(node)
+                self.by_name |= name == "sys.modules"
+                if name == "sys.argv":
+                    self._hide("the words of the command")
+
+    def _call(self, node: ast.Call) -> None:
+        func, target = node.func, self.values.of(node.func)
+        if isinstance(func, ast.Attribute) and is_environment(self.values.of(func.value)):
+            self._understood.add(id(func.value))
+            self._of_environment(func.attr, node)
+        elif is_of_environment(target):
+            self._of_environment(target.__name__, node)
+        elif target in (os.getenv, getattr(os, "getenvb", os.getenv)):
+            self._variable(self._argument(node, 0, "key"))
+        else:
+            self._named_call(self._name_of(func), node)
+
+    def _of_environment(self, method: str, node: ast.Call) -> None:
+        if method in _OF_ENVIRONMENT:
+            self._variable(self._argument(node, 0, "key"))
+        elif method not in _WRITES:
+            self._hide("all variables of the environment")
+
+    def _argument(self, node: ast.Call, place: int, name: str) -> Any:
+        if len(node.args) > place:
+            return self.values.of(node.args[place])
+        named = [one.value for one in node.keywords if one.arg == name]
+        return self.values.of(named[0]) if named else UNKNOWN
+
+    def _name_of(self, node: ast.AST) -> str:
+        """Return the dotted name of what an expression stands for, nothing if it is unknown."""
+        if isinstance(node, ast.Attribute):
+            base = self.values.of(node.value)
+            if isinstance(base, ModuleType):
+                return f"{base.__name__}.{node.attr}"
+            if isinstance(base, type):
+                return f"{base.__module__}.{base.__qualname__}.{node.attr}"
+            return f"{base.name}.{node.attr}" if isinstance(base, Symbol) else f"?.{node.attr}"
+        value = self.values.of(node)
+        if isinstance(value, Symbol):
+            return value.name
+        if value is UNKNOWN or not hasattr(value, "__qualname__"):
+            return ""
+        return f"{value.__module__}.{value.__qualname__}"
+
+    def _named_call(self, name: str, node: ast.Call) -> None:
+        root, last = name.partition(".")[0], name.rpartition(".")[2]
+        if name in _READERS - _STREAMS or (root == "pandas" and last.startswith("read_")):
+            self._file(self._argument(node, 0, "file"), self._mode(node, 1))
+        elif name.startswith("?.") and last in _METHODS and isinstance(node.func, ast.Attribute):
+            path = self.values.of(node.func.value if not _METHODS[last] else node.args[0])
+            self._file(path, self._mode(node, 0) if last == "open" else "r")
+        elif root in _PROGRAMS or (root in ("os", "posix") and last.startswith(_OF_SYSTEM)):
+            self._hide("what another program answers")
+        elif root in _NETWORKS and not name.startswith(_SAFE_OF_NETWORKS):
+            self._hide("what a network answers")
+        elif name in _MODULES and self._argument(node, 0, "name") is UNKNOWN:
+            self._hide("modules whose names it works out")
+        elif name.startswith(_LOADERS):
+            self._hide("code that it loads while it runs")
+        elif name.startswith(_CLOCKS):
+            self.left_out.add(f"the clock ({self.where})")
+        elif name.startswith(_HERE):
+            self.left_out.add(f"where it runs ({self.where})")
+        elif last in _NAMESPACES and root == "builtins":
+            self.by_name = True
+        elif name == "builtins.getattr" and self._argument(node, 1, "") is UNKNOWN:
+            self.by_name = True
+
+    def _mode(self, node: ast.Call, place: int) -> str:
+        given = [one.value for one in node.keywords if one.arg == "mode"] or node.args[place:][:1]
+        mode = self.values.of(given[0]) if given else "r"
+        return mode if isinstance(mode, str) else "r"
+
+    def _file(self, path: Any, mode: str) -> None:
+        if mode[:1] in ("w", "a", "x") and "+" not in mode:
+            return
+        if isinstance(path, int) and not isinstance(path, bool):
+            return  # of a descriptor
+        if not isinstance(path, (str, bytes, PurePath)):
+            self._hide("files whose names it works out")
+            return
+        full = os.path.abspath(os.fsdecode(path))
+        if os.path.isfile(full) and os.path.getsize(full) > _LARGEST:
+            self._hide(f"{os.path.basename(full)}, a file of more than 1 GiB")
+        elif os.path.exists(full) and not os.path.isfile(full):
+            self._hide(f"{os.path.basename(full)}, which is no plain file")
+        else:
+            self.files.add(full)
+
+    def _variable(self, name: Any) -> None:
+        if isinstance(name, bytes):
+            name = os.fsdecode(name)
+        if isinstance(name, str):
+            self.variables.add(name)
+        else:
+            self._hide("variables of the environment whose names it works out")
+
+    def _look_for_the_environment(self, node: ast.AST) -> None:
+        """Note that all of the environment is read, where it stands in no understood place."""
+        if isinstance(node, (ast.Name, ast.Attribute)) and id(node) not in self._understood:
+            if _is_read(node) and is_environment(self.values.of(node)):
+                self._hide("all variables of the environment")
+
+    def _hide(self, what: str) -> None:
+        self.unseen.add(f"{what} ({self.where})")
+
+
+def _is_read(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Load)
+
+
+def _parameters(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.arg):
+            yield node.arg
+
+
+# Without source
+
+
+def _guessed(code: CodeType, scope: Mapping[str, Any], where: str) -> Reads:
+    """Return what code of which nobody has the source may read, by the names and texts in it."""
+    names, texts = _names(code), _texts(code, scope)
+    values = [scope.get(name, getattr(sys.modules["builtins"], name, None)) for name in names]
+    roots = {getattr(one, "__name__", "") for one in values if isinstance(one, ModuleType)}
+    roots |= {str(getattr(one, "__module__", "")).partition(".")[0] for one in values} | names
+    variables, files, unseen = set[str](), set[str](), set[str]()
+    if names & {"environ", "getenv", "environb", "getenvb"} or any(map(is_environment, values)):
+        variables = {one for one in texts if one.isidentifier()}
+        unseen |= set() if variables else {"variables of the environment"}
+    readers = {one.rpartition(".")[2] for one in _READERS - _STREAMS} | {*_METHODS}
+    called = (names & readers) - ({"load"} if "numpy" not in roots else set())
+    if called and not any(one[:1] in ("w", "a", "x") and len(one) <= 2 for one in texts):
+        files = {os.path.abspath(one) for one in texts if os.path.isfile(one)}
+        unseen |= set() if files else {"files"}
+    unseen |= {"what another program answers"} if roots & _PROGRAMS else set()
+    unseen |= {"what another program answers"} if {"system", "popen"} & names else set()
+    unseen |= {"what a network answers"} if roots & _NETWORKS else set()
+    unseen |= {"modules"} if {"import_module", "__import__"} & names else set()
+    hidden = frozenset(f"{one} ({where})" for one in unseen)
+    by_name = bool(names & {*_NAMESPACES, "getattr"})
+    return Reads(by_name, frozenset(variables), frozenset(files), hidden)
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
+    return {*code.co_names, *code.co_freevars}.union(*map(_names, inner))
+
+
+def _texts(code: CodeType, scope: Mapping[str, Any]) -> set[str]:
+    """Return texts in code, and those that its names stand for."""
+    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
+    known = [scope.get(name) for name in (*code.co_names, *code.co_freevars)]
+    own = {str(one) for one in (*code.co_consts, *known) if isinstance(one, (str, PurePath))}
+    return own.union(*(_texts(one, scope) for one in inner))
