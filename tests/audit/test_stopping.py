@@ -110,6 +110,12 @@ def test_one_error_probability_covers_all_looks():
     assert result.wealth.log10_goal == pytest.approx(2)
 
 
+def test_every_output_that_was_bet_on_is_compared():
+    result = stopped(Laplace(0.5), trials=10_000)
+    assert result.trials > result.counts["pilot, not bet on, per dataset"]
+    assert any(f"{result.trials} bet on and " in note for note in result.notes)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 5])
 def test_workers_change_no_number(seed):

@@ -1,0 +1,17 @@
+"""What one side alone shows: outputs that were drawn alone disagree if either side does."""
+
+import pytest
+
+from dpaudit.auditing.alone import Against, _Seen
+from dpaudit.estimation.counted import Event
+
+SEEN = _Seen((1000, 20), (2000, 2000), Event(True, 0.0, 0.0), Against(8.0, 0.0, 1e-6))
+
+
+@pytest.mark.parametrize("hits", [(64, 3), (192, 3), (128, 30)])
+def test_a_side_that_differs_alone_is_seen(hits):
+    assert SEEN._chance(hits, (256, 256)) < 1e-6
+
+
+def test_sides_that_agree_are_not():
+    assert SEEN._chance((128, 3), (256, 256)) == 1.0

@@ -1,0 +1,38 @@
+"""The records of one user: added or replaced, on whichever side they are."""
+
+import pandas as pd
+import pytest
+
+from dpaudit.errors import InvalidArgument
+from dpaudit.neighbours.cells import cells, user_records
+from dpaudit.neighbours.found import found_pair
+
+BOTH = pd.DataFrame({"who": ["ann", "bob", "bob", "cid"], "x": [1.0, 2.0, 3.0, 4.0]})
+WITHOUT_BOB = BOTH[BOTH["who"] != "bob"]
+OTHER_BOB = BOTH.assign(x=[1.0, 7.0, 8.0, 4.0])
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_first_record_of_a_user_that_was_added_is_found_on_the_side_that_has_it(swapped):
+    sides = (WITHOUT_BOB, BOTH) if swapped else (BOTH, WITHOUT_BOB)
+    assert user_records(cells(*sides), "who", added=True) == 1
+    assert found_pair(*sides, "add-remove-user: who")[0].relation.name == "add-remove-user"
+
+
+def test_the_first_record_of_a_user_that_was_replaced_is_found():
+    assert user_records(cells(BOTH, OTHER_BOB), "who", added=False) == 1
+    assert found_pair(BOTH, OTHER_BOB, "replace-user: who")[0].relation.name == "replace-user"
+
+
+@pytest.mark.parametrize(
+    ("sides", "relation"),
+    [
+        ((BOTH, OTHER_BOB), "add-remove-user: who"),
+        ((BOTH, WITHOUT_BOB), "replace-user: who"),
+        ((WITHOUT_BOB, BOTH), "replace-user: who"),
+        ((BOTH, BOTH[BOTH["who"] == "ann"]), "add-remove-user: who"),
+    ],
+)
+def test_a_user_of_the_other_relation_or_several_users_are_refused(sides, relation):
+    with pytest.raises(InvalidArgument, match="pair"):
+        found_pair(*sides, relation)
