@@ -39,10 +39,17 @@ ROOMS = (
     "auditing",
     "claims",
     "estimation",
+    "freezing",
     "guarantees",
     "laws",
     "neighbours",
+    "replaying",
+    "report",
+    "scan",
+    "selftest",
+    "store",
     "verify",
+    "views",
 )
 
 
