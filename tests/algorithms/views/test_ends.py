@@ -1,4 +1,4 @@
-"""Both ends of a view hold where they are pressed: residuals, primes, directions, drowned rounds."""
+"""Both ends of a view hold where they are pressed: residuals, primes, directions, rounds."""
 
 from __future__ import annotations
 
