@@ -1,0 +1,92 @@
+"""Outputs of a self-test: no purpose and no side shares them, and one luck is shared by all."""
+
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpaudit.execution import Silent
+from dpaudit.selftest import run as run_module
+from dpaudit.selftest.answers import Learner
+from dpaudit.selftest.black_box import Budget, _best_rule, _Draws, _Rule, audit
+from dpaudit.selftest.run import CERTAIN, QUICK, run
+
+SMALL = Budget(learning=3000, judging=500, choosing=3000, certifying=3000, least=500)
+
+
+class Uniform:
+    """A mechanism that returns the draws of its generator."""
+
+    def sample(self, dataset, trials, rng):
+        return rng.random((trials, 1))
+
+
+ANSWER = SimpleNamespace(
+    name="uniform",
+    mechanism=Uniform(),
+    pair=SimpleNamespace(dataset=np.array([0.0]), neighbour=np.array([1.0])),
+    delta=0.0,
+)
+
+
+def test_every_purpose_and_side_has_a_stream_of_its_own():
+    draws = _Draws(ANSWER, seed=1)
+    purposes = ("learning", "judging", "choosing", "certifying")
+    found = [
+        draws.transcripts(side, 50, purpose).ravel() for side, purpose in product((0, 1), purposes)
+    ]
+    assert len(np.unique(np.concatenate(found))) == 8 * 50
+
+
+def test_attacks_are_judged_and_certified_on_outputs_that_taught_nothing():
+    taught, scored = [], []
+
+    def fit(mechanism, pair, on_p, on_q, rng):
+        taught.extend([on_p.ravel(), on_q.ravel()])
+
+        def score(outputs):
+            scored.append(outputs.ravel().copy())
+            return outputs.ravel()
+
+        return score
+
+    attack = SimpleNamespace(name="watching", load=lambda: fit)
+    audit(ANSWER, [Learner(attack)], SMALL, (0.05, 1e-8), 0)
+    assert len(taught) == 2
+    assert np.intersect1d(np.concatenate(taught), np.concatenate(scored)).size == 0
+    # Judged, chosen by and certified on: each output is scored once.
+    everything = np.concatenate(scored)
+    assert len(np.unique(everything)) == len(everything)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.1, 0.5), (0.9, 0.99), (0.5, 0.1), (0.99, 0.9)])
+def test_an_event_favours_the_dataset_above_a_threshold_and_the_neighbour_below(p, q):
+    trials = 1000
+    below = np.array([[round(p * trials)], [round(q * trials)]])
+    promise, rule, rates = _best_rule(np.array([0.0]), below, trials, 0.0)
+    assert (promise > 0) is (p < q)
+    if p < q:
+        assert rates == pytest.approx((1 - p, 1 - q) if rule.above else (q, p))
+    above, under = (_Rule(way, 0.0).hits(below, trials) for way in (True, False))
+    assert above == (trials - below[0, 0], trials - below[1, 0])
+    assert under == (below[1, 0], below[0, 0])
+
+
+def test_known_answers_share_one_error_probability(monkeypatch):
+    spent = []
+
+    def measured(answer, learners, budget, alphas, seed):
+        spent.append(alphas)
+        raise run_module.MechanismError("only the error probabilities are looked at")
+
+    monkeypatch.setattr(run_module, "_measured", measured)
+    monkeypatch.setattr(run_module, "CASES", ())
+    monkeypatch.setattr(run_module, "CONTROLS", ())
+    monkeypatch.setattr(
+        run_module, "_all", lambda tasks, *_: ([run_module._alone(*one) for one in tasks], False)
+    )
+    found = run(QUICK, 0, 1, Silent())
+    assert len(spent) == len(found.missing) > 1
+    assert sum(certain for _, certain in spent) == pytest.approx(CERTAIN)
+    assert {alpha for alpha, _ in spent} == {run_module.ALPHA}
