@@ -10,6 +10,7 @@ from scipy import stats
 
 from dpaudit.freezing import patching, primitives, recorder
 from dpaudit.freezing.glimpse import CHANGED, glimpses, moved_over
+from dpaudit.freezing.glimpse import _declared as declared_where_moved
 from dpaudit.freezing.guide import guide
 from dpaudit.freezing.tracked import Call, Meeting, Noisy
 
@@ -111,6 +112,13 @@ def test_what_is_not_linear_in_one_noise_is_not_followed(combine):
     assert not (isinstance(run.value, Noisy) and run.value.call is not None)
 
 
+def test_one_over_an_array_of_noise_is_not_followed():
+    run = run_frozen(lambda data, rng: 5.0 + np.array([1.0, 2.0]) / rng.laplace(size=2))
+    assert run.calls[0].meetings == []
+    half = run_frozen(lambda data, rng: 5.0 + rng.laplace(size=2) / np.array([1.0, 2.0]))
+    assert half.calls[0].meetings[-1].factor.tolist() == [1.0, 0.5]
+
+
 def test_noise_that_is_added_in_place_leaves_its_centre():
     def release(data, rng):
         sums = np.array(data, dtype=float)
@@ -144,6 +152,15 @@ def call(meetings=(), **given):
 )
 def test_how_far_a_centre_moved_in_scales_of_its_noise(one, other, moved):
     assert moved_over(one, other) == moved
+
+
+def test_mechanisms_count_with_what_they_declare_where_their_value_moved():
+    def run(*locations):
+        calls = [call(location=at, declared={"epsilon": 0.5}) for at in locations]
+        return recorder.Run(1, calls=calls)
+
+    assert declared_where_moved(run(0.0, 1.0, 2.0), run(0.0, 1.0, 2.0)) == 0.0
+    assert declared_where_moved(run(0.0, 1.0, 2.0), run(0.0, 4.0, 5.0)) == 1.0
 
 
 def warns(data, rng):
