@@ -1,0 +1,86 @@
+"""Counts on real runs: on the dataset that an event favours, for each kind of event."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.freezing.observing import really
+from dpaudit.replaying.counting import Seen, constants, counted, guided, needed
+
+QUIET, LOUD = [0.0], [1.0]
+ALPHA = 1e-3
+
+
+def constant_when_quiet(data, rng):
+    return 7.0 if data[0] == 0 else float(rng.normal())
+
+
+def rare_text(data, rng):
+    return "yes" if rng.random() < (0.05 if data[0] == 0 else 0.9) else "no"
+
+
+def shifted(data, rng):
+    return float(data[0] * 6 + rng.normal())
+
+
+def breaks(data, rng):
+    if data[0] == 0:
+        raise ValueError
+    return float(rng.normal())
+
+
+@pytest.mark.parametrize(
+    ("data", "favours"), [((QUIET, LOUD), "dataset"), ((LOUD, QUIET), "neighbour")]
+)
+@pytest.mark.parametrize("function", [constant_when_quiet, breaks])
+def test_a_constant_is_counted_on_the_side_that_has_it(function, data, favours):
+    outputs = [[really(function, side, seed) for seed in range(8)] for side in data]
+    seen = next(one for one in constants(*outputs) if one.favours == favours)
+    found = counted(function, data, seen, 64, 0.0, seed=5, alpha=ALPHA)
+    assert (found.hits, found.other_hits, found.runs) == (64, 0, 64)
+    assert found.epsilon == joint_lower_bound(64, 0, 64, 64, delta=0.0, alpha=ALPHA)
+    swapped = counted(function, data[::-1], seen, 64, 0.0, seed=5, alpha=ALPHA)
+    assert (swapped.hits, swapped.other_hits, swapped.epsilon) == (0, 64, 0.0)
+
+
+@pytest.mark.parametrize("function", [rare_text, shifted])
+@pytest.mark.parametrize("data", [(QUIET, LOUD), (LOUD, QUIET)])
+def test_the_event_that_tells_most_is_found_whichever_side_it_favours(function, data):
+    _, found = guided(function, data, 0.0, 400, seed=6, alpha=ALPHA)
+    assert found.runs == 300  # a quarter of the runs chose it
+    assert found.hits / found.runs - found.other_hits / found.runs > 0.5
+    lower = joint_lower_bound(found.hits, found.other_hits, 300, 300, delta=0.0, alpha=ALPHA)
+    assert found.epsilon == lower > 1.0
+
+
+def test_runs_of_one_law_are_refuted_as_rarely_as_is_asked():
+    """On the runs that chose it, the best of many events nearly always seems to tell."""
+
+    def same(data, rng):
+        return [float(x) for x in rng.normal(size=8)]
+
+    wrong = 0
+    for seed in range(40):
+        found = guided(same, (QUIET, LOUD), 0.0, 160, seed=1000 * seed, alpha=0.2)
+        wrong += found is not None and found[1].epsilon > 0
+    assert wrong <= 9  # a tenth may be: half of alpha for either direction
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (3.0, 0.0), (1.0, 0.1)])
+def test_so_many_runs_as_are_needed_refute(epsilon, delta):
+    runs = needed(epsilon, delta, ALPHA)
+    assert joint_lower_bound(runs, 0, runs, runs, delta=delta, alpha=ALPHA) > epsilon
+    half = runs // 2
+    assert runs == 64 or (
+        joint_lower_bound(half, 0, half, half, delta=delta, alpha=ALPHA) <= epsilon
+    )
+
+
+def test_a_missing_number_is_a_constant_too():
+    outputs = [really(lambda data, rng: float("nan"), QUIET, seed) for seed in range(3)]
+    seen = Seen("number", "dataset", "nan")
+    assert all(map(seen.happened, outputs))
+    assert not seen.happened(really(lambda data, rng: 1.0, QUIET, 1))
+    assert np.isnan(outputs[0].numbers[0])
