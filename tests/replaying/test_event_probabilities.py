@@ -1,0 +1,144 @@
+"""Every event about laws has the probabilities that draws of these laws give it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from dpaudit.replaying.events import _events, _may_equal, best_event
+from dpaudit.replaying.laws import Draw, Law, Laws
+
+COUNT = 60_000
+STANDARD = {
+    "normal": lambda rng: rng.normal(size=COUNT),
+    "laplace": lambda rng: rng.laplace(size=COUNT),
+    "uniform": lambda rng: rng.random(COUNT),
+    "exponential": lambda rng: rng.exponential(size=COUNT),
+}
+
+
+def laws(*numbers):
+    return Laws("two numbers", (), [f"output[{n}]" for n in range(len(numbers))], list(numbers))
+
+
+def law(kind, centre, factor, entry=0, **given):
+    return Law(kind, centre, factor, Draw(f"{kind}#0", entry), **given)
+
+
+def drawn(side, rng):
+    """Return outputs by the laws of one dataset, shape ``(numbers, COUNT)``; a draw is shared."""
+    standard: dict[Draw, np.ndarray] = {}
+    found = []
+    for one in side.numbers:
+        if one.constant:
+            found.append(np.full(COUNT, one.centre))
+            continue
+        if one.draw not in standard:
+            standard[one.draw] = STANDARD[one.kind](rng)
+        found.append(one.predicted(standard[one.draw]))
+    return np.array(found)
+
+
+def happened(event, outputs):
+    if event.kind == "sum":
+        weights = np.array([one.weight for one in event.conditions])
+        places = [one.place for one in event.conditions]
+        return weights @ outputs[places] >= event.conditions[0].threshold
+    if event.kind == "equal":
+        value = sum(one.weight * outputs[one.place] for one in event.conditions)
+        return np.isclose(value, event.conditions[0].threshold, rtol=1e-9, atol=1e-12)
+    each = [
+        outputs[one.place] >= one.threshold if one.above else outputs[one.place] <= one.threshold
+        for one in event.conditions
+    ]
+    return np.all(each, axis=0)
+
+
+PAIRS = {
+    "two Gaussian numbers of other scales": (
+        laws(law("normal", 0.0, 1.0), law("normal", 0.0, 5.0, 1)),
+        laws(law("normal", 0.5, 1.0), law("normal", -2.0, 5.0, 1)),
+    ),
+    "Gaussian numbers, one of them clipped": (
+        laws(law("normal", 0.0, 1.0, low=-0.2), law("normal", 0.0, 1.0, 1)),
+        laws(law("normal", 0.5, 1.0, low=-0.2), law("normal", 1.0, 1.0, 1)),
+    ),
+    "a Gaussian number that is rounded": (
+        laws(law("normal", 0.0, 1.0, post="round"), law("normal", 0.0, 1.0, 1)),
+        laws(law("normal", 0.6, 1.0, post="round"), law("normal", 0.6, 1.0, 1)),
+    ),
+    "noise that is taken away": (
+        laws(law("laplace", 0.0, -2.0), law("exponential", 0.0, -1.0, 1)),
+        laws(law("laplace", 1.0, -2.0), law("exponential", 0.3, -1.0, 1)),
+    ),
+    "one noise in two numbers": (
+        laws(law("laplace", 0.0, 1.0), law("laplace", 3.0, -2.0)),
+        laws(law("laplace", 0.5, 1.0), law("laplace", 3.0, -2.0)),
+    ),
+    "one noise in two numbers, as far on both": (
+        laws(law("normal", 0.0, 1.0), law("normal", 0.0, 2.0)),
+        laws(law("normal", 0.5, 1.0), law("normal", 1.0, 2.0)),
+    ),
+    "a clip that moves": (
+        laws(law("laplace", 0.0, 1.0, high=0.5), law("uniform", 0.0, 2.0, 1)),
+        laws(law("laplace", 0.0, 1.0, high=1.0), law("uniform", 0.1, 2.0, 1)),
+    ),
+    "a constant on one side": (
+        laws(Law("constant", 1.0), law("normal", 0.0, 1.0)),
+        laws(law("normal", 0.0, 1.0, 1), law("normal", 0.0, 1.0)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_events_have_the_probabilities_of_draws(name, swapped):
+    sides = PAIRS[name][::-1] if swapped else PAIRS[name]
+    rng = np.random.default_rng(20)
+    outputs = [drawn(side, rng) for side in sides]
+    events = list(_events(*sides, 0.0))
+    assert events or name == "one noise in two numbers, as far on both"
+    for event in events:
+        own, other = outputs if event.favours == "dataset" else outputs[::-1]
+        for said, drawn_from in ((event.probable, own), (event.other, other)):
+            error = math.sqrt(max(said * (1 - said), 1e-4) / COUNT)
+            assert happened(event, drawn_from).mean() == pytest.approx(said, abs=6 * error), event
+
+
+def test_a_sum_is_as_far_as_all_its_numbers_together():
+    """Weighted by their noise: sqrt(sum (moved / scale)^2), whatever the scales are."""
+    sides = PAIRS["two Gaussian numbers of other scales"]
+    sums = [event for event in _events(*sides, 0.0) if event.kind == "sum"]
+    assert {event.favours for event in sums} == {"dataset", "neighbour"}
+    for event in sums:
+        if event.other > 1e-12:
+            apart = ndtri(event.probable) - ndtri(event.other)
+            assert apart == pytest.approx(math.hypot(0.5 / 1.0, 2.0 / 5.0), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("one", "value", "may"),
+    [
+        (law("normal", 0.0, 1.0), 0.5, False),
+        (law("normal", 0.0, 1.0, low=0.5), 0.5, True),
+        (law("normal", 0.0, 1.0, high=0.5), 0.5, True),
+        (law("normal", 0.0, 1.0, high=0.5), 0.4, False),
+        (law("normal", 0.0, 1.0, post="round"), 3.0, True),
+        (Law("constant", 0.5), 0.5, True),
+        (Law("constant", 0.5), 0.6, False),
+    ],
+)
+def test_a_number_may_be_what_it_is_clipped_or_rounded_to(one, value, may):
+    assert _may_equal(one, value) is may
+
+
+def test_a_bound_pays_for_what_doubles_round_on_either_side():
+    for place in (0, 1):
+        sides = [laws(law("laplace", 0.0, 1.0)), laws(law("laplace", 1.0, 1.0))]
+        exact = best_event(*sides, 0.0)
+        (number,) = sides[place].numbers
+        sides[place].numbers[0] = Law(number.kind, number.centre, 1.0, number.draw, error=1e-3)
+        assert exact.proved(0.0, *sides) < exact.epsilon(0.0) - 1e-3
