@@ -6,11 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dpaudit.accounting.composition import (
-    approximate_parts,
-    gaussian_guarantee,
-    optimal_heterogeneous,
-)
+from dpaudit.accounting.composition import approximate_parts, gaussian_guarantee
 from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
@@ -20,6 +16,7 @@ from dpaudit.accounting.events import (
     Sequence,
 )
 from dpaudit.accounting.grid.numerical import CELLS, numerical_epsilon
+from dpaudit.accounting.optimal import optimal_heterogeneous
 from dpaudit.accounting.series.contour import contour_epsilon
 from dpaudit.errors import ConvergenceError
 

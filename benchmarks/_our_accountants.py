@@ -13,7 +13,6 @@ from dpaudit.accounting.composition import (
     approximate_parts,
     basic,
     gaussian_guarantee,
-    optimal_heterogeneous,
 )
 from dpaudit.accounting.events import (
     ApproximateRelease,
@@ -26,6 +25,7 @@ from dpaudit.accounting.events import (
     repeated,
 )
 from dpaudit.accounting.grid.numerical import numerical_epsilon
+from dpaudit.accounting.optimal import optimal_heterogeneous
 from dpaudit.accounting.renyi import RenyiCurveDP, zcdp
 from dpaudit.accounting.series.contour import contour_epsilon
 from dpaudit.accounting.series.inversion import inverted_epsilon

@@ -42,8 +42,9 @@ from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.accounting.composition import advanced, gaussian_guarantee, optimal
+from dpaudit.accounting.composition import advanced, gaussian_guarantee
 from dpaudit.accounting.events import GaussianRelease
+from dpaudit.accounting.optimal import optimal
 from dpaudit.algorithms.sharing.vertical import Party
 from dpaudit.errors import InvalidArgument
 

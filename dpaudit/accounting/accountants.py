@@ -14,17 +14,18 @@ from dpaudit.accounting.composition import (
     advanced_heterogeneous,
     approximate_parts,
     basic,
-    gaussian_guarantee,
+    gaussian_bracket,
     kairouz_heterogeneous,
-    optimal_heterogeneous,
 )
 from dpaudit.accounting.events import Event
 from dpaudit.accounting.grid.numerical import numerical_epsilon
+from dpaudit.accounting.optimal import optimal_heterogeneous
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.accounting.renyi import RenyiCurveDP, zcdp
 from dpaudit.accounting.series.contour import contour_epsilon
 from dpaudit.accounting.series.inversion import inverted_epsilon
 from dpaudit.errors import DpauditError, UnsupportedEvent
+from dpaudit.guarantees import rounding
 
 Kind = Literal["exact", "bracket", "upper bound", "estimate"]
 
@@ -38,8 +39,9 @@ class Accountant:
     name, source
         What it is called, and the theorem it rests on.
     kind
-        ``exact``; ``bracket``, two certified ends; ``upper bound``; or ``estimate``, which proves
-        nothing.
+        ``exact``, two ends a few units in the last place apart; ``bracket``, two certified ends;
+        ``upper bound``; or ``estimate``, which proves nothing. Upper ends are rounded up, lower
+        ends down.
     answer
         Event and delta to epsilon; raises `UnsupportedEvent` where it has no theorem.
     """
@@ -124,7 +126,8 @@ def _with_slack(
 ) -> Callable[[Event, float], Bracket]:
     def answer(event: Event, delta: float) -> Bracket:
         parts = approximate_parts(event)
-        slack = delta - math.fsum(part.count * part.delta for part in parts)
+        spent = rounding.sum_up((part.count, part.delta) for part in parts)
+        slack = delta - spent if not spent else rounding.below(delta - spent, 0.0)
         if slack <= 0:
             raise UnsupportedEvent(f"delta: got {delta}, expected above the sum of the parts'")
         return Bracket.exactly(theorem(parts, slack)[0])
@@ -141,7 +144,7 @@ ACCOUNTANTS = (
         name="Gaussian DP",
         source="Dong, Roth & Su 2022, Corollary 2; Balle & Wang 2018, Theorem 8",
         kind="exact",
-        answer=lambda event, delta: Bracket.exactly(gaussian_guarantee(event).epsilon(delta)),
+        answer=lambda event, delta: Bracket(*gaussian_bracket(event, delta)),
     ),
     Accountant(name="basic", source="Dwork et al. 2006", kind="upper bound", answer=_basic),
     Accountant(

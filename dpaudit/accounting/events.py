@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
+from dpaudit.guarantees import rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,8 +240,8 @@ class BatchedGaussian:
 
     @property
     def ratio(self) -> float:
-        """Share of the records in a batch."""
-        return self.batch_size / self.records
+        """Share of the records in a batch, rounded up."""
+        return rounding.up(Fraction(self.batch_size, self.records))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 import dpaudit._validate as check
-from dpaudit.accounting.composition import gaussian_guarantee, optimal
+from dpaudit.accounting.composition import gaussian_bracket, gaussian_guarantee
 from dpaudit.accounting.events import ApproximateRelease, Event, GaussianRelease, releases
 from dpaudit.accounting.grid.numerical import (
     LEAST_CELLS,
@@ -17,11 +17,13 @@ from dpaudit.accounting.grid.numerical import (
     numerical_delta,
     numerical_epsilon,
 )
+from dpaudit.accounting.optimal import OptimalComposition, optimal
 from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.accounting.renyi import RenyiCurveDP
 from dpaudit.accounting.series.inversion import inverted_delta, inverted_epsilon
 from dpaudit.errors import ConvergenceError, UnsupportedEvent
-from dpaudit.guarantees.kinds import GroupOf, Guarantee
+from dpaudit.guarantees import rounding
+from dpaudit.guarantees.kinds import GaussianDP, GroupOf, Guarantee
 
 _POINTS, _LEAST_DELTA = 256, 1e-14
 
@@ -56,7 +58,8 @@ class TabulatedDP(Guarantee):
             return self._at(k - 1)
         low, high = self._epsilons[k - 1], self._epsilons[k]
         share = _share(epsilon - low, high - low)
-        return self._at(k - 1) + share * (self._at(k) - self._at(k - 1))
+        chord = self._at(k - 1) + share * (self._at(k) - self._at(k - 1))
+        return min(1.0, rounding.above(chord, self._at(k - 1)))
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta``, beyond the table that of the guarantee itself."""
@@ -70,7 +73,9 @@ class TabulatedDP(Guarantee):
         share = (self._at(k - 1) - delta) / drop if drop else 0.0
         low, high = self._epsilons[k - 1], self._epsilons[k]
         wide = high - low > _WIDE  # where exponentials leave the doubles
-        return high if wide else min(high, low + math.log1p(share * math.expm1(high - low)))
+        if wide:
+            return high
+        return min(high, rounding.above(low + math.log1p(share * math.expm1(high - low)), high))
 
     def _first_below(self, delta: float) -> int:
         """Return a point whose delta is at most the one given, where that before it is above."""
@@ -228,11 +233,15 @@ def proved_bracket(event: Event, delta: float) -> Bracket:
     >>> proved_bracket(ApproximateRelease(epsilon=0.5, count=3), 0.0)
     Bracket(lower=1.5, upper=1.5)
     """
-    guarantee = proved_guarantee(event)
-    if isinstance(guarantee, NumericalDP):
-        return guarantee.bracket(delta)
-    epsilon = guarantee.epsilon(delta)
-    return Bracket(0.0 if isinstance(guarantee, RenyiCurveDP) else epsilon, epsilon)
+    match guarantee := proved_guarantee(event):
+        case NumericalDP():
+            return guarantee.bracket(delta)
+        case GaussianDP():
+            return Bracket(*gaussian_bracket(event, delta))
+        case OptimalComposition():
+            upper = guarantee.epsilon(delta)
+            return Bracket(min(guarantee.epsilon_below(delta), upper), upper)
+    return Bracket(0.0, guarantee.epsilon(delta))
 
 
 def proved_worst(events: tuple[Event, ...], delta: float) -> float:

@@ -26,7 +26,7 @@ from scipy.special import logsumexp
 import dpaudit._validate as check
 import dpaudit.accounting.selection as selection
 from dpaudit._typing import Array
-from dpaudit.accounting.composition import approximate_parts
+from dpaudit.accounting.composition import approximate_parts, basic_pure
 from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
@@ -43,12 +43,14 @@ from dpaudit.accounting.events import (
 from dpaudit.accounting.loss_table import log_binomial
 from dpaudit.accounting.pairs.composition import Composition
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
+from dpaudit.guarantees import rounding
 from dpaudit.guarantees.kinds import Guarantee, ZeroConcentratedDP
 
 _NEAR = 1e3  # a tilt of the largest loss beyond which a quadrature is not worth it
 _FARTHEST = 1e12  # order of a moment; beyond it the divergence is that at infinity
 _MOST_TERMS = 4096  # of a binomial sum
 _MOST_NODES = 100_000  # of a quadrature
+_OFF = 4e-12  # relative error of divergences, whose tests ask for 1e-12, and of what they imply
 
 
 def curve(part: Release, orders: Array) -> Array:
@@ -61,12 +63,11 @@ def curve(part: Release, orders: Array) -> Array:
     """
     match part:
         case GaussianRelease():
-            ratio = part.sensitivity / part.noise_scale
-            return _linear(ratio * ratio / 2, orders)
+            return _linear(_rho(part), orders)
         case ZeroConcentratedRelease():
             return _linear(part.rho, orders)
         case LaplaceRelease():
-            return laplace(part.sensitivity / part.noise_scale, orders)
+            return laplace(rounding.quotient_up(part.sensitivity, part.noise_scale), orders)
         case ApproximateRelease(delta=0.0):
             return randomised_response(part.epsilon, orders)
         case PoissonSubsampledGaussian():
@@ -309,10 +310,11 @@ class RenyiCurveDP(Guarantee):
             return 0.0
 
         def log_delta(excess: Array, divergence: Array) -> Array:
-            rest = divergence - epsilon + np.log(excess / (1 + excess))
-            return excess * rest - np.log1p(excess)
+            share, order = np.log1p(1 / excess), np.log1p(excess)
+            off = _OFF * (excess * (divergence + epsilon + share) + order)
+            return np.asarray(excess * (divergence - epsilon - share) - order + off)
 
-        return math.exp(min(0.0, self._least(log_delta)))
+        return rounding.exp_up(min(0.0, self._least(log_delta)))
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta``; at 0, that of pure DP, which may be infinite."""
@@ -321,13 +323,20 @@ class RenyiCurveDP(Guarantee):
             return self._pure()
 
         def epsilon(excess: Array, divergence: Array) -> Array:
-            share = np.log(excess / (1 + excess))
-            return divergence + share - (math.log(delta) + np.log1p(excess)) / excess
+            share, order = np.log1p(1 / excess), np.log1p(excess) / excess
+            rest = -math.log(delta) / excess
+            return np.asarray(
+                divergence - share - order + rest + _OFF * (divergence + share + order + rest)
+            )
 
         return max(0.0, min(self._least(epsilon), self._pure()))
 
     def _pure(self) -> float:
-        return float(_grid(self.event)[-1])
+        """Return the epsilon of pure DP, rounded up."""
+        try:
+            return basic_pure(self.event)
+        except UnsupportedEvent:
+            return rounding.above(float(_grid(self.event)[-1]), 0.0)
 
     def _least(self, bound: Callable[[Array, Array], Array]) -> float:
         """Return the least of a bound at ``(order - 1, divergence)``: on a grid, then refined."""
@@ -370,19 +379,19 @@ def zcdp(event: Event) -> ZeroConcentratedDP:
     >>> zcdp(ApproximateRelease(epsilon=0.5, count=40))
     ZeroConcentratedDP(rho=5.0)
     """
-    return ZeroConcentratedDP(math.fsum(part.count * _rho(part) for part in releases(event)))
+    return ZeroConcentratedDP(rounding.sum_up((p.count, _rho(p)) for p in releases(event)))
 
 
 def _rho(part: Release) -> float:
     match part:
         case GaussianRelease():
-            ratio = part.sensitivity / part.noise_scale
-            return ratio * ratio / 2
+            ratio = rounding.quotient_up(part.sensitivity, part.noise_scale)
+            return rounding.half_square_up(ratio)
         case ZeroConcentratedRelease():
             return part.rho
         case ApproximateRelease(delta=0.0):
-            return part.epsilon * part.epsilon / 2
+            return rounding.half_square_up(part.epsilon)
         case LaplaceRelease() | ExponentialNormRelease() | ObjectivePerturbation():
             (pure,) = approximate_parts(replace(part, count=1))
-            return pure.epsilon * pure.epsilon / 2
+            return rounding.half_square_up(pure.epsilon)
     raise UnsupportedEvent(f"event: got {part}, expected releases with a theorem on zCDP")

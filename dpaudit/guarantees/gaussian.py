@@ -19,11 +19,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
+from flint import arb, ctx
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
+from dpaudit.guarantees import rounding
+
+_LARGEST = math.nextafter(math.inf, 0.0)
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(60)
 
@@ -84,6 +89,8 @@ def epsilon_at(mu: float, log_delta_target: float) -> float:
         return 0.0
     # At x = epsilon/mu - mu/2 the profile is below Phi(-x) <= exp(-x^2/2).
     high = mu * (mu / 2 + math.sqrt(-2 * log_delta_target)) + 1e-300
+    if not high < math.inf or log_delta(mu, high) >= log_delta_target:  # it is rounded away
+        return high
     return _root(lambda e: log_delta(mu, e) - log_delta_target, 0.0, high)
 
 
@@ -103,6 +110,98 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     return float(brentq(function, low, high, xtol=math.ulp(0.0), rtol=1e-14, maxiter=2000))
 
 
+def log_delta_above(mu: float, epsilon: float) -> float:
+    """Return a number that is not below `log_delta`, a few units in the last place away."""
+    found = log_delta(mu, epsilon)
+    if mu == 0 or found == -math.inf:
+        return found
+    x, terms = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    return min(0.0, rounding.above(found, 1 + (1 + abs(x)) * terms))
+
+
+def delta_above(mu: float, epsilon: float) -> float:
+    """Return the least double that is proved not to be below delta, for ``epsilon >= 0``.
+
+    Examples
+    --------
+    >>> 0 <= delta_above(1.0, 1.0) - math.exp(log_delta(1.0, 1.0)) < 1e-15
+    True
+    """
+    if mu == 0:
+        return 0.0
+    for bits in _BITS:
+        with ctx.workprec(bits):
+            ball = _profile(rounding.most(mu), rounding.least(epsilon))
+            top, low = rounding.ceiling(ball), rounding.floor(ball)
+        if top <= low * (1 + 4e-15):
+            break
+    return min(1.0, max(top, 0.0))
+
+
+_BITS, _FAR = (128, 512, 2048), 2**20
+
+
+def _profile(mu: Fraction, epsilon: Fraction) -> arb:
+    """Return delta, enclosed: with enough bits its two terms may be subtracted."""
+    root, low, high = arb(2).sqrt(), epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    x, y = rounding.ball(low), rounding.ball(high)
+    if high > _FAR:  # exp(epsilon) Phi(-y) = phi(x) R(y), and y R(y) is between two terms' sums
+        series = arb(1 - 1 / y**2).union(1 - 1 / y**2 + 3 / y**4)
+        far = (-x * x / 2).exp() / (2 * arb.pi()).sqrt() * series / y
+    else:
+        far = rounding.ball(epsilon).exp() * (y / root).erfc() / 2
+    return (x / root).erfc() / 2 - far
+
+
+def epsilon_above(mu: float, delta: float) -> float:
+    """Return an ``epsilon >= 0`` at which delta is proved, few units above the smallest.
+
+    Parameters
+    ----------
+    mu
+        At least 0.
+    delta
+        In [0, 1).
+
+    Examples
+    --------
+    >>> 0 <= epsilon_above(1.0, 1e-5) - epsilon_at(1.0, math.log(1e-5)) < 1e-13
+    True
+    """
+    if delta == 0 or mu == 0:
+        return epsilon_at(mu, -math.inf)
+    guess = epsilon_at(mu, math.log(delta))
+    if guess == math.inf:
+        return guess
+
+    def holds(epsilon: float) -> bool:
+        return _at_most(rounding.most(mu), rounding.least(epsilon), rounding.least(delta))
+
+    return rounding.first_above(guess, rounding.UNIT * delta / 8, holds)
+
+
+def epsilon_below(mu: float, delta: float) -> float:
+    """Return an ``epsilon >= 0`` that is proved not to be above the smallest at this delta."""
+    if delta == 0 or mu == 0:
+        return epsilon_at(mu, -math.inf)
+    guess = min(epsilon_at(mu, math.log(delta)), _LARGEST)
+
+    def holds(epsilon: float) -> bool:
+        return not _at_most(rounding.least(mu), rounding.most(epsilon), rounding.most(delta), True)
+
+    return rounding.last_below(guess, rounding.UNIT * delta / 8, holds)
+
+
+def _at_most(mu: Fraction, epsilon: Fraction, delta: Fraction, undecided: bool = False) -> bool:
+    """Return whether a profile is at most delta; what is said where no digits tell is given."""
+    for bits in _BITS:
+        with ctx.workprec(bits):
+            found, target = _profile(mu, epsilon), rounding.ball(delta)
+            if found <= target or found > target:
+                return bool(found <= target)
+    return undecided
+
+
 def trade_off(mu: float, false_positive_rate: float) -> float:
     """Return the least false-negative rate at a false-positive rate.
 
@@ -112,3 +211,13 @@ def trade_off(mu: float, false_positive_rate: float) -> float:
     0.75
     """
     return float(ndtr(-ndtri(false_positive_rate) - mu))
+
+
+def trade_off_below(mu: float, false_positive_rate: float) -> float:
+    """Return a number that is not above `trade_off`, a few units in the last place away."""
+    if mu == 0 or false_positive_rate in (0, 1):
+        return 1 - false_positive_rate
+    quantile = float(ndtri(false_positive_rate))
+    at = rounding.below(-quantile - mu, 1 + abs(quantile) + mu)
+    relative = rounding.UNIT * 8 * (1 + min(at, 0.0) ** 2)
+    return float(ndtr(at)) * (1 - min(1.0, relative))

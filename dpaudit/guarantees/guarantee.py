@@ -18,7 +18,7 @@ from scipy.special import expit, logit
 
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument
-from dpaudit.guarantees import tangents
+from dpaudit.guarantees import rounding, tangents
 
 # Of a probability: less than anybody asks or reads.
 _UNSEEN = 1e-10
@@ -121,7 +121,8 @@ class Guarantee(ABC):
         if rare == 0:
             return 1.0
         log_odds = max(0.0, math.log1p(-rare) - math.log(rare))
-        return min(1.0, (1 - rare) + rare * self.delta_within(log_odds, _UNSEEN))
+        chance = (1 - rare) + rare * self.delta_within(log_odds, _UNSEEN)
+        return min(1.0, rounding.above(chance, 0.0))
 
     def posterior(self, prior: float, delta: float = 0.0) -> float:
         r"""Return the greatest belief in the truth that outputs leave, but for a share ``delta``.
@@ -260,7 +261,7 @@ class GroupOf(Guarantee):
 
     def delta(self, epsilon: float) -> float:
         """Return a delta implied at ``epsilon >= 0``."""
-        return math.exp(self.log_delta(epsilon))
+        return rounding.exp_up(self.log_delta(epsilon))
 
     def log_delta(self, epsilon: float) -> float:
         """Return ``log(delta(epsilon))``."""

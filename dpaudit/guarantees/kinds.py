@@ -10,6 +10,8 @@ both directions. Every kind answers the same questions:
   hope for (`dpaudit.guarantees.guarantee`);
 * ``group(size)``, ``replace_one()``: the guarantee for datasets several steps apart;
 * ``implies(other)``: whether another guarantee follows (`dpaudit.guarantees.guarantee`).
+
+Every delta and epsilon is rounded up, and every false-negative rate down.
 """
 
 from __future__ import annotations
@@ -19,12 +21,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import minimize_scalar
 from scipy.special import ndtri_exp
 
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument
-from dpaudit.guarantees import gaussian, tangents
+from dpaudit.guarantees import gaussian, rounding, tangents
 from dpaudit.guarantees.guarantee import GroupOf, Guarantee, fraction
 
 __all__ = [
@@ -67,8 +69,10 @@ class ApproximateDP(Guarantee):
         if epsilon >= self.at_epsilon:
             return self.at_delta
         # (e^E - e^e) / (1 + e^E), with no power above 1
-        gap = -math.expm1(epsilon - self.at_epsilon) / (1 + math.exp(-self.at_epsilon))
-        return self.at_delta + (1 - self.at_delta) * gap
+        off = rounding.UNIT * 2 * self.at_epsilon  # by which the difference may be too small
+        gap = -math.expm1(epsilon - self.at_epsilon - off) / (1 + math.exp(-self.at_epsilon))
+        found = rounding.above(self.at_delta + (1 - self.at_delta) * gap, 0.0)
+        return min(1.0, found)
 
     def epsilon(self, delta: float) -> float:
         """Return the smallest epsilon implied at ``delta``: infinite below the claim's delta."""
@@ -76,13 +80,20 @@ class ApproximateDP(Guarantee):
         if delta < self.at_delta:
             return math.inf
         gap = (delta - self.at_delta) / (1 - self.at_delta) * (1 + math.exp(-self.at_epsilon))
-        return max(0.0, self.at_epsilon + math.log1p(-gap)) if gap < 1 else 0.0
+        gap -= rounding.UNIT * 8 * gap
+        if gap >= 1:
+            return 0.0
+        found = rounding.above(self.at_epsilon + math.log1p(-gap), self.at_epsilon)
+        return min(self.at_epsilon, max(0.0, found))
 
     def trade_off(self, false_positive_rate: float) -> float:
         """Return the least false-negative rate: two lines and zero."""
         rate = fraction("false_positive_rate", false_positive_rate)
-        steep = 1 - self.at_delta - math.exp(min(self.at_epsilon, 700)) * rate
-        return max(0.0, steep, math.exp(-self.at_epsilon) * (1 - self.at_delta - rate))
+        power = math.exp(min(self.at_epsilon, 700)) * rate
+        steep = rounding.below(1 - self.at_delta - power, power * (1 + self.at_epsilon))
+        shallow = math.exp(-self.at_epsilon) * (1 - self.at_delta - rate)
+        off = math.exp(-self.at_epsilon) * (1 + self.at_epsilon)
+        return max(0.0, steep, rounding.below(shallow, off))
 
     def _group(self, size: int) -> Guarantee:
         """Return ``(k epsilon, delta sum over i < k of e^(i epsilon))``-DP.
@@ -153,7 +164,7 @@ class PureDP(Guarantee):
         return -2 * float(ndtri_exp(-tangents.log_add(0.0, self.at_epsilon)))
 
     def _rho(self) -> float:
-        return self.at_epsilon * self.at_epsilon / 2
+        return rounding.half_square_up(self.at_epsilon)
 
 
 @dataclass(frozen=True)
@@ -172,21 +183,25 @@ class GaussianDP(Guarantee):
         check.non_negative("mu", self.mu)
 
     def delta(self, epsilon: float) -> float:
-        """Return the exact delta at ``epsilon >= 0``."""
-        return math.exp(self.log_delta(epsilon))
+        """Return the exact delta at ``epsilon >= 0``, rounded up."""
+        return gaussian.delta_above(self.mu, check.non_negative("epsilon", epsilon))
 
     def log_delta(self, epsilon: float) -> float:
-        """Return ``log(delta(epsilon))``, exact at any size."""
-        return gaussian.log_delta(self.mu, check.non_negative("epsilon", epsilon))
+        """Return ``log(delta(epsilon))`` at any size, a few units in the last place above it."""
+        return gaussian.log_delta_above(self.mu, check.non_negative("epsilon", epsilon))
 
     def epsilon(self, delta: float) -> float:
-        """Return the exact epsilon at ``delta``; infinite at delta = 0 unless mu = 0."""
-        delta = check.delta("delta", delta)
-        return gaussian.epsilon_at(self.mu, math.log(delta) if delta else -math.inf)
+        """Return the exact epsilon, rounded up; infinite at delta = 0 unless mu = 0."""
+        return gaussian.epsilon_above(self.mu, check.delta("delta", delta))
+
+    def epsilon_below(self, delta: float) -> float:
+        """Return the exact epsilon, rounded down: what mechanisms that attain it lose at least."""
+        return gaussian.epsilon_below(self.mu, check.delta("delta", delta))
 
     def trade_off(self, false_positive_rate: float) -> float:
-        """Return ``Phi(Phi^-1(1 - rate) - mu)``."""
-        return gaussian.trade_off(self.mu, fraction("false_positive_rate", false_positive_rate))
+        """Return ``Phi(Phi^-1(1 - rate) - mu)``, rounded down."""
+        rate = fraction("false_positive_rate", false_positive_rate)
+        return gaussian.trade_off_below(self.mu, rate)
 
     def as_zero_concentrated(self) -> ZeroConcentratedDP:
         """Return the ``mu^2 / 2``-zCDP that follows (Dong, Roth & Su 2022, Corollary B.6)."""
@@ -203,7 +218,7 @@ class GaussianDP(Guarantee):
         return self.mu
 
     def _rho(self) -> float:
-        return self.mu * self.mu / 2
+        return rounding.half_square_up(self.mu)
 
 
 @dataclass(frozen=True)
@@ -226,7 +241,7 @@ class ZeroConcentratedDP(Guarantee):
 
     def delta(self, epsilon: float) -> float:
         """Return a delta implied at ``epsilon >= 0``."""
-        return math.exp(self.log_delta(epsilon))
+        return rounding.exp_up(self.log_delta(epsilon))
 
     def log_delta(self, epsilon: float) -> float:
         """Return ``log(delta(epsilon))``, at any size."""
@@ -280,14 +295,16 @@ class RenyiDP(Guarantee):
 
     def delta(self, epsilon: float) -> float:
         """Return a delta implied at ``epsilon >= 0``."""
-        return math.exp(self.log_delta(epsilon))
+        return rounding.exp_up(self.log_delta(epsilon))
 
     def log_delta(self, epsilon: float) -> float:
         """Return ``log(delta(epsilon))``, at any size."""
         epsilon = check.non_negative("epsilon", epsilon)
         if self.at_epsilon == 0:  # the two laws are one
             return -math.inf
-        return min(0.0, (self.order - 1) * (self._offset() - epsilon) - math.log(self.order))
+        exponent = (self.order - 1) * (self._offset() - epsilon)
+        terms = (self.order - 1) * (self.at_epsilon + epsilon + 1) + math.log(self.order)
+        return min(0.0, rounding.above(exponent - math.log(self.order), terms))
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta``; infinite at 0 unless ``at_epsilon`` is 0."""
@@ -296,8 +313,10 @@ class RenyiDP(Guarantee):
             return 0.0
         if delta == 0:
             return math.inf
-        shift = (math.log(delta) + math.log(self.order)) / (self.order - 1)
-        return max(0.0, self._offset() - shift)
+        log_delta, log_order = math.log(delta), math.log(self.order)
+        shift = (log_delta + log_order) / (self.order - 1)
+        terms = self.at_epsilon + 1 + (log_order - log_delta) / (self.order - 1)
+        return max(0.0, rounding.above(self._offset() - shift, terms))
 
     def _offset(self) -> float:
         return self.at_epsilon + math.log1p(-1 / self.order)
@@ -338,9 +357,9 @@ def concentrated_log_delta(rho: float, epsilon: float) -> float:
 
     def bound(log_excess: float) -> float:
         excess = math.exp(log_excess)  # the order is 1 + excess
-        order = 1 + excess
-        exponent = excess * (order * rho - epsilon)
-        return exponent + excess * math.log(excess / order) - math.log(order)
+        lost = excess * math.log1p(1 / excess), math.log1p(excess)
+        terms = excess * (1 + excess) * rho, -excess * epsilon, -lost[0], -lost[1]
+        return rounding.above(math.fsum(terms), sum(map(abs, terms)))
 
     return min(0.0, _least_over_orders(bound))
 
@@ -357,16 +376,17 @@ def concentrated_epsilon(rho: float, log_delta_target: float) -> float:
         return 0.0
     if log_delta_target == -math.inf:
         return math.inf
-    if concentrated_log_delta(rho, 0.0) <= log_delta_target:
-        return 0.0
+
+    def bound(log_excess: float) -> float:
+        excess = math.exp(log_excess)
+        rest = -log_delta_target / excess, -math.log1p(excess) / excess
+        terms = (1 + excess) * rho, -math.log1p(1 / excess), *rest
+        return rounding.above(math.fsum(terms), sum(map(abs, terms)))
+
     # Bun & Steinke 2016, Proposition 1.3: implied as well, and what remains when no order on
     # the grid does better.
-    high = rho + 2 * math.sqrt(rho * -log_delta_target)
-    if concentrated_log_delta(rho, high) >= log_delta_target:
-        return high
-    return float(
-        brentq(lambda e: concentrated_log_delta(rho, e) - log_delta_target, 0.0, high, xtol=1e-12)
-    )
+    far = 2 * math.sqrt(rho * -log_delta_target)
+    return max(0.0, min(_least_over_orders(bound), rounding.above(rho + far, 0.0)))
 
 
 def _least_over_orders(function: Callable[[float], float]) -> float:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from dpaudit.accounting import dp_accounting_adapter as adapter
-from dpaudit.accounting.composition import gaussian_guarantee, optimal
+from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.dp_accounting_adapter import (
     MOST_POINTS,
     SLACK,
@@ -28,6 +28,7 @@ from dpaudit.accounting.events import (
     ZeroConcentratedRelease,
 )
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.optimal import optimal
 from dpaudit.errors import DpauditError, InvalidArgument, UnsupportedEvent
 
 needs_library = pytest.mark.skipif(

@@ -11,7 +11,7 @@ import math
 import mpmath
 import pytest
 
-from dpaudit.accounting.composition import advanced, gaussian_guarantee, optimal
+from dpaudit.accounting.composition import advanced, gaussian_guarantee
 from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
@@ -21,6 +21,7 @@ from dpaudit.accounting.events import (
     Sequence,
 )
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.optimal import optimal
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.accounting.series.contour import contour_epsilon
 from dpaudit.guarantees.kinds import GaussianDP

@@ -1,7 +1,5 @@
 """What is proved of an event: which end is known, of which direction, of which alternative."""
 
-import pytest
-
 from dpaudit.accounting.events import GaussianRelease, LaplaceRelease, ZeroConcentratedRelease
 from dpaudit.accounting.pairs.composition import Composition
 from dpaudit.accounting.pairs.known import LaplacePair, SubsampledGaussianPair
@@ -17,7 +15,7 @@ def test_a_renyi_bound_says_nothing_from_below():
 def test_an_exact_guarantee_is_both_ends():
     exact = GaussianDP(1.0).epsilon(1e-5)
     bracket = proved_bracket(GaussianRelease(sensitivity=1.0, noise_scale=1.0), 1e-5)
-    assert bracket.lower == bracket.upper == pytest.approx(exact)
+    assert bracket.lower < bracket.upper == exact < bracket.lower * (1 + 1e-15)
 
 
 def test_of_alternatives_the_worst_is_proved():

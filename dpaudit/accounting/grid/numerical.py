@@ -250,7 +250,8 @@ def numerical_epsilon(event: Event, delta: float, cells: int | None = None) -> B
     (17.787, 17.787)
     """
     delta = check.delta("delta", delta)
-    return _worst(event, partial(_epsilon, delta=delta), cells)
+    found = _worst(event, partial(_epsilon, delta=delta), cells)
+    return found.outward(Composition.of(event).largest)
 
 
 def numerical_delta(event: Event, epsilon: float, cells: int | None = None) -> Bracket:
@@ -264,7 +265,7 @@ def numerical_delta(event: Event, epsilon: float, cells: int | None = None) -> B
     (0.126937, 0.126937)
     """
     epsilon = check.non_negative("epsilon", epsilon)
-    return _worst(event, partial(_delta, epsilon=epsilon), cells)
+    return _worst(event, partial(_delta, epsilon=epsilon), cells).outward(1.0)
 
 
 def chernoff_delta(event: Event, epsilon: float) -> float:

@@ -49,6 +49,7 @@ from dpaudit.accounting.pairs.mixtures import (
 from dpaudit.accounting.pairs.pair import DominatingPair
 from dpaudit.accounting.pairs.ratios import RatioPair
 from dpaudit.errors import ConvergenceError, InvalidArgument, UnsupportedEvent
+from dpaudit.guarantees import rounding
 
 # Losses between these are composed; what lies beyond is pure DP that needs no composing.
 _FAINT, _VAST = 1e-100, 1e7
@@ -137,14 +138,15 @@ class Composition:
     @property
     def largest(self) -> float:
         """Upper end of the finite total losses; infinity where there is none."""
-        return math.fsum(count * pair.largest for pair, count in self.parts)
+        return rounding.sum_up((count, pair.largest) for pair, count in self.parts)
 
     @property
     def infinite_mass(self) -> float:
         """P-probability of an infinite total loss."""
         if len(self.parts) == 1 and self.parts[0][1] == 1:
             return self.parts[0][0].infinite_mass
-        return abs(math.expm1(math.fsum(n * math.log1p(-p.infinite_mass) for p, n in self.parts)))
+        logs = math.fsum(n * math.log1p(-pair.infinite_mass) for pair, n in self.parts)
+        return min(1.0, rounding.above(-math.expm1(logs), 0.0)) if logs else 0.0
 
     @property
     def trimmed_mass(self) -> float:
@@ -218,7 +220,7 @@ class Composition:
             value = self.log_moment(order) - order * epsilon
             return min(value - math.log(order) - math.log1p(order), 1e300)
 
-        bounds = math.log(1e-3), math.log(1e7)
+        bounds = math.log(1e-9), math.log(1e7)
         return math.exp(minimize_scalar(height, bounds=bounds, method="bounded").x)
 
 
@@ -232,10 +234,11 @@ def _whole_sample(part: Release) -> Release:
 def _pair(part: Release) -> DominatingPair | None:
     match part:
         case LaplaceRelease():
-            shift = _finite("sensitivity / noise_scale", part.sensitivity / part.noise_scale)
+            ratio = rounding.quotient_up(part.sensitivity, part.noise_scale)
+            shift = _finite("sensitivity / noise_scale", ratio)
             return LaplacePair(shift) if shift else None
         case ExponentialNormRelease():
-            shift = _finite("sensitivity * noise_rate", part.sensitivity * part.noise_rate)
+            shift = _rate(part)
             return pair_of(shift, part.dimension) if shift else None
         case ObjectivePerturbation():
             return _objective(part)
@@ -284,7 +287,7 @@ def _sampled(ratio: float, noise: float) -> DominatingPair:
 
 
 def _shift(sensitivity: float, noise: float) -> float:
-    return _finite("sensitivity / noise_multiplier", sensitivity / noise)
+    return _finite("sensitivity / noise_multiplier", rounding.quotient_up(sensitivity, noise))
 
 
 @lru_cache(maxsize=256)
@@ -311,10 +314,15 @@ def _attained(part: Release) -> DominatingPair | None:
 
 
 def _objective(part: ObjectivePerturbation) -> DominatingPair | None:
-    shift = _finite("sensitivity * noise_rate", part.sensitivity * part.noise_rate)
+    shift = _rate(part)
     if shift:
         return ObjectivePerturbationPair(shift, part.dimension, part.log_determinant)
     return RandomizedResponsePair(part.log_determinant) if part.log_determinant else None
+
+
+def _rate(part: ExponentialNormRelease | ObjectivePerturbation) -> float:
+    product = rounding.product_up(part.sensitivity, part.noise_rate)
+    return _finite("sensitivity * noise_rate", product)
 
 
 def _finite(name: str, value: float) -> float:
@@ -344,6 +352,13 @@ class Bracket:
     def exactly(cls, value: float) -> Bracket:
         """Return the bracket of a value that is known."""
         return cls(value, value)
+
+    def outward(self, most: float = math.inf) -> Bracket:
+        """Return ends, of at most ``most``, that hold though they were rounded to the nearest."""
+        upper = rounding.above(self.upper, 0.0) if self.upper < most else self.upper
+        known = self.lower == most and rounding.is_short(most)
+        lower = self.lower if known or self.lower == math.inf else rounding.below(self.lower, 0.0)
+        return Bracket(lower, min(upper, most))
 
     @classmethod
     def largest(cls, brackets: list[Bracket]) -> Bracket:

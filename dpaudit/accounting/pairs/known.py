@@ -32,6 +32,7 @@ from dpaudit.accounting.pairs.pair import (
     joined,
     log_mgf_of,
 )
+from dpaudit.guarantees import rounding
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,10 @@ class GaussianPair(Continuous):
         """Return ``exp((i u (2 c + 1) - u^2) mu^2 / 2)``."""
         exponent = 1j * frequencies * (2 * order + 1) - frequencies**2
         return np.asarray(np.exp(exponent * self.mu**2 / 2))
+
+    def characteristic_error(self, order: float, frequencies: Array) -> Array:
+        """Return what the rounding of its exponent makes of it."""
+        return rounded_waves(frequencies * (2 * abs(order) + 1) * self.mu**2 / 2)
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,10 @@ class LaplacePair(Continuous):
         ends = np.exp(c * s - log_norm) + np.exp(-(c + 1) * s - log_norm)
         return np.asarray(ends + np.exp(c * s - log_norm) * s * -np.expm1(-a) / a)
 
+    def characteristic_error(self, order: float, frequencies: Array) -> Array:
+        """Return what the rounding of its exponents makes of it."""
+        return rounded_waves(frequencies * self.shift)
+
     def variation(self, order: float) -> float:
         """Return twice the density at the upper end, for orders of at least -1/2."""
         return math.exp(order * self.shift - float(self.log_mgf(np.array(order)))) / 2
@@ -223,6 +232,15 @@ class RandomizedResponsePair(DominatingPair):
     def characteristic(self, order: float, frequencies: Array) -> Complex:
         """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` over finite losses."""
         return characteristic_of(self._all(), order, frequencies)
+
+    def characteristic_error(self, order: float, frequencies: Array) -> Array:
+        """Return what the rounding of its exponents makes of it."""
+        return rounded_waves(frequencies * self.epsilon)
+
+
+def rounded_waves(phases: Array) -> Array:
+    """Return how far waves of size 1 at most may be off whose phases were rounded."""
+    return np.asarray(4 * rounding.UNIT * (1 + np.abs(phases)))
 
 
 # Of the search for a density's variation: how far from the bend, on how many points, what is added,

@@ -65,8 +65,7 @@ from dpaudit.errors import ConvergenceError
 
 Complex = NDArray[np.complex128]
 
-# Relative error aimed at, and the largest that is still worth an answer.
-_AIM, _WORST = 1e-13, 1e-6
+_AIM, _WORST = 1e-13, 1e-6  # relative error aimed at, and the largest that is worth an answer
 _FEWEST_TERMS, _MOST_TERMS = 128, 2**14
 _MOST_STEPS, _MOST_WIDENINGS, _REACH = 40, 60, 5
 # Where a Gaussian release is added: relative error aimed at; share of epsilon, or of the least that
@@ -75,8 +74,8 @@ _AIM_ADDED, _NARROW, _LEAST, _FAR, _MOST_ADDED = 1e-9, 1e-7, 1e-2, 8.0, 2**17
 _WIDE = 5e-7  # share of epsilon beyond which a bracket is worth another try
 _TAILS = 1e-9  # of delta: what is trimmed then
 _GENTLER = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)  # of the saddle's order: what is tried
-# Relative error of a sum of terms; largest tilt of the largest loss that is not clamped.
-_ROUNDING, _MOST_TILT = 4e-16, 1e5
+# Relative error of a sum of terms; largest tilt of the largest loss; tilted mass with digits left.
+_ROUNDING, _MOST_TILT, _MOST_FACTOR = 4e-16, 1e5, 1e13
 _LARGEST, _DOUBT = 20, 1e-9  # losses up to 2^20; of the outputs that decide, what need not
 _KNOWN = 1e-12  # relative error of the probabilities of outputs that decide by themselves
 # Cells of the grid that says where to begin; times its lower end, from where short series lead on.
@@ -113,7 +112,7 @@ def inverted_epsilon(event: Event, delta: float) -> Bracket:
     ways = [_Inverse(pairs, delta) for pairs in Composition.of(event).directions]
     least = max(way.about.lower for way in ways)  # a direction that stays below decides nothing
     brackets = [way.bracket() for way in ways if way.about.upper >= least]
-    return from_attained_epsilon(event, delta, Bracket.largest(brackets))
+    return from_attained_epsilon(event, delta, Bracket.largest(brackets)).outward()
 
 
 def inverted_delta(event: Event, epsilon: float) -> Bracket:
@@ -133,7 +132,7 @@ def inverted_delta(event: Event, epsilon: float) -> Bracket:
     """
     epsilon = check.non_negative("epsilon", epsilon)
     brackets = [_delta(pairs, epsilon) for pairs in Composition.of(event).directions]
-    return from_attained_delta(event, epsilon, Bracket.largest(brackets))
+    return from_attained_delta(event, epsilon, Bracket.largest(brackets)).outward(1.0)
 
 
 def _delta(pairs: Composition, epsilon: float) -> Bracket:
@@ -310,6 +309,8 @@ class _Series:
         slack = sum(n * pair.moment_error(self.order) for pair, n in self.pairs)
         slack += 8 * _ROUNDING * (abs(self.line.log_moment) + self.order * epsilon)
         factor = math.exp(min(self.line.log_moment - self.order * epsilon, 700.0))
+        if factor > _MOST_FACTOR:
+            raise ConvergenceError("inversion: no digits are left so far from the saddle point")
         upper = factor * (total + error) * (1 + slack)
         lower = factor * (total - error) * (1 - slack) - self.line.copies(epsilon)
         lower -= factor * (1 + slack) * self._growth(epsilon)

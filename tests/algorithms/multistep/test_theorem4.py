@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from dpaudit.accounting.composition import OptimalComposition
 from dpaudit.accounting.events import ApproximateRelease
+from dpaudit.accounting.optimal import OptimalComposition
 from dpaudit.algorithms.multistep.claims.composition import (
     Composed,
     composed_delta,

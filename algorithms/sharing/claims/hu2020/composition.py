@@ -38,7 +38,8 @@ from numpy.random import Generator
 from scipy.special import gammaln
 
 from dpaudit._typing import Array
-from dpaudit.accounting.composition import OptimalComposition, advanced, optimal
+from dpaudit.accounting.composition import advanced
+from dpaudit.accounting.optimal import OptimalComposition, optimal
 from dpaudit.extension.claim import Statement
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.neighbours import REPLACE_COLUMN

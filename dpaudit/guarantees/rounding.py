@@ -1,0 +1,259 @@
+"""Ends of what is proved, in doubles: upper ends are rounded up, and lower ends down.
+
+A double of at most twelve digits stands for the number that somebody wrote: ten times 0.1 is 1,
+though the double nearest to a tenth is above it. Any other double stands for itself. Sums and
+quotients of what was written are worked out in fractions; where a formula has none, it is enclosed
+at the worse of the double and the written number (`most`, `least`), or the result of doubles gives
+way by more than they can be off (`above`, `below`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import lru_cache
+
+from flint import arb, ctx, fmpq
+
+UNIT = 2.0**-53  # relative error of one operation on doubles
+_DIGITS = 12
+_BITS = 256  # of a square root
+_MOST_STEPS, _HALVINGS = 2200, 60  # doublings from the smallest double to the largest
+
+
+@lru_cache(maxsize=4096)
+def written(value: float) -> Fraction:
+    """Return the number that a finite double stands for.
+
+    Examples
+    --------
+    >>> written(0.1) == Fraction(1, 10), written(1 / 3) == Fraction(1 / 3)
+    (True, True)
+    """
+    exact = Fraction(value)
+    short = Fraction(f"{value:.{_DIGITS}g}")
+    return short if value and float(short) == value else exact
+
+
+def is_short(value: float) -> bool:
+    """Return whether a double stands for a number of at most twelve digits, or is infinite."""
+    return float(f"{value:.{_DIGITS}g}") == value
+
+
+def most(value: float) -> Fraction:
+    """Return the larger of a finite double and the number that it stands for."""
+    return max(Fraction(value), written(value))
+
+
+def least(value: float) -> Fraction:
+    """Return the smaller of a finite double and the number that it stands for."""
+    return min(Fraction(value), written(value))
+
+
+def up(value: Fraction) -> float:
+    """Return the least double that stands for no less than a fraction, or infinity.
+
+    Examples
+    --------
+    >>> up(10 * written(0.1)), up(Fraction(1, 3)) > 1 / 3
+    (1.0, False)
+    >>> up(Fraction(2, 3)) == math.nextafter(2 / 3, 1)
+    True
+    """
+    try:
+        near = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.nextafter(math.inf, 0.0)
+    return near if written(near) >= value else math.nextafter(near, math.inf)
+
+
+def down(value: Fraction) -> float:
+    """Return the largest double that stands for no more than a fraction."""
+    return -up(-value)
+
+
+def up_from(meant: Fraction, worst: Fraction) -> float:
+    """Return a double for a number worked out from doubles, rounded up.
+
+    Parameters
+    ----------
+    meant
+        From what the doubles stand for.
+    worst
+        From the worse of that and the doubles, which counts unless a double stands for the result.
+
+    Examples
+    --------
+    >>> up_from(written(0.3) / written(0.1), most(0.3) / least(0.1))
+    3.0
+    """
+    near = up(meant)
+    return near if near == math.inf or written(near) == meant else max(near, up(worst))
+
+
+def quotient_up(numerator: float, denominator: float) -> float:
+    """Return a quotient of doubles that are at least 0, rounded up; infinity where it overflows."""
+    meant = written(numerator) / written(denominator)
+    return up_from(meant, most(numerator) / least(denominator))
+
+
+def product_up(one: float, other: float) -> float:
+    """Return a product of doubles that are at least 0, rounded up; infinity where it overflows."""
+    return up_from(written(one) * written(other), most(one) * most(other))
+
+
+def half_square_up(value: float) -> float:
+    """Return half the square of a double, rounded up: rho of a mu, or of an epsilon."""
+    if value == math.inf:
+        return value
+    return up_from(written(value) ** 2 / 2, most(value) ** 2 / 2)
+
+
+def sum_up(terms: Iterable[tuple[int, float]]) -> float:
+    """Return the sum of doubles that are at least 0, each so many times, rounded up.
+
+    Examples
+    --------
+    >>> sum_up([(10, 0.1)]), sum_up([(1, 0.1), (1, 0.2)]), sum_up([])
+    (1.0, 0.3, 0.0)
+    """
+    terms = [(count, value) for count, value in terms if count and value]
+    if any(value == math.inf for _, value in terms):
+        return math.inf
+    meant = sum((count * written(value) for count, value in terms), Fraction(0))
+    return up_from(meant, sum((count * most(value) for count, value in terms), Fraction(0)))
+
+
+def sum_down(terms: Iterable[tuple[int, float]]) -> float:
+    """Return the same sum, rounded down."""
+    terms = [(count, value) for count, value in terms if count and value]
+    if any(value == math.inf for _, value in terms):
+        return math.inf
+    return down(sum((count * written(value) for count, value in terms), Fraction(0)))
+
+
+def exp_up(exponent: float) -> float:
+    """Return a power of e that is at most 1, rounded up: 0 at minus infinity alone."""
+    if exponent == -math.inf:
+        return 0.0
+    return min(1.0, max(above(math.exp(exponent), 0.0), math.ulp(0.0)))
+
+
+def above(value: float, magnitude: float, units: float = 8.0) -> float:
+    """Return a number that is not below what a value stands for that may be off.
+
+    Parameters
+    ----------
+    value
+        As doubles have it.
+    magnitude
+        Sum of the sizes of the terms that it was made of.
+    units
+        How many roundings of such a size it may be off by.
+    """
+    if value == 0 == magnitude:
+        return value
+    off = units * UNIT * (abs(value) + magnitude)
+    return math.nextafter(value + off, math.inf)
+
+
+def below(value: float, magnitude: float, units: float = 8.0) -> float:
+    """Return a number that is not above what a value stands for that may be off."""
+    return -above(-value, magnitude, units)
+
+
+def ball(value: Fraction) -> arb:
+    """Return a ball around a fraction, of the precision that is set."""
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def ceiling(value: arb) -> float:
+    """Return a double that is not below a ball; infinity for one that is not finite.
+
+    Examples
+    --------
+    >>> ceiling(arb(2).sqrt()) ** 2 > 2 > floor(arb(2).sqrt()) ** 2
+    True
+    """
+    if not value.is_finite():
+        return math.inf
+    top = value.upper()
+    near = float(top)
+    while not arb(near) >= top:
+        near = math.nextafter(near, math.inf)
+    return near
+
+
+def floor(value: arb) -> float:
+    """Return a double that is not above a ball."""
+    return -ceiling(-value)
+
+
+def root_up(square: Fraction) -> float:
+    """Return the least double that stands for no less than a square root.
+
+    Examples
+    --------
+    >>> root_up(Fraction(4, 9)) == math.nextafter(2 / 3, 1), root_up(Fraction(25))
+    (True, 5.0)
+    """
+    exact = _exact_root(square)
+    return up(exact) if exact is not None else ceiling(_root(square))
+
+
+def root_down(square: Fraction) -> float:
+    """Return the largest double that stands for no more than a square root."""
+    exact = _exact_root(square)
+    return down(exact) if exact is not None else floor(_root(square))
+
+
+def _exact_root(square: Fraction) -> Fraction | None:
+    root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+    return root if root * root == square else None
+
+
+def _root(square: Fraction) -> arb:
+    with ctx.workprec(_BITS):
+        return ball(square).sqrt()
+
+
+def first_above(guess: float, step: float, holds: Callable[[float], bool]) -> float:
+    """Return the guess, or a number a little above it, at which something is proved to hold.
+
+    Parameters
+    ----------
+    guess
+        At least 0, and near where it begins to hold.
+    step
+        How far the guess may be off; steps double, and are at least a unit in the last place.
+    holds
+        Whether it holds, also at all larger numbers.
+    """
+    failed, at, step = None, guess, max(step, math.ulp(guess))
+    for _ in range(_MOST_STEPS):
+        if at == math.inf or holds(at):
+            break
+        failed, at, step = at, at + step, 2 * step
+    return at if failed is None else _narrowed(at, failed, holds)
+
+
+def last_below(guess: float, step: float, holds: Callable[[float], bool]) -> float:
+    """Return the guess, or a number a little below it but not below 0, at which something holds."""
+    failed, at, step = None, guess, max(step, math.ulp(guess))
+    for _ in range(_MOST_STEPS):
+        if at <= 0 or holds(at):
+            break
+        failed, at, step = at, at - step, 2 * step
+    at = max(at, 0.0)
+    return at if failed is None else _narrowed(at, failed, holds)
+
+
+def _narrowed(at: float, failed: float, holds: Callable[[float], bool]) -> float:
+    """Return where something holds, nearer to where it fails."""
+    for _ in range(_HALVINGS):
+        middle = at + (failed - at) / 2
+        if middle in (at, failed) or abs(failed - at) <= 4 * math.ulp(at) or at == math.inf:
+            break
+        at, failed = (middle, failed) if holds(middle) else (at, middle)
+    return at
