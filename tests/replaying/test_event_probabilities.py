@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtri
 
 from dpaudit.replaying.events import _events, _may_equal, best_event
-from dpaudit.replaying.laws import Draw, Law, Laws
+from dpaudit.replaying.laws import Draw, Law, Laws, holds
 
 COUNT = 60_000
 STANDARD = {
@@ -142,3 +142,13 @@ def test_a_bound_pays_for_what_doubles_round_on_either_side():
         (number,) = sides[place].numbers
         sides[place].numbers[0] = Law(number.kind, number.centre, 1.0, number.draw, error=1e-3)
         assert exact.proved(0.0, *sides) < exact.epsilon(0.0) - 1e-3
+
+
+@pytest.mark.parametrize("off", [1e-6, 1e-4])
+def test_a_law_that_misses_one_number_by_little_is_none(off):
+    z = np.random.default_rng(21).normal(size=20)
+    one = law("normal", 1000.0, 1.0)
+    numbers = 1000.0 + z
+    assert holds(one, numbers, z)
+    numbers[7] += 1000.0 * off
+    assert not holds(one, numbers, z)
