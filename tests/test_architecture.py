@@ -328,6 +328,7 @@ EXEMPT = {
         "dpaudit.freezing.recorder",
         "dpaudit.laws.observations",
         "dpaudit.laws.observed",
+        "dpaudit.laws.touching",
         "dpaudit.neighbours.cells",
         "dpaudit.scan.accountants.plain.child",
         "dpaudit.scan.child",

@@ -269,7 +269,9 @@ def until_refuted(
         against = Against(claimed, case.at_delta, alpha)
         with contract.apart(case, drawer) as other:
             kept = contract.of_bets(other, seen, bettor.counted, against)
-        return replace(evidence, contract=kept.checks, notes=evidence.notes + kept.notes)
+        remark = f"{evidence.remark} {kept.remark}".rstrip()
+        notes = evidence.notes + kept.notes
+        return replace(evidence, contract=kept.checks, notes=notes, remark=remark)
     if not interrupted:
         return evidence
     return replace(evidence, interrupted=True, remark=f"{_INTERRUPTED} {evidence.remark}")

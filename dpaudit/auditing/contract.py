@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import dpaudit.auditing.alone as alone
+import dpaudit.auditing.sameness as sameness
 import dpaudit.estimation.independence as independence
 from dpaudit.auditing.alone import Against, happened
 from dpaudit.auditing.draws import Certifying, Drawer, is_ours
@@ -29,10 +30,14 @@ _LEAST, _MOST = 512, 4096  # further outputs
 
 @dataclass(frozen=True)
 class Kept:
-    """The checks of a contract, and how the outputs were drawn that were compared."""
+    """The checks of a contract, and how the outputs were drawn that were compared.
+
+    ``remark`` belongs to the reason of the verdict.
+    """
 
     checks: tuple[SelfCheck, ...] = ()
     notes: tuple[str, ...] = ()
+    remark: str = ""
 
 
 @contextmanager
@@ -88,11 +93,10 @@ def _looked_at_closely(
     if not isinstance(drawer.mechanism, Isolated):
         return Kept((*kept.checks, _ONE_PROCESS), kept.notes)
     checks, drawn = alone.checks(drawer, counted, tally, against)
-    scarce = alone.is_scarce(tally) and isinstance(drawer.mechanism, Isolated)
-    files = _no_noise_in_files(drawer) if scarce else []
-    if scarce and any(len(np.unique(side)) == 1 for side in drawn.scores):
-        files += _no_noise_carried(drawer)
-    return Kept((*kept.checks, *files, *checks), (*kept.notes, _alone_note(drawn)))
+    same = sameness.looked_at(drawer, counted, by_score=against.bet is not None)
+    return Kept(
+        (*kept.checks, *same.checks, *checks), (*kept.notes, _alone_note(drawn)), same.remark
+    )
 
 
 def of_bets(
@@ -120,7 +124,8 @@ def of_bets(
     tally, drawn = fine.certifying(counted, count, "contract")
     further = of_event(drawer, drawn, tally, counted, against)
     checks = (*independence.checks(on_p, on_q), *further.checks)
-    return Kept(checks, (_note(f"{pairs} bet on and {count} further", drawn), *further.notes[1:]))
+    notes = _note(f"{pairs} bet on and {count} further", drawn), *further.notes[1:]
+    return Kept(checks, notes, further.remark)
 
 
 _TIMED = (
@@ -156,45 +161,6 @@ def _no_files(drawer: Drawer) -> list[SelfCheck]:
             statistic=float(len(found)),
             threshold=0.0,
             evidence=f"files that the mechanism wrote and read: {named or 'none'}",
-        )
-    ]
-
-
-def _no_noise_in_files(drawer: Drawer) -> list[SelfCheck]:
-    """Return the check that outputs which hardly vary come from no file, if there are such."""
-    found = drawer.mechanism.crew.read_files
-    named = ", ".join(shorten(path) for path in found[:3])
-    return [
-        SelfCheck(
-            name="what hardly varies is read from no file",
-            statement=f"outputs hardly vary, and their noise may stand in a file ({named}): draw "
-            "it in every call, and give what else the mechanism needs as its arguments"
-            if found
-            else "no file holds noise",
-            passed=not found,
-            statistic=float(len(found)),
-            threshold=0.0,
-            evidence=f"files that the mechanism read: {named or 'none'}",
-        )
-    ]
-
-
-def _no_noise_carried(drawer: Drawer) -> list[SelfCheck]:
-    """Return the check that outputs which are all the same come from no value that went along."""
-    found = drawer.mechanism.carried
-    if not found:
-        return []
-    named = ", ".join(shorten(name) for name in found[:6])
-    return [
-        SelfCheck(
-            name="what never varies comes from no value that went along",
-            statement=f"every answer was the same, and values went to all processes with the "
-            f"mechanism that may be noise drawn once ({named}): put it into a file that can be "
-            "imported, or draw its noise in every call",
-            passed=False,
-            statistic=float(len(found)),
-            threshold=0.0,
-            evidence=f"values that went along: {named}",
         )
     ]
 

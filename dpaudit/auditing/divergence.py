@@ -151,6 +151,7 @@ def divergence(
             *kept.notes,
         ),
         contract=kept.checks,
+        remark=kept.remark,
         at_delta=first.at_delta,
     )
 

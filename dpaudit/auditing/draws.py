@@ -175,7 +175,10 @@ class Drawer:
         MechanismError
             The mechanism breaks its contract on either dataset.
         """
-        unit = 1 if clocked(getattr(mechanism, "layout", None)) else unit
+        if clocked(getattr(mechanism, "layout", None)) or getattr(
+            mechanism, "one_a_process", False
+        ):
+            unit = 1
         seen = Seen(*_decided(mechanism, pair, seed, trials, unit))
         if seen.repeats and (not isinstance(mechanism, Isolated) or isinstance(mechanism, HasLaw)):
             raise not_its_rng(mechanism)
@@ -201,7 +204,8 @@ class Drawer:
     def for_look(self, trials: int, seed: int, most: int | None) -> Drawer:
         """Return a drawer for so many trials, in units of at most so many."""
         unit = unit_size(trials, self.size, several=not is_ours(self.mechanism))
-        unit = 1 if self.timed else unit if most is None else min(unit, most)
+        alone = self.timed or self.one_a_process
+        unit = 1 if alone else unit if most is None else min(unit, most)
         return replace(self, seed=seed, unit=unit, chosen_by_pace=False)
 
     def aimed(self, side: Side, epsilon: float) -> Draws | None:
@@ -315,6 +319,21 @@ class Drawer:
         task = partial(drawn.side_unit, self.mechanism, self.pair, score)
         return _sorted_out(hands, list(self._dealt(task, hands, f"{purpose}, both datasets")))
 
+    def rows_alone(self, processes: int, calls: int, purpose: str) -> Certifying:
+        """Return transcripts that are drawn one a call in place of scores, as `alone` draws."""
+        one = replace(self, unit=1)
+        units = [one._planned(processes * calls, purpose, side) for side in Side]
+        hands = _in_turn(units[0], units[1], processes)
+        task = partial(drawn.side_transcript_unit, self.mechanism, self.pair)
+        number = drawn.comparing(self.mechanism)
+        found = self._dealt(task, hands, f"{purpose}, both datasets")
+        return _sorted_out(hands, [(rows, number(rows)) for rows in found])
+
+    @property
+    def one_a_process(self) -> bool:
+        """Whether every output comes from a process of its own."""
+        return isinstance(self.mechanism, Isolated) and self.mechanism.one_a_process
+
     def _processes(self, units: int) -> int:
         """Return how many fresh processes share the units of a side: fewer if they start slowly."""
         if not isinstance(self.mechanism, Isolated):
@@ -325,6 +344,8 @@ class Drawer:
 
     def _dealt(self, task: Any, hands: Sequence[Sequence[Unit]], stage: str) -> Iterator[Array]:
         crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
+        if self.one_a_process:
+            hands = [[unit] for hand in hands for unit in hand]
         with named(name_of(self.mechanism)):
             yield from self.executor.deal(task, hands, stage, crew)
 
@@ -337,6 +358,9 @@ class Drawer:
         return self._results(task, units, f"{purpose} ({side.value})")
 
     def _results(self, task: Any, units: Sequence[Unit], stage: str) -> Iterator[Any]:
+        if self.one_a_process:
+            yield from self._dealt(task, [units], stage)
+            return
         crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
         with named(name_of(self.mechanism)):
             yield from self.executor.map(task, units, stage, crew)

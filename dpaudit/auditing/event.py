@@ -223,7 +223,8 @@ def event(
         f"Attacks tried: {', '.join(chosen.tried)}.",
     )
     said = (*evidence.notes, *notes, *kept.notes)
-    return point.in_currency(replace(evidence, notes=said, contract=kept.checks), case)
+    found = replace(evidence, notes=said, contract=kept.checks, remark=kept.remark)
+    return point.in_currency(found, case)
 
 
 def _drawn_and_checked(

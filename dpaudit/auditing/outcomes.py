@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.random import default_rng
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.isolated import Isolated, named
-from dpaudit.laws.layout import Layout, Parted
+from dpaudit.laws.layout import EXACTLY, Layout, Parted
 from dpaudit.laws.mechanism import Mechanism, name_of
 from dpaudit.laws.observed import Observed, with_layout
 from dpaudit.neighbours import Side
@@ -40,6 +40,19 @@ def laid_out(case: PrivacyCase, seed: int, trials: int) -> PrivacyCase:
     with named(name_of(mechanism)):
         layout = mechanism.laid_out(datasets, count, rngs)
     return _having(case, having(mechanism, layout), layout)
+
+
+def without(case: PrivacyCase, paths: Sequence[str], seed: int, trials: int) -> PrivacyCase:
+    """Return the case of a mechanism whose outputs are read without some parts, by their paths."""
+    leave = [f"{EXACTLY}{path}" for path in paths]
+    mechanism: Any = case.mechanism
+    if isinstance(mechanism, Isolated):
+        mechanism = mechanism.ignoring(leave)
+    else:
+        mechanism = replace(mechanism, layout=None, ignored=(*mechanism.ignored, *leave))
+    other = replace(case, mechanism=mechanism, candidates=(), notes=())
+    found = laid_out(other, seed, trials)
+    return replace(found, candidates=case.candidates, notes=(*case.notes, *found.notes[1:]))
 
 
 def _having(case: PrivacyCase, mechanism: Mechanism[Any], layout: Layout) -> PrivacyCase:

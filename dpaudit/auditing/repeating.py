@@ -14,6 +14,7 @@ import numpy as np
 
 import dpaudit.auditing.alone as alone
 import dpaudit.auditing.point as point
+import dpaudit.auditing.sameness as sameness
 from dpaudit._typing import Array
 from dpaudit.auditing.alone import Against
 from dpaudit.auditing.draws import Certifying, Drawer, not_its_rng
@@ -47,11 +48,13 @@ def event(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evide
     apart = len(np.unique(np.concatenate(seen.scores))) > 1
     tally = Tally((trials, 0 if apart else trials), (trials, trials))
     checks, drawn = alone.checks(drawer, counted, tally, against)
+    same = sameness.looked_at(drawer, counted, by_score=False)
     counts = {"certifying, per dataset": len(drawn.scores[0])}
     found = certified(
         *drawn.scores, counted.event, "the output itself", case.at_delta, alpha, counts
     )
-    found = replace(found, contract=tuple(checks), notes=(*found.notes, _NOTE))
+    checked = (*same.checks, *checks)
+    found = replace(found, contract=checked, notes=(*found.notes, _NOTE), remark=same.remark)
     return point.in_currency(found, case)
 
 

@@ -18,6 +18,7 @@ import dpaudit.auditing.exact as white_box
 import dpaudit.auditing.looks as looks
 import dpaudit.auditing.outcomes as outcomes
 import dpaudit.auditing.repeating as repeating
+import dpaudit.auditing.sameness as sameness
 import dpaudit.auditing.shrinking as shrinking
 import dpaudit.auditing.witness as witness
 import dpaudit.auditing.worst_pair as worst_pair
@@ -41,6 +42,7 @@ from dpaudit.auditing.result import (
 )
 from dpaudit.auditing.stated import stated
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
+from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.execution import Executor, importable, one_thread, stream, unit_size
 from dpaudit.extension.case import Case, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Statement
@@ -309,7 +311,7 @@ def _run_privacy(
     case = outcomes.laid_out(case, settings.seed, trials)
     began = monotonic()
     chosen = worst_pair.choose(case, executor, settings, trials)
-    case = chosen.case
+    case, unjudged = sameness.narrowed(chosen.case, settings.seed, trials)
     drawer = Drawer.probing(
         case.mechanism,
         case.pair,
@@ -327,7 +329,7 @@ def _run_privacy(
         evidence, taken, unit = _by_looks(case, drawer, settings, chosen.trials, began)
         rerun = with_looks(rerun, taken)
         rerun = rerun if unit is None else with_unit(rerun, unit)
-    evidence = _noted(evidence, chosen, drawer)
+    evidence = _noted(_without_unjudged(evidence, case, unjudged), chosen, drawer)
     if evidence.interrupted:
         rerun = f"{rerun} --trials {evidence.trials}"
     if drawer.chosen_by_pace:
@@ -346,6 +348,16 @@ def _run_privacy(
     asked = asked if taken is None else replace(asked, time=None, looks=taken)
     asked = asked if chosen.search is None else replace(asked, trials=chosen.trials)
     return Audited(result, _certificate(result, case, asked), evidence.interrupted, taken)
+
+
+def _without_unjudged(
+    evidence: Evidence, case: PrivacyCase, unjudged: SelfCheck | None
+) -> Evidence:
+    """Return evidence that says nothing where parts were left out and the others refute nothing."""
+    at = case if evidence.at_delta is None else replace(case, at_delta=evidence.at_delta)
+    if unjudged is None or evidence.lower > stated_in_claim(at, case.claimed):
+        return evidence
+    return replace(evidence, contract=(*evidence.contract, unjudged))
 
 
 def _noted(evidence: Evidence, chosen: worst_pair.Chosen, drawer: Drawer) -> Evidence:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.random import Generator, RandomState
 
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.laws.fresh import Fresh
 from dpaudit.laws.layout import counted
 from dpaudit.records import stray
 
@@ -228,11 +229,14 @@ class Calls:
     read
         What is looked at: a function of what was returned (of an estimator, of the fitted copy), or
         the name of an attribute, or several.
+    fresh
+        What is made anew before every output; None for nothing.
     """
 
     function: Any
     form: Form
     read: Any = None
+    fresh: Fresh | None = None
 
     def observations(self, dataset: Any, trials: int, rng: Generator) -> Any:
         """Return ``trials`` observations: an array, or a list of whatever they are.
@@ -241,6 +245,8 @@ class Calls:
         standard library: these are then set from it.
         """
         with self.generators(rng):
+            if self.fresh is not None and self.form.many:
+                return [self._first(self.one(dataset, rng)) for _ in range(trials)]
             if not self.form.many:
                 return [self.one(dataset, rng) for _ in range(trials)]
             many = self._call(dataset, trials, rng)
@@ -255,12 +261,19 @@ class Calls:
 
     def one(self, dataset: Any, rng: Generator) -> Any:
         """Return one observation; of code that draws several what it returns for one."""
+        if self.fresh is not None:
+            self.fresh.make(self.function, rng)
         if self.form.many:
             return self._call(dataset, 1, rng)
         if self.form.method == "fit":
             found = self._fitted(dataset, rng)
         else:
             found = self._call(dataset, 1, rng)
+        return found if self.read is None else looked_at(self.read, found)
+
+    def _first(self, many: Any) -> Any:
+        """Return the one output of a call that was asked for one, as it is looked at."""
+        found = counted(many, 1)[0]
         return found if self.read is None else looked_at(self.read, found)
 
     def _call(self, dataset: Any, trials: int, rng: Generator) -> Any:
@@ -274,6 +287,8 @@ class Calls:
                 named[one.name] = one.of(values[one.role])
             else:
                 placed.append(one.of(values[one.role]))
+        if self.fresh is not None:
+            named |= self.fresh.arguments(self.function, rng)
         return method(*placed, **named)
 
     def _fitted(self, dataset: Any, rng: Generator) -> Any:

@@ -32,6 +32,7 @@ from dpaudit.execution.scripts import source_of
 from dpaudit.execution.surveys import parcel_for_processes
 from dpaudit.execution.tasks import libraries_here, pickled, start_generators_anew
 from dpaudit.laws.code import Code, hashed, place_of
+from dpaudit.laws.fresh import PROCESS
 from dpaudit.laws.layout import Column, Layout, Parted, Plain
 from dpaudit.laws.mechanism import (
     DIGITS,
@@ -45,8 +46,9 @@ from dpaudit.laws.observed import (
     Observed,
     Reading,
     as_mechanism,
+    made_with_layout,
     mechanism_called,
-    with_layout,
+    without_parts,
 )
 from dpaudit.neighbours import Pair
 from dpaudit.store.identity import Identity, Unidentified, identified
@@ -56,6 +58,8 @@ _METHODS = (
     *("loss_bounds", "loss_in_digits", "sample_tilted", "log_mgf_bounds", "neighbours"),
     *("sample_aimed", "log_payoff_bound"),
 )
+# Of a proxy, and of others like it.
+_KNOWN = ("start", "called_as", "code", "carried", "not_afresh", "one_a_process")
 _keys = count()
 _ANY = Limits()
 _ASKED = "it was asked for"
@@ -121,8 +125,11 @@ class Isolated:
         Names of values that went to its workers along with it: all of them have the same.
     not_afresh
         Why code of a file went along too, in place of being run afresh.
+    one_a_process
+        Whether every output is to come from a process of its own.
     """
 
+    one_a_process = False
     start = 0.0
     called_as: str | None = None
     layout: Layout | None = None
@@ -146,12 +153,12 @@ class Isolated:
     def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
         """Return a layout of so many observations on each dataset."""
         given = list(datasets), trials, list(rngs)
-        plain, columns, usual = current().fact(
+        plain, columns, usual, ignored = current().fact(
             "layout", lambda: self._call(_laid_out, *given), (self, *given)
         )
         if plain is not None:
-            return Plain(tuple(plain[0]), plain[1])
-        return Parted(tuple(Column(*one) for one in columns), usual)
+            return Plain(tuple(plain[0]), plain[1], tuple(plain[2]), tuple(plain[3]))
+        return Parted(tuple(Column(*one) for one in columns), usual, tuple(ignored))
 
     def texts(
         self,
@@ -167,10 +174,16 @@ class Isolated:
 
     def having(self, layout: Layout) -> Isolated:
         """Return the proxy, in the same workers, of the mechanism with a layout."""
-        proxy = type(self)(self.crew, (_with_layout, (*self.made, layout)))
-        proxy.start, proxy.layout, proxy.called_as = self.start, layout, self.called_as
-        proxy.code, proxy._without_layout = self.code, self
-        proxy.carried, proxy.not_afresh = self.carried, self.not_afresh
+        proxy = type(self)(self.crew, (made_with_layout, (*self.made, layout)))
+        vars(proxy).update({one: vars(self)[one] for one in _KNOWN if one in vars(self)})
+        proxy.layout, proxy._without_layout = layout, self
+        return proxy
+
+    def ignoring(self, names: Sequence[str]) -> Isolated:
+        """Return the proxy, in the same workers, of the mechanism without parts of its outputs."""
+        base = self if self._without_layout is None else self._without_layout
+        proxy = type(base)(base.crew, (without_parts, (*base.made, list(names))))
+        vars(proxy).update({one: vars(base)[one] for one in _KNOWN if one in vars(base)})
         return proxy
 
     @cached_property
@@ -259,7 +272,7 @@ class _Aimed(_Tilted):
 
 class _Neighbours(_Law):
     def neighbours(self, pair: Pair[Any]) -> list[Pair[Any]]:
-        found: list[Pair[Any]] = _unpickled(self._call(_neighbours, pair))
+        found: list[Pair[Any]] = unpickled(self._call(_neighbours, pair))
         return found
 
 
@@ -283,7 +296,7 @@ def isolated(given: Any, isolation: Isolation, reading: Reading = AS_IT_IS) -> P
         return Placed(mechanism, "this system has no fork")
     crew = Crew(isolation.limits)
     try:
-        return Placed(_sent(mechanism, crew), None)
+        return Placed(_read_as(reading, _sent(mechanism, crew)), None)
     except CannotTravel as error:
         crew.close()
         if isolation.limits != _ANY:
@@ -308,7 +321,12 @@ def referred(reference: str, isolation: Isolation, reading: Reading = AS_IT_IS) 
         )
     with ended_at_import("mechanism", reference):
         made = (mechanism_called, (reference, reading))
-        return Placed(_proxy(Crew(isolation.limits), made), None)
+        return Placed(_read_as(reading, _proxy(Crew(isolation.limits), made)), None)
+
+
+def _read_as(reading: Reading, proxy: Isolated) -> Isolated:
+    proxy.one_a_process = reading.fresh == PROCESS
+    return proxy
 
 
 def made(what: str, reference: str, isolation: Isolation) -> Any:
@@ -324,7 +342,7 @@ def made(what: str, reference: str, isolation: Isolation) -> Any:
     if isolation.in_process:
         return called(what, reference, load_reference(what, reference))
     with ended_at_import(what, reference), Crew(isolation.limits) as crew:
-        return _unpickled(crew.call(_made, what, reference))
+        return unpickled(crew.call(_made, what, reference))
 
 
 @contextmanager
@@ -354,13 +372,13 @@ def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
     owner = changed.owner_of(mechanism)
     parcel = parcel_for_processes(mechanism, own_generators=True)
     try:
-        proxy = _proxy(crew, (_unpickled, (parcel.blob,)))
+        proxy = _proxy(crew, (unpickled, (parcel.blob,)))
     except CannotTravel:
         home = getattr(owner, "__module__", None) or ""
         if home not in sys.modules:
             raise
         parcel = parcel_for_processes(mechanism, own_generators=True, by_value=home)
-        proxy = _proxy(crew, (_unpickled, (parcel.blob,)))
+        proxy = _proxy(crew, (unpickled, (parcel.blob,)))
     else:
         _require_as_imported(owner, crew)
     proxy.carried, proxy.not_afresh = tuple(sorted(parcel.carried)), parcel.not_afresh
@@ -429,7 +447,8 @@ def _mechanism_of_this_process(
     return _here[key]
 
 
-def _unpickled(blob: bytes) -> Any:
+def unpickled(blob: bytes) -> Any:
+    """Return what was pickled."""
     import cloudpickle
 
     return cloudpickle.loads(blob)
@@ -472,16 +491,12 @@ def _laid_out(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:
     """Return a layout as plain data: what a worker answers is never unpickled."""
     found = mechanism.laid_out(*arguments)
     if isinstance(found, Plain):
-        return (found.shape, found.kind), [], {}
-    return None, [astuple(one) for one in found.columns], found.usual
+        return (found.shape, found.kind, found.steady, found.drifts), [], {}, ()
+    return None, [astuple(one) for one in found.columns], found.usual, found.ignored
 
 
 def _texts(mechanism: Any, *arguments: Any) -> list[tuple[float, str, str]]:
     return [(code, *named) for code, named in mechanism.texts(*arguments).items()]
-
-
-def _with_layout(make: Callable[..., Any], arguments: tuple[Any, ...], layout: Layout) -> Any:
-    return with_layout(make(*arguments), layout)
 
 
 def _neighbours(mechanism: Any, pair: Any) -> bytes:

@@ -10,18 +10,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from dpaudit._typing import Array
+from dpaudit.errors import InvalidArgument
 from dpaudit.laws.observations import ABSENT, Part, Token, parts
 from dpaudit.laws.outcomes import Inexact, as_doubles
 
 _MOST = 4096  # columns
 # What stands in an array of numbers for what is no finite number: far from what people add up.
 NAN, INFINITE, _ODD = 1e300, 2e300, 4e300
+EXACTLY = "="  # before the name of a part that is the only one to be left out
+_DRIFTS = 12  # observations that are in order by chance once in a hundred million times
+LAST_BITS = 1e-9  # numbers that differ by less, of what they are, are one
 
 
 class OtherOutputs(ValueError):
@@ -34,7 +38,9 @@ class Column:
 
     ``everywhere`` says that every observation had the part when the layout was made: its path
     then is no secret of one of them. ``length`` says that the numbers are lengths of texts,
-    ``clock`` that they are the seconds that calls took.
+    ``clock`` that they are the seconds that calls took; ``steady`` that on either dataset every
+    observation had the same, and not on both the same; ``drifts`` that each was beyond the one
+    before, as of a counter.
     """
 
     path: str
@@ -42,6 +48,8 @@ class Column:
     everywhere: bool = True
     length: bool = False
     clock: bool = False
+    steady: bool = False
+    drifts: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,17 +64,26 @@ class Plain:
         Of one observation.
     kind
         Of what types it is made (`kind_of`): another is something else.
+    steady, drifts
+        Which entries of the flattened array are so (`Column`).
     """
 
     shape: tuple[int, ...]
     kind: str = "float"
+    steady: tuple[int, ...] = field(default=(), repr=False)
+    drifts: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """One for each entry, in the order of the flattened array."""
         return tuple(
-            Column(f"output[{', '.join(map(str, index))}]" if index else "output", False)
-            for index in np.ndindex(self.shape)
+            Column(
+                f"output[{', '.join(map(str, index))}]" if index else "output",
+                False,
+                steady=number in self.steady,
+                drifts=number in self.drifts,
+            )
+            for number, index in enumerate(np.ndindex(self.shape))
         )
 
     def rows(self, observations: Any, trials: int) -> Array:
@@ -146,10 +163,13 @@ class Parted:
         Of what varied or is a number, and two for all the rest: which parts it has, and all of it.
     usual
         The codes of discrete parts that were the same in all observations.
+    ignored
+        Names of parts that are left out (`is_ignored`).
     """
 
     columns: tuple[Column, ...]
     usual: dict[str, float]
+    ignored: tuple[str, ...] = ()
 
     def with_clock(self, path: str) -> Parted:
         """Return the layout where the number at a path is how long a call took."""
@@ -160,7 +180,7 @@ class Parted:
         """Return ``trials`` observations as rows, one column a part."""
         place, found = self._place, np.zeros((trials, len(self.columns)))
         for row, one in zip(found, observations, strict=True):
-            self._fill(row, parts(one), place)
+            self._fill(row, kept_parts(one, self.ignored), place)
         return found
 
     def _fill(
@@ -172,7 +192,7 @@ class Parted:
 
     def tokens(self, observation: Any) -> tuple[Token, ...]:
         """Return the tokens of the two columns for the rest; none if there is no rest."""
-        found = parts(observation)
+        found = kept_parts(observation, self.ignored)
         rest = self._rest(np.zeros(len(self.columns)), found, self._place)
         return _told(rest) if rest else ()
 
@@ -221,8 +241,13 @@ def clocked(layout: Layout | None) -> list[int]:
     return [n for n, column in enumerate(columns) if column.clock]
 
 
-def layout_of(sides: Sequence[Any]) -> Layout:
-    """Return a layout for observations, some of each dataset.
+def layout_of(sides: Sequence[Any], ignored: Sequence[str] = ()) -> Layout:
+    """Return a layout for observations, some of each dataset, without the parts that are ignored.
+
+    Raises
+    ------
+    InvalidArgument
+        Nothing has such a name.
 
     Examples
     --------
@@ -230,8 +255,128 @@ def layout_of(sides: Sequence[Any]) -> Layout:
     Plain(shape=(3,), kind='rows <f8')
     >>> [one.path for one in layout_of([[{"a": 1.0}], [{"a": None}]]).columns]
     ['a', 'a', 'the rest', 'the values of the rest']
+    >>> [one.path for one in layout_of([[{"a": 1.0, "at": 7.5}]], ["at"]).columns][:1]
+    ['a']
     """
-    return _plain(sides) or _parted([parts(one) for side in sides for one in side])
+    plain = None if ignored else _plain(sides)
+    if plain is not None:
+        return plain
+    _require_named(sides, ignored)
+    read = [[kept_parts(one, ignored) for one in side] for side in sides]
+    found = _parted([one for side in read for one in side])
+    return _with_looks(replace(found, ignored=tuple(ignored)), sides)
+
+
+def kept_parts(observation: Any, ignored: Sequence[str]) -> dict[str, tuple[Part, ...]]:
+    """Return the parts of an observation that are not ignored, by path."""
+    found = parts(observation)
+    if not ignored:
+        return found
+    return {path: one for path, one in found.items() if not is_ignored(path, ignored)}
+
+
+def is_ignored(path: str, ignored: Sequence[str]) -> bool:
+    """Return whether a part, or what it is in, has one of these names, wherever it is.
+
+    Leaving out what an observer sees is a function of what he sees: what is certified of the rest
+    holds for the whole.
+
+    Examples
+    --------
+    >>> [is_ignored(one, ["at"]) for one in ("at", "at.year", "output[0]['at']", "format", "data")]
+    [True, True, True, False, False]
+    """
+    return any(
+        path == name.removeprefix(EXACTLY)
+        or path.startswith((f"{name}[", f"{name}."))
+        or f"['{name}']" in path
+        or path.endswith(f".{name}")
+        or f".{name}." in path
+        or f".{name}[" in path
+        for name in ignored
+    )
+
+
+def _require_named(sides: Sequence[Any], ignored: Sequence[str]) -> None:
+    """Refuse names that no part has."""
+    counts = Counter(path for side in sides for one in side for path in parts(one))
+    everywhere = sum(map(len, sides))
+    for name in ignored:
+        if not any(is_ignored(path, [name]) for path in counts):
+            known = sorted(path for path, count in counts.items() if count == everywhere)
+            raise InvalidArgument("ignore", name, f"names of parts: some of {', '.join(known)}")
+
+
+def steady_in(sides: Sequence[Array]) -> tuple[int, ...]:
+    """Return which columns of rows, shape ``(n, d)`` each, are the same on a side and not on all.
+
+    What differs in its last bits alone is the same.
+
+    Examples
+    --------
+    >>> steady_in([np.array([[1.0, 0.5], [1.0, 0.7]]), np.array([[2.0, 0.5], [2.0, 0.6]])])
+    (0,)
+    """
+    found = []
+    for number in range(sides[0].shape[1] if sides else 0):
+        columns = [side[:, number] for side in sides]
+        apart = not is_one(np.concatenate(columns))
+        if apart and all(is_one(column) for column in columns):
+            found.append(number)
+    return tuple(found)
+
+
+def drifts_in(sides: Sequence[Array]) -> tuple[int, ...]:
+    """Return which columns of rows, drawn in this order, only grow, or only fall.
+
+    Examples
+    --------
+    >>> clock = np.arange(8.0)[:, None]
+    >>> drifts_in([clock, clock + 8]), drifts_in([clock, clock]), drifts_in([clock % 2, clock])
+    ((0,), (), ())
+    """
+    rows = np.concatenate(sides)
+    if len(rows) < _DRIFTS:
+        return ()
+    steps = np.diff(rows, axis=0)
+    one_way = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
+    often = (steps != 0).sum(axis=0) >= len(rows) // 2
+    return tuple(np.flatnonzero(one_way & often).tolist())
+
+
+def is_one(values: Array) -> bool:
+    """Return whether numbers are one and the same, but for their last bits.
+
+    Examples
+    --------
+    >>> is_one(np.array([0.3, 0.1 + 0.2])), is_one(np.array([0.3, 0.300001]))
+    (True, False)
+    """
+    return bool(np.ptp(values) <= last_bits(values))
+
+
+def last_bits(values: Array) -> float:
+    """Return by how much numbers of a common size differ at most that are one.
+
+    A rare huge one, as stands for what is no number, does not make all others equal.
+
+    Examples
+    --------
+    >>> last_bits(np.array([1.0, -2.0, 1.0, 1e300])), last_bits(np.zeros(2))
+    (2e-09, 0.0)
+    """
+    sizes = np.sort(np.abs(values))
+    return LAST_BITS * float(sizes[(len(sizes) - 1) * 9 // 10] or sizes[-1])
+
+
+def _with_looks(layout: Parted, sides: Sequence[Any]) -> Parted:
+    rows = [layout.rows(list(side), len(side)) for side in sides]
+    steady, drifts = steady_in(rows), drifts_in(rows)
+    columns = [
+        replace(one, steady=n in steady, drifts=n in drifts and not one.discrete)
+        for n, one in enumerate(layout.columns)
+    ]
+    return replace(layout, columns=tuple(columns))
 
 
 def _plain(sides: Sequence[Any]) -> Plain | None:
@@ -240,8 +385,10 @@ def _plain(sides: Sequence[Any]) -> Plain | None:
         return None
     arrays = [_doubles(side) for side in sides]
     shapes = {array.shape[1:] for array in arrays}
-    finite = all(np.isfinite(array).all() and array.size for array in arrays)
-    return Plain(shapes.pop(), kinds.pop()) if finite and len(shapes) == 1 else None
+    if len(shapes) > 1 or not all(np.isfinite(one).all() and one.size for one in arrays):
+        return None
+    flat = [one.reshape(len(one), -1) for one in arrays]
+    return Plain(shapes.pop(), kinds.pop(), steady_in(flat), drifts_in(flat))
 
 
 def _parted(observed: Sequence[dict[str, tuple[Part, ...]]]) -> Parted:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
@@ -19,6 +19,7 @@ from numpy.random import Generator
 from dpaudit._references import called, load_reference
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.laws.calling import Calls, form_of, looked_at
+from dpaudit.laws.fresh import fresh_of, require_fresh
 from dpaudit.laws.layout import Layout, OtherOutputs, Parted, counted, layout_of
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, calling, name_of
 from dpaudit.laws.observations import Token, parts
@@ -41,11 +42,14 @@ class Observed(Wraps):
         What stands where in a transcript; None until it was made of observations.
     watched
         What else is observed: exceptions, warnings, the time a call took.
+    ignored
+        Names of parts that are left out.
     """
 
     calls: Calls
     layout: Layout | None = None
     watched: tuple[Observable, ...] = ()
+    ignored: tuple[str, ...] = ()
 
     @property
     def function(self) -> Any:
@@ -104,7 +108,8 @@ class Observed(Wraps):
     def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
         """Return a layout of so many observations on each dataset."""
         found = layout_of(
-            [self._checked(one, trials, rng) for one, rng in zip(datasets, rngs, strict=True)]
+            [self._checked(one, trials, rng) for one, rng in zip(datasets, rngs, strict=True)],
+            self.ignored,
         )
         if "time" in self.watched and isinstance(found, Parted):
             return found.with_clock(_SECONDS)
@@ -154,6 +159,21 @@ def with_layout(mechanism: Observed, layout: Layout) -> Observed:
     return replace(mechanism, layout=layout)
 
 
+def made_with_layout(
+    make: Callable[..., Any], arguments: tuple[Any, ...], layout: Layout
+) -> Observed:
+    """Return what is made of arguments, with a layout."""
+    return with_layout(make(*arguments), layout)
+
+
+def without_parts(
+    make: Callable[..., Any], arguments: tuple[Any, ...], names: Sequence[str]
+) -> Observed:
+    """Return what is made of arguments, whose outputs are read without some parts."""
+    found: Observed = make(*arguments)
+    return replace(found, ignored=(*found.ignored, *names))
+
+
 @dataclass(frozen=True)
 class Reading:
     """How other people's code is called, and what is looked at.
@@ -167,6 +187,10 @@ class Reading:
         the fitted copy.
     observe
         What counts besides outputs: some of ``exceptions``, ``warnings`` and ``time``.
+    ignore
+        Names of parts of an output that are left out: time stamps, counters and the like.
+    fresh
+        What is made anew for every output: `dpaudit.laws.fresh.Fresh`.
 
     Examples
     --------
@@ -179,6 +203,8 @@ warnings, time
     form: str | None = None
     read: Any = None
     observe: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    fresh: Any = None
 
     def __post_init__(self) -> None:
         asked: Any = self.observe
@@ -186,11 +212,20 @@ warnings, time
         if not set(given) <= set(_OBSERVABLE):
             raise InvalidArgument("observe", list(given), f"some of {', '.join(_OBSERVABLE)}")
         object.__setattr__(self, "observe", tuple(one for one in _OBSERVABLE if one in given))
+        object.__setattr__(self, "ignore", _names(self.ignore))
+        require_fresh(self.fresh)
 
     @property
     def watched(self) -> tuple[Observable, ...]:
         """What counts besides outputs, in order."""
         return tuple(one for one in _OBSERVABLE if one in self.observe)
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    found = (given,) if isinstance(given, str) else tuple(given)
+    if not all(isinstance(one, str) and one for one in found):
+        raise InvalidArgument("ignore", given, "names of parts of an output, such as ('at', 'id')")
+    return found
 
 
 AS_IT_IS = Reading()
@@ -221,7 +256,9 @@ def as_mechanism(given: Any, reading: Reading = AS_IT_IS) -> Mechanism[Any]:
     if _is_more(given) and reading == AS_IT_IS:
         found: Mechanism[Any] = given
         return found
-    return Observed(Calls(given, form_of(given, reading.form), reading.read), None, reading.watched)
+    form = form_of(given, reading.form)
+    calls = Calls(given, form, reading.read, fresh_of(reading.fresh, given))
+    return Observed(calls, None, reading.watched, tuple(reading.ignore))
 
 
 def _is_more(given: Any) -> bool:

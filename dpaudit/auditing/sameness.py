@@ -1,0 +1,316 @@
+"""Parts of an output that are the same in every answer: of the data, or noise that is kept outside.
+
+An answer that never varies may be exact, and leaks what it says; or its noise was drawn once, by
+a key in a file, a salt of the environment, a server, and is drawn no more. Outputs alone do not
+tell. So the parts that the certified event reads are looked at: each has to vary within a side from
+call to call. One that does not is taken for a function of the data only where the code reaches
+nothing that nobody sees, and returns the same in another interpreter and at another time; else
+nothing is said of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import default_rng
+from numpy.typing import NDArray
+
+import dpaudit.auditing.outcomes as outcomes
+from dpaudit._typing import Array
+from dpaudit.auditing.draws import Drawer
+from dpaudit.errors import shorten
+from dpaudit.estimation.counted import Counted
+from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.execution import stream
+from dpaudit.execution.ledger import current
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.laws.isolated import Isolated, named
+from dpaudit.laws.layout import LAST_BITS, Column, Layout, is_one, last_bits
+from dpaudit.laws.mechanism import name_of
+from dpaudit.laws.reaching import touched
+from dpaudit.laws.touching import Touch
+from dpaudit.neighbours import Pair, Side
+
+_PROCESSES, _CALLS = 8, 16  # whose answers show what varies
+_FEW = 3  # answers that differ from the one before: fewer are a glitch
+_WATCHED = 3  # calls on either dataset whose touches are watched, the first with its imports
+_NAME = "what is the same in every answer comes from the data"
+_CURE = (
+    "draw noise anew in each call, or say what is made anew for each output: "
+    "fresh= a function that does (a nonce, a salt, a reset), the name of the value, or 'process' "
+    "where one draw per deployment is what is released; parts that are no noise, such as time "
+    "stamps, counters and process numbers, are left out by ignore="
+)
+
+
+Place = tuple[int, int]  # a side, and a column of its answers
+
+
+class Answers(NamedTuple):
+    """What some calls returned on either dataset, and the process of each."""
+
+    rows: tuple[Array, Array]
+    processes: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Sameness:
+    """The check of what never varies, and what to say where it passed.
+
+    Parameters
+    ----------
+    checks
+        None where all that the event reads varies.
+    remark
+        Of what is a function of the data.
+    """
+
+    checks: tuple[SelfCheck, ...] = ()
+    remark: str = ""
+
+
+def looked_at(drawer: Drawer, counted: Counted, *, by_score: bool) -> Sameness:
+    """Return whether the parts that an event reads vary, or come from the data alone.
+
+    Parameters
+    ----------
+    drawer
+        Of a mechanism that has processes of its own.
+    counted
+        The event.
+    by_score
+        Whether its score itself is what certifies, and not only on which side of a threshold it is.
+    """
+    found = _answers(drawer)
+    kept, same = _unvarying(found, counted, by_score=by_score)
+    columns = columns_of(drawer.mechanism, found.rows[0].shape[1])
+    if kept:
+        return Sameness((_kept_in_a_process(columns, kept),))
+    if not same:
+        return Sameness()
+    causes = _causes(drawer.mechanism, drawer.pair, drawer.seed, found, same)
+    paths, count = _paths(columns, [column for _, column in same]), len(found.rows[0])
+    check = _check(paths, causes, f"{count} calls a side in {_PROCESSES} processes")
+    whole = [column for side, column in same if (1 - side, column) in same]
+    remark = _function_of_data(_paths(columns, whole), count) if whole and not causes else ""
+    return Sameness((check,), remark)
+
+
+def narrowed(case: PrivacyCase, seed: int, trials: int) -> tuple[PrivacyCase, SelfCheck | None]:
+    """Return a case whose outputs are read without the parts that nothing can be said of.
+
+    That are counters and clocks, which tell two datasets apart by which was drawn first. And what
+    is the same in every answer, where the code reaches what nobody sees: what is left may refute
+    the claim; where it does not, the check says why nothing is said.
+    """
+    case = _without_drifts(case, seed, trials)
+    mechanism = case.mechanism
+    if not isinstance(mechanism, Isolated) or mechanism.layout is None:
+        return case, None
+    steady = [n for n, one in enumerate(mechanism.layout.columns) if one.steady]
+    if not steady or not _others_stay(mechanism.layout, steady):
+        return case, None
+    found = _one_answer(mechanism, case.pair, seed)
+    places = [(side, column) for side in range(len(Side)) for column in steady]
+    causes = _causes(mechanism, case.pair, seed, found, places)
+    if not causes:
+        return case, None
+    check = _check(_paths(mechanism.layout.columns, steady), causes, "the first calls")
+    return _left_out(case, steady, "the same in every answer", seed, trials), check
+
+
+def _without_drifts(case: PrivacyCase, seed: int, trials: int) -> PrivacyCase:
+    layout: Layout | None = getattr(case.mechanism, "layout", None)
+    drifts = [n for n, one in enumerate(layout.columns) if one.drifts] if layout else []
+    if layout is None or not drifts or not _others_stay(layout, drifts):
+        return case
+    return _left_out(case, drifts, "as time stamps and counters do, it only grew", seed, trials)
+
+
+def _left_out(
+    case: PrivacyCase, columns: Sequence[int], why: str, seed: int, trials: int
+) -> PrivacyCase:
+    mechanism: Any = case.mechanism
+    paths = _paths(mechanism.layout.columns, columns)
+    every = [mechanism.layout.columns[n].path for n in columns]
+    other = outcomes.without(case, every, seed, trials)
+    note = f"Left out: {', '.join(paths)} ({why}); ignore= leaves out what is no noise."
+    return replace(other, notes=(*other.notes, note))
+
+
+def columns_of(mechanism: Any, count: int) -> Sequence[Column]:
+    """Return what stands where in the transcripts of a mechanism."""
+    layout = getattr(mechanism, "layout", None)
+    if layout is not None:
+        return tuple(layout.columns)
+    return [Column(f"output[{n}]" if count > 1 else "output", False) for n in range(count)]
+
+
+def _others_stay(layout: Layout, columns: Sequence[int]) -> bool:
+    """Return whether something that varies is left when parts are left out."""
+    gone = {layout.columns[n].path for n in columns}
+    rest = {"the rest", "the values of the rest"}
+    return any(one.path not in gone | rest for one in layout.columns)
+
+
+def _answers(drawer: Drawer) -> Answers:
+    """Return answers of calls that are drawn one by one, in several processes."""
+    drawn = drawer.rows_alone(_PROCESSES, _CALLS, "what varies")
+    rows = [one.reshape(len(one), -1) for one in drawn.scores]
+    processes = [one.processes for one in drawn.outputs]
+    if drawer.one_a_process:
+        processes = [np.zeros_like(one) for one in processes]
+    return Answers((rows[0], rows[1]), (processes[0], processes[1]))
+
+
+def _one_answer(mechanism: Isolated, pair: Pair[Any], seed: int) -> Answers:
+    rows = [
+        mechanism.sample(pair.on(side), 1, default_rng(stream(seed, "an answer", side.value)))
+        for side in Side
+    ]
+    flat = [one.reshape(1, -1) for one in rows]
+    none = np.zeros(1, dtype=np.int64)
+    return Answers((flat[0], flat[1]), (none, none))
+
+
+def _unvarying(
+    found: Answers, counted: Counted, *, by_score: bool
+) -> tuple[list[int], list[Place]]:
+    """Return the columns that the event reads and a process keeps, and where one never varies."""
+    kept, same = list[int](), list[Place]()
+    for column in range(found.rows[0].shape[1]):
+        sides = [side[:, column] for side in found.rows]
+        if is_one(np.concatenate(sides)):
+            continue
+        steady = [n for n, side in enumerate(sides) if not _varies(side, found.processes[n])]
+        if not steady or not _is_read(found, counted, column, by_score=by_score):
+            continue
+        if not all(_nearly_one(sides[n]) for n in steady):
+            kept.append(column)
+        same += [(n, column) for n in steady]
+    return kept, same
+
+
+def _varies(values: Array, processes: NDArray[np.int64]) -> bool:
+    """Return whether answers of one process differ, other than its first."""
+    same = processes[1:] == processes[:-1]
+    same[1:] &= same[:-1]  # neither is the first of its process
+    differs = np.abs(np.diff(values)) > last_bits(values)
+    return int((differs & same).sum()) >= _FEW
+
+
+def _nearly_one(values: Array) -> bool:
+    """Return whether all values but a few are one."""
+    middle = float(np.median(values))
+    far = np.abs(values - middle) > last_bits(values)
+    return int(far.sum()) < _FEW
+
+
+def _is_read(found: Answers, counted: Counted, column: int, *, by_score: bool) -> bool:
+    """Return whether what is counted changes where a column has the values of the other side."""
+    for side, other in (found.rows, found.rows[::-1]):
+        changed = side.copy()
+        changed[:, column] = np.resize(other[:, column], len(side))
+        before, after = (counted.rounded(counted.score(one)) for one in (side, changed))
+        if not by_score:
+            before, after = counted.event.happened(before), counted.event.happened(after)
+        if not np.array_equal(before, after):
+            return True
+    return False
+
+
+def _causes(
+    mechanism: Any, pair: Pair[Any], seed: int, found: Answers, places: Sequence[Place]
+) -> list[Touch]:
+    """Return what answers may come from besides the data, as the ledger may know already."""
+    if not isinstance(mechanism, Isolated):
+        return []
+    usual = [(*one, float(np.median(found.rows[one[0]][:, one[1]]))) for one in places]
+    given = mechanism, pair, [list(one) for one in places]
+    causes = current().fact(
+        "what is touched", lambda: _watched(mechanism, pair, seed, usual), given
+    )
+    return [(kind, name) for kind, name in causes]
+
+
+def _watched(
+    mechanism: Isolated, pair: Pair[Any], seed: int, usual: Sequence[tuple[int, int, float]]
+) -> list[Touch]:
+    """Return what import and calls touch; or that at another time other answers are returned."""
+    datasets = [pair.on(side) for side in Side]
+    entropy = int(stream(seed, "what is touched").generate_state(1)[0])
+    with named(name_of(mechanism)):
+        touches, rows, failed = touched(mechanism, datasets, _WATCHED, entropy, 1)
+        if rows is None:  # it may be the clocks that it does not take
+            touches, rows, failed = touched(mechanism, datasets, _WATCHED, entropy, 0)
+            touches = [*touches, ("clock", "at another time it fails")]
+    if rows is None:
+        return [*touches, ("process", f"in a new interpreter it fails ({failed})")]
+    flat = [np.asarray(side).reshape(len(side), -1) for side in rows]
+    for side, column, value in usual:
+        now = flat[side][:, column]
+        if np.any(np.abs(now - value) > LAST_BITS * np.maximum(np.abs(now), abs(value))):
+            return [("clock", "in a new interpreter, at another time, it returns something else")]
+    return touches
+
+
+def _check(paths: Sequence[str], causes: Sequence[Touch], seen: str) -> SelfCheck:
+    what = _named(paths)
+    where = "; ".join(_told(kind, [n for k, n in causes if k == kind]) for kind, _ in causes[:1])
+    others = sorted({kind for kind, _ in causes[1:]} - {kind for kind, _ in causes[:1]})
+    more = f", and {', '.join(others)}" if others else ""
+    return SelfCheck(
+        name=_NAME,
+        statement=f"every answer was the same{what}, and may be noise that was drawn before and is "
+        f"kept outside the call ({where}{more}): {_CURE}"
+        if causes
+        else f"every answer was the same{what}, and nothing outside the call was touched",
+        passed=not causes,
+        statistic=float(len(causes)),
+        threshold=0.0,
+        evidence=f"{seen}; touched: {_listed(causes)}",
+    )
+
+
+def _told(kind: str, names: Sequence[str]) -> str:
+    shown = ", ".join(shorten(name) for name in names[:3])
+    return f"{kind} {shown}"
+
+
+def _listed(causes: Sequence[Touch]) -> str:
+    return ", ".join(f"{kind} {shorten(name)}" for kind, name in causes[:5]) or "nothing"
+
+
+def _named(paths: Sequence[str]) -> str:
+    return "" if list(paths) == ["output"] else f" in {', '.join(paths)}"
+
+
+def _paths(columns: Sequence[Column], chosen: Sequence[int]) -> list[str]:
+    """Return the names of columns, of those that only some outputs have a word in their place."""
+    found = [columns[n].path if columns[n].everywhere else "a part" for n in chosen]
+    return list(dict.fromkeys(found))[:5]
+
+
+def _kept_in_a_process(columns: Sequence[Column], chosen: Sequence[int]) -> SelfCheck:
+    return SelfCheck(
+        name="what is certified varies within a process",
+        statement=f"every answer of one process was the same{_named(_paths(columns, chosen))}, and "
+        "another one in other processes: it may be noise that is drawn while the mechanism is "
+        f"imported or made: {_CURE}",
+        passed=False,
+        statistic=float(len(chosen)),
+        threshold=0.0,
+        evidence=f"parts that a process keeps: {len(chosen)}",
+    )
+
+
+def _function_of_data(paths: Sequence[str], count: int) -> str:
+    return (
+        f"On either dataset every answer was the same{_named(paths)}, in {count} calls of "
+        f"{_PROCESSES} processes, in a new interpreter and at another time, and nothing outside "
+        "the call was touched: the code as it was called is a function of its data. If it holds a "
+        "secret that its claim takes as unknown, say what is made anew for each output (fresh=)."
+    )
