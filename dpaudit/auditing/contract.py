@@ -16,13 +16,13 @@ import dpaudit.auditing.alone as alone
 import dpaudit.auditing.sameness as sameness
 import dpaudit.estimation.independence as independence
 from dpaudit.auditing.alone import Against, happened
-from dpaudit.auditing.draws import Certifying, Drawer, is_ours
+from dpaudit.auditing.draws import Certifying, Drawer
 from dpaudit.errors import shorten
 from dpaudit.estimation.counted import Counted, Tally
 from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.laws.isolated import Isolated, Isolation, isolated
+from dpaudit.laws.isolated import Isolated, Isolation, is_ours, isolated
 
 _CALLS = 64  # of further outputs, on either dataset
 _LEAST, _MOST = 512, 4096  # further outputs

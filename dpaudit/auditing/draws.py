@@ -21,14 +21,13 @@ from dpaudit.estimation.exact_loss import TiltedLosses
 from dpaudit.estimation.independence import COMPARED, Outputs
 from dpaudit.execution import Executor, Unit, planned_units, stream, unit_size
 from dpaudit.execution.ledger import current
-from dpaudit.laws.isolated import Isolated, named
+from dpaudit.laws.isolated import Isolated, is_ours, named
 from dpaudit.laws.layout import clocked
 from dpaudit.laws.mechanism import (
     Aimable,
     Draws,
     HasLaw,
     Mechanism,
-    Wraps,
     checked_sample,
     name_of,
 )
@@ -204,8 +203,8 @@ class Drawer:
     def for_look(self, trials: int, seed: int, most: int | None) -> Drawer:
         """Return a drawer for so many trials, in units of at most so many."""
         unit = unit_size(trials, self.size, several=not is_ours(self.mechanism))
-        alone = self.timed or self.one_a_process
-        unit = 1 if alone else unit if most is None else min(unit, most)
+        unit = unit if most is None else min(unit, most)
+        unit = 1 if self.timed or self.one_a_process else unit
         return replace(self, seed=seed, unit=unit, chosen_by_pace=False)
 
     def aimed(self, side: Side, epsilon: float) -> Draws | None:
@@ -312,32 +311,31 @@ class Drawer:
         return sides, _sorted_out(hands, [kept for _, kept in found])
 
     def alone(self, score: Any, processes: int, calls: int, purpose: str) -> Certifying:
-        """Return the score of transcripts that are drawn one a call, so many calls a process."""
-        one = replace(self, unit=1)
-        units = [one._planned(processes * calls, purpose, side) for side in Side]
-        hands = _in_turn(units[0], units[1], processes)
-        task = partial(drawn.side_unit, self.mechanism, self.pair, score)
-        return _sorted_out(hands, list(self._dealt(task, hands, f"{purpose}, both datasets")))
+        """Return the score of transcripts that are drawn one a call, so many calls a process.
 
-    def rows_alone(self, processes: int, calls: int, purpose: str) -> Certifying:
-        """Return transcripts that are drawn one a call in place of scores, as `alone` draws."""
+        Without a score, the transcripts themselves.
+        """
         one = replace(self, unit=1)
         units = [one._planned(processes * calls, purpose, side) for side in Side]
-        hands = _in_turn(units[0], units[1], processes)
-        task = partial(drawn.side_transcript_unit, self.mechanism, self.pair)
+        hands, stage = _in_turn(units[0], units[1], processes), f"{purpose}, both datasets"
+        if score is not None:
+            task = partial(drawn.side_unit, self.mechanism, self.pair, score)
+            return _sorted_out(hands, list(self._dealt(task, hands, stage)))
+        whole = partial(drawn.side_transcript_unit, self.mechanism, self.pair)
         number = drawn.comparing(self.mechanism)
-        found = self._dealt(task, hands, f"{purpose}, both datasets")
-        return _sorted_out(hands, [(rows, number(rows)) for rows in found])
+        return _sorted_out(hands, [(one, number(one)) for one in self._dealt(whole, hands, stage)])
 
     @property
     def one_a_process(self) -> bool:
         """Whether every output comes from a process of its own."""
-        return isinstance(self.mechanism, Isolated) and self.mechanism.one_a_process
+        return bool(getattr(self.mechanism, "one_a_process", False))
 
     def _processes(self, units: int) -> int:
         """Return how many fresh processes share the units of a side: fewer if they start slowly."""
         if not isinstance(self.mechanism, Isolated):
             return 1
+        if self.one_a_process:
+            return units
         worth = self.pace * 2 * units * self.unit + _PROCESSES * _QUICK
         slowly = max(_FEWEST, int(worth / max(self.start, 1e-3)))
         return min(_PROCESSES, slowly, units)
@@ -345,7 +343,7 @@ class Drawer:
     def _dealt(self, task: Any, hands: Sequence[Sequence[Unit]], stage: str) -> Iterator[Array]:
         crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
         if self.one_a_process:
-            hands = [[unit] for hand in hands for unit in hand]
+            hands = [[one] for hand in hands for one in hand]
         with named(name_of(self.mechanism)):
             yield from self.executor.deal(task, hands, stage, crew)
 
@@ -431,14 +429,6 @@ def _sorted_out(hands: Sequence[Sequence[Unit]], results: Sequence[Any]) -> Cert
         scores.append(np.concatenate(score))
         outputs.append(Outputs(np.concatenate(number), calls, processes))
     return Certifying((scores[0], scores[1]), (outputs[0], outputs[1]))
-
-
-def is_ours(mechanism: object) -> bool:
-    """Return whether a mechanism is this package's: it is quick, and keeps no state."""
-    if isinstance(mechanism, Isolated | Wraps):
-        return False
-    parts = (mechanism, getattr(mechanism, "process", mechanism))
-    return all(type(part).__module__.startswith("dpaudit.") for part in parts)
 
 
 def _seconds_per_call(mechanism: Mechanism[Any], dataset: Any, seed: int) -> float:

@@ -24,7 +24,7 @@ import dpaudit.auditing.witness as witness
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.extension.registry as registry
 import dpaudit.records as records
-from dpaudit.auditing.draws import Drawer, is_ours
+from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.kept import what_determines, with_machines
 from dpaudit.auditing.own_certificate import own_certificate
@@ -42,13 +42,12 @@ from dpaudit.auditing.result import (
 )
 from dpaudit.auditing.stated import stated
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
-from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.execution import Executor, importable, one_thread, stream, unit_size
 from dpaudit.extension.case import Case, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
-from dpaudit.laws.isolated import Isolated
+from dpaudit.laws.isolated import Isolated, is_ours
 from dpaudit.laws.mechanism import HasLossBounds, HasLossInDigits, Tiltable
 from dpaudit.records import are_shown
 from dpaudit.refutation.certificate import Certificate
@@ -58,10 +57,7 @@ from dpaudit.store.keeping import kept
 
 @dataclass(frozen=True)
 class Audited:
-    """The result of an audit, its certificate if refuted, and whether it was interrupted.
-
-    ``looks`` are those that were taken, if there were several.
-    """
+    """An audit's result, certificate if refuted, whether interrupted, and looks if several."""
 
     result: Result
     certificate: Certificate | None
@@ -329,7 +325,7 @@ def _run_privacy(
         evidence, taken, unit = _by_looks(case, drawer, settings, chosen.trials, began)
         rerun = with_looks(rerun, taken)
         rerun = rerun if unit is None else with_unit(rerun, unit)
-    evidence = _noted(_without_unjudged(evidence, case, unjudged), chosen, drawer)
+    evidence = _noted(sameness.of_the_rest(evidence, case, unjudged), chosen, drawer)
     if evidence.interrupted:
         rerun = f"{rerun} --trials {evidence.trials}"
     if drawer.chosen_by_pace:
@@ -348,16 +344,6 @@ def _run_privacy(
     asked = asked if taken is None else replace(asked, time=None, looks=taken)
     asked = asked if chosen.search is None else replace(asked, trials=chosen.trials)
     return Audited(result, _certificate(result, case, asked), evidence.interrupted, taken)
-
-
-def _without_unjudged(
-    evidence: Evidence, case: PrivacyCase, unjudged: SelfCheck | None
-) -> Evidence:
-    """Return evidence that says nothing where parts were left out and the others refute nothing."""
-    at = case if evidence.at_delta is None else replace(case, at_delta=evidence.at_delta)
-    if unjudged is None or evidence.lower > stated_in_claim(at, case.claimed):
-        return evidence
-    return replace(evidence, contract=(*evidence.contract, unjudged))
 
 
 def _noted(evidence: Evidence, chosen: worst_pair.Chosen, drawer: Drawer) -> Evidence:

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 import dpaudit.auditing.outcomes as outcomes
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.result import stated_in_claim
 from dpaudit.errors import shorten
 from dpaudit.estimation.counted import Counted
 from dpaudit.estimation.self_check import SelfCheck
@@ -141,6 +143,14 @@ def _left_out(
     return replace(other, notes=(*other.notes, note))
 
 
+def of_the_rest(evidence: Evidence, case: PrivacyCase, unjudged: SelfCheck | None) -> Evidence:
+    """Return evidence that says nothing where parts were left out and the others refute nothing."""
+    at = case if evidence.at_delta is None else replace(case, at_delta=evidence.at_delta)
+    if unjudged is None or evidence.lower > stated_in_claim(at, case.claimed):
+        return evidence
+    return replace(evidence, contract=(*evidence.contract, unjudged))
+
+
 def columns_of(mechanism: Any, count: int) -> Sequence[Column]:
     """Return what stands where in the transcripts of a mechanism."""
     layout = getattr(mechanism, "layout", None)
@@ -158,7 +168,7 @@ def _others_stay(layout: Layout, columns: Sequence[int]) -> bool:
 
 def _answers(drawer: Drawer) -> Answers:
     """Return answers of calls that are drawn one by one, in several processes."""
-    drawn = drawer.rows_alone(_PROCESSES, _CALLS, "what varies")
+    drawn = drawer.alone(None, _PROCESSES, _CALLS, "what varies")
     rows = [one.reshape(len(one), -1) for one in drawn.scores]
     processes = [one.processes for one in drawn.outputs]
     if drawer.one_a_process:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from time import monotonic
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+import dpaudit.laws.answers as answers
 import dpaudit.laws.changed as changed
 from dpaudit._references import called, load_reference, stop_here
 from dpaudit._typing import Array
@@ -33,12 +34,12 @@ from dpaudit.execution.surveys import parcel_for_processes
 from dpaudit.execution.tasks import libraries_here, pickled, start_generators_anew
 from dpaudit.laws.code import Code, hashed, place_of
 from dpaudit.laws.fresh import PROCESS
-from dpaudit.laws.layout import Column, Layout, Parted, Plain
+from dpaudit.laws.layout import Layout
 from dpaudit.laws.mechanism import (
     DIGITS,
     Mechanism,
     TiltedSample,
-    checked_sample,
+    Wraps,
     name_of,
 )
 from dpaudit.laws.observed import (
@@ -146,19 +147,17 @@ class Isolated:
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return transcripts; the generator goes on from where the mechanism left it."""
-        found, state = self._call(_sampled, dataset, trials, rng)
+        found, state = self._call(answers.sampled, dataset, trials, rng)
         rng.bit_generator.state = state
         return np.asarray(found)
 
     def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
         """Return a layout of so many observations on each dataset."""
         given = list(datasets), trials, list(rngs)
-        plain, columns, usual, ignored = current().fact(
-            "layout", lambda: self._call(_laid_out, *given), (self, *given)
+        found = current().fact(
+            "layout", lambda: self._call(answers.laid_out, *given), (self, *given)
         )
-        if plain is not None:
-            return Plain(tuple(plain[0]), plain[1], tuple(plain[2]), tuple(plain[3]))
-        return Parted(tuple(Column(*one) for one in columns), usual, tuple(ignored))
+        return answers.layout(found)
 
     def texts(
         self,
@@ -169,7 +168,7 @@ class Isolated:
     ) -> dict[float, tuple[str, str]]:
         """Return kind and text of codes, as far as they turn up in so many observations."""
         given = list(datasets), trials, list(rngs), list(codes)
-        found = current().fact("texts", lambda: self._call(_texts, *given), (self, *given))
+        found = current().fact("texts", lambda: self._call(answers.texts, *given), (self, *given))
         return {code: (kind, text) for code, kind, text in found}
 
     def having(self, layout: Layout) -> Isolated:
@@ -225,34 +224,34 @@ class Isolated:
 
 class _Law(Isolated):
     def privacy_loss(self, transcripts: Array, pair: Pair[Any]) -> Array:
-        return np.asarray(self._call(_result, "privacy_loss", transcripts, pair))
+        return np.asarray(self._call(answers.result, "privacy_loss", transcripts, pair))
 
     def uniform_residuals(self, transcripts: Array, dataset: Any) -> Array:
-        return np.asarray(self._call(_result, "uniform_residuals", transcripts, dataset))
+        return np.asarray(self._call(answers.result, "uniform_residuals", transcripts, dataset))
 
 
 class _Bounds(_Law):
     def loss_bounds(self, transcript: Array, pair: Pair[Any]) -> tuple[float, float]:
-        low, high = self._call(_result, "loss_bounds", transcript, pair)
+        low, high = self._call(answers.result, "loss_bounds", transcript, pair)
         return float(low), float(high)
 
 
 class _Digits(_Law):
     def loss_in_digits(self, transcript: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
-        return self._call(_in_digits, transcript, pair, digits)
+        return self._call(answers.in_digits, transcript, pair, digits)
 
 
 class _Tilted(_Law):
     def sample_tilted(
         self, pair: Pair[Any], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
-        drawn = self._call(_tilted, "sample_tilted", pair, tilt, trials, rng)
+        drawn = self._call(answers.tilted, "sample_tilted", pair, tilt, trials, rng)
         (transcripts, loss, log_mgf), state = drawn
         rng.bit_generator.state = state
         return TiltedSample(transcripts, loss, log_mgf, tilt)
 
     def log_mgf_bounds(self, pair: Pair[Any], tilt: float) -> tuple[float, float]:
-        low, high = self._call(_result, "log_mgf_bounds", pair, tilt)
+        low, high = self._call(answers.result, "log_mgf_bounds", pair, tilt)
         return float(low), float(high)
 
 
@@ -261,18 +260,18 @@ class _Aimed(_Tilted):
         self, pair: Pair[Any], aim: float, trials: int, rng: Generator
     ) -> TiltedSample:
         (transcripts, loss, weight), state = self._call(
-            _tilted, "sample_aimed", pair, aim, trials, rng
+            answers.tilted, "sample_aimed", pair, aim, trials, rng
         )
         rng.bit_generator.state = state
         return TiltedSample(transcripts, loss, weight, 0.0)
 
     def log_payoff_bound(self, pair: Pair[Any], aim: float, epsilon: float) -> float:
-        return float(self._call(_result, "log_payoff_bound", pair, aim, epsilon))
+        return float(self._call(answers.result, "log_payoff_bound", pair, aim, epsilon))
 
 
 class _Neighbours(_Law):
     def neighbours(self, pair: Pair[Any]) -> list[Pair[Any]]:
-        found: list[Pair[Any]] = unpickled(self._call(_neighbours, pair))
+        found: list[Pair[Any]] = unpickled(self._call(answers.neighbours, pair))
         return found
 
 
@@ -343,6 +342,14 @@ def made(what: str, reference: str, isolation: Isolation) -> Any:
         return called(what, reference, load_reference(what, reference))
     with ended_at_import(what, reference), Crew(isolation.limits) as crew:
         return unpickled(crew.call(_made, what, reference))
+
+
+def is_ours(mechanism: object) -> bool:
+    """Return whether a mechanism is this package's: it is quick, and keeps no state."""
+    if isinstance(mechanism, Isolated | Wraps):
+        return False
+    parts = (mechanism, getattr(mechanism, "process", mechanism))
+    return all(type(part).__module__.startswith("dpaudit.") for part in parts)
 
 
 @contextmanager
@@ -485,38 +492,3 @@ def _described(mechanism: Any) -> tuple[Any, ...]:
     called_as = str(mechanism.calls.form) if isinstance(mechanism, Observed) else None
     place = place_of(mechanism)
     return name_of(mechanism), has, unbounded, libraries_here(), called_as, place
-
-
-def _laid_out(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:
-    """Return a layout as plain data: what a worker answers is never unpickled."""
-    found = mechanism.laid_out(*arguments)
-    if isinstance(found, Plain):
-        return (found.shape, found.kind, found.steady, found.drifts), [], {}, ()
-    return None, [astuple(one) for one in found.columns], found.usual, found.ignored
-
-
-def _texts(mechanism: Any, *arguments: Any) -> list[tuple[float, str, str]]:
-    return [(code, *named) for code, named in mechanism.texts(*arguments).items()]
-
-
-def _neighbours(mechanism: Any, pair: Any) -> bytes:
-    return pickled(list(mechanism.neighbours(pair)))
-
-
-def _sampled(mechanism: Any, dataset: Any, trials: int, rng: Generator) -> tuple[Any, Any]:
-    return checked_sample(mechanism, dataset, trials, rng), rng.bit_generator.state
-
-
-def _result(mechanism: Any, method: str, *arguments: Any) -> Any:
-    return getattr(mechanism, method)(*arguments)
-
-
-def _in_digits(mechanism: Any, *arguments: Any) -> float:
-    return float(mechanism.loss_in_digits(*arguments))
-
-
-def _tilted(mechanism: Any, how: str, pair: Any, *given: Any) -> Any:
-    *_, rng = given
-    drawn = getattr(mechanism, how)(pair, *given)
-    parts = [np.asarray(one) for one in (drawn.transcripts, drawn.privacy_loss, drawn.log_mgf)]
-    return parts, rng.bit_generator.state

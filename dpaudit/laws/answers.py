@@ -1,0 +1,67 @@
+"""What a worker answers of a mechanism: numbers, arrays, text, and lists of these.
+
+An answer is never unpickled where it arrives, but for neighbours, which hold other people's types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from dpaudit.execution.tasks import pickled
+from dpaudit.laws.layout import Column, Layout, Parted, Plain
+from dpaudit.laws.mechanism import checked_sample
+
+
+def laid_out(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:
+    """Return a layout as plain data."""
+    found = mechanism.laid_out(*arguments)
+    if isinstance(found, Plain):
+        return (found.shape, found.kind, found.steady, found.drifts), [], {}, ()
+    return None, [astuple(one) for one in found.columns], found.usual, found.ignored
+
+
+def layout(answer: Sequence[Any]) -> Layout:
+    """Return the layout that `laid_out` answered."""
+    plain, columns, usual, ignored = answer
+    if plain is not None:
+        shape, kind, steady, drifts = plain
+        return Plain(tuple(shape), kind, tuple(steady), tuple(drifts))
+    return Parted(tuple(Column(*one) for one in columns), usual, tuple(ignored))
+
+
+def texts(mechanism: Any, *arguments: Any) -> list[tuple[float, str, str]]:
+    """Return codes, each with its kind and its text."""
+    return [(code, *named) for code, named in mechanism.texts(*arguments).items()]
+
+
+def neighbours(mechanism: Any, pair: Any) -> bytes:
+    """Return the neighbours that a mechanism has for a pair, pickled."""
+    return pickled(list(mechanism.neighbours(pair)))
+
+
+def sampled(mechanism: Any, dataset: Any, trials: int, rng: Generator) -> tuple[Any, Any]:
+    """Return transcripts, and the state in which the mechanism left the generator."""
+    return checked_sample(mechanism, dataset, trials, rng), rng.bit_generator.state
+
+
+def result(mechanism: Any, method: str, *arguments: Any) -> Any:
+    """Return what a method returns."""
+    return getattr(mechanism, method)(*arguments)
+
+
+def in_digits(mechanism: Any, *arguments: Any) -> float:
+    """Return a loss in digits as a double."""
+    return float(mechanism.loss_in_digits(*arguments))
+
+
+def tilted(mechanism: Any, how: str, pair: Any, *given: Any) -> Any:
+    """Return what was drawn by another law, and the state of the generator thereafter."""
+    *_, rng = given
+    drawn = getattr(mechanism, how)(pair, *given)
+    parts = [np.asarray(one) for one in (drawn.transcripts, drawn.privacy_loss, drawn.log_mgf)]
+    return parts, rng.bit_generator.state
