@@ -206,6 +206,22 @@ def test_outputs_that_a_process_has_in_common_refute_nothing(vary):
     assert (found.refuted, found.kept) == (False, True)
 
 
+class Offset(Sticky):
+    """Answers on one side of 0 on either dataset; how far off is drawn by each process."""
+
+    def draw(self, value, count, rng):
+        far = 10 + np.random.default_rng([self.process, int(value)]).random()
+        return np.full(count, far if value else -far)
+
+
+def test_a_part_that_never_varied_and_is_another_elsewhere_refutes_nothing():
+    """The event happens as often in every process, and still nothing was drawn for it."""
+    process = Offset(0.0)
+    mechanism = replace(Local(process.draw), crew=process)
+    found = certified(mechanism, PAIR, PureDP(0.5), Sizes(200, 2000), 1e-6, seed=9)
+    assert (found.refuted, found.kept) == (False, True)
+
+
 def test_new_processes_of_the_same_law_withdraw_nothing():
     kept = sum(
         certified(coin(0.9, 0.1), PAIR, PureDP(0.5), Sizes(200, 2000), 1e-6, seed=seed).kept

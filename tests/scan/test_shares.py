@@ -1,0 +1,107 @@
+"""One error probability for a whole scan: who gets how much of it, and that it is all there is."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.execution.failures import OutOfTime
+from dpaudit.guarantees.kinds import ApproximateDP, PureDP, ZeroConcentratedDP
+from dpaudit.scan import events, floating
+from dpaudit.scan import scan as scan_module
+from dpaudit.scan.corners import CORNERS
+from dpaudit.scan.events import deltas_of, refutes
+from dpaudit.scan.floating import FloatingScan
+from dpaudit.scan.foreign import DrawnTogether
+from dpaudit.scan.scan import Budget, scan
+from dpaudit.scan.subject import Ran, hypotheses
+
+from .test_floating import subject as additive
+
+
+@pytest.fixture
+def shares(monkeypatch):
+    """Return what each kind of look was given, by subject; nothing is drawn."""
+    given = {"looks": [], "corners": []}
+
+    class Looks:
+        def __init__(self, subject, mechanism, seed, trials, alpha, *_):
+            self.subject = subject
+            given["looks"].append(alpha * hypotheses(subject))
+
+        def run(self):
+            return Ran(self.subject)
+
+    class Corners:
+        def __init__(self, subject, mechanism, candidates, seed, trials, alpha, *_):
+            given["corners"].append(alpha * floating.hypotheses(subject))
+
+        def run(self):
+            return floating.FloatingRan()
+
+    monkeypatch.setattr(scan_module, "SubjectScan", Looks)
+    monkeypatch.setattr(scan_module, "FloatingScan", Corners)
+    return given
+
+
+@pytest.mark.parametrize("confidence", [0.95, 1 - 1e-6])
+def test_all_hypotheses_of_a_scan_share_one_error_probability(toy, shares, confidence):
+    package = toy.package(*toy.CORRECT[:3])
+    one = package.subjects[0]
+    both = (*package.subjects, SimpleNamespace(**{**vars_of(one), "additive": True}))
+    scan(
+        SimpleNamespace(**{**vars_of(package), "subjects": both}),
+        budget=Budget(confidence=confidence),
+        workers=1,
+    )
+    assert len(shares["looks"]) == len(both)
+    assert len(shares["corners"]) == 1
+    assert shares["corners"][0] > 0
+    spent = sum(shares["looks"]) + sum(shares["corners"])
+    assert spent == pytest.approx(1 - confidence, rel=1e-9)
+
+
+def vars_of(one):
+    """Return the fields and methods of a card, to make another one that differs in a field."""
+    names = [name for name in dir(one) if not name.startswith("__")]
+    return {name: getattr(one, name) for name in names}
+
+
+@pytest.mark.parametrize(
+    "guarantee", [PureDP(1.0), ApproximateDP(1.0, 1e-3), ZeroConcentratedDP(0.1)]
+)
+@pytest.mark.parametrize("hits", [(60, 50), (50, 60)])
+def test_what_a_reproduction_may_try_is_paid_for(monkeypatch, guarantee, hits):
+    """Both directions and every delta: either may have been the one that was tried."""
+    spent = []
+
+    def bound(*counts, delta, alpha):
+        spent.append((delta, alpha))
+        return joint_lower_bound(*counts, delta=delta, alpha=alpha)
+
+    monkeypatch.setattr(events, "joint_lower_bound", bound)
+    assert not refutes(hits, (1000, 1000), guarantee, 0.1)
+    assert {delta for delta, _ in spent} == set(deltas_of(guarantee))
+    assert 2 * sum(alpha for _, alpha in spent) == pytest.approx(0.1)
+
+
+def test_a_corner_that_starts_again_has_half_each_time(monkeypatch):
+    one = additive("naive_laplace")
+    given = []
+
+    def look(self, mechanism, corner, candidates, claimed, seed, alpha):
+        given.append(alpha)
+        if len(given) == 1:
+            raise DrawnTogether("as the test asks")
+        raise OutOfTime("as the test asks")
+
+    monkeypatch.setattr(FloatingScan, "_by_corner_of", look)
+    mechanism = SimpleNamespace(drawn_apart=lambda: None)
+    run = FloatingScan(one, lambda _: mechanism, [], 0, 100, 0.1)
+    with pytest.raises(OutOfTime):
+        run._tested(mechanism, CORNERS[1], [], PureDP(1.0), 0)
+    assert sum(given) == pytest.approx(0.1)
+    assert np.ptp(given) == 0
