@@ -15,7 +15,7 @@ from rich.text import Text
 import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import cell, console
-from dpaudit.cli.ending import FINE, REFUTED, ShowRecords, Traceback
+from dpaudit.cli.ending import FINE, REFUTED, UNFINISHED, ShowRecords, Traceback
 from dpaudit.cli.formats import JSON, Format, Formats, formats_of, show_format, write_formats
 from dpaudit.cli.options import (
     Json,
@@ -29,7 +29,18 @@ from dpaudit.errors import InvalidArgument
 if TYPE_CHECKING:
     from dpaudit.replaying.result import Replay, ReplayedCall
 
-_STYLES = {"refuted": "bold red", "violated": "bold yellow", "not refuted": "bold"}
+_STYLES = {
+    "refuted": "bold red",
+    "violated": "bold yellow",
+    "withheld": "bold yellow",
+    "not refuted": "bold",
+}
+_STATUSES = {
+    "refuted": REFUTED,
+    "violated": REFUTED,
+    "withheld": UNFINISHED,
+    "not refuted": FINE,
+}
 
 
 def replay(
@@ -109,7 +120,7 @@ def replay(
     )
     written = [] if out is None else _write(found, Path(out))
     _show(found, written, asked, reference_of(target), time.monotonic() - began)
-    return FINE if found.verdict == "not refuted" else REFUTED
+    return _STATUSES[found.verdict]
 
 
 def _write(found: Replay, folder: Path) -> list[Path]:

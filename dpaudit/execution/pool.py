@@ -365,7 +365,8 @@ class _Busy:
 def _is_of_code(path: str) -> bool:
     """Return whether a file is a module, of an installation, of the system, or hidden."""
     parts = path.split("/")
-    hidden = any(part.startswith(".") or part.endswith(_INSTALLED) for part in parts)
+    # What was typed at a prompt has a name such as <stdin>, which is looked for as a file.
+    hidden = any(part.startswith((".", "<")) or part.endswith(_INSTALLED) for part in parts)
     return hidden or path.endswith(_MODULES) or path.startswith(_SYSTEM)
 
 

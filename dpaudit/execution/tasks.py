@@ -6,7 +6,6 @@ import gc
 import hashlib
 import os
 import pickletools
-import random
 import sys
 import warnings
 from collections.abc import Callable
@@ -87,7 +86,7 @@ def start_generators_anew() -> None:
     for one in gc.get_objects():
         if isinstance(one, np.random.BitGenerator):
             one.state = type(one)(_seed(own, one.state)).state
-        elif type(one) is random.Random:
+        elif (type(one).__module__, type(one).__qualname__) == ("random", "Random"):
             one.seed(_seed(own, one.getstate()))
 
 

@@ -59,7 +59,7 @@ def hashed(reference: str, file: str) -> Code | None:
 class Sent(NamedTuple):
     """Code for another process: its name or a pickle, and the names of values that went along."""
 
-    code: bytes | str
+    code: Any
     carried: tuple[str, ...] = ()
 
 

@@ -20,22 +20,19 @@ from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.tasks import pickled
-from dpaudit.laws.code import for_another_process
+from dpaudit.execution.units import Unit
+from dpaudit.laws.code import Sent, for_another_process
 from dpaudit.laws.isolated import Isolation, named
 from dpaudit.laws.mechanism import name_of
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.candidates import Bounds, candidates
 from dpaudit.neighbours.found import found_pair
-from dpaudit.replaying import running
+from dpaudit.replaying import processes, running
 from dpaudit.replaying.certificate import certificates_of
 from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
 from dpaudit.replaying.spending import Reason, Spending
 
 _MOST_PAIRS = 12
-_KEPT = (
-    "something is the same in every call of one process, and another in the next: calls reuse what "
-    "an earlier one drew or kept (docs/hidden-state.md)"
-)
 
 
 def replay(
@@ -118,8 +115,10 @@ def replay(
     here = isolation or Isolation()
     with records.run(show_records), _reachable(folder):
         pairs = _pairs(dataset, neighbour, relation, bounds, seed)
+        name = _name(_callable(mechanism))
+        sent = Sent(mechanism) if here.in_process else _sent(mechanism, name)
         task = running.Task(
-            code=mechanism if here.in_process else for_another_process(_callable(mechanism)).code,
+            code=sent.code,
             form=form,
             read=read,
             pairs=tuple((pair.dataset, pair.neighbour, edit or "") for pair, edit in pairs),
@@ -127,9 +126,20 @@ def replay(
             delta=delta,
             seed=seed,
         )
-        name = _name(_callable(mechanism))
-        found = _seen_again(_run(task, here, name), task, here, name)
+        found, reach = _run(task, here, name)
+        if any(one["tier"] in ("proof", "violation") for one in found["findings"]):
+            found["findings"] = _seen_again(found, task, sent, here, name, reach)
         return _result(found, pairs[found["pair"]], task, name, read)
+
+
+def _sent(mechanism: Any, name: str) -> Sent:
+    """Return the code for other processes."""
+    try:
+        return for_another_process(mechanism)
+    except CannotTravel as error:
+        raise MechanismError(
+            f"mechanism {name}: cannot be sent to another process ({error})"
+        ) from error
 
 
 def _name(mechanism: Any) -> str:
@@ -163,41 +173,67 @@ def _callable(mechanism: Any) -> Any:
     return mechanism
 
 
-def _run(task: running.Task, isolation: Isolation, name: str) -> dict[str, Any]:
+def _run(
+    task: running.Task, isolation: Isolation, name: str
+) -> tuple[dict[str, Any], processes.Reach]:
+    """Return what a replay in one process shows, and what the code reached there."""
     if isolation.in_process:
-        text = running.replayed(task)
-    else:
-        try:
-            blob = pickled(task)
-        except CannotTravel as error:
-            raise MechanismError(
-                f"mechanism {name}: cannot be sent to another process ({error})"
-            ) from error
-        the_keeper().preload([running.__name__])
-        with named(name), Crew(isolation.limits) as crew:
-            text = crew.call(_replayed_elsewhere, blob)
-    found: dict[str, Any] = json.loads(text)
-    return found
+        return json.loads(running.replayed(task)), processes.Reach()
+    try:
+        blob = pickled(task)
+    except CannotTravel as error:
+        raise MechanismError(
+            f"mechanism {name}: cannot be sent to another process ({error})"
+        ) from error
+    the_keeper().preload([running.__name__])
+    with named(name), Crew(isolation.limits) as crew:
+        found = json.loads(crew.call(_replayed_elsewhere, blob))
+        return found, processes.Reach.of(crew)
 
 
 def _seen_again(
-    found: dict[str, Any], task: running.Task, isolation: Isolation, name: str
-) -> dict[str, Any]:
-    """Return what was found, constants only as hints where another process shows other ones.
+    found: dict[str, Any],
+    task: running.Task,
+    sent: Sent,
+    isolation: Isolation,
+    name: str,
+    reach: processes.Reach,
+) -> list[dict[str, Any]]:
+    """Return findings, withheld where other processes do not bear them out."""
+    there = replace(isolation, in_process=False)
+    if isolation.in_process:
+        try:
+            sent = for_another_process(sent.code)
+        except CannotTravel:
+            return processes.of_one_process(found["findings"])
+    pair = task.pairs[found["pair"]]
+    alone = replace(task, code=sent.code, pairs=(pair,), seed=task.seed + 1)
 
-    Code may keep what its first call drew: it is then the same in all calls of one process alone.
-    """
-    resting = [one for one in found["findings"] if one["constant"] is not None]
-    if isolation.in_process or not resting:
-        return found
-    alone = replace(task, pairs=(task.pairs[found["pair"]],), seed=task.seed + 1)
-    again = [one["constant"] for one in _run(alone, isolation, name)["findings"]]
-    for one in resting:
-        if one["constant"] not in again:
-            one |= {"kind": "hidden state", "tier": "hint", "words": _KEPT}
-            one |= {"epsilon": None, "evidence": None}
-    found["findings"].sort(key=lambda one: one["tier"] == "hint")  # the order is else as it was
-    return found
+    def again() -> tuple[list[dict[str, Any]], processes.Reach]:
+        second, reached = _run(alone, there, name)
+        return second["findings"], reached
+
+    def elsewhere(constants: list[list[Any]]) -> tuple[list[bool], processes.Reach]:
+        held = _Held(pickled(alone), constants)
+        with named(name):
+            return processes.in_processes(held, there.limits, task.seed)
+
+    whole = reach.with_(processes.Reach(sent.carried))
+    return processes.judged(found["findings"], whole, again, elsewhere)
+
+
+class _Held:
+    """Which constants hold in a process, as a task."""
+
+    def __init__(self, blob: bytes, constants: list[list[Any]]) -> None:
+        self.blob, self.constants = blob, constants
+
+    def __call__(self, unit: Unit) -> list[bool]:
+        """Return it of the process that calls this."""
+        import cloudpickle
+
+        seed = int(unit.generator().integers(2**31))
+        return running.held_elsewhere(cloudpickle.loads(self.blob), self.constants, seed)
 
 
 def _replayed_elsewhere(blob: bytes) -> str:

@@ -47,7 +47,11 @@ class Seen:
 
     def happened(self, output: Output) -> bool:
         """Return whether an output is in the event."""
-        return bool(_value(output, self.what, self.place) == self.value)
+        return bool(self.value_in(output) == self.value)
+
+    def value_in(self, output: Output) -> Any:
+        """Return what an output has in its place."""
+        return _value(output, self.what, self.place)
 
 
 def _value(output: Output, what: str, place: int) -> Any:

@@ -12,7 +12,12 @@ from dpaudit.replaying.result import Replay, ReplayFinding
 from dpaudit.report.entries import Entries, Entry, Outcome, Place, finite
 from dpaudit.text import one_line
 
-_OUTCOMES: Mapping[str, Outcome] = {"proof": "refuted", "violation": "violated", "hint": "hint"}
+_OUTCOMES: Mapping[str, Outcome] = {
+    "proof": "refuted",
+    "violation": "violated",
+    "withheld": "withheld",
+    "hint": "hint",
+}
 _PLACE = re.compile(r"^([^/:]+\.py):(\d+)")
 
 

@@ -7,6 +7,9 @@
 *violation*
     Something that the code or a mechanism states of itself does not hold on this pair, whatever the
     noise is: a declared sensitivity, or that a released value has noise.
+*withheld*
+    What would be a proof, or a violation, of code that may keep its noise past a call: nothing can
+    be said before it draws noise in every call.
 *hint*
     A place to look at. Nothing is wrong yet: an output may be private all the same.
 """
@@ -38,7 +41,7 @@ from dpaudit.replaying.laws import Laws, laws_of
 from dpaudit.replaying.movement import Moved
 from dpaudit.replaying.spending import Spending, measure_spending
 
-Tier = Literal["proof", "violation", "hint"]
+Tier = Literal["proof", "violation", "withheld", "hint"]
 _MARGIN = 1e-9
 # Packages that draw past everything that is intercepted.
 OWN_SAMPLERS = ("opendp", "pydp", "jax", "tensorflow", "cupy", "tumult", "qrandom")
@@ -165,7 +168,7 @@ def _proved(found: Sequence[Finding]) -> bool:
 
 
 def _ordered(found: list[Finding]) -> list[Finding]:
-    order = {"proof": 0, "violation": 1, "hint": 2}
+    order = {"proof": 0, "violation": 1, "withheld": 2, "hint": 3}
     return sorted(found, key=lambda one: (order[one.tier], -(one.epsilon or 0.0)))
 
 
@@ -194,7 +197,7 @@ def _by_laws(laws: tuple[Laws, Laws], moved: Sequence[Moved], asked: Asked) -> I
         words += " (of calls that keep a state: see docs/replay.md)"
     yield Finding(
         kind,
-        "hint" if asked.hidden_state else "proof",
+        "withheld" if asked.hidden_state else "proof",
         f"{paths}{more}: {words}: epsilon is {_number(epsilon)} on this pair "
         f"(claimed {asked.epsilon:g})",
         epsilon,
@@ -287,9 +290,9 @@ def _unreached(seen: Seen, laws: tuple[Laws, Laws]) -> bool:
 def _kept(seen: Seen, sides: tuple[Side, Side], asked: Asked) -> Finding:
     return Finding(
         "hidden state",
-        "hint",
+        "withheld",
         f"{_named(seen, sides, asked)} is the same in every call, but the first call, or the "
-        "import, drew noise that later calls did not: each reuses it (docs/hidden-state.md)",
+        "import, drew noise that later calls did not: each reuses it. Draw noise in every call",
     )
 
 

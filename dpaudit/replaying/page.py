@@ -17,6 +17,7 @@ _NONE = "—"
 _TIERS = {
     "proof": "Proofs: the claim is false on this pair",
     "violation": "Violations: what is stated does not hold on this pair",
+    "withheld": "Withheld: what the code may keep past a call, so that nothing can be said",
     "hint": "Hints: places to look at",
 }
 

@@ -12,8 +12,12 @@ from dpaudit.refutation.certificate import Certificate
 from dpaudit.replaying.shifts import Unknown
 from dpaudit.replaying.spending import Spending
 
-Verdict = Literal["refuted", "violated", "not refuted"]
-_VERDICTS: Mapping[str, Verdict] = {"proof": "refuted", "violation": "violated"}
+Verdict = Literal["refuted", "violated", "withheld", "not refuted"]
+_VERDICTS: Mapping[str, Verdict] = {
+    "proof": "refuted",
+    "violation": "violated",
+    "withheld": "withheld",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +96,7 @@ class Replay:
 
     @property
     def verdict(self) -> Verdict:
-        """``refuted`` by a proof, ``violated`` without one, else ``not refuted``."""
+        """Whatever the first finding says, ``not refuted`` by a hint or nothing."""
         first = self.findings[0].tier if self.findings else ""
         return _VERDICTS.get(first, "not refuted")
 

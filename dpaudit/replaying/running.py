@@ -6,7 +6,6 @@ in its first call alone, is a state that it keeps.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import sys
@@ -24,9 +23,10 @@ from dpaudit.laws.calling import Calls, form_of
 from dpaudit.laws.code import hashed, place_of
 from dpaudit.replaying.findings import OWN_SAMPLERS, Asked, Compared, compared
 from dpaudit.replaying.movement import Moved
+from dpaudit.replaying.processes import constant_of, hold
 
 _SECONDS = 8.0  # for all pairs
-_DIGEST = 16  # bytes
+_BEST = 4
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _replayed(task: Task) -> dict[str, Any]:
         rank = _rank(found)
         if best is None or rank > best[0]:
             best = rank, which, found, sides
-        if rank[0] == 3 or time.monotonic() > end:
+        if rank[0] == _BEST or time.monotonic() > end:
             break
     assert best is not None
     return {
@@ -128,7 +128,7 @@ def _replayed(task: Task) -> dict[str, Any]:
 
 def _rank(found: Compared) -> tuple[int, float, float]:
     """Return how much two replays show: the tier, what is proved, and what is spent."""
-    worth = {"proof": 3, "violation": 2, "hint": 1}
+    worth = {"proof": _BEST, "violation": 3, "withheld": 2, "hint": 1}
     tiers = [worth[one.tier] for one in found.findings]
     proved = max((one.epsilon or 0.0 for one in found.findings), default=0.0)
     apparent = max((_apparent(one) for one in found.moved), default=0.0)
@@ -168,16 +168,16 @@ def _finding(one: Any, found: Compared) -> dict[str, Any]:
         "epsilon": one.epsilon,
         "place": one.place,
         "evidence": _evidence(one, found),
-        "constant": _constant(one),
+        "constant": None if one.tier == "hint" else constant_of(one.seen),
     }
 
 
-def _constant(one: Any) -> list[Any] | None:
-    """Return what names a constant that a finding rests on, and tells it apart from others."""
-    if one.seen is None or one.tier == "hint":
-        return None
-    digest = hashlib.blake2b(repr(one.seen.value).encode(), digest_size=_DIGEST).hexdigest()
-    return [one.seen.what, one.seen.favours, one.seen.place, digest]
+def held_elsewhere(task: Task, constants: list[list[Any]], seed: int) -> list[bool]:
+    """Return which constants hold in this process as well, on the first pair of a task."""
+    with redirect_stdout(sys.stderr):
+        _, function, _, _ = loaded(task.code, task.form, task.read)
+        dataset, neighbour, _ = task.pairs[0]
+        return hold(constants, function, (dataset, neighbour), seed)
 
 
 def _evidence(one: Any, found: Compared) -> dict[str, Any] | None:

@@ -1,0 +1,202 @@
+"""What a finding of one process is worth in others: proofs stand where all of them bear them out.
+
+A replay runs in one process. What that process drew when it imported the code, what a file beside
+the code holds, and values that travelled with the code are the same in all of its runs, as a
+function of the data is. So a proof or a violation is looked for once more, in a process of its own
+and with other noise, and a value that is always the same is looked at in several more. Where they
+do not agree, or where the code reads what may hold noise, the finding is withheld.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpaudit.errors import shorten
+from dpaudit.execution.pool import Crew
+from dpaudit.execution.processes import Limits
+from dpaudit.execution.units import Unit, planned_units, stream
+from dpaudit.freezing.observing import Function, really
+from dpaudit.freezing.outputs import Output
+from dpaudit.replaying.counting import Seen
+
+_PROCESSES, _WORKERS, _CALLS = 8, 2, 2
+_DIGEST = 16  # bytes
+_CLOSE = 0.05  # relative to an epsilon: both are read off runs
+_STANDS = ("proof", "violation")
+_KEPT = (
+    "something is the same in every call of one process, and another in the next: calls reuse what "
+    "an earlier one, or the import, drew or kept. Draw noise in every call"
+)
+_ONE_PROCESS = (
+    "the code cannot be sent to another process, and this one may keep noise that it drew before: "
+    "name what makes it as module:object"
+)
+_FILES = (
+    "every answer was the same, and the code reads {}, where noise may stand since an earlier run: "
+    "draw noise in every call, and give what else it needs as arguments"
+)
+_STATE = (
+    "the code writes and reads {}, which may carry noise from call to call: write no file that is "
+    "read again"
+)
+_CARRIED = (
+    "every answer was the same, and values went along with the code that may be noise drawn "
+    "before: {}. Put the code into a file that each process can run afresh, or draw noise in "
+    "every call"
+)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What code brought along, read, and wrote and read again.
+
+    Parameters
+    ----------
+    carried
+        Names of values that travelled with it.
+    read, kept
+        Files.
+    """
+
+    carried: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, crew: Crew, carried: Sequence[str] = ()) -> Reach:
+        """Return what the workers of a crew saw."""
+        return cls(tuple(carried), tuple(crew.read_files), tuple(crew.kept_files))
+
+    def with_(self, other: Reach) -> Reach:
+        """Return both together."""
+        read, kept = {*self.read, *other.read}, {*self.kept, *other.kept}
+        carried = {*self.carried, *other.carried}
+        return Reach(tuple(sorted(carried)), tuple(sorted(read)), tuple(sorted(kept)))
+
+    def doubt(self, *, constant: bool) -> str | None:
+        """Return why a finding does not stand for what the code reaches; None if it does."""
+        if self.kept:
+            return _STATE.format(_named(self.kept))
+        if constant and self.read:
+            return _FILES.format(_named(self.read))
+        if constant and self.carried:
+            return _CARRIED.format(_named(self.carried))
+        return None
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(shorten(name) for name in names[:3]) + more
+
+
+def judged(
+    findings: Sequence[dict[str, Any]],
+    reach: Reach,
+    again: Callable[[], tuple[Sequence[dict[str, Any]], Reach]],
+    constants_elsewhere: Callable[[list[list[Any]]], tuple[list[bool], Reach]],
+) -> list[dict[str, Any]]:
+    """Return findings, those withheld that other processes do not bear out.
+
+    Parameters
+    ----------
+    findings
+        Of a replay.
+    reach
+        Of its code.
+    again
+        Returns what a second replay finds, in another process and with other noise, and the reach.
+    constants_elsewhere
+        Returns of what `constant_of` gives which are so in further processes, and the reach.
+    """
+    standing = [one for one in findings if one["tier"] in _STANDS]
+    constant = [one for one in standing if one["constant"] is not None]
+    varying = [one for one in standing if one["constant"] is None]
+    agree = list[bool]()
+    if constant:
+        held, further = constants_elsewhere([one["constant"] for one in constant])
+        agree, reach = list(held), reach.with_(further)
+    if varying:
+        second, further = again()
+        agree += [any(_is_same(one, other) for other in second) for one in varying]
+        reach = reach.with_(further)
+    for one, agrees in zip([*constant, *varying], agree, strict=True):
+        doubt = reach.doubt(constant=one["constant"] is not None) if agrees else _KEPT
+        if doubt is not None:
+            _withhold(one, doubt)
+    order = {"proof": 0, "violation": 1, "withheld": 2, "hint": 3}
+    return sorted(findings, key=lambda one: order[one["tier"]])
+
+
+def of_one_process(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return findings of code that no other process can have: none of them stands."""
+    for one in findings:
+        if one["tier"] in _STANDS:
+            _withhold(one, _ONE_PROCESS)
+    return list(findings)
+
+
+def _withhold(one: dict[str, Any], words: str) -> None:
+    one |= {"kind": "hidden state", "tier": "withheld", "words": words}
+    one |= {"epsilon": None, "evidence": None}
+
+
+def _is_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Return whether two replays found as much, by laws or by counts."""
+    by_laws = ["event" in (found["evidence"] or ()) for found in (one, other)]
+    if one["tier"] != other["tier"] or by_laws[0] != by_laws[1]:
+        return False
+    if not by_laws[0]:  # counted, or declared
+        return bool(one["kind"] == other["kind"])
+    both = one["epsilon"] or 0.0, other["epsilon"] or 0.0
+    return both[0] == both[1] or math.isclose(*both, rel_tol=_CLOSE)
+
+
+# Constants
+
+
+def constant_of(seen: Seen | None) -> list[Any] | None:
+    """Return what names a constant, and tells its value apart from others."""
+    return None if seen is None else [seen.what, seen.favours, seen.place, _digest(seen.value)]
+
+
+def _digest(value: Any) -> str:
+    return hashlib.blake2b(repr(value).encode(), digest_size=_DIGEST).hexdigest()
+
+
+def hold(
+    constants: Sequence[Sequence[Any]], function: Function, data: tuple[Any, Any], seed: int
+) -> list[bool]:
+    """Return which constants a few runs have on the one dataset, and not on the other."""
+    sides = [
+        [really(function, one, seed + _CALLS * which + n) for n in range(_CALLS)]
+        for which, one in enumerate(data)
+    ]
+    return [_holds(one, *sides) for one in constants]
+
+
+def _holds(constant: Sequence[Any], on_p: Sequence[Output], on_q: Sequence[Output]) -> bool:
+    what, favours, place, digest = constant
+    own, other = (on_p, on_q) if favours == "dataset" else (on_q, on_p)
+
+    def is_it(output: Output) -> bool:
+        return _digest(Seen(what, favours, None, place).value_in(output)) == str(digest)
+
+    return all(map(is_it, own)) and not any(map(is_it, other))
+
+
+def in_processes(
+    task: Callable[[Unit], list[bool]], limits: Limits, seed: int
+) -> tuple[list[bool], Reach]:
+    """Return what holds in all of several fresh processes, and what the code reached there."""
+    units = planned_units(_PROCESSES, 1, stream(seed, "processes"))
+    with Crew(limits) as crew:
+        hands = [[unit] for unit in units]
+        found = [one for part in crew.deal(task, hands, _WORKERS) for one in part]
+        reach = Reach.of(crew)
+    return np.all(np.array(found, dtype=bool), axis=0).tolist(), reach
