@@ -31,7 +31,7 @@ LAYERS = {
 }
 # Rooms of dpaudit from the ground up, as docs/architecture.md draws them.
 FLOORS = (
-    ("text", "records", "reals"),
+    ("text", "records", "reals", "verdicts"),
     ("errors", "_typing"),
     ("_validate", "_references", "formats", "files"),
     ("datasets", "toml", "notebook"),

@@ -18,7 +18,7 @@ import numpy as np
 import dpaudit.records as records
 from dpaudit.auditing.canary_table import Asked, Table, as_table, asked_of, game_of
 from dpaudit.auditing.drawn import audit_outputs
-from dpaudit.auditing.result import judge, reason
+from dpaudit.auditing.result import reason
 from dpaudit.estimation import canaries, inclusion
 from dpaudit.estimation.canaries import Counted, Design, Game
 from dpaudit.estimation.one_run import P_VALUE_ROUNDING
@@ -38,6 +38,7 @@ from dpaudit.report.schema import (
     Result,
     SelfCheck,
 )
+from dpaudit.verdicts import judge
 
 _FEW = 40  # canaries of a side below which an event bound is not tried
 _KINDS = {
@@ -190,7 +191,7 @@ class _Found:
         cap = self.bound(canaries.all_right(self.game, self.counted))
         self.progress.advance(1)
         claimed = asked.claimed
-        verdict = judge(claimed, lower) if claimed is not None else "not refuted"
+        verdict = judge(math.inf if claimed is None else claimed, lower, trusted=self.trusted)
         kept = int(table.included.sum())
         return Result(
             claim="canaries",
@@ -199,7 +200,7 @@ class _Found:
             standing="question" if claimed is None else "claim",
             statement=_statement(asked),
             source="whoever gave the scores",
-            verdict=verdict if self.trusted else "withheld",
+            verdict=verdict,
             reason=self._reason(lower, cap),
             claimed=_claimed(asked),
             proved=None,
@@ -209,6 +210,7 @@ class _Found:
                 confidence=asked.confidence,
                 estimator=_SOURCES[asked.estimator],
                 upper_note="scores bound nothing from above",
+                cap=cap,
             ),
             trials=len(table.scores),
             seed=asked.seed,

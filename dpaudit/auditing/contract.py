@@ -17,6 +17,7 @@ import dpaudit.auditing.sameness as sameness
 import dpaudit.estimation.independence as independence
 from dpaudit.auditing.alone import Against, happened
 from dpaudit.auditing.draws import Certifying, Drawer
+from dpaudit.auditing.outcomes import something_returned
 from dpaudit.errors import shorten
 from dpaudit.estimation.counted import Counted, Tally
 from dpaudit.estimation.independence import Outputs
@@ -77,7 +78,11 @@ def of_event(
     hits = None if drawer.timed else happened(counted, drawn)
     timed = (_TIMED,) if drawer.timed else ()
     kept = Kept(
-        (*_no_files(drawer), *independence.checks(*drawn.outputs, hits)),
+        (
+            *_no_files(drawer),
+            *something_returned(drawer.mechanism, drawn.outputs),
+            *independence.checks(*drawn.outputs, hits),
+        ),
         (_note("Certifying", drawn), *_compared(drawn, tally), *timed),
     )
     trusted = all(check.passed for check in kept.checks)

@@ -17,7 +17,7 @@ from dpaudit._typing import Array
 from dpaudit.auditing.distinguishing import Score, for_outputs, learned, with_repeats
 from dpaudit.auditing.event import certified, promising
 from dpaudit.auditing.evidence import Evidence
-from dpaudit.auditing.result import judge, reason
+from dpaudit.auditing.result import reason
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import stream
 from dpaudit.extension.claim import Statement
@@ -26,6 +26,7 @@ from dpaudit.laws.outcomes import Inexact, as_doubles
 from dpaudit.neighbours import Side
 from dpaudit.records import Record
 from dpaudit.report.schema import BudgetEntry, Claimed, Measured, ModelBased, Result
+from dpaudit.verdicts import judge
 
 _LEAST = 40  # runs of a side, so that every part has some
 # Where the runs are cut: what attacks learn on, what chooses the event, and what certifies it.
@@ -196,7 +197,7 @@ def _result(statement: Statement, evidence: Evidence, settings: Settings, rerun:
         statement=statement.statement,
         source=statement.source,
         verdict=verdict,
-        reason=reason("epsilon", settings.epsilon, evidence.lower, verdict),
+        reason=reason("epsilon", settings.epsilon, evidence.lower, verdict, cap=evidence.cap),
         claimed=Claimed(epsilon=settings.epsilon, delta=settings.delta),
         proved=None,
         measured=Measured(
@@ -206,6 +207,7 @@ def _result(statement: Statement, evidence: Evidence, settings: Settings, rerun:
             estimate=evidence.estimate,
             estimator=evidence.estimator,
             upper_note=evidence.upper_note,
+            cap=evidence.cap,
         ),
         trials=evidence.trials,
         seed=settings.seed,

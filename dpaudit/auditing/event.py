@@ -33,6 +33,7 @@ from dpaudit.estimation.event import (
     bound_of_counts,
     choose_event,
     error_rates,
+    most_of,
     score_counts,
 )
 from dpaudit.estimation.model_based import EventCounts, model_based
@@ -273,6 +274,7 @@ def certified(
         lower=bound.lower,
         upper=None,
         upper_note="outputs alone bound epsilon from below only",
+        cap=most_of(bound.counts, delta, alpha),
         estimate=bound.estimate if np.isfinite(bound.estimate) else None,
         estimator=f"event bound, {scorer}",
         trials=min(tally.trials),

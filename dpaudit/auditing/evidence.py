@@ -62,6 +62,8 @@ class Evidence:
         Checks that outputs were independent, which every bound on them assumes.
     at_delta
         Of a claim that names no point: the delta that was chosen.
+    cap
+        The most that so many outputs can certify, where outputs alone certify.
     scores
         Of an event: how the scores of either side lie around its threshold.
     """
@@ -88,6 +90,7 @@ class Evidence:
     contract: tuple[SelfCheck, ...] = ()
     at_delta: float | None = None
     scores: ScoreCounts | None = None
+    cap: float | None = None
 
     @property
     def trusted(self) -> bool:

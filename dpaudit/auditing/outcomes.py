@@ -6,13 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.random import default_rng
 
+from dpaudit.auditing.evidence import Evidence
+from dpaudit.estimation.independence import Outputs
+from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.isolated import Isolated, named
 from dpaudit.laws.layout import EXACTLY, Layout, Parted
 from dpaudit.laws.mechanism import Mechanism, name_of
+from dpaudit.laws.observations import Token
 from dpaudit.laws.observed import Observed, with_layout
 from dpaudit.neighbours import Side
 
@@ -22,6 +27,14 @@ _OBSERVED, _LEAST, _WORTH = 64, 4, 50
 UNVARYING = (
     "Whatever was looked at first, on either dataset, was one and the same output: see whether the "
     "function returns what it releases."
+)
+_NOTHING = SelfCheck(
+    name="something is returned",
+    statement="every output that was looked at is None: let the function return what it releases",
+    passed=False,
+    statistic=1.0,
+    threshold=1.0,
+    evidence="no output but None",
 )
 
 
@@ -69,6 +82,25 @@ def _elsewhere(
     make: Callable[[], Mechanism[Any]] | None, layout: Layout
 ) -> Callable[[], Mechanism[Any]] | None:
     return None if make is None else lambda: having(make(), layout)
+
+
+def something_returned(mechanism: object, sides: Sequence[Outputs]) -> list[SelfCheck]:
+    """Return a check that failed, where all outputs of both datasets are None."""
+    varied = len(np.unique(np.concatenate([one.scores for one in sides]))) > 1
+    return [] if varied or not _is_nothing(layout_of(mechanism)) else [_NOTHING]
+
+
+def of_bets_on_nothing(evidence: Evidence, mechanism: object) -> Evidence:
+    """Return the evidence of bets, with that check where whatever was looked at first is None."""
+    if evidence.wealth is None or evidence.lower > 0 or not _is_nothing(layout_of(mechanism)):
+        return evidence
+    return replace(evidence, contract=(*evidence.contract, _NOTHING))
+
+
+def _is_nothing(layout: Layout | None) -> bool:
+    """Return whether all that was looked at for a layout is None."""
+    nothing = {"output": Token("NoneType", "None").code}
+    return isinstance(layout, Parted) and len(layout.columns) == 2 and layout.usual == nothing
 
 
 def is_observed(mechanism: object) -> bool:

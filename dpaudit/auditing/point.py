@@ -76,6 +76,7 @@ def in_currency(evidence: Evidence, case: PrivacyCase) -> Evidence:
         evidence,
         lower=currency.value(evidence.lower, delta),
         estimate=None if estimate is None else currency.value(estimate, delta),
+        cap=None if evidence.cap is None else currency.value(evidence.cap, delta),
         model_based=() if currency.name != "epsilon" else evidence.model_based,
         at_delta=delta,
         notes=(note.format(number(evidence.lower, rounding=ROUND_FLOOR)), *evidence.notes),

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from decimal import ROUND_FLOOR, Context, Decimal
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.neighbours import compare
 from dpaudit.neighbours.found import Declared, depends_on_reading
 from dpaudit.refutation import Attained
-from dpaudit.refutation.inequality import RELATIVE_ROUNDING, exceeds
+from dpaudit.refutation.inequality import exceeds
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import (
     AssumptionCheck,
@@ -42,21 +42,7 @@ from dpaudit.report.schema import (
     TradeOffCurves,
     WealthPath,
 )
-
-Verdict = Literal["refuted", "not refuted", "withheld"]
-
-
-def judge(claimed: float, lower: float) -> Verdict:
-    """Return whether a certified lower bound exceeds the claimed value.
-
-    Examples
-    --------
-    >>> judge(claimed=20.0, lower=25.3)
-    'refuted'
-    >>> judge(claimed=1.0, lower=0.75)
-    'not refuted'
-    """
-    return "refuted" if lower > claimed * (1 + RELATIVE_ROUNDING) else "not refuted"
+from dpaudit.verdicts import RELATIVE_ROUNDING, Verdict, judge
 
 
 def reason(
@@ -67,10 +53,12 @@ def reason(
     subject: str = "The certified lower bound",
     *,
     long: bool = False,
+    cap: float | None = None,
 ) -> str:
     """Return the verdict's reason in one sentence; the certified end is rounded down.
 
-    A ``long`` name of the quantity comes after its number.
+    A ``long`` name of the quantity comes after its number; ``cap`` is the most that so many outputs
+    can certify.
 
     Examples
     --------
@@ -85,8 +73,16 @@ def reason(
     share = f"; it reaches {min(lower / claimed, 1):.1%} of the claim" if claimed > 0 else ""
     return (
         f"{subject} {shown} does not exceed {stated}{share}. "
-        "This is not evidence that the claim holds."
+        f"This is not evidence that the claim holds.{_at_most(cap, claimed)}"
     )
+
+
+def _at_most(cap: float | None, claimed: float) -> str:
+    """Return the most that so many outputs can show, and whether that is too little."""
+    if cap is None:
+        return ""
+    few = "" if cap > claimed else ": too few to refute it"
+    return f" So many outputs can certify {number(cap, rounding=ROUND_FLOOR)} at most{few}."
 
 
 def _shown_above(lower: float, claimed: float) -> str:
@@ -116,7 +112,7 @@ def privacy_result(
     """
     claimed = stated_in_claim(case, case.claimed)
     lower = evidence.lower if evidence.trusted else 0.0
-    verdict = judge(claimed, lower) if evidence.trusted else "withheld"
+    verdict = judge(claimed, lower, trusted=evidence.trusted)
     return Result(
         claim=claim.name,
         kind="privacy",
@@ -197,6 +193,7 @@ def _measured(case: PrivacyCase, evidence: Evidence, settings: Settings, lower: 
         estimate=evidence.estimate if evidence.trusted else None,
         estimator=evidence.estimator,
         upper_note=withheld or evidence.upper_note,
+        cap=evidence.cap,
         pair_ceiling=None if ceiling is None else stated_in_claim(case, ceiling.guarantee),
     )
 
@@ -213,7 +210,7 @@ def _privacy_reason(
 ) -> str:
     if broken_contract := [check for check in evidence.contract if not check.passed]:
         return (
-            f"Nothing is certified, as every bound on outputs takes them as independent: "
+            f"Nothing is certified, as a check failed on which every bound on outputs rests: "
             f"{broken_contract[0].statement} (failed: {broken_contract[0].name})."
         )
     if not evidence.trusted:
@@ -234,7 +231,7 @@ def _privacy_reason(
             f" It also exceeds the proved {number(ceiling)}: the proof is wrong, or the law is, or "
             "this is one of the few audits that the confidence allows to err."
         )
-    said = reason(name, claimed, lower, verdict, long=name[-1].isdigit())
+    said = reason(name, claimed, lower, verdict, long=name[-1].isdigit(), cap=evidence.cap)
     return f"{said}{caveat} {evidence.remark}".rstrip()
 
 

@@ -326,6 +326,7 @@ def _run_privacy(
         rerun = with_looks(rerun, taken)
         rerun = rerun if unit is None else with_unit(rerun, unit)
     evidence = _noted(sameness.of_the_rest(evidence, case, unjudged), chosen, drawer)
+    evidence = outcomes.of_bets_on_nothing(evidence, case.mechanism)
     if evidence.interrupted:
         rerun = f"{rerun} --trials {evidence.trials}"
     if drawer.chosen_by_pace:

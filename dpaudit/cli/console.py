@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from errno import EPIPE
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from rich.text import Text
 import dpaudit.cli.streams as streams
 from dpaudit.report.formatting import NONE, label, number, numbers, percent
 from dpaudit.text import one_line, printable
+from dpaudit.verdicts import Verdict
 
 if TYPE_CHECKING:
     from dpaudit.extension.attack import Attack
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
     from dpaudit.report.schema import Report, Result
 
 _SYMBOLS = {"privacy": "ε =", "sensitivity": "L2 =", "property": "at most"}
-_STYLES = {"refuted": "bold red", "not refuted": "bold", "withheld": "bold yellow"}
+STYLES: Mapping[Verdict, str] = {
+    "refuted": "bold red",
+    "withheld": "bold yellow",
+    "not refuted": "bold",
+    "proved": "bold green",
+}
 
 
 class _Results(Console):
@@ -185,7 +191,7 @@ def verdict_table(results: Sequence[Result]) -> Table:
     table.add_column("Verdict", no_wrap=True)
     for result in results:
         claim, claimed, proved, measured = map(cell, _cells(result))
-        verdict = Text(result.verdict, style=_STYLES[result.verdict])
+        verdict = Text(result.verdict, style=STYLES[result.verdict])
         table.add_row(claim, claimed, proved, measured, verdict)
     return table
 

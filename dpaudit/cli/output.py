@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dpaudit.cli.console import console
-from dpaudit.cli.ending import FINE, REFUTED
 from dpaudit.cli.formats import JSON, Formats
 from dpaudit.errors import DpauditError
+from dpaudit.verdicts import status_of
 
 if TYPE_CHECKING:
     from dpaudit.report.schema import Result
@@ -38,14 +38,14 @@ def processes(asked: int | None) -> int:
 
 
 def status(results: Sequence[Result]) -> int:
-    """Return the exit status of verdicts that were reached: 1 if a claim is refuted, else 0.
+    """Return the exit status of verdicts (`dpaudit.verdicts`).
 
     Examples
     --------
     >>> status([])
     0
     """
-    return REFUTED if any(result.verdict == "refuted" for result in results) else FINE
+    return status_of(result.verdict for result in results)
 
 
 def withheld(results: Sequence[Result]) -> list[DpauditError]:

@@ -14,8 +14,8 @@ from rich.text import Text
 
 import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import cell, console
-from dpaudit.cli.ending import FINE, REFUTED, UNFINISHED, ShowRecords, Traceback
+from dpaudit.cli.console import STYLES, cell, console
+from dpaudit.cli.ending import ShowRecords, Traceback, concluded
 from dpaudit.cli.formats import JSON, Format, Formats, formats_of, show_format, write_formats
 from dpaudit.cli.options import (
     Json,
@@ -24,23 +24,11 @@ from dpaudit.cli.options import (
     number_option,
     reference_of,
 )
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import DpauditError, InvalidArgument
+from dpaudit.verdicts import status_of
 
 if TYPE_CHECKING:
     from dpaudit.replaying.result import Replay, ReplayedCall
-
-_STYLES = {
-    "refuted": "bold red",
-    "violated": "bold yellow",
-    "withheld": "bold yellow",
-    "not refuted": "bold",
-}
-_STATUSES = {
-    "refuted": REFUTED,
-    "violated": REFUTED,
-    "withheld": UNFINISHED,
-    "not refuted": FINE,
-}
 
 
 def replay(
@@ -92,7 +80,7 @@ def replay(
 
     Every random primitive that is known is intercepted; no line of the code is changed.
 
-    Exit status: 0 if nothing is refuted or violated, 1 if something is, 2 if there is no verdict.
+    Exit status: 0 if the claim is not refuted, 1 if it is, 2 if the verdict is withheld.
     """
     from dpaudit.auditing.specification import records_from
     from dpaudit.cli.audit import isolation_of
@@ -120,7 +108,8 @@ def replay(
     )
     written = [] if out is None else _write(found, Path(out))
     _show(found, written, asked, reference_of(target), time.monotonic() - began)
-    return _STATUSES[found.verdict]
+    said = f"{found.mechanism}: withheld: {'; '.join(found.reasons)}"
+    return concluded(status_of([found.verdict]), [DpauditError(said)] if found.reasons else [])
 
 
 def _write(found: Replay, folder: Path) -> list[Path]:
@@ -168,7 +157,7 @@ def _say_to_others(found: Replay, asked: Formats, target: str, seconds: float) -
 def _lines(found: Replay) -> Iterator[Text | Table]:
     from dpaudit.replaying.page import summary
 
-    yield Text(f"{found.mechanism}: {found.verdict}", style=_STYLES[found.verdict])
+    yield Text(f"{found.mechanism}: {found.verdict}", style=STYLES[found.verdict])
     for line in summary(found):
         yield Text(line)
     if found.calls:

@@ -13,10 +13,11 @@ from rich.table import Table
 
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import cell, console
-from dpaudit.cli.ending import FINE, REFUTED, Traceback, attempted, concluded
+from dpaudit.cli.ending import FINE, Traceback, attempted, concluded
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError
+from dpaudit.verdicts import status_of
 
 if TYPE_CHECKING:
     from dpaudit.extension.package import Package
@@ -100,8 +101,8 @@ def scan(
 ) -> int:
     """Scan a package: every mechanism, query and model that its card names, or its accountant.
 
-    Exit status: 0 if no claim of its documentation is refuted, 1 if one is, 2 if a subject could
-    not be run.
+    Exit status: 0 if no claim of its documentation is refuted, 1 if one is, 2 if the verdict on
+    one is withheld.
     """
     from dpaudit.cli.scan_accountant import list_accountants, scan_one
     from dpaudit.errors import InvalidArgument
@@ -209,14 +210,14 @@ def run(
             result = with_reproductions(
                 result, package, asked["env"], progress, left, asked["workers"]
             )
-    failures = [DpauditError(f"{one}: not run: {why}") for one, why in result.skipped.items()]
+    failures = [DpauditError(f"{one}: withheld: {why}") for one, why in result.withheld.items()]
     said = list[str]()
     if places.any:
         with attempted(failures):
             said += places.write(result)
     with attempted(failures):
         _show(result, said, as_json=as_json)
-    return concluded(REFUTED if result.findings else FINE, failures)
+    return concluded(status_of(result.verdicts), failures)
 
 
 # What is shown
@@ -283,10 +284,13 @@ def _show_findings(title: str, findings: Sequence[Finding]) -> None:
 
 
 def _closing(result: ScanResult) -> str:
+    from dpaudit.scan.pages import undecided
+
     checks = ", ".join(f"{count} {what}" for what, count in result.checks.items())
     found = f"{len(result.findings)} findings" if result.findings else "No finding"
+    sure = f"{result.certainty.confidence:.10g}"
     return (
-        f"{found} at a confidence of {result.certainty.confidence:.10g} for all together. "
+        f"{found}{undecided(len(result.withheld))} at a confidence of {sure} for all together. "
         f"Checked: {checks}, in {result.seconds:.0f} seconds. One seed gives the same verdicts; "
         "digits repeat only where the package draws from generators that can be seeded."
     )

@@ -169,6 +169,7 @@ def _show(verdicts: list[tuple[str, Verdict]], *, as_json: bool) -> None:
             {
                 "path": path,
                 "verified": verdict.verified,
+                "verdict": verdict.on_the_claim,
                 "claim": verdict.claim,
                 "ratio": verdict.ratio,
                 "refutes_as_published": verdict.refutes_as_published,

@@ -20,7 +20,7 @@ from typing import Any
 import dpaudit.cli.streams as streams
 from dpaudit.auditing.betting import evidence_of
 from dpaudit.auditing.budget import whole_report
-from dpaudit.auditing.result import judge, reason
+from dpaudit.auditing.result import reason
 from dpaudit.auditing.watch import Watch, numbered
 from dpaudit.cli.console import console, verdict_lines
 from dpaudit.cli.ending import attempted, complain, one_line
@@ -35,6 +35,7 @@ from dpaudit.report.document import write_report
 from dpaudit.report.entries import entries_of
 from dpaudit.report.formatting import count, number
 from dpaudit.report.schema import BudgetEntry, Claimed, Environment, Measured, Result, WealthPath
+from dpaudit.verdicts import judge
 
 _CHUNK = 2**16
 _TAKES = ("epsilon", "delta", "confidence", "seed", "distinguisher")

@@ -9,7 +9,7 @@ one event is tested once, it has the whole error probability.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -193,6 +193,18 @@ def bound_of_counts(tally: Tally, event: Event, delta: float, alpha: float) -> E
         "other_trials": others,
     }
     return EventBound(lower, _point(hits / trials, other / others, delta), counts)
+
+
+def most_of(counts: Mapping[str, int], delta: float, alpha: float) -> float:
+    """Return the largest bound that so many transcripts can certify, all of them right.
+
+    Examples
+    --------
+    >>> round(most_of({"favoured_trials": 10_000, "other_trials": 10_000}, 0.0, 0.05), 2)
+    8.79
+    """
+    trials, others = counts["favoured_trials"], counts["other_trials"]
+    return joint_lower_bound(trials, 0, trials, others, delta=delta, alpha=alpha)
 
 
 def error_rates(scores_p: Array, scores_q: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:

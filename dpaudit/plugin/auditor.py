@@ -23,6 +23,7 @@ from dpaudit.plugin.marker import AUDITS, merged
 from dpaudit.refutation import certificates_text
 from dpaudit.report.schema import Result
 from dpaudit.store.keeping import Storing, storing
+from dpaudit.verdicts import status_of
 
 if TYPE_CHECKING:
     from _pytest.outcomes import Failed
@@ -111,7 +112,7 @@ class Auditor:
             # Its words say it all: who reads a test's failure need not go through our calls.
             raise error.with_traceback(None) from None
         self._note(result, kept)
-        if result.verdict != "not refuted":
+        if status_of([result.verdict]):
             raise Refuted(words(result, self._place(), self._again()), pytrace=False)
         if UNVARYING in result.reason:
             warnings.warn(UNVARYING, stacklevel=2)

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any
 
 from dpaudit.report.formatting import number
+from dpaudit.verdicts import VERDICTS
 
 _BEGAN = monotonic()
 Found = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -29,7 +30,7 @@ def summary(found: Found, directory: str | None) -> list[str]:
     audits = [one for entries in found.values() for one in entries]
     counts = Counter(str(one["verdict"]) for one in audits)
     alpha = math.fsum(float(one["alpha"]) for one in audits)
-    verdicts = ", ".join(f"{counts[name]} {name}" for name in _VERDICTS if counts[name])
+    verdicts = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
     kept = sum(bool(one["kept"]) for one in audits)
     each = max((float(one["alpha"]) for one in audits), default=0.0)
     lines = [
@@ -40,9 +41,6 @@ def summary(found: Found, directory: str | None) -> list[str]:
     if directory is not None:
         lines.append(f"dpaudit: report: {_written(found, Path(directory))}")
     return lines
-
-
-_VERDICTS = ("refuted", "withheld", "not refuted")
 
 
 def _written(found: Found, directory: Path) -> str:

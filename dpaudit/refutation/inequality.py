@@ -16,9 +16,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import dpaudit._validate as check
 from dpaudit.errors import MechanismError
-
-# A ratio of computed floats; equality up to rounding is not a violation.
-RELATIVE_ROUNDING = 1e-9
+from dpaudit.verdicts import RELATIVE_ROUNDING
 
 InstanceT = TypeVar("InstanceT")
 

@@ -14,7 +14,7 @@ from dpaudit.text import one_line
 
 _OUTCOMES: Mapping[str, Outcome] = {
     "proof": "refuted",
-    "violation": "violated",
+    "violation": "withheld",
     "withheld": "withheld",
     "hint": "hint",
 }

@@ -9,7 +9,7 @@
     noise is: a declared sensitivity, or that a released value has noise.
 *withheld*
     What would be a proof, or a violation, of code that may keep its noise past a call: nothing can
-    be said before it draws noise in every call.
+    be said before it draws noise in every call. Or nothing is released.
 *hint*
     A place to look at. Nothing is wrong yet: an output may be private all the same.
 """
@@ -21,7 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from dpaudit.freezing.observing import Function, Side
 from dpaudit.records import Record
@@ -39,6 +39,7 @@ from dpaudit.replaying.counting import (
 from dpaudit.replaying.events import Event, same_law
 from dpaudit.replaying.laws import Laws, laws_of
 from dpaudit.replaying.movement import Moved
+from dpaudit.replaying.nothing import KIND, nothing_released
 from dpaudit.replaying.spending import Spending, measure_spending
 
 Tier = Literal["proof", "violation", "withheld", "hint"]
@@ -168,8 +169,8 @@ def _proved(found: Sequence[Finding]) -> bool:
 
 
 def _ordered(found: list[Finding]) -> list[Finding]:
-    order = {"proof": 0, "violation": 1, "withheld": 2, "hint": 3}
-    return sorted(found, key=lambda one: (order[one.tier], -(one.epsilon or 0.0)))
+    order = get_args(Tier)
+    return sorted(found, key=lambda one: (order.index(one.tier), -(one.epsilon or 0.0)))
 
 
 def _unread(laws: tuple[Laws, Laws]) -> list[str]:
@@ -407,13 +408,11 @@ def _hints(
                 place=one.place,
                 call=one.index,
             )
-    seeds = _fixed_seeds(sides)
-    for text, place in seeds[:3]:
-        yield Finding(
-            "seed in the source", "hint", f"a generator is made with the seed {text}", place=place
-        )
-    if all(o.structure.startswith("raises ") for side in sides for o in side.plain):
-        yield Finding("exceptions", "hint", "every run on either dataset raises an exception")
+    for text, place in _fixed_seeds(sides)[:3]:
+        words = f"a generator is made with the seed {text}"
+        yield Finding("seed in the source", "hint", words, place=place)
+    if (why := nothing_released(sides)) is not None:
+        yield Finding(KIND, "withheld", why)
     warned = [set(side.runs[0].warned) for side in sides]
     if warned[0] != warned[1]:
         yield Finding("warnings", "hint", "the two runs do not raise the same warnings")

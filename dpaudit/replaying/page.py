@@ -17,7 +17,7 @@ _NONE = "—"
 _TIERS = {
     "proof": "Proofs: the claim is false on this pair",
     "violation": "Violations: what is stated does not hold on this pair",
-    "withheld": "Withheld: what the code may keep past a call, so that nothing can be said",
+    "withheld": "Withheld: why nothing can be said of the claim",
     "hint": "Hints: places to look at",
 }
 

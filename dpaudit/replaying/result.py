@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from dpaudit.formats import stamped
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.replaying.shifts import Unknown
 from dpaudit.replaying.spending import Spending
+from dpaudit.verdicts import Verdict
 
-Verdict = Literal["refuted", "violated", "withheld", "not refuted"]
+# What the claim's verdict is with a finding of a tier; a violation breaks what the code states, and
+# with it what the claim rests on, without a proof that it is false.
 _VERDICTS: Mapping[str, Verdict] = {
     "proof": "refuted",
-    "violation": "violated",
+    "violation": "withheld",
     "withheld": "withheld",
 }
 
@@ -64,7 +66,7 @@ class Replay:
     edit
         How the neighbour was made, where it was made.
     findings
-        Proofs first, then violations, then hints.
+        Proofs first, then violations, what withholds the verdict, and hints.
     calls
         The noisy calls of the run on the dataset, in order.
     spending
@@ -96,7 +98,10 @@ class Replay:
 
     @property
     def verdict(self) -> Verdict:
-        """Whatever the first finding says, ``not refuted`` by a hint or nothing."""
+        """``refuted`` by a proof, ``withheld`` where nothing can be said, else ``not refuted``.
+
+        A violation without a proof withholds it, and a hint does not.
+        """
         first = self.findings[0].tier if self.findings else ""
         return _VERDICTS.get(first, "not refuted")
 
@@ -104,6 +109,13 @@ class Replay:
     def composed(self) -> float | None:
         """The epsilon of all noisy values, released one by one, on this pair; None if unknown."""
         return self.spending.epsilon
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the verdict is withheld; empty if it is not."""
+        if self.verdict != "withheld":
+            return ()
+        return tuple(f"{one.kind}: {one.words}" for one in self.findings if one.tier in _VERDICTS)
 
     def _repr_html_(self) -> str:
         from dpaudit.replaying.page import as_html
@@ -118,6 +130,7 @@ class Replay:
             "relation": self.relation,
             "edit": self.edit,
             "verdict": self.verdict,
+            "withheld": list(self.reasons),
             "findings": [_plain(vars(one)) for one in self.findings],
             "calls": [_plain({**vars(one), "shape": list(one.shape)}) for one in self.calls],
             "composed": self.composed,

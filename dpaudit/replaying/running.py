@@ -23,6 +23,7 @@ from dpaudit.laws.calling import Calls, form_of
 from dpaudit.laws.code import hashed, place_of
 from dpaudit.replaying.findings import OWN_SAMPLERS, Asked, Compared, compared
 from dpaudit.replaying.movement import Moved
+from dpaudit.replaying.nothing import KIND
 from dpaudit.replaying.processes import constant_of, hold
 
 _SECONDS = 8.0  # for all pairs
@@ -130,6 +131,8 @@ def _rank(found: Compared) -> tuple[int, float, float]:
     """Return how much two replays show: the tier, what is proved, and what is spent."""
     worth = {"proof": _BEST, "violation": 3, "withheld": 2, "hint": 1}
     tiers = [worth[one.tier] for one in found.findings]
+    if any(one.kind == KIND for one in found.findings):
+        tiers = [-1]  # another pair may show something
     proved = max((one.epsilon or 0.0 for one in found.findings), default=0.0)
     apparent = max((_apparent(one) for one in found.moved), default=0.0)
     return max(tiers, default=0), proved, found.spending.epsilon or apparent

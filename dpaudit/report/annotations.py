@@ -6,11 +6,11 @@ from dpaudit.report.entries import Entries, Entry
 
 _LEVELS = {
     "refuted": "error",
-    "violated": "error",
     "missing": "error",
     "withheld": "warning",
     "hint": "notice",
     "not refuted": "notice",
+    "proved": "notice",
 }
 
 

@@ -8,7 +8,7 @@ from dpaudit.report.entries import Entries, Entry
 from dpaudit.report.render import markdown_text as md
 
 MARK = "<!-- dpaudit -->"  # by which a comment is found again
-_SIGNS = {"refuted": "❌", "violated": "❌", "withheld": "⚠️", "missing": "⚠️", "hint": "🔎"}
+_SIGNS = {"refuted": "❌", "withheld": "⚠️", "missing": "⚠️", "hint": "🔎"}
 _MOST = 25_000  # characters of each half: code hosts refuse a comment of more than 65,536
 _HEAD = ("| | Claim | Claimed | Proved | Measured | Verdict |", "|---|---|---|---|---|---|")
 
@@ -17,7 +17,7 @@ def brief(entries: Entries) -> str:
     """Return the table, and below it what leaked; of many audits, as much as a comment takes."""
     rows = _within([*map(_row, entries.entries)], "| | and {} more, in the report | | | | |")
     lines = [MARK, f"**dpaudit**: {md(entries.summary)}", "", *_HEAD, *rows]
-    wrong = [entry for entry in entries.entries if entry.outcome != "not refuted"]
+    wrong = [entry for entry in entries.entries if entry.outcome not in ("not refuted", "proved")]
     if wrong:
         reasons = [f"- **{md(one.name)}**: {md(one.headline)}" for one in wrong]
         lines += ["", *_within(reasons, "- and {} more, in the report")]

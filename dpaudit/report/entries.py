@@ -17,8 +17,10 @@ from dpaudit.report.formatting import label, numbers, percent, value_of
 from dpaudit.report.render import summary
 from dpaudit.report.schema import Report, Result
 from dpaudit.text import one_line
+from dpaudit.verdicts import Verdict
 
-Outcome = Literal["refuted", "violated", "withheld", "missing", "hint", "not refuted"]
+# A verdict, that there is no result, or of a replay what is a place to look at and no verdict.
+Outcome = Verdict | Literal["missing", "hint"]
 _SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
 
 

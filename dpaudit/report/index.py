@@ -19,6 +19,7 @@ from dpaudit.report.formatting import Numbers, divisor, number, percent, value_o
 from dpaudit.report.render import missing_audits, templates
 from dpaudit.report.schema import Result, Standing
 from dpaudit.text import one_line, printable
+from dpaudit.verdicts import Verdict, gravest
 
 _SECTIONS: tuple[tuple[Standing, str, str], ...] = (
     ("claim", "Claims, as printed", "Each as its source prints it, some at several numbers."),
@@ -29,7 +30,6 @@ _SECTIONS: tuple[tuple[Standing, str, str], ...] = (
     ),
     ("question", "Questions", "What nobody claims, and those who audit wanted to know."),
 )
-_ORDER = ("refuted", "withheld", "not refuted")  # of several verdicts the first is the claim's
 _SUREST = 0.9999
 _SELF_TEST = "selftest/selftest"  # and the ending
 _SCRIPT = files("dpaudit.report").joinpath("templates/index.js").read_text(encoding="utf-8")
@@ -120,7 +120,7 @@ def sections(rows: Sequence[Row]) -> list[Section]:
 def headline(rows: Sequence[Row]) -> str:
     """Return the finding: how many claims fail as printed, and how many nothing contradicts."""
     verdicts = _verdicts(rows)
-    counts = Counter(verdicts.values())
+    counts = Counter[str](verdicts.values())
     if not verdicts:
         return "No claim was audited."
     several = len(verdicts) > 1
@@ -128,18 +128,20 @@ def headline(rows: Sequence[Row]) -> str:
     said = [f"{counts['refuted'] or 'None'} of {of} {_is(counts['refuted'])} refuted as printed"]
     if counts["not refuted"]:
         said.append(f"nothing that was tried contradicts {_others(counts['not refuted'], counts)}")
+    if counts["proved"]:
+        said.append(f"a theorem proves {_others(counts['proved'], counts)}")
     if counts["withheld"]:
         said.append(f"of {counts['withheld']} no verdict was reached")
     return "; ".join(said) + "."
 
 
-def _verdicts(rows: Sequence[Row]) -> dict[str, str]:
+def _verdicts(rows: Sequence[Row]) -> dict[str, Verdict]:
     """Return the verdict on each claim: refuted if an audit of it as printed is."""
-    found = dict[str, str]()
+    found = dict[str, Verdict]()
     for row in rows:
         if row.result.standing == "claim":
             known = found.get(row.result.claim, row.result.verdict)
-            found[row.result.claim] = min(known, row.result.verdict, key=_ORDER.index)
+            found[row.result.claim] = gravest([known, row.result.verdict])
     return found
 
 

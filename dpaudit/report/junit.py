@@ -16,7 +16,6 @@ from dpaudit.text import printable
 SUITE = "dpaudit"
 _KINDS = {
     "refuted": "failure",
-    "violated": "failure",
     "withheld": "error",
     "missing": "error",
 }

@@ -27,19 +27,12 @@ _RULES: dict[str, tuple[str, str, str, str]] = {
         "More leaks than is claimed: a certified lower bound is above the claim. Compare the noise "
         "with the sensitivity, or claim less.",
     ),
-    "violated": (
-        "violated-statement",
-        "error",
-        "Something that the code states of itself does not hold.",
-        "On a pair of neighbours a declared sensitivity does not hold, or a value is released "
-        "without noise.",
-    ),
     "withheld": (
         "withheld-verdict",
         "warning",
         "Nothing could be said of a claim.",
-        "A check failed on which every bound rests: outputs are not independent, or the stated law "
-        "is not that of the code.",
+        "A check failed on which every bound rests: outputs are not independent, the stated law is "
+        "not that of the code, a declared sensitivity does not hold, or nothing was released.",
     ),
     "missing": (
         "failed-audit",

@@ -21,12 +21,13 @@ from pydantic_core import core_schema
 
 from dpaudit.execution import available_cores
 from dpaudit.formats import SCHEMAS
+from dpaudit.verdicts import Verdict
 
 if TYPE_CHECKING:
     from dpaudit.refutation.certificate import Certificate
     from dpaudit.report.document import ReportPaths
 
-SCHEMA_VERSION = "1.3"
+SCHEMA_VERSION = "1.4"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "networkx", "pydantic")
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -86,6 +87,9 @@ class Measured(Document):
     estimate_label: Label = "assumption"
     estimator: str
     upper_note: str | None = None
+    cap: float | None = Field(
+        default=None, description="The most that so many outputs can certify; null of exact losses."
+    )
     pair_ceiling: float | None = Field(
         default=None, description="A proved upper bound for this pair alone, not from trials."
     )
@@ -256,7 +260,7 @@ class Result(Document):
     )
     statement: str
     source: str
-    verdict: Literal["refuted", "not refuted", "withheld"]
+    verdict: Verdict
     reason: str
     claimed: Claimed
     proved: Proved | None

@@ -6,18 +6,27 @@ relation that it claims. The same under a relation that nobody claims is informa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from dpaudit.extension.package import Claimed
 from dpaudit.guarantees import kinds
 from dpaudit.report.schema import Document, Probability
 from dpaudit.scan.values import value_of
+from dpaudit.verdicts import Verdict, in_present_words
 
 Kind = Literal["structure", "distribution", "floating point"]
 Test = Literal["raised", "equals", "above", "below", "several"]
+# Scans that were written before call what is withheld "not run".
+Found = Annotated[Verdict, BeforeValidator(in_present_words)]
+
+
+def _of_corner(word: object) -> object:
+    """Return the verdict on a corner; none where older scans say that it was not run."""
+    return None if word == "not run" else word
 
 
 class ClaimedGuarantee(Document):
@@ -75,7 +84,10 @@ class Finding(Document):
     subject: str
     code: str = Field(description="The plain function that was run.")
     kind: Kind
-    violation: bool = Field(description="Whether the relation is the one that is claimed.")
+    violation: bool = Field(
+        description="Whether the relation is the one that is claimed, or all that are tried are "
+        "refuted where the documentation names none."
+    )
     parameters: str
     dataset: str
     neighbour: str
@@ -112,13 +124,18 @@ class Checked(Document):
     relation: str
     claimed: ClaimedGuarantee
     documented: bool = Field(description="Whether the documentation claims this relation.")
-    verdict: Literal["refuted", "not refuted", "not run"]
+    verdict: Found
     settings: int
     pairs: int
     runs: int = Field(description="Outputs that were drawn in all, on both sides.")
     lower: float | None = Field(default=None, description="The largest certified lower end.")
     parameters: str | None = Field(default=None, description="The setting it was certified at.")
     why: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is about what is claimed: no line that is information alone."""
+        return self.documented or self.claimed.relation is None
 
 
 class FloatingCheck(Document):
@@ -128,7 +145,9 @@ class FloatingCheck(Document):
     corner: str
     relation: str
     documented: bool = Field(description="Whether the documentation claims this relation.")
-    verdict: Literal["refuted", "not refuted", "not run"]
+    verdict: Annotated[Verdict | None, BeforeValidator(_of_corner)] = Field(
+        description="Null where the subject has no such numbers, or was refuted already."
+    )
     settings: int
     runs: int = Field(description="Outputs that were drawn in all, on both sides.")
     lower: float | None = Field(default=None, description="The largest certified lower end.")
@@ -177,3 +196,36 @@ class ScanResult(Document):
     )
     skipped: dict[str, str] = Field(description="Subjects that could not be run, and why.")
     notes: list[str]
+
+    @property
+    def withheld(self) -> dict[str, str]:
+        """Subjects of which a claim has no verdict, and why.
+
+        Where the documentation names no relation, a claim has one as soon as it stands under one
+        that was tried.
+        """
+        found = dict[str, str]()
+        for subject, lines in _by_claim(self.checked).items():
+            for of_claim in lines:
+                if all(one.verdict != "not refuted" for one in of_claim):
+                    why = [one.why for one in of_claim if one.verdict == "withheld"]
+                    found |= {subject: why[0]} if why and subject not in found else {}
+        return found | self.skipped
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """The verdicts that decide the exit status: of every finding and every withheld subject."""
+        found: list[Verdict] = ["refuted" for _ in self.findings]
+        return found + ["withheld" for _ in self.withheld]
+
+
+def _by_claim(checked: Sequence[Checked]) -> dict[str, list[list[Checked]]]:
+    """Return, by subject, the lines about what is claimed: of each claim one a relation."""
+    numbers, found = Counter[tuple[str, str]](), dict[str, dict[int, list[Checked]]]()
+    for one in checked:
+        place = numbers[one.subject, one.relation]
+        numbers[one.subject, one.relation] += 1
+        of_subject = found.setdefault(one.subject, {})
+        if one.counts:
+            of_subject.setdefault(place, []).append(one)
+    return {subject: list(claims.values()) for subject, claims in found.items()}

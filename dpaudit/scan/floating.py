@@ -423,7 +423,7 @@ def _check(
         corner=corner.name,
         relation=relation,
         documented=claim.relation == relation,
-        verdict="not run" if worst is None else "refuted" if refuted else "not refuted",
+        verdict=None if worst is None else "refuted" if refuted else "not refuted",
         settings=len({one.candidate.setting for one in tested}),
         runs=sum(one.result.drawn for one in tested),
         lower=None if worst is None else worst.result.lower,

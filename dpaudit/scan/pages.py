@@ -12,9 +12,11 @@ from dpaudit.report.render import templates
 from dpaudit.scan.finding import Checked, FloatingCheck
 from dpaudit.scan.published import PublishedScan
 from dpaudit.text import one_line, printable
+from dpaudit.verdicts import VERDICTS
 
 _SUREST = 1e-5  # error probabilities below are said as such
-_WORST = ("refuted", "not refuted", "not run")
+_NOT_TRIED = "not tried"  # of a corner of numbers that a subject does not have
+_WORST = (*VERDICTS, _NOT_TRIED)
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,19 @@ def filled(template: str, *, html: bool, **values: Any) -> str:
 def outcome(scan: PublishedScan) -> str:
     """Return what was found, in one sentence: of what is withheld the number alone."""
     where = f"{count(len(scan.subjects))} subjects"
-    return f"{found(len(scan.findings), scan.withheld).capitalize()}. Looked at: {where}."
+    told = found(len(scan.findings), scan.withheld).capitalize()
+    return f"{told}{undecided(scan.without_verdict)}. Looked at: {where}."
+
+
+def undecided(subjects: int) -> str:
+    """Return of how many subjects the verdict is withheld, as the end of a sentence.
+
+    Examples
+    --------
+    >>> undecided(0), undecided(2)
+    ('', '; withheld of 2 subjects')
+    """
+    return f"; withheld of {subjects} subject{'s' if subjects > 1 else ''}" if subjects else ""
 
 
 def found(findings: int, withheld: int) -> str:
@@ -87,25 +101,21 @@ def corners_of(floating: Sequence[FloatingCheck]) -> dict[str, dict[str, str]]:
     found = dict[str, dict[str, str]]()
     for one in floating:
         lines = found.setdefault(one.subject, {})
-        known = lines.get(one.corner, "not run")
-        lines[one.corner] = min(known, one.verdict, key=_WORST.index)
+        known = lines.get(one.corner, _NOT_TRIED)
+        lines[one.corner] = min(known, one.verdict or _NOT_TRIED, key=_WORST.index)
     return found
 
 
 def _sentences(lines: Sequence[Checked]) -> list[str]:
-    said = [f"{_verdict(one)} under {one.relation}" for one in lines if one.verdict != "not run"]
-    if not said:
-        return ["Not run."]
+    said = [f"{one.verdict} under {one.relation}" for one in lines]
+    if all(one.verdict == "withheld" for one in lines):
+        return ["Withheld."]
     told = f"{', '.join(said)}."
     claimed = {one.claimed.relation for one in lines}
     if claimed == {None}:
         return [told[:1].upper() + told[1:], "The documentation does not say which relation."]
     named = " and ".join(sorted(one for one in claimed if one is not None))
     return [told[:1].upper() + told[1:], f"The documentation claims {named}."]
-
-
-def _verdict(line: Checked) -> str:
-    return "refuted" if line.verdict == "refuted" else "not refuted"
 
 
 def _surety(confidence: float) -> str:

@@ -50,6 +50,9 @@ class PublishedScan(Document):
     subjects: list[str] = Field(description="All that were looked at, whatever was found.")
     findings: list[PublicFinding]
     withheld: int = Field(description="Findings under disclosure, of which nothing else is said.")
+    without_verdict: int = Field(
+        default=0, description="Subjects of which the verdict on a claim is withheld."
+    )
     checked: list[Checked]
     floating: list[FloatingCheck]
     information: list[Finding]
@@ -119,6 +122,7 @@ def _document(
         subjects=list(subjects),
         findings=list(findings),
         withheld=withheld,
+        without_verdict=len(result.withheld),
         checked=list(result.checked) if everything else [],
         floating=list(result.floating) if everything else [],
         information=list(result.information) if everything else [],

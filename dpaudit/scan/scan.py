@@ -53,14 +53,15 @@ from dpaudit.scan.floating import hypotheses as floating_hypotheses
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.guide import frozen_noise
 from dpaudit.scan.pairs import made
-from dpaudit.scan.subject import PAIRS, Guide, Hypothesis, Ran, SubjectScan, hypotheses
+from dpaudit.scan.subject import KEPT, PAIRS, Guide, Hypothesis, Ran, SubjectScan, hypotheses
 from dpaudit.scan.values import expression
+from dpaudit.verdicts import Verdict
 
 CONFIDENCE = 1 - 1e-6
 _TIMEOUT, _MEMORY = 20.0, 4 * 2**30
 _LEAST_SECONDS = 2.0  # that a subject has, however little time there is
 _FLOATING_SHARE = 0.3  # of an additive subject's time, for the numbers themselves
-_REPEATED = 8  # outputs that tell whether a seed repeats them
+_OUT_OF_TIME = "the time was over before any pair of it was certified"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -363,7 +364,7 @@ class _Scan:
             one for one in ran.tested if one.claim is claim and one.candidate.relation == relation
         ]
         worst = max(tested, key=_exceeded, default=None)
-        refuted = any(one.result.refuted for one in tested)
+        verdict, why = _verdict(tested, ran)
         given = ran.subject.parameters
         where = 0 if worst is None else worst.candidate.setting
         return Checked(
@@ -371,13 +372,13 @@ class _Scan:
             relation=relation,
             claimed=claimed_of(claim, given[where]),
             documented=claim.relation == relation,
-            verdict="not run" if worst is None else "refuted" if refuted else "not refuted",
+            verdict=verdict,
             settings=len(given),
             pairs=ran.pairs,
             runs=ran.drawn.get(relation, 0),
             lower=None if worst is None else worst.result.lower,
             parameters=None if worst is None else expression(dict(given[where])),
-            why=ran.why if worst is None else "",
+            why=why,
         )
 
     def _findings(self, ran: Ran) -> Iterator[Finding]:
@@ -404,10 +405,10 @@ class _Scan:
 
     def _finding(self, ran: Ran, group: Sequence[Hypothesis]) -> Finding:
         claim, subject = group[0].claim, ran.subject
-        refuted = {one.candidate.relation for one in group}
-        # Where no relation is claimed, a violation is what is refuted under both.
-        violation = claim.relation in refuted or (
-            claim.relation is None and refuted == set(subject.relations) and len(refuted) > 1
+        # Where no relation is claimed, what is refuted under all that are tried is a violation.
+        refuted = _refuted_under(ran, claim)
+        violation = any(one.candidate.relation == claim.relation for one in group) or (
+            claim.relation is None and refuted == set(subject.relations)
         )
         preferred = [one for one in group if one.candidate.relation == claim.relation] or group
         worst = max(preferred, key=_exceeded)
@@ -435,6 +436,27 @@ class _Scan:
             sentence=_sentence(subject, worst),
             also=sorted(_shown(subject, one) for one in group if one is not worst),
         )
+
+
+def _verdict(tested: Sequence[Hypothesis], ran: Ran) -> tuple[Verdict, str]:
+    """Return the verdict on a claim under a relation, and why it is withheld where it is."""
+    if not tested:
+        return "withheld", ran.why or _OUT_OF_TIME
+    if any(one.result.refuted for one in tested):
+        return "refuted", ""
+    if any(one.result.kept for one in tested):
+        return "withheld", KEPT
+    return "not refuted", ""
+
+
+def _refuted_under(ran: Ran, claim: Claimed) -> set[str]:
+    """Return the relations under which a claim was refuted, by records or by their digits."""
+    numbers = [Hypothesis(pair, of, result) for _, pair, of, result in ran.floating.tested]
+    return {
+        one.candidate.relation
+        for one in (*ran.tested, *numbers)
+        if one.claim is claim and one.result.refuted
+    }
 
 
 def _is_refuted(ran: Ran, setting: int, relation: str, claim: Claimed) -> bool:

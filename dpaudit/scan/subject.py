@@ -46,7 +46,7 @@ _FIRST_UNTIL, _GUIDED_UNTIL, _SECOND_UNTIL = 0.3, 0.4, 0.6
 # drawn for it take three times as much. Where few are to be certified each has more.
 _COUNTING_SHARE, _OF_FEW = 0.1, 0.25
 
-_KEPT = (
+KEPT = (
     "outputs differ from process to process, as where an answer is kept: what one process showed "
     "certifies nothing"
 )
@@ -321,7 +321,7 @@ class SubjectScan:
             min(self.until, self._began + self.seconds),
         )
         self.ran.tested.append(Hypothesis(candidate, claim, found))
-        if found.kept and (said := _KEPT) not in self.ran.notes:
+        if found.kept and (said := KEPT) not in self.ran.notes:
             self.ran.notes.append(said)
         self._count(candidate.relation, found.drawn)
 

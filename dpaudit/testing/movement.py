@@ -22,10 +22,10 @@ from hypothesis.strategies import SearchStrategy
 import dpaudit._validate as check
 import dpaudit.records as records
 from dpaudit._typing import Array
-from dpaudit.auditing.result import judge
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.neighbours import Pair, Table, compare
 from dpaudit.records import Record
+from dpaudit.verdicts import judge
 
 Query = Callable[[Any], Any]
 Norm = Callable[[Array], float]

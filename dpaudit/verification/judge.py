@@ -26,6 +26,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import dpaudit.verdicts as verdicts
 from dpaudit._references import installed, load_reference
 from dpaudit.errors import (
     DataError,
@@ -82,6 +83,16 @@ class Verdict:
     def refutes_as_published(self) -> bool:
         """Whether it refutes the claim itself, not one that was made stricter."""
         return self.verified and not self.reservations
+
+    @property
+    def on_the_claim(self) -> verdicts.Verdict:
+        """What the certificate makes of the claim as published.
+
+        One that fails says nothing of it, and one with reservations is about another.
+        """
+        if not self.verified:
+            return "withheld"
+        return "not refuted" if self.reservations else "refuted"
 
 
 Verifier = Callable[[Document], Outcome]

@@ -245,8 +245,38 @@ def test_the_verdict_says_by_which_relation_the_two_are_neighbours(data, relatio
     assert ("obey" in found.reason) == (relation is None)
 
 
+def test_a_function_that_returns_nothing_has_no_verdict():
+    """What returns something now and then, however rarely, has one."""
+
+    def forgets(records, rng):
+        rng.laplace()
+
+    def seldom(records, rng):
+        return 1 if rng.random() < 0.01 else None
+
+    given = {"epsilon": 1.0, "trials": 500, "isolation": IN_PROCESS}
+    found = dpaudit.audit(forgets, [1.0, 2.0], [1.0], **given)
+    assert found.verdict == "withheld"
+    assert "let the function return what it releases" in found.reason
+    assert dpaudit.audit(seldom, [1.0, 2.0], [1.0], **given).verdict == "not refuted"
+
+
+def test_what_is_not_refuted_says_what_so_many_outputs_can_show():
+    """The cap is what the same number of outputs certify of a function that releases its data."""
+    given = {"trials": 500, "isolation": IN_PROCESS}
+    quiet = dpaudit.audit(lambda data, rng: rng.random() < 0.5, [1.0], [0.0], epsilon=1.0, **given)
+    loud = dpaudit.audit(
+        lambda data, rng: data[0] + 1e-9 * rng.random(), [1.0], [0.0], epsilon=1.0, **given
+    )
+    assert (quiet.verdict, loud.verdict) == ("not refuted", "refuted")
+    assert quiet.measured.cap == loud.measured.cap == loud.measured.lower
+    assert "So many outputs can certify 5.785 at most." in quiet.reason
+    short = dpaudit.audit(lambda data, rng: rng.random() < 0.5, [1.0], [0.0], epsilon=9.0, **given)
+    assert "at most: too few to refute it." in short.reason
+
+
 @pytest.mark.parametrize(
-    ("output", "asked"), [(lambda rng: None, True), (lambda rng: bool(rng.integers(2)), False)]
+    ("output", "asked"), [(lambda rng: 3, False), (lambda rng: {"mean": None}, True)]
 )
 def test_a_function_that_may_have_forgotten_its_return_is_asked_about_it(output, asked):
     def mechanism(records, rng):

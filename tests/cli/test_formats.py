@@ -42,11 +42,12 @@ def entry(outcome, name="mine:f", **more):
 CASES = {
     "all outcomes": entries(
         entry("refuted", place=Place(Path("/work/a b/ü.py"), 3), values={"lower": "Infinity"}),
-        entry("violated", place=Place(Path("/elsewhere/c.py"), 1)),
+        entry("withheld", place=Place(Path("/elsewhere/c.py"), 1)),
         entry("withheld", cells=("ε = 1 (δ = 0)", "", "at least 2 at 95% confidence")),
         entry("missing", repeat=None),
         entry("hint"),
         entry("not refuted", values={"claimed": 1.0, "lower": 0.5}),
+        entry("proved"),
     ),
     "hostile text": entries(
         entry("refuted", name=HOSTILE, headline=HOSTILE, text=HOSTILE, repeat=HOSTILE)
@@ -69,7 +70,7 @@ def valid_sarif(text):
 
 def test_sarif_is_valid_and_holds_what_is_to_be_mended(case):
     run = valid_sarif(FORMATS["sarif"](case))
-    wrong = [one for one in case.entries if one.outcome != "not refuted"]
+    wrong = [one for one in case.entries if one.outcome not in ("not refuted", "proved")]
     assert len(run["results"]) == len(wrong)
     rules = run["tool"]["driver"]["rules"]
     for found in run["results"]:
@@ -99,7 +100,7 @@ def test_junit_is_valid_by_both_schemas(case):
 
 
 def test_a_wrong_junit_is_caught():
-    text = FORMATS["junit"](CASES["all outcomes"]).replace('tests="6"', 'tests="six"')
+    text = FORMATS["junit"](CASES["all outcomes"]).replace('tests="7"', 'tests="six"')
     assert not all(schema.is_valid(text) for schema in junit_schemas())
 
 
@@ -214,7 +215,7 @@ def test_one_command_writes_them_all(dpaudit, folder):
     assert "**released:gone**" in table
     document = json.loads((folder / "out" / "json").read_text())
     assert document["missing"] == ["released:gone"]
-    assert document["schema_version"] == "1.3"
+    assert document["schema_version"] == "1.4"
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,7 @@ def test_bad_input_is_one_line(dpaudit, place, words, said):
     assert len(ran.err.strip().splitlines()) == 1
 
 
-def test_code_that_ends_the_program_is_an_outcome_like_any_other(dpaudit, place):
+def test_of_code_that_always_ends_the_program_nothing_is_said(dpaudit, place):
     ran = dpaudit("replay", "replayed_module:ends", *PAIR, "--in-process")
-    assert ran.status == 0
+    assert ran.status == 2
+    assert ran.err.startswith("error: replayed_module:ends: withheld: nothing released: ")

@@ -298,18 +298,23 @@ def test_a_test_that_hides_its_own_calls_fails_as_others_do(pytester):
     done.stdout.fnmatch_lines(["What leaked: *"])
 
 
-def test_a_function_without_a_return_passes_with_a_warning(pytester):
+def test_a_function_without_a_return_fails_and_a_constant_warns(pytester):
     pytester.makepyfile(
         MECHANISMS
         + """
     @pytest.mark.dp(epsilon=1, trials=100)
     def test_forgets(dp_audit):
         dp_audit(lambda ages: None, AGES, AGES[:-1], isolation=HERE)
+
+    @pytest.mark.dp(epsilon=1, trials=100)
+    def test_says_the_same(dp_audit):
+        dp_audit(lambda ages: {"mean": None}, AGES, AGES[:-1], isolation=HERE)
     """
     )
     shown = ("-W", "default::UserWarning", "-W", AGAIN)
     done = pytester.runpytest_inprocess("-p", "no:cacheprovider", *shown)
-    done.assert_outcomes(passed=1, warnings=1)
+    done.assert_outcomes(passed=1, failed=1, warnings=1)
+    done.stdout.fnmatch_lines(["*withheld: nothing can be said of the claim*"])
     done.stdout.fnmatch_lines(["*test_a_function*.py:*: *see whether the function returns*"])
 
 

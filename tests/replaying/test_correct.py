@@ -219,7 +219,27 @@ def test_code_that_only_raises_is_told(replay_here):
     found = replay_here(
         lambda data, rng: data.nothing, np.zeros(2), np.ones(2), relation="declared: all"
     )
-    assert [one.kind for one in found.findings] == ["exceptions"]
+    assert [one.kind for one in found.findings] == ["nothing released"]
+    assert found.verdict == "withheld"
+
+
+def test_code_that_returns_nothing_is_told(replay_here):
+    def forgets(data, rng):
+        data.sum() + rng.laplace()
+
+    found = replay_here(forgets, np.zeros(2), np.ones(2), relation="declared: all")
+    assert found.verdict == "withheld"
+    assert "let it return what it releases" in found.reasons[0]
+
+
+def test_code_that_returns_nothing_on_one_of_the_two_is_refuted(replay_here):
+    found = replay_here(
+        lambda data, rng: 1.0 if data.sum() else None,
+        np.zeros(2),
+        np.ones(2),
+        relation="declared: all",
+    )
+    assert found.verdict == "refuted"
 
 
 def test_a_count_of_calls_says_nothing_about_data(replay_here):

@@ -189,7 +189,7 @@ def test_what_a_rare_draw_flips_is_no_violation(flips, replay_here):
 
 def test_a_raw_value_beside_a_huge_claim_is_a_violation(replay_here):
     found = replay_here(lambda data, rng: (data.sum(), rng.laplace()), ZERO, ONE, epsilon=30.0)
-    assert (found.verdict, found.findings[0].kind) == ("violated", "raw value")
+    assert (found.verdict, found.findings[0].kind) == ("withheld", "raw value")
 
 
 def test_a_sampler_that_is_not_intercepted_is_told(replay_here):
@@ -262,5 +262,5 @@ def test_a_mechanism_of_a_package_that_declares_too_little(replay_here):
     assert found.findings[0].epsilon == pytest.approx(4.0)
     assert replay_here(lambda data: released(data, 1.0), ZERO, ONE).verdict == "not refuted"
     hidden = replay_here(compared, ZERO, ONE)
-    assert (hidden.verdict, hidden.findings[0].kind) == ("violated", "declared sensitivity")
+    assert (hidden.verdict, hidden.findings[0].kind) == ("withheld", "declared sensitivity")
     assert hidden.calls[0].declared == 0.25

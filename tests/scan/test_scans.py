@@ -25,6 +25,9 @@ from dpaudit.scan.pairs import Candidate, made
 from dpaudit.scan.scan import Budget, chosen, file_of, scan
 from dpaudit.scan.subject import Weighed, _worth_certifying
 from dpaudit.scan.values import value_of
+from dpaudit.verdicts import status_of
+
+from . import samples
 
 SURE = 1 - 1e-6
 MANY = Path(__file__).with_name("many_scans.py")
@@ -216,6 +219,62 @@ def test_without_a_documented_relation_both_have_to_fall(toy):
     assert result.information
 
 
+def test_a_card_that_tries_one_relation_can_have_findings(toy):
+    """What is refuted under the only relation is refuted under all; a documented one stays so."""
+    silent = toy.subject("empty_raises", relation=None, relations=ADDS)
+    result = scanned(toy, silent, trials=600)
+    assert [each.subject for each in result.findings] == ["empty_raises"]
+    assert result.information == []
+    assert status_of(result.verdicts) == 1
+    other = toy.subject("empty_raises", relation="replace-record", relations=ADDS)
+    result = scanned(toy, other, trials=600)
+    assert result.findings == []
+    assert [each.relation for each in result.information] == list(ADDS)
+
+
+def test_a_true_claim_without_a_relation_has_no_finding(toy):
+    silent = toy.subject("laplace_sum", relation=None, relations=ADDS)
+    result = scanned(toy, silent, trials=600)
+    assert result.findings == result.information == []
+    assert (result.withheld, status_of(result.verdicts)) == ({}, 0)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "relation", "withheld"),
+    [
+        (("not refuted", "withheld"), None, False),  # it stands under one: both would have to fall
+        (("refuted", "withheld"), None, True),
+        (("withheld", "withheld"), None, True),
+        (("refuted", "not refuted"), None, False),
+        (("not refuted", "withheld"), "replace-record", False),  # nobody claims the second
+        (("withheld", "not refuted"), "replace-record", True),
+    ],
+)
+def test_which_lines_withhold_the_verdict_on_a_subject(verdicts, relation, withheld):
+    claimed = samples.CLAIMED.model_copy(update={"relation": relation})
+    lines = [
+        samples.checked("mean", one, verdict == "refuted").model_copy(
+            update={
+                "verdict": verdict,
+                "claimed": claimed,
+                "documented": one == relation,
+                "why": "time was over" if verdict == "withheld" else "",
+            }
+        )
+        for one, verdict in zip(("replace-record", *ADDS), verdicts, strict=True)
+    ]
+    found = samples.scan().model_copy(update={"checked": lines})
+    assert found.withheld == ({"mean": "time was over"} if withheld else {})
+    assert status_of(found.verdicts) == (2 if withheld else 0)
+
+
+def test_a_withdrawn_finding_withholds_the_verdict(toy):
+    result = scanned(toy, toy.subject("draws_once"), trials=300, seconds=20.0)
+    assert result.findings == []
+    assert set(result.withheld) == {"draws_once"}
+    assert "differ from process to process" in result.withheld["draws_once"]
+
+
 # What ends, hangs or fails
 
 
@@ -259,7 +318,9 @@ def test_what_always_fails_is_not_run_and_says_why(toy):
     assert result.findings == []
     assert "TypeError: always" in result.skipped["fails"]
     assert "no_such_module" in result.skipped["not_there"]
-    assert {each.verdict for each in result.checked} == {"not run"}
+    assert {each.verdict for each in result.checked} == {"withheld"}
+    assert set(result.withheld) == {"fails", "not_there"}
+    assert status_of(result.verdicts) == 2
 
 
 # Time

@@ -67,7 +67,7 @@ def _a_scan_that_finds_something(here):
     return scan(here, "no_sensitivity")
 
 
-@WAYS.end(2, NOT_RUN, "error: fails: not run: .*")
+@WAYS.end(2, NOT_RUN, "error: fails: withheld: .*")
 def _a_scan_of_what_cannot_be_run(here):
     return scan(here, "fails")
 

@@ -1,0 +1,25 @@
+"""Runs that released nothing, of which nothing can be said."""
+
+from __future__ import annotations
+
+from dpaudit.freezing.observing import Side
+from dpaudit.freezing.outputs import flattened
+
+KIND = "nothing released"
+_NONE = flattened(None).structure
+
+
+def nothing_released(sides: tuple[Side, Side]) -> str | None:
+    """Return why there is no output to look at, in words; None where there is one.
+
+    Examples
+    --------
+    >>> nothing_released((Side(), Side())) is None
+    True
+    """
+    structures = {output.structure for side in sides for output in side.plain}
+    if structures and all(one.startswith("raises ") for one in structures):
+        return "every run on either dataset raises an exception"
+    if structures == {_NONE}:
+        return "every run on either dataset returns None: let it return what it releases"
+    return None
