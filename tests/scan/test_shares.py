@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,15 +10,17 @@ import pytest
 
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.execution.failures import OutOfTime
+from dpaudit.extension.package import Claimed
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP, ZeroConcentratedDP
 from dpaudit.scan import events, floating
 from dpaudit.scan import scan as scan_module
+from dpaudit.scan.certify import Certified
 from dpaudit.scan.corners import CORNERS
 from dpaudit.scan.events import deltas_of, refutes
 from dpaudit.scan.floating import FloatingScan
 from dpaudit.scan.foreign import DrawnTogether
 from dpaudit.scan.scan import Budget, scan
-from dpaudit.scan.subject import Ran, hypotheses
+from dpaudit.scan.subject import Hypothesis, Ran, hypotheses
 
 from .test_floating import subject as additive
 
@@ -105,3 +108,23 @@ def test_a_corner_that_starts_again_has_half_each_time(monkeypatch):
         run._tested(mechanism, CORNERS[1], [], PureDP(1.0), 0)
     assert sum(given) == pytest.approx(0.1)
     assert np.ptp(given) == 0
+
+
+@pytest.mark.parametrize("lowers", [(0.2, 1.9), (1.9, 0.2)])
+def test_a_line_shows_the_setting_that_exceeds_its_claim_most(lowers):
+    """Not the largest number: 1.9 of 2 exceeds its claim by less than .2 of .1."""
+    claim = Claimed(epsilon="epsilon", relation="replace-record", where="its docstring")
+    claims = [2.0 if lower > 1 else 0.1 for lower in lowers]
+    subject = replace(
+        additive("naive_laplace"),
+        claims=(claim,),
+        parameters=tuple({"epsilon": one, "bounds": (0.0, 1.0)} for one in claims),
+    )
+    ran = Ran(subject)
+    for place, (lower, claimed) in enumerate(zip(lowers, claims, strict=True)):
+        candidate = SimpleNamespace(relation="replace-record", setting=place)
+        found = Certified(lower > claimed, lower, claimed, 0.0, 100, 300)
+        ran.tested.append(Hypothesis(candidate, claim, found))
+    line = scan_module._Scan._line(None, ran, "replace-record", claim)
+    assert (line.verdict, line.lower, line.claimed.epsilon) == ("refuted", 0.2, 0.1)
+    assert "'epsilon': 0.1" in line.parameters
