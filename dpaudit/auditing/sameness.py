@@ -30,15 +30,14 @@ from dpaudit.execution import stream
 from dpaudit.execution.ledger import current
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.isolated import Isolated, named
-from dpaudit.laws.layout import LAST_BITS, Column, Layout, is_one, last_bits
+from dpaudit.laws.layout import Column, Layout, is_one, last_bits
 from dpaudit.laws.mechanism import name_of
-from dpaudit.laws.reaching import touched
+from dpaudit.laws.reaching import beyond_data
 from dpaudit.laws.touching import Touch
 from dpaudit.neighbours import Pair, Side
 
 _PROCESSES, _CALLS = 8, 16  # whose answers show what varies
 _FEW = 3  # answers that differ from the one before: fewer are a glitch
-_WATCHED = 3  # calls on either dataset whose touches are watched, the first with its imports
 _NAME = "what is the same in every answer comes from the data"
 _CURE = (
     "draw noise anew in each call, or say what is made anew for each output: "
@@ -251,20 +250,8 @@ def _watched(
 ) -> list[Touch]:
     """Return what import and calls touch; or that at another time other answers are returned."""
     datasets = [pair.on(side) for side in Side]
-    entropy = int(stream(seed, "what is touched").generate_state(1)[0])
     with named(name_of(mechanism)):
-        touches, rows, failed = touched(mechanism, datasets, _WATCHED, entropy, 1)
-        if rows is None:  # it may be the clocks that it does not take
-            touches, rows, failed = touched(mechanism, datasets, _WATCHED, entropy, 0)
-            touches = [*touches, ("clock", "at another time it fails")]
-    if rows is None:
-        return [*touches, ("process", f"in a new interpreter it fails ({failed})")]
-    flat = [np.asarray(side).reshape(len(side), -1) for side in rows]
-    for side, column, value in usual:
-        now = flat[side][:, column]
-        if np.any(np.abs(now - value) > LAST_BITS * np.maximum(np.abs(now), abs(value))):
-            return [("clock", "in a new interpreter, at another time, it returns something else")]
-    return touches
+        return beyond_data(mechanism, datasets, seed, usual)
 
 
 def _check(paths: Sequence[str], causes: Sequence[Touch], seen: str) -> SelfCheck:

@@ -56,14 +56,7 @@ def hashed(reference: str, file: str) -> Code | None:
         return None
 
 
-class Sent(NamedTuple):
-    """Code for another process: its name or a pickle, and the names of values that went along."""
-
-    code: Any
-    carried: tuple[str, ...] = ()
-
-
-def for_another_process(mechanism: Any) -> Sent:
+def for_another_process(mechanism: Any) -> bytes | str:
     """Return code for another process, which imports or runs it afresh where it can.
 
     Raises
@@ -72,6 +65,5 @@ def for_another_process(mechanism: Any) -> Sent:
         It holds what only this process has.
     """
     if isinstance(mechanism, str):
-        return Sent(mechanism)
-    parcel = parcel_for_processes(mechanism)
-    return Sent(parcel.blob, tuple(sorted(parcel.carried)))
+        return mechanism
+    return parcel_for_processes(mechanism).blob

@@ -6,13 +6,21 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.random import default_rng
+
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import CodeFailed, WorkerEnded
 from dpaudit.execution.pool import Crew
-from dpaudit.laws.isolated import Isolated, unpickled
-from dpaudit.laws.observed import made_with_layout, without_parts
+from dpaudit.execution.units import stream
+from dpaudit.laws.isolated import Isolated, Isolation, isolated, referred, unpickled
+from dpaudit.laws.layout import LAST_BITS
+from dpaudit.laws.observed import Reading, made_with_layout, without_parts
 from dpaudit.laws.touching import Touch, libraries_beside, watched
+
+_WATCHED = 3  # calls on either dataset whose touches are watched, the first with its imports
+_OBSERVED = 16  # observations of each dataset that a layout is made of
 
 
 def touched(
@@ -39,6 +47,83 @@ def touched(
     except (MechanismError, WorkerEnded, CodeFailed) as error:
         return [], None, type(error).__name__
     return [(kind, name) for kind, name in touches], rows, failed
+
+
+def beyond_data(
+    mechanism: Isolated,
+    datasets: Sequence[Any],
+    seed: int,
+    usual: Sequence[tuple[int, int, float]],
+) -> list[Touch]:
+    """Return what answers that never vary may come from besides their data; nothing if from none.
+
+    Parameters
+    ----------
+    mechanism, datasets
+        Whose code is looked at, and on what.
+    seed
+        Of the generators.
+    usual
+        Dataset, column and value of what never varies: at another time, in a new interpreter, it
+        has to be the same.
+    """
+    entropy = int(stream(seed, "what is touched").generate_state(1)[0])
+    touches, rows, failed = touched(mechanism, datasets, _WATCHED, entropy, 1)
+    if rows is None:  # it may be the clocks that it does not take
+        touches, rows, failed = touched(mechanism, datasets, _WATCHED, entropy, 0)
+        touches = [*touches, ("clock", "at another time it fails")]
+    if rows is None:
+        return [*touches, ("process", f"in a new interpreter it fails ({failed})")]
+    flat = [np.asarray(side).reshape(len(side), -1) for side in rows]
+    for side, column, value in usual:
+        now = flat[side][:, column]
+        if np.any(np.abs(now - value) > LAST_BITS * np.maximum(np.abs(now), abs(value))):
+            return [("clock", "in a new interpreter, at another time, it returns something else")]
+    return touches
+
+
+def beyond_data_of(given: Any, reading: Reading, datasets: Sequence[Any], seed: int) -> list[Touch]:
+    """Return what `beyond_data` does of code that has no process yet, of all that never varies.
+
+    Parameters
+    ----------
+    given, reading
+        The code, or ``"module:object"``, and how it is called.
+    datasets, seed
+        As of `beyond_data`.
+
+    Raises
+    ------
+    InvalidArgument
+        It is no mechanism.
+    """
+    place = referred if isinstance(given, str) else isolated
+    mechanism = place(given, Isolation(), reading).mechanism
+    if not isinstance(mechanism, Isolated):
+        return [("process", "it cannot be sent to another one")]
+    try:
+        mechanism, usual = _laid_out(mechanism, datasets, seed)
+        return beyond_data(mechanism, datasets, seed, usual)
+    except MechanismError:
+        return [("process", "it fails in another one")]
+    finally:
+        mechanism.crew.close()
+
+
+def _laid_out(
+    mechanism: Isolated, datasets: Sequence[Any], seed: int
+) -> tuple[Isolated, list[tuple[int, int, float]]]:
+    """Return a mechanism with a layout, and what in its answers never varies."""
+    if mechanism.called_as is None:
+        return mechanism, []
+    rngs = [default_rng(stream(seed, "layout", str(n))) for n in range(len(datasets))]
+    layout = mechanism.laid_out(datasets, _OBSERVED, rngs)
+    mechanism, usual = mechanism.having(layout), list[tuple[int, int, float]]()
+    for side, dataset in enumerate(datasets):
+        row = mechanism.sample(dataset, 1, default_rng(stream(seed, "an answer", str(side))))
+        steady = [n for n, one in enumerate(layout.columns) if one.steady]
+        usual += [(side, n, float(row.reshape(-1)[n])) for n in steady]
+    return mechanism, usual
 
 
 def _travelled(mechanism: Isolated) -> bool:

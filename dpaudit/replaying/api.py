@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -21,9 +21,12 @@ from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.tasks import pickled
 from dpaudit.execution.units import Unit
-from dpaudit.laws.code import Sent, for_another_process
+from dpaudit.laws.code import for_another_process
 from dpaudit.laws.isolated import Isolation, named
 from dpaudit.laws.mechanism import name_of
+from dpaudit.laws.observed import Reading
+from dpaudit.laws.reaching import beyond_data_of
+from dpaudit.laws.touching import Touch
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.candidates import Bounds, candidates
 from dpaudit.neighbours.found import found_pair
@@ -116,9 +119,8 @@ def replay(
     with records.run(show_records), _reachable(folder):
         pairs = _pairs(dataset, neighbour, relation, bounds, seed)
         name = _name(_callable(mechanism))
-        sent = Sent(mechanism) if here.in_process else _sent(mechanism, name)
         task = running.Task(
-            code=sent.code,
+            code=mechanism if here.in_process else _sent(mechanism, name),
             form=form,
             read=read,
             pairs=tuple((pair.dataset, pair.neighbour, edit or "") for pair, edit in pairs),
@@ -126,13 +128,13 @@ def replay(
             delta=delta,
             seed=seed,
         )
-        found, reach = _run(task, here, name)
+        found, kept = _run(task, here, name)
         if any(one["tier"] in ("proof", "violation") for one in found["findings"]):
-            found["findings"] = _seen_again(found, task, sent, here, name, reach)
+            found["findings"] = _seen_again(found, kept, task, mechanism, here, name)
         return _result(found, pairs[found["pair"]], task, name, read)
 
 
-def _sent(mechanism: Any, name: str) -> Sent:
+def _sent(mechanism: Any, name: str) -> bytes | str:
     """Return the code for other processes."""
     try:
         return for_another_process(mechanism)
@@ -175,10 +177,10 @@ def _callable(mechanism: Any) -> Any:
 
 def _run(
     task: running.Task, isolation: Isolation, name: str
-) -> tuple[dict[str, Any], processes.Reach]:
-    """Return what a replay in one process shows, and what the code reached there."""
+) -> tuple[dict[str, Any], Sequence[str]]:
+    """Return what a replay in one process shows, and the files that its code wrote and read."""
     if isolation.in_process:
-        return json.loads(running.replayed(task)), processes.Reach()
+        return json.loads(running.replayed(task)), ()
     try:
         blob = pickled(task)
     except CannotTravel as error:
@@ -187,39 +189,39 @@ def _run(
         ) from error
     the_keeper().preload([running.__name__])
     with named(name), Crew(isolation.limits) as crew:
-        found = json.loads(crew.call(_replayed_elsewhere, blob))
-        return found, processes.Reach.of(crew)
+        return json.loads(crew.call(_replayed_elsewhere, blob)), crew.kept_files
 
 
 def _seen_again(
     found: dict[str, Any],
+    kept: Sequence[str],
     task: running.Task,
-    sent: Sent,
+    code: Any,
     isolation: Isolation,
     name: str,
-    reach: processes.Reach,
 ) -> list[dict[str, Any]]:
     """Return findings, withheld where other processes do not bear them out."""
     there = replace(isolation, in_process=False)
-    if isolation.in_process:
-        try:
-            sent = for_another_process(sent.code)
-        except CannotTravel:
-            return processes.of_one_process(found["findings"])
     pair = task.pairs[found["pair"]]
-    alone = replace(task, code=sent.code, pairs=(pair,), seed=task.seed + 1)
+    try:
+        sent = for_another_process(code)
+    except CannotTravel:
+        return processes.of_one_process(found["findings"])
+    alone = replace(task, code=sent, pairs=(pair,), seed=task.seed + 1)
 
-    def again() -> tuple[list[dict[str, Any]], processes.Reach]:
-        second, reached = _run(alone, there, name)
-        return second["findings"], reached
-
-    def elsewhere(constants: list[list[Any]]) -> tuple[list[bool], processes.Reach]:
+    def elsewhere(constants: list[list[Any]]) -> list[bool]:
         held = _Held(pickled(alone), constants)
         with named(name):
             return processes.in_processes(held, there.limits, task.seed)
 
-    whole = reach.with_(processes.Reach(sent.carried))
-    return processes.judged(found["findings"], whole, again, elsewhere)
+    def beyond() -> list[Touch]:
+        reading = Reading(task.form, task.read, ("exceptions",))
+        return beyond_data_of(code, reading, pair[:2], task.seed)
+
+    def again() -> list[dict[str, Any]]:
+        return list(_run(alone, there, name)[0]["findings"])
+
+    return processes.judged(found["findings"], kept, again, elsewhere, beyond)
 
 
 class _Held:

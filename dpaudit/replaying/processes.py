@@ -3,8 +3,9 @@
 A replay runs in one process. What that process drew when it imported the code, what a file beside
 the code holds, and values that travelled with the code are the same in all of its runs, as a
 function of the data is. So a proof or a violation is looked for once more, in a process of its own
-and with other noise, and a value that is always the same is looked at in several more. Where they
-do not agree, or where the code reads what may hold noise, the finding is withheld.
+and with other noise; a value that is always the same is looked at in several more, and what the
+code reaches is watched, as an audit does it. Where they do not agree, or where noise may be kept
+outside the call, the finding is withheld.
 """
 
 from __future__ import annotations
@@ -12,10 +13,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from dpaudit.errors import shorten
 from dpaudit.execution.pool import Crew
@@ -23,6 +21,7 @@ from dpaudit.execution.processes import Limits
 from dpaudit.execution.units import Unit, planned_units, stream
 from dpaudit.freezing.observing import Function, really
 from dpaudit.freezing.outputs import Output
+from dpaudit.laws.touching import Touch
 from dpaudit.replaying.counting import Seen
 
 _PROCESSES, _WORKERS, _CALLS = 8, 2, 2
@@ -37,69 +36,22 @@ _ONE_PROCESS = (
     "the code cannot be sent to another process, and this one may keep noise that it drew before: "
     "name what makes it as module:object"
 )
-_FILES = (
-    "every answer was the same, and the code reads {}, where noise may stand since an earlier run: "
-    "draw noise in every call, and give what else it needs as arguments"
-)
 _STATE = (
     "the code writes and reads {}, which may carry noise from call to call: write no file that is "
     "read again"
 )
-_CARRIED = (
-    "every answer was the same, and values went along with the code that may be noise drawn "
-    "before: {}. Put the code into a file that each process can run afresh, or draw noise in "
-    "every call"
+_OUTSIDE = (
+    "every answer was the same, and may be noise that was drawn before and is kept outside the "
+    "call ({}): draw noise anew in each call"
 )
-
-
-@dataclass(frozen=True)
-class Reach:
-    """What code brought along, read, and wrote and read again.
-
-    Parameters
-    ----------
-    carried
-        Names of values that travelled with it.
-    read, kept
-        Files.
-    """
-
-    carried: tuple[str, ...] = ()
-    read: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, crew: Crew, carried: Sequence[str] = ()) -> Reach:
-        """Return what the workers of a crew saw."""
-        return cls(tuple(carried), tuple(crew.read_files), tuple(crew.kept_files))
-
-    def with_(self, other: Reach) -> Reach:
-        """Return both together."""
-        read, kept = {*self.read, *other.read}, {*self.kept, *other.kept}
-        carried = {*self.carried, *other.carried}
-        return Reach(tuple(sorted(carried)), tuple(sorted(read)), tuple(sorted(kept)))
-
-    def doubt(self, *, constant: bool) -> str | None:
-        """Return why a finding does not stand for what the code reaches; None if it does."""
-        if self.kept:
-            return _STATE.format(_named(self.kept))
-        if constant and self.read:
-            return _FILES.format(_named(self.read))
-        if constant and self.carried:
-            return _CARRIED.format(_named(self.carried))
-        return None
-
-
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(shorten(name) for name in names[:3]) + more
 
 
 def judged(
     findings: Sequence[dict[str, Any]],
-    reach: Reach,
-    again: Callable[[], tuple[Sequence[dict[str, Any]], Reach]],
-    constants_elsewhere: Callable[[list[list[Any]]], tuple[list[bool], Reach]],
+    kept: Sequence[str],
+    again: Callable[[], Sequence[dict[str, Any]]],
+    constants_elsewhere: Callable[[list[list[Any]]], list[bool]],
+    beyond_data: Callable[[], Sequence[Touch]],
 ) -> list[dict[str, Any]]:
     """Return findings, those withheld that other processes do not bear out.
 
@@ -107,30 +59,39 @@ def judged(
     ----------
     findings
         Of a replay.
-    reach
-        Of its code.
+    kept
+        Files that its code wrote and read again.
     again
-        Returns what a second replay finds, in another process and with other noise, and the reach.
+        Returns what a second replay finds, in another process and with other noise.
     constants_elsewhere
-        Returns of what `constant_of` gives which are so in further processes, and the reach.
+        Returns of what `constant_of` gives which are so in further processes.
+    beyond_data
+        Returns what constants may come from besides the data.
     """
     standing = [one for one in findings if one["tier"] in _STANDS]
+    if kept:
+        for one in standing:
+            _withhold(one, _STATE.format(_named(kept)))
+        standing = []
     constant = [one for one in standing if one["constant"] is not None]
     varying = [one for one in standing if one["constant"] is None]
-    agree = list[bool]()
-    if constant:
-        held, further = constants_elsewhere([one["constant"] for one in constant])
-        agree, reach = list(held), reach.with_(further)
-    if varying:
-        second, further = again()
-        agree += [any(_is_same(one, other) for other in second) for one in varying]
-        reach = reach.with_(further)
+    agree = constants_elsewhere([one["constant"] for one in constant]) if constant else []
+    second = again() if varying else []
+    agree += [any(_is_same(one, other) for other in second) for one in varying]
     for one, agrees in zip([*constant, *varying], agree, strict=True):
-        doubt = reach.doubt(constant=one["constant"] is not None) if agrees else _KEPT
-        if doubt is not None:
-            _withhold(one, doubt)
+        if not agrees:
+            _withhold(one, _KEPT)
+    if (left := [one for one in constant if one["tier"] in _STANDS]) and (causes := beyond_data()):
+        told = [f"{kind} {shorten(name)}" for kind, name in causes[:3]]
+        for one in left:
+            _withhold(one, _OUTSIDE.format("; ".join(told)))
     order = {"proof": 0, "violation": 1, "withheld": 2, "hint": 3}
     return sorted(findings, key=lambda one: order[one["tier"]])
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(shorten(name) for name in names[:3]) + more
 
 
 def of_one_process(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -190,13 +151,10 @@ def _holds(constant: Sequence[Any], on_p: Sequence[Output], on_q: Sequence[Outpu
     return all(map(is_it, own)) and not any(map(is_it, other))
 
 
-def in_processes(
-    task: Callable[[Unit], list[bool]], limits: Limits, seed: int
-) -> tuple[list[bool], Reach]:
-    """Return what holds in all of several fresh processes, and what the code reached there."""
+def in_processes(task: Callable[[Unit], list[bool]], limits: Limits, seed: int) -> list[bool]:
+    """Return what holds in all of several fresh processes."""
     units = planned_units(_PROCESSES, 1, stream(seed, "processes"))
     with Crew(limits) as crew:
         hands = [[unit] for unit in units]
         found = [one for part in crew.deal(task, hands, _WORKERS) for one in part]
-        reach = Reach.of(crew)
-    return np.all(np.array(found, dtype=bool), axis=0).tolist(), reach
+    return [all(one) for one in zip(*found, strict=True)]

@@ -158,7 +158,7 @@ def _runs(document: Document, reader: Reader, pair: Pair[Any], asked: Mapping[st
     from dpaudit.laws.code import for_another_process
 
     task = {
-        "code": for_another_process(reader.mechanism).code,
+        "code": for_another_process(reader.mechanism),
         "form": reader.form,
         "read": reader.read,
         "data": (pair.dataset, pair.neighbour),
