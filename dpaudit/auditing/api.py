@@ -67,6 +67,8 @@ def audit(
     form: str | None = None,
     read: Any = None,
     observe: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
+    fresh: str | Callable[..., Any] | None = None,
     time: float | None = None,
     looks: Sequence[tuple[int, float]] | None = None,
     show_records: bool = False,
@@ -125,6 +127,15 @@ def audit(
         of an estimator, of the fitted copy.
     observe
         What counts besides outputs: some of ``exceptions``, ``warnings`` and ``time``.
+    ignore
+        Names of parts of an output that are no noise and are left out, wherever they stand: time
+        stamps, counters, process numbers. What is certified of the rest holds for the whole.
+    fresh
+        What is made anew before every output, where noise follows from something that is kept: a
+        function of nothing or of a generator; the name of an argument (a nonce), of an attribute
+        or of a global beside the mechanism (also as ``"module:name"``), or ``"env:NAME"``, which
+        get another value of their kind; or ``"process"`` for one output a process, where one draw
+        per deployment is what is released (docs/contract.md).
     time
         Seconds that it may take, in place of ``trials``, which are then the first look's at most:
         looks at ever more outputs share the error probability (`dpaudit.auditing.looks`).
@@ -181,7 +192,8 @@ def audit(
     rerun = (
         f"dpaudit.audit(mechanism, dataset, neighbour, {claims.as_given(claimed)}, "
         f"relation={_named(relation)}, trials={trials}, confidence={confidence!r}, seed={seed}"
-        f"{_given(form=form, read=read, observe=observe, bounds=bounds, release=release)})"
+        f"{_given(form=form, read=read, observe=observe, ignore=ignore, fresh=fresh)}"
+        f"{_given(bounds=bounds, release=release)})"
     )
     if settings.looks is not None:
         rerun = with_looks(rerun, settings.looks)
@@ -200,7 +212,7 @@ def audit(
             source="the caller of dpaudit.audit",
             data="given by the caller",
             isolation=isolation,
-            reading=Reading(form, read, observe),
+            reading=Reading(form, read, observe, ignore, fresh),
             notes=() if words is None else (words,),
         )
         audited = run_case(case, settings, statement=statement, executor=executor, rerun=rerun)

@@ -113,12 +113,15 @@ def _code(mechanism: object) -> Code | None:
 def _as_table(reading: Reading) -> dict[str, Any] | None:
     """Return how the mechanism was called as plain data; None if what is looked at is code."""
     read = [reading.read] if isinstance(reading.read, str) else reading.read
-    if read is not None and not isinstance(read, list | tuple):
+    is_code = reading.fresh is not None and not isinstance(reading.fresh, str)
+    if is_code or (read is not None and not isinstance(read, list | tuple)):
         return None
     return {
         "form": reading.form,
         "read": None if read is None else list(read),
         "observe": list(reading.observe),
+        "ignore": list(reading.ignore),
+        "fresh": reading.fresh,
     }
 
 

@@ -134,6 +134,8 @@ _FLAGS = {
     "form": "--form",
     "read": "--read",
     "observe": "--observe",
+    "ignore": "--ignore",
+    "fresh": "--fresh",
 }
 
 

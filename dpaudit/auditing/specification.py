@@ -88,6 +88,12 @@ class MechanismAudit(_Common):
     observe: list[Literal["exceptions", "warnings", "time"]] = Field(
         [], description="what counts besides outputs"
     )
+    ignore: str | list[str] = Field([], description="names of parts that are left out: no noise")
+    fresh: str | None = Field(
+        None,
+        description="what is made anew for every output: module:function, env:NAME, process, or "
+        "the name of an argument, an attribute or a global",
+    )
     relation: str | None = Field(None, description="by default the finest that the two obey")
     dataset: Any = Field(None, description="records inline, or the name of a .npy or .csv file")
     neighbour: Any = None
@@ -107,6 +113,11 @@ class MechanismAudit(_Common):
     pairs: list[CandidatePair] | str | None = Field(
         None, description="candidates of which the worst is audited, or module:object of a list"
     )
+
+    @property
+    def reading(self) -> Reading:
+        """How the mechanism is called, and what is looked at."""
+        return Reading(self.form, self.read, tuple(self.observe), self.ignore, self.fresh)
 
     @property
     def references(self) -> dict[str, str | None]:
@@ -208,7 +219,7 @@ def prepared_mechanism(
     with importable(folder):
         loaded = sys.modules if isolation.in_process else {}
         require_reachable(specification.references, folder, loaded)
-        reading = Reading(specification.form, specification.read, tuple(specification.observe))
+        reading = specification.reading
         mechanism = referred(specification.mechanism, isolation, reading)
         pairs, words = _pairs(specification, settings, path, isolation)
         case, statement = own_case(

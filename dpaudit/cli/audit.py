@@ -173,6 +173,18 @@ def audit(
         list[str] | None,
         typer.Option(help="Of a target module:function: exceptions, warnings or time count too."),
     ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a target module:function: a part that is no noise, such as a time."),
+    ] = None,
+    fresh: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT",
+            help="Of a target module:function: what is made anew for every output: an argument, a "
+            "global, env:NAME, a function module:reset, or process.",
+        ),
+    ] = None,
     backend: BackendName = None,
     scheduler: Scheduler = None,
     shard: Shard = None,
@@ -245,6 +257,8 @@ def audit(
         "curve": curve,
         "read": read,
         "observe": observe,
+        "ignore": ignore,
+        "fresh": fresh,
     }
     isolation = isolation_of(in_process, timeout, memory)
     given_of_own = {name: one for name, one in own.items() if one not in (None, [])}

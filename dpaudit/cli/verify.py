@@ -58,6 +58,13 @@ def verify(
         list[str] | None,
         typer.Option(help="With --mechanism: exceptions, warnings or time count too."),
     ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="With --mechanism: a part that is left out.")
+    ] = None,
+    fresh: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="With --mechanism: what is anew for every output."),
+    ] = None,
     relation: Annotated[
         str | None,
         typer.Option(help="With --mechanism: what makes the two neighbours, as audit takes it."),
@@ -91,6 +98,8 @@ def verify(
         "form": form,
         "read": read or None,
         "observe": observe or None,
+        "ignore": ignore or None,
+        "fresh": fresh,
         "relation": relation,
         "scores": scores,
         "guesses": None if guesses is None else integers_of("--guesses", guesses),

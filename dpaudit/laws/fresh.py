@@ -48,6 +48,8 @@ class Fresh:
         """Make it anew, if it is no argument."""
         if callable(self.what):
             _called(self.what, rng)
+        elif self.what == PROCESS:  # the process is the fresh one
+            return
         elif self.what.startswith(_VARIABLE):
             name = self.what.removeprefix(_VARIABLE)
             os.environ[name] = another(os.environ.get(name, "0" * _LENGTH), name, rng)
@@ -104,10 +106,10 @@ def fresh_of(given: Any, function: Any) -> Fresh | None:
     InvalidArgument
         Nothing has such a name.
     """
-    if given is None or given == PROCESS:
+    if given is None:
         return None
     found = Fresh(given)
-    named = isinstance(given, str) and not given.startswith(_VARIABLE)
+    named = isinstance(given, str) and given != PROCESS and not given.startswith(_VARIABLE)
     if named and not found.is_argument(function):
         _owner(function, given)
     return found

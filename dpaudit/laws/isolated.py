@@ -173,16 +173,18 @@ class Isolated:
 
     def having(self, layout: Layout) -> Isolated:
         """Return the proxy, in the same workers, of the mechanism with a layout."""
-        proxy = type(self)(self.crew, (made_with_layout, (*self.made, layout)))
-        vars(proxy).update({one: vars(self)[one] for one in _KNOWN if one in vars(self)})
+        proxy = self._like((made_with_layout, (*self.made, layout)))
         proxy.layout, proxy._without_layout = layout, self
         return proxy
 
     def ignoring(self, names: Sequence[str]) -> Isolated:
         """Return the proxy, in the same workers, of the mechanism without parts of its outputs."""
-        base = self if self._without_layout is None else self._without_layout
-        proxy = type(base)(base.crew, (without_parts, (*base.made, list(names))))
-        vars(proxy).update({one: vars(base)[one] for one in _KNOWN if one in vars(base)})
+        base = self._without_layout or self
+        return base._like((without_parts, (*base.made, list(names))))
+
+    def _like(self, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
+        proxy = type(self)(self.crew, made)
+        vars(proxy).update({one: vars(self)[one] for one in _KNOWN if one in vars(self)})
         return proxy
 
     @cached_property
@@ -288,6 +290,7 @@ def isolated(given: Any, isolation: Isolation, reading: Reading = AS_IT_IS) -> P
         Its process ended while it was unpickled.
     """
     stop_here()
+    _require_processes(isolation, reading)
     mechanism = as_mechanism(given, reading)
     if isolation.in_process:
         return Placed(mechanism, _ASKED, lambda: isolated(given, Isolation(), reading).mechanism)
@@ -295,7 +298,7 @@ def isolated(given: Any, isolation: Isolation, reading: Reading = AS_IT_IS) -> P
         return Placed(mechanism, "this system has no fork")
     crew = Crew(isolation.limits)
     try:
-        return Placed(_read_as(reading, _sent(mechanism, crew)), None)
+        return Placed(_sent(mechanism, crew), None)
     except CannotTravel as error:
         crew.close()
         if isolation.limits != _ANY:
@@ -313,6 +316,7 @@ def referred(reference: str, isolation: Isolation, reading: Reading = AS_IT_IS) 
         It cannot be imported, or is no mechanism.
     """
     stop_here()
+    _require_processes(isolation, reading)
     if isolation.in_process:
         mechanism = mechanism_called(reference, reading)
         return Placed(
@@ -320,12 +324,12 @@ def referred(reference: str, isolation: Isolation, reading: Reading = AS_IT_IS) 
         )
     with ended_at_import("mechanism", reference):
         made = (mechanism_called, (reference, reading))
-        return Placed(_read_as(reading, _proxy(Crew(isolation.limits), made)), None)
+        return Placed(_proxy(Crew(isolation.limits), made), None)
 
 
-def _read_as(reading: Reading, proxy: Isolated) -> Isolated:
-    proxy.one_a_process = reading.fresh == PROCESS
-    return proxy
+def _require_processes(isolation: Isolation, reading: Reading) -> None:
+    if isolation.in_process and reading.fresh == PROCESS:
+        raise InvalidArgument("fresh", PROCESS, "something that one process can make (in_process)")
 
 
 def made(what: str, reference: str, isolation: Isolation) -> Any:
@@ -412,14 +416,15 @@ def _require_as_imported(owner: FunctionType | type, crew: Crew) -> None:
 
 def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
     """Return the proxy that has the methods of what is made in a worker."""
-    name, has, unbounded, libraries, called_as, place = crew.call(_described, Isolated(crew, made))
+    name, has, unbounded, libraries, place, said = crew.call(_described, Isolated(crew, made))
     # Fresh processes, and the workers from now on, import the user's own code alone.
     the_keeper().preload(libraries)
     crew.close()
     bases = [kind for kind, needs in _KINDS if set(needs) <= set(has)] or [Isolated]
     kind: type[Isolated] = type(name, tuple(bases), {"loss_is_unbounded": unbounded})
     proxy = kind(crew, made)
-    proxy.called_as, proxy.code = called_as, None if place is None else hashed(*place)
+    proxy.called_as, proxy.one_a_process = said
+    proxy.code = None if place is None else hashed(*place)
     crew.call(_nothing)
     proxy.start = proxy.way()
     return proxy
@@ -489,6 +494,7 @@ def _identity(mechanism: Any) -> tuple[Any, ...]:
 def _described(mechanism: Any) -> tuple[Any, ...]:
     has = [name for name in _METHODS if hasattr(mechanism, name)]
     unbounded = bool(getattr(mechanism, "loss_is_unbounded", False))
-    called_as = str(mechanism.calls.form) if isinstance(mechanism, Observed) else None
-    place = place_of(mechanism)
-    return name_of(mechanism), has, unbounded, libraries_here(), called_as, place
+    said: tuple[str | None, bool] = (None, False)
+    if isinstance(mechanism, Observed):
+        said = str(mechanism.calls.form), mechanism.one_a_process
+    return name_of(mechanism), has, unbounded, libraries_here(), place_of(mechanism), said

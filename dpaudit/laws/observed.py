@@ -19,7 +19,7 @@ from numpy.random import Generator
 from dpaudit._references import called, load_reference
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.laws.calling import Calls, form_of, looked_at
-from dpaudit.laws.fresh import fresh_of, require_fresh
+from dpaudit.laws.fresh import PROCESS, fresh_of, require_fresh
 from dpaudit.laws.layout import Layout, OtherOutputs, Parted, counted, layout_of
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, calling, name_of
 from dpaudit.laws.observations import Token, parts
@@ -55,6 +55,11 @@ class Observed(Wraps):
     def function(self) -> Any:
         """The code itself."""
         return self.calls.function
+
+    @property
+    def one_a_process(self) -> bool:
+        """Whether every output is to come from a process of its own."""
+        return self.calls.fresh is not None and self.calls.fresh.what == PROCESS
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Any:
         """Return transcripts, shape ``(trials, ...)``; without a layout, observations."""

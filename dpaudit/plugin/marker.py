@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     import pytest
 
 # All but the last go to `dpaudit.audit` under these names.
-KNOWN = ("epsilon", "delta", "claim", "relation", "bounds", "form", "observe", "trials", "time")
+KNOWN = (
+    *("epsilon", "delta", "claim", "relation", "bounds", "form", "observe", "ignore", "fresh"),
+    *("trials", "time"),
+)
 AUDITS = "audits"
 _OF_A_CLAIM = ("epsilon", "delta", "claim")
 
@@ -25,7 +28,7 @@ def wrong_marker(marks: Sequence[pytest.Mark]) -> str | None:
     >>> wrong_marker([pytest.mark.dp(epsilon=1).mark])
     >>> print(wrong_marker([pytest.mark.dp(epsilom=1).mark]))
     dp(epsilom=...): expected one of: epsilon, delta, claim, relation, bounds, form, observe, \
-trials, time, audits; did you mean 'epsilon'?
+ignore, fresh, trials, time, audits; did you mean 'epsilon'?
     """
     known = (*KNOWN, AUDITS)
     for mark in marks:

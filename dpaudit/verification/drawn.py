@@ -54,7 +54,7 @@ class Reader:
     mechanism, dataset, neighbour
         Of a certificate that is about a mechanism of one's own: that mechanism, as `dpaudit.audit`
         takes it or as ``"module:object"``, and the two datasets, unless the file holds them.
-    form, read, observe
+    form, read, observe, ignore, fresh
         How it is called and what is looked at, as `dpaudit.audit` takes them. A file that says
         something else fails: what is looked at decides what leaks.
     relation
@@ -83,6 +83,8 @@ class Reader:
     form: str | None = None
     read: Any = None
     observe: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    fresh: Any = None
     relation: Any = None
     scores: str | None = None
     guesses: Sequence[int] | None = None

@@ -121,18 +121,26 @@ def _reading(reader: Reader) -> Reading:
     """Return how the reader says that the mechanism is called."""
     from dpaudit.laws.observed import Reading
 
-    return Reading(reader.form, reader.read, tuple(reader.observe))
+    return Reading(
+        reader.form, reader.read, tuple(reader.observe), tuple(reader.ignore), reader.fresh
+    )
 
 
 def _other_reading(document: Document, reader: Reader) -> list[str]:
     """Return what the file looks at otherwise than the reader does."""
     stated = _part(document, "reading")
     read = [reader.read] if isinstance(reader.read, str) else reader.read
-    own = {"form": reader.form, "read": read and list(read), "observe": list(reader.observe)}
+    own = {
+        "form": reader.form,
+        "read": read and list(read),
+        "observe": list(reader.observe),
+        "ignore": list(reader.ignore),
+        "fresh": reader.fresh,
+    }
     return [
         f"{name}: the certificate says {shorten(stated.get(name))}: --{name} says it for who agrees"
         for name, value in own.items()
-        if stated.get(name) != value
+        if (stated.get(name) or None) != (value or None)
     ]
 
 
