@@ -55,30 +55,37 @@ class NodeProblems:
     tolerance: float
 
     def minimise(self, linear: Array) -> Array | None:
-        """Return the minimisers, shape ``(R, N, d)`` as ``linear``; None where steps fall short."""
+        """Return the minimisers, shape ``(R, N, d)`` as ``linear``; None where steps fall short.
+
+        A node that has its minimiser stays there: it does not depend on the other nodes.
+        """
         models, allowed = np.zeros_like(linear), self.tolerance * self._scale(linear)
         before = np.full(allowed.shape, np.inf)
         for _ in range(_PASSES):
-            margins = np.einsum("nbd,rnd->rnb", self.records, models)
-            gradient = self._gradient(models, margins) - linear
-            sizes = np.linalg.norm(gradient, axis=-1)
-            if (sizes <= allowed).all():
+            margins = np.matmul(self.records, models[..., None])[..., 0]
+            slopes = self.loss.margin.slope(margins)
+            gradient = self._gradient(models, slopes) - linear
+            sizes = np.sqrt((gradient * gradient).sum(axis=-1))
+            open_ = sizes > allowed
+            if not open_.any():
                 return models
             if not (sizes <= np.maximum(before / 2, allowed)).all():
                 return None
             before = sizes
-            models = models - np.linalg.solve(self._hessians(margins), gradient[..., None])[..., 0]
+            step = np.linalg.solve(self._hessians(margins), gradient[..., None])[..., 0]
+            models = models - np.where(open_[..., None], step, 0.0)
         return None
 
-    def _gradient(self, models: Array, margins: Array) -> Array:
-        slopes = self.loss.margin.slope(margins)
-        of_loss = self.weight * np.einsum("rnb,nbd->rnd", slopes, self.records)
-        return np.asarray(of_loss + self.curvature[:, None] * models)
+    def _gradient(self, models: Array, slopes: Array) -> Array:
+        of_loss = np.matmul(self.records.swapaxes(-1, -2), slopes[..., None])[..., 0]
+        return np.asarray(self.weight * of_loss + self.curvature[:, None] * models)
 
     def _hessians(self, margins: Array) -> Array:
         scaled = self.weight * self.loss.curvature(margins)[..., None] * self.records
         own = np.matmul(scaled.swapaxes(-1, -2), self.records)
-        return np.asarray(own + self.curvature[:, None, None] * np.eye(self.records.shape[-1]))
+        diagonal = np.arange(own.shape[-1])
+        own[..., diagonal, diagonal] += self.curvature[:, None]
+        return np.asarray(own)
 
     def _scale(self, linear: Array) -> Array:
         """Return what the tolerance is relative to, shape ``(R, N)``."""

@@ -12,6 +12,7 @@ r"""What the server does in ADMM over joined tables: eq. (32), (33) and (36).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -76,6 +77,13 @@ class Server:
         return Served(auxiliary, dual, tuple(pulls))
 
 
+@lru_cache(maxsize=16)
+def _members(mapping: bytes, kind: str, tuples: int) -> csr_array:
+    """Return which rows of the join belong to each tuple; every iteration asks for the same."""
+    of = np.frombuffer(mapping, dtype=kind)
+    return csr_array((np.ones(len(of)), (of, np.arange(len(of)))), shape=(tuples, len(of)))
+
+
 def gather(values: Array, mapping: Index, tuples: int) -> Array:
     """Return the sum of ``values`` over the rows of each tuple: (R, N, d_c) to (R, n_i, d_c).
 
@@ -85,7 +93,7 @@ def gather(values: Array, mapping: Index, tuples: int) -> Array:
     array([2., 5., 0.])
     """
     rows = len(mapping)
-    member = csr_array((np.ones(rows), (mapping, np.arange(rows))), shape=(tuples, rows))
+    member = _members(mapping.tobytes(), mapping.dtype.str, tuples)
     columns = np.moveaxis(values, 1, 0)
     summed = member @ columns.reshape(rows, -1)
     return np.asarray(np.moveaxis(summed.reshape(tuples, *columns.shape[1:]), 0, 1))

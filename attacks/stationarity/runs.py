@@ -27,6 +27,7 @@ from numpy.random import Generator, SeedSequence, default_rng
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
+from dpaudit.algorithms.consensus.side_by_side import broadcasts
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Geometric
 from dpaudit.attacks.stationarity.inversion import Conditions, averaged, observe, recovered
@@ -45,6 +46,7 @@ ESTIMATORS = (AVERAGED, KNOWN, PROFILE, INTEGRATED, MEAN, UNIFORM)
 GUESSED_NORM = 2 / 3
 _STEEPNESS = 8.0  # of the planted model
 _NODE = 0
+_FEW = 10  # runs side by side
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,13 +131,41 @@ def run_of(setting: Setting, rng: Generator, people: Dataset | None = None) -> R
     InvalidArgument
         There are fewer people than records, or they do not have the setting's dimension.
     """
-    data, wanted = _drawn(setting, rng) if people is None else _chosen(setting, people, rng)
-    algorithm = _algorithm(setting, rng)
+    return _side_by_side(setting, [rng], people)[0]
+
+
+def _side_by_side(
+    setting: Setting, generators: Sequence[Generator], people: Dataset | None
+) -> list[Run]:
+    """Return a run of each generator, none of which depends on the others."""
+    drawn = [
+        (*(_drawn(setting, rng) if people is None else _chosen(setting, people, rng)), rng)
+        for rng in generators
+    ]
+    algorithms = [_algorithm(setting, rng) for rng in generators]
     with one_thread():
-        broadcasts = algorithm.penalty_perturbation().sample(data, 1, rng)[0]
+        sent = broadcasts(algorithms, [data for data, _, _ in drawn], generators)
+    return [
+        _run(setting, algorithm, data, wanted, seen, non_negative=_are_non_negative(people))
+        for algorithm, (data, wanted, _), seen in zip(algorithms, drawn, sent, strict=True)
+    ]
+
+
+def _are_non_negative(people: Dataset | None) -> bool:
+    return people is not None and bool((people.features >= 0).all())
+
+
+def _run(
+    setting: Setting,
+    algorithm: ConsensusADMM,
+    data: Dataset,
+    wanted: Array,
+    sent: Array,
+    *,
+    non_negative: bool,
+) -> Run:
     known = data.signed_records[data.rows_of(_NODE)][setting.missing :]
-    conditions = observe(algorithm, broadcasts, _NODE, known, missing=setting.missing)
-    non_negative = people is not None and bool((people.features >= 0).all())
+    conditions = observe(algorithm, sent, _NODE, known, missing=setting.missing)
     return Run(conditions=conditions, records=wanted, non_negative=non_negative)
 
 
@@ -260,24 +290,33 @@ def measured(
     Every run has a stream of its own: more runs, or other estimators, change no other run.
     """
     found: dict[str, list[Closeness]] = {name: [] for name in estimators}
-    for index in range(check.integer("runs", runs, least=1)):
-        given = setting, tuple(estimators), index, _root(seed), people
-        close = current().fact("run", lambda: _close(*given), given)  # noqa: B023
-        for name, each in zip(estimators, close, strict=True):
-            found[name] += [Closeness(**one) for one in each]
+    for some in _together(runs):
+        given = setting, tuple(estimators), some, _root(seed), people
+        close = current().fact("runs", lambda: _close(*given), given)  # noqa: B023
+        for of_run in close:
+            for name, each in zip(estimators, of_run, strict=True):
+                found[name] += [Closeness(**one) for one in each]
     return found
+
+
+def _together(runs: int) -> list[tuple[int, int]]:
+    """Return the first of every few runs, and the first that is none of them."""
+    count = check.integer("runs", runs, least=1)
+    return [(first, min(first + _FEW, count)) for first in range(0, count, _FEW)]
 
 
 def _close(
     setting: Setting,
     estimators: Sequence[str],
-    index: int,
+    some: tuple[int, int],
     root: SeedSequence,
     people: Dataset | None,
-) -> list[list[dict[str, Any]]]:
-    """Return every estimator's closeness to the missing records of one run, as plain data."""
-    run, own = _run_at(setting, index, root, people)
-    return [[asdict(one) for one in closeness_of(run, name, own)] for name in estimators]
+) -> list[list[list[dict[str, Any]]]]:
+    """Return every estimator's closeness to the missing records of some runs, as plain data."""
+    return [
+        [[asdict(one) for one in closeness_of(run, name, own)] for name in estimators]
+        for run, own in _runs_at(setting, some, root, people)
+    ]
 
 
 def closeness_of(run: Run, estimator: str, own: SeedSequence) -> list[Closeness]:
@@ -290,20 +329,23 @@ def runs_of(
     setting: Setting, runs: int, seed: SeedSequence | int, people: Dataset | None = None
 ) -> Iterator[tuple[Run, SeedSequence]]:
     """Yield runs, each with the randomness that an estimator may use."""
-    for index in range(check.integer("runs", runs, least=1)):
-        yield _run_at(setting, index, _root(seed), people)
+    for some in _together(runs):
+        yield from _runs_at(setting, some, _root(seed), people)
 
 
 def _root(seed: SeedSequence | int) -> SeedSequence:
     return stream(seed, "stationarity") if isinstance(seed, int) else seed
 
 
-def _run_at(
-    setting: Setting, index: int, root: SeedSequence, people: Dataset | None
-) -> tuple[Run, SeedSequence]:
-    own = SeedSequence(root.entropy, spawn_key=(*root.spawn_key, index))
-    drawing, attacking = own.spawn(2)
-    return run_of(setting, default_rng(drawing), people), attacking
+def _runs_at(
+    setting: Setting, some: tuple[int, int], root: SeedSequence, people: Dataset | None
+) -> list[tuple[Run, SeedSequence]]:
+    seeds = [
+        SeedSequence(root.entropy, spawn_key=(*root.spawn_key, index)).spawn(2)
+        for index in range(*some)
+    ]
+    drawn = _side_by_side(setting, [default_rng(drawing) for drawing, _ in seeds], people)
+    return [(run, attacking) for run, (_, attacking) in zip(drawn, seeds, strict=True)]
 
 
 @dataclass(frozen=True)

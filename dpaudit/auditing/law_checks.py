@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dpaudit._typing import Array
@@ -14,7 +16,7 @@ from dpaudit.estimation.self_check import (
     uniformity_check,
 )
 from dpaudit.laws.mechanism import Draws, HasLossInDigits
-from dpaudit.neighbours import Side
+from dpaudit.neighbours import Pair, Side
 
 # Transcripts whose loss is computed in two ways.
 CONSISTENCY = 64
@@ -57,8 +59,20 @@ def digits_checks(drawer: Drawer) -> tuple[SelfCheck, ...]:
         [drawer.transcripts(side, count, "checking the loss in digits") for side in Side]
     )
     try:
-        digits = [float(drawer.mechanism.loss_in_digits(one, drawer.pair)) for one in outputs]
+        digits = _in_digits(drawer.mechanism, outputs, drawer.pair)
     except InvalidArgument:  # no such code for these parameters
         return ()
     losses = drawer.mechanism.privacy_loss(outputs, drawer.pair)
     return (digits_check(losses, np.array(digits)),)
+
+
+def _in_digits(mechanism: HasLossInDigits[Any], outputs: Array, pair: Pair[Any]) -> list[float]:
+    """Return the losses of outputs: the first alone, and the others side by side where that goes.
+
+    A law that is replayed step by step then goes along the pair twice, and not once an output.
+    """
+    together = getattr(mechanism, "losses_in_digits", None)
+    alone = outputs if together is None else outputs[:1]
+    found = [mechanism.loss_in_digits(one, pair) for one in alone]
+    rest = [] if together is None else together(outputs[1:], pair)
+    return [float(one) for one in (*found, *rest)]

@@ -28,8 +28,9 @@ shifts have a bound, the sum of the K has one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -74,6 +75,10 @@ class Release(Protocol):
 
     def uniforms(self, output: Array) -> Array:
         """Return the noise as independent uniforms, of the shape of ``output``."""
+        ...
+
+    def of_trial(self, trial: int) -> Any:
+        """Return the law of one trial alone."""
         ...
 
 
@@ -125,6 +130,10 @@ class Step:
     def uniforms(self, output: Array) -> Array:
         """Return ``Phi((o - m) / s)`` of every coordinate."""
         return np.asarray(ndtr((output - self.mean) / self.scale))
+
+    def of_trial(self, trial: int) -> Step:
+        """Return the law of one trial alone."""
+        return Step(self.mean[trial : trial + 1], self.scale)
 
     def _noise(self, rng: Generator) -> Array:
         noise = rng.standard_normal(self.mean.shape)
@@ -200,6 +209,10 @@ class NormStep:
     def uniforms(self, output: Array) -> Array:
         """Return norms and directions of the noise as uniforms."""
         return exponential_norm.uniforms(output - self.centre, self.rate)
+
+    def of_trial(self, trial: int) -> NormStep:
+        """Return the law of one trial alone."""
+        return NormStep(self.centre[trial : trial + 1], self.rate)
 
     def _require_rate_of(self, neighbour: NormStep) -> None:
         if not np.array_equal(self.rate, neighbour.rate):
@@ -306,6 +319,19 @@ class _Steps(ABC, Generic[DatasetT, StateT, ReleaseT]):
         """
         return in_digits(self._enclosed(transcript, pair), digits)
 
+    def losses_in_digits(
+        self, transcripts: Array, pair: Pair[DatasetT], digits: int = DIGITS
+    ) -> list[Any]:
+        """Return the loss of each transcript, ``(R, steps, ...)``; one run gives all their means.
+
+        Means and noise levels are those of `loss_in_digits`.
+        """
+        steps = list(self._replayed(transcripts, pair))
+        return [
+            in_digits(partial(_loss_of_trial, steps, trial), digits)
+            for trial in range(len(transcripts))
+        ]
+
     def loss_bounds(self, transcript: Array, pair: Pair[DatasetT]) -> tuple[float, float]:
         """Return doubles between which the privacy loss of a transcript lies, ``(steps, ...)``.
 
@@ -365,6 +391,13 @@ class _Steps(ABC, Generic[DatasetT, StateT, ReleaseT]):
         step = self.process.step(state, dataset)
         step.require_noise()
         return step
+
+
+def _loss_of_trial(steps: Sequence[tuple[Array, Release, Release]], trial: int) -> Real:
+    return total(
+        here.of_trial(trial).enclosed_loss(output[trial : trial + 1], there.of_trial(trial))
+        for output, here, there in steps
+    )
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from dpaudit.auditing import exact as white_box
@@ -111,3 +112,18 @@ def test_a_bound_on_all_weights_is_that_from_above():
 
     law, tilt = GaussianSteps(Between(1, 1.0)), 3.0
     assert law.log_mgf_bounds(unit_pair(2), tilt) == (6.0, 24.0)
+
+
+@pytest.mark.parametrize("law", [gaussian(0.5, 5), norm_steps(3, 0.5)], ids=["gaussian", "norm"])
+def test_losses_in_digits_are_those_of_each_output_from_one_replay(law, monkeypatch):
+    pair, replays = unit_pair(4), []
+    outputs = law.sample(pair.dataset, 6, np.random.default_rng(0))
+    alone = [float(law.loss_in_digits(one, pair)) for one in outputs]
+    replayed = type(law)._replayed
+    monkeypatch.setattr(
+        type(law), "_replayed", lambda *given: (replays.append(1), replayed(*given))[1]
+    )
+    together = [float(one) for one in law.losses_in_digits(outputs, pair)]
+    assert len(replays) == 1
+    assert together == pytest.approx(alone, rel=1e-12)
+    assert len(set(alone)) == 6
