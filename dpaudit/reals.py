@@ -24,7 +24,7 @@ from flint import acb_mat, arb, arb_mat, arb_poly, ctx, fmpq
 
 Number: TypeAlias = "Real | Fraction | float"
 DIGITS = (60, 250, 1000, 4000)  # one after the other, until everything is decided
-SECONDS = 60.0  # for one computation with all of them, at most
+SECONDS = 60.0  # of the processor, for one computation with all of them, at most
 _SQUARINGS = 50  # of roots: their moduli are told apart to 1e-14
 _MOST_STEPS = 20_000  # of the search for a root; halving alone needs a few thousand
 
@@ -45,9 +45,9 @@ class _Limits:
 
 @contextmanager
 def precision(digits: int, seconds: float = math.inf) -> Iterator[None]:
-    """Compute with so many decimal digits inside the block, and for so long at most."""
+    """Compute with so many decimal digits inside the block, and for so many CPU seconds at most."""
     before = _Limits.end
-    _Limits.end = min(before, time.monotonic() + seconds)
+    _Limits.end = min(before, time.process_time() + seconds)
     try:
         with ctx.workdps(digits):
             yield
@@ -191,7 +191,7 @@ def _power(ball: arb, exponent: int) -> arb:
 
 
 def _decided(true: bool, false: bool) -> bool:
-    if time.monotonic() > _Limits.end:
+    if time.process_time() > _Limits.end:
         raise OutOfTime
     if not true and not false:
         raise Undecided

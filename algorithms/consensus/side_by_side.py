@@ -77,7 +77,8 @@ def _require_alike(algorithms: Sequence[ConsensusADMM], datasets: Sequence[Datas
         for one in algorithms
     }
     graphs = {one.graph.adjacency.tobytes() for one in algorithms}
-    if max(map(len, (sizes, shared, graphs, {data.signed_records.shape for data in datasets}))) > 1:
+    shapes = {data.signed_records.shape for data in datasets}
+    if len(sizes) > 1 or len(shared) > 1 or len(graphs) > 1 or len(shapes) > 1:
         expected = "runs with one graph, T, loss and weights, and as many records at every node"
         raise InvalidArgument("algorithms", Shown("runs that differ"), expected)
 

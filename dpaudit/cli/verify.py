@@ -80,6 +80,9 @@ def verify(
     design: Annotated[
         str | None, typer.Option(help="With canaries: how they were included, as canary takes it.")
     ] = None,
+    workers: Annotated[
+        int, integer_option("--workers", "Worker processes (1); no verdict depends on it.")
+    ] = 1,
     as_json: Json = False,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
@@ -108,7 +111,7 @@ def verify(
     }
     reader = Reader(**{name: value for name, value in given.items() if value is not None})
     with _importable(mechanism):
-        return run(files, reader, reproduce=reproduce, as_json=as_json)
+        return run(files, reader, reproduce=reproduce, workers=workers, as_json=as_json)
 
 
 def _records(files: dict[str, str | None], mechanism: str | None) -> dict[str, Any]:
@@ -133,7 +136,9 @@ def _importable(mechanism: str | None) -> AbstractContextManager[None]:
     return importable(Path.cwd())
 
 
-def run(paths: list[str], reader: Reader, *, reproduce: bool, as_json: bool) -> int:
+def run(
+    paths: list[str], reader: Reader, *, reproduce: bool, workers: int = 1, as_json: bool
+) -> int:
     """Re-check every file; return 0 if all are verified, 1 if one fails, 2 if one has no verdict.
 
     The output says where a certificate refutes a stricter claim than the published one.
@@ -147,9 +152,9 @@ def run(paths: list[str], reader: Reader, *, reproduce: bool, as_json: bool) -> 
         Somebody stopped it; the verdicts that were reached are shown.
     """
     from dpaudit.verification.document import read
-    from dpaudit.verification.judge import verify
+    from dpaudit.verification.many import verify_many
 
-    verdicts: list[tuple[str, Verdict]] = []
+    found: dict[int, Verdict | DpauditError] = {}
     documents: list[Document] = []
     failures: list[DpauditError] = []
     interrupt = None
@@ -157,11 +162,14 @@ def run(paths: list[str], reader: Reader, *, reproduce: bool, as_json: bool) -> 
         for path in paths:
             with attempted(failures):
                 documents += read(path)
-        for document in documents:
-            with attempted(failures):
-                verdicts.append((document.path, verify(document, reader, reproduce=reproduce)))
+        for place, one in verify_many(documents, reader, reproduce=reproduce, workers=workers):
+            found[place] = one
     except KeyboardInterrupt as error:
         interrupt = error
+    verdicts: list[tuple[str, Verdict]] = []
+    for place, one in sorted(found.items()):
+        with attempted(failures):
+            verdicts.append((documents[place].path, _verdict(one)))
     if verdicts:
         with attempted(failures):
             _show(verdicts, as_json=as_json)
@@ -170,6 +178,12 @@ def run(paths: list[str], reader: Reader, *, reproduce: bool, as_json: bool) -> 
     if interrupt is not None:
         raise interrupt
     return status
+
+
+def _verdict(found: Verdict | DpauditError) -> Verdict:
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 def _show(verdicts: list[tuple[str, Verdict]], *, as_json: bool) -> None:

@@ -39,10 +39,10 @@ def ends(computed: Callable[[], Real]) -> tuple[float, float]:
     >>> ends(lambda: Real(1) / (big - big))
     (-inf, inf)
     """
-    low, high, over = -math.inf, math.inf, time.monotonic() + SECONDS
+    low, high, over = -math.inf, math.inf, time.process_time() + SECONDS
     for digits in DIGITS:
         try:
-            with precision(digits, over - time.monotonic()):
+            with precision(digits, over - time.process_time()):
                 lower, upper = _outward(computed())
         except Undecided:
             continue

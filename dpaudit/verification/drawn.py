@@ -12,9 +12,9 @@ files are looked for where the reader says, and an option that its loader does n
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from time import monotonic
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import DataError, InvalidArgument, shorten
@@ -50,7 +50,7 @@ class Reader:
     data_path
         Where a dataset's files are.
     seconds
-        How long an audit may take.
+        How long an audit may take: of the processor, and of the day for a mechanism of one's own.
     mechanism, dataset, neighbour
         Of a certificate that is about a mechanism of one's own: that mechanism, as `dpaudit.audit`
         takes it or as ``"module:object"``, and the two datasets, unless the file holds them.
@@ -190,23 +190,33 @@ def _audited(document: Document, settings: Settings, reader: Reader) -> Result:
     from dpaudit.auditing.run import audit_claim
     from dpaudit.execution import Executor
 
-    clock = Clock(monotonic() + reader.seconds, document.path)
+    clock = Clock(process_time() + reader.seconds, document.path)
     return audit_claim(document.claim, settings, Executor(progress=clock))
 
 
 @dataclass
 class Clock:
-    """Progress that ends an audit which takes too long, between two blocks."""
+    """Progress that ends an audit which takes too long, between two blocks.
+
+    Parameters
+    ----------
+    end, path
+        When it is too late, and what the message is about.
+    now
+        The clock: seconds of this process's processor, which do not depend on the load, or of the
+        day, where somebody's code runs in processes of its own.
+    """
 
     end: float
     path: str
+    now: Callable[[], float] = process_time
 
     def start(self, stage: str, trials: int) -> None:
         """Begin a stage."""
 
     def advance(self, trials: int) -> None:
         """Raise once the time is over."""
-        if monotonic() > self.end:
+        if self.now() > self.end:
             raise DataError(f"{self.path}: takes too long to draw again")
 
 

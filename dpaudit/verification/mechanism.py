@@ -88,7 +88,7 @@ def _audited(
     case, statement = own_case(
         placed, pair, claimed=_claimed(document), reading=_reading(reader), source="a certificate"
     )
-    clock = Clock(monotonic() + reader.seconds, document.path)
+    clock = Clock(monotonic() + reader.seconds, document.path, monotonic)
     return audit_case(case, settings, statement=statement, executor=Executor(progress=clock))
 
 

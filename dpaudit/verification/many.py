@@ -1,0 +1,71 @@
+"""Many certificates checked, in this process or by several that share the work.
+
+No verdict depends on how many there are: fresh draws have the reader's seed, and what a computation
+may take is counted in seconds of the processor.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+import dpaudit.records as records
+from dpaudit.errors import DpauditError
+from dpaudit.verification.document import Document
+from dpaudit.verification.drawn import Reader
+from dpaudit.verification.judge import Verdict, verify
+
+Checked = tuple[int, "Verdict | DpauditError"]
+"""The place of a certificate among those that are asked for, and its verdict or why it has none."""
+
+
+def verify_many(
+    documents: Sequence[Document], reader: Reader, *, reproduce: bool = False, workers: int = 1
+) -> Iterator[Checked]:
+    """Yield the place and the verdict of each certificate, or why it has none, as they come.
+
+    Parameters
+    ----------
+    documents, reader, reproduce
+        As `verify` takes them, for several certificates.
+    workers
+        Processes. A mechanism of one's own, which has processes itself, is checked from here.
+
+    Examples
+    --------
+    >>> document = Document(
+    ...     path="c.json", claim="c", parameters={}, quantities={}, instance={}, assumptions={}
+    ... )
+    >>> [(place, type(found).__name__) for place, found in verify_many([document], Reader())]
+    [(0, 'UnknownName')]
+    """
+    import dpaudit._validate as check  # takes numpy
+
+    check.integer("workers", workers, least=1)
+    longest_first = sorted(enumerate(documents), key=lambda one: one[1].kind != "statistical")
+    if workers == 1 or reader.mechanism is not None or len(documents) < 2:
+        for place, document in enumerate(documents):
+            yield _checked(place, document, reader, reproduce)
+        return
+    from joblib import Parallel, delayed
+
+    from dpaudit.execution.parent import end_with
+
+    ending = {"initializer": end_with, "initargs": (os.getpid(),)}
+    handed = Parallel(workers, return_as="generator_unordered", batch_size=1, **ending)
+    shown = records.are_shown()
+    yield from handed(delayed(_elsewhere)(*one, reader, reproduce, shown) for one in longest_first)
+
+
+def _elsewhere(
+    place: int, document: Document, reader: Reader, reproduce: bool, shown: bool
+) -> Checked:
+    with records.run(shown):
+        return _checked(place, document, reader, reproduce)
+
+
+def _checked(place: int, document: Document, reader: Reader, reproduce: bool) -> Checked:
+    try:
+        return place, verify(document, reader, reproduce=reproduce)
+    except DpauditError as error:
+        return place, error
