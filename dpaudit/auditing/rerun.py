@@ -74,6 +74,18 @@ def repeated_command(targets: Sequence[str], given: Mapping[str, Any]) -> str:
     return shlex.join(words)
 
 
+def with_options(line: str, given: Mapping[str, Any]) -> str:
+    """Return a command line with more options, by their flags; those that are None left out.
+
+    Examples
+    --------
+    >>> with_options("dpaudit attack a", {"--set": {"k": 2}, "--seed": 1, "--quiet": None})
+    'dpaudit attack a --set k=2 --seed 1'
+    """
+    words = (word for flag, value in given.items() for word in _option(flag, value))
+    return " ".join([line, *map(shlex.quote, words)])
+
+
 def with_unit(rerun: str, unit: int) -> str:
     """Return a command or call that also states the unit of work.
 

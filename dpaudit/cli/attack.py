@@ -52,8 +52,12 @@ def attack(
     show_records: ShowRecords = False,
 ) -> None:
     """Run an attack and say how close it comes to what the attacker wants, next to chance."""
-    where = kept_at(store, no_store, out)
-    run(name, pairs("--set", set_), seed, out, as_json=as_json, quiet=quiet, where=where)
+    from dpaudit.cli.description import AttackCommand
+
+    changes = pairs("--set", set_)
+    described = AttackCommand(name=name, parameters=changes, seed=seed)
+    where = kept_at(store, no_store, out, described.document())
+    run(name, changes, seed, out, as_json=as_json, quiet=quiet, where=where)
 
 
 def run(

@@ -28,14 +28,17 @@ from dpaudit.cli.options import (
 from dpaudit.cli.output import Output, processes
 from dpaudit.cli.storing import NoStore, Store, keeping, kept_at
 from dpaudit.errors import InvalidArgument, UnknownName
+from dpaudit.records import are_shown
 
 if TYPE_CHECKING:
     from dpaudit.auditing.run import Prepared
     from dpaudit.auditing.specification import Specification
+    from dpaudit.cli.description import AuditCommand
     from dpaudit.execution import Executor
     from dpaudit.extension.settings import Settings
     from dpaudit.laws.isolated import Isolation
     from dpaudit.report.entries import Place
+    from dpaudit.store.keeping import Storing
 
 
 def audit(
@@ -218,7 +221,6 @@ def audit(
         "unit": unit,
         "time": time,
         "looks": looks,
-        "show_records": show_records or None,
         "data_options": pairs("--data-option", data_option),
         "parameters": pairs("--set", set_),
     }
@@ -231,7 +233,8 @@ def audit(
             raise InvalidArgument("watch", watch, "no targets and no --all: the stream is audited")
         if workers is not None:
             raise InvalidArgument("workers", workers, "nothing with --watch, which uses one core")
-        return stream.run(watch, overrides, output)
+        shown = {"show_records": True} if show_records else {}
+        return stream.run(watch, {**overrides, **shown}, output)
     if every == bool(targets):
         raise InvalidArgument("targets", targets or [], "names of claims or files, or else --all")
     if every and (time is not None or looks is not None):
@@ -241,11 +244,6 @@ def audit(
     if every and (asked := {name: one for name, one in elsewhere.items() if one is not None}):
         name, value = next(iter(asked.items()))
         raise InvalidArgument(name, value, "nothing with --all, whose audits share this machine")
-    if every:
-        from dpaudit.cli import publish
-
-        where = kept_at(store, no_store, out or publish.FOLDER)
-        return publish.run(overrides, workers, output, where)
     own = {
         "dataset": dataset,
         "neighbour": neighbour,
@@ -260,12 +258,30 @@ def audit(
         "ignore": ignore,
         "fresh": fresh,
     }
-    isolation = isolation_of(in_process, timeout, memory)
-    given_of_own = {name: one for name, one in own.items() if one not in (None, [])}
+    from dpaudit.cli.description import AuditCommand
+
+    fields: dict[str, Any] = {"targets": targets or [], "every": every, **overrides, **own}
+    fields |= {"timeout": timeout, "memory": memory, "in_process": in_process}
+    described = AuditCommand.model_validate(fields)
+    folder = (out or "reports") if every else out
+    where = kept_at(store, no_store, folder, described.document(), shard)
     executor = executor_for(backend, scheduler, shard, processes(workers))
-    with keeping(kept_at(store, no_store, out, shard)):
-        named = list(map(reference_of, targets or []))
-        return run(named, overrides, executor, output, isolation, given_of_own)
+    return carry_out(described, where, output, executor)
+
+
+def carry_out(
+    described: AuditCommand, where: Storing | None, output: Output, executor: Executor
+) -> int:
+    """Carry out a command that is described, and return the exit status."""
+    overrides = described.overrides | ({"show_records": True} if are_shown() else {})
+    if described.every:
+        from dpaudit.cli import publish
+
+        return publish.run(overrides, executor.workers, output, where)
+    isolation = isolation_of(described.in_process, described.timeout, described.memory)
+    with keeping(where):
+        named = list(map(reference_of, described.targets))
+        return run(named, overrides, executor, output, isolation, described.own)
 
 
 def isolation_of(in_process: bool, timeout: float | None, memory: float | None) -> Isolation:

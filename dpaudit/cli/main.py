@@ -10,7 +10,6 @@ from typing import Annotated, TextIO
 import typer
 
 import dpaudit.cli.ending as ending
-import dpaudit.cli.storing as storing
 import dpaudit.cli.streams as streams
 import dpaudit.records as records
 from dpaudit.cli.account import account
@@ -77,12 +76,10 @@ def _options(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; whatever happens is one line and a status of docs/exit-statuses.md."""
     try:
-        words = sys.argv[1:] if arguments is None else arguments
         with (
             ending.stoppable(),
             records.showing(False),
             warnings.catch_warnings(),
-            storing.said(words),
         ):
             warnings.showwarning = _show_warning
             status = _status(arguments)
@@ -106,12 +103,6 @@ def _status(arguments: list[str] | None) -> int:
         return ending.ended(raised.error)
     except BaseException as error:
         raise SystemExit(ending.ended(_of_the_stream(error))) from None
-
-
-def carried_out(words: list[str]) -> int:
-    """Carry out another command in the place of the present one; return its status."""
-    with storing.said(words):
-        return int(app(words, standalone_mode=False) or ending.FINE)
 
 
 def _of_the_stream(error: BaseException) -> BaseException:

@@ -52,7 +52,9 @@ def selftest(
 
     Exit status: 0 if all are sound, 1 if one is not, 2 if one has no result.
     """
-    where = kept_at(store, no_store, out)
+    from dpaudit.cli.description import SelftestCommand
+
+    where = kept_at(store, no_store, out, SelftestCommand(full=full, seed=seed).document())
     return run(
         full=full,
         seed=seed,

@@ -1,32 +1,42 @@
 """``dpaudit store``, ``resume`` and ``merge``: what was kept, and going on from it.
 
 None of them imports code that a file names: code of the user's own is named on the command line.
+What a store says of a command is typed fields (`dpaudit.cli.description`), and never words.
 """
 
 from __future__ import annotations
 
-import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import dpaudit.cli.attack as attack
+import dpaudit.cli.audit as audit
 import dpaudit.cli.ending as ending
+import dpaudit.cli.selftest as selftest
+from dpaudit.cli.beyond import BackendName, Scheduler, executor_for
 from dpaudit.cli.console import console
-from dpaudit.cli.storing import FILE, without_places
+from dpaudit.cli.ending import ShowRecords, Traceback
+from dpaudit.cli.formats import JSON, Format, formats_of
+from dpaudit.cli.options import Json, Quiet, integer_option, reference_of
+from dpaudit.cli.storing import FILE
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
+    from dpaudit.cli.description import AttackCommand, SelftestCommand
+    from dpaudit.cli.output import Output
+    from dpaudit.execution import Executor
     from dpaudit.store.catalogue import Entry
     from dpaudit.store.file import Store
+    from dpaudit.store.keeping import Storing
 
 store = typer.Typer(help="What audits have kept.", no_args_is_help=True)
 Place = Annotated[str | None, typer.Argument(help="A report's folder, or a store.")]
 Number = Annotated[int, typer.Argument(help="Of the audit, as store ls has it.")]
-_LOOKS = re.compile(r"\d+:[\d.e-]+(,\d+:[\d.e-]+)*")
-_COMMANDS = ("audit", "attack", "selftest")
 
 
 def _opened(place: str | None) -> Store:
@@ -63,12 +73,23 @@ def show(place: Annotated[str, typer.Argument()], number: Number) -> None:
         found = stages(opened, number)
     lines = [
         one_line(entry.name),
-        f"dpaudit {one_line(shlex.join(entry.command))}",
+        _line(entry, opened.path),
         "Begun on " + one_line(", ".join(f"{k} {v}" for k, v in entry.machine.items())),
         *(f"  {one_line(s.name)}: {s.trials} trials, {s.kept} of {s.units} units" for s in found),
     ]
     for line in lines:
         console().print(line, soft_wrap=True, markup=False)
+
+
+def _line(entry: Entry, path: Path) -> str:
+    """Return the command line of an audit, or that nobody knows it."""
+    from dpaudit.cli.description import read_command
+    from dpaudit.errors import DataError
+
+    try:
+        return one_line(read_command(entry.command, path).line)
+    except DataError:
+        return "a command that was begun in Python or is no such thing"
 
 
 def _entry(opened: Store, number: int) -> Entry:
@@ -116,40 +137,90 @@ def resume(
         list[str] | None,
         typer.Argument(help="Code of yours that the audit runs: module:function, or its file."),
     ] = None,
+    workers: Annotated[
+        int | None,
+        integer_option("--workers", "Worker processes (every core); no number depends on it."),
+    ] = None,
+    in_process: Annotated[
+        bool, typer.Option("--in-process", help="Of an audit that was begun with it.")
+    ] = False,
+    backend: BackendName = None,
+    scheduler: Scheduler = None,
+    formats: Format = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    traceback: Traceback = False,
+    show_records: ShowRecords = False,
 ) -> int:
     """Go on with the command that was interrupted, or repeat it from what was kept.
 
+    A store says what was computed; where results go, who computes, and whether records are shown is
+    said here.
+
     Exit status: that of the command.
     """
-    from dpaudit.cli.main import carried_out
+    from dpaudit.cli.description import AuditCommand, read_command
+    from dpaudit.cli.output import Output, processes
     from dpaudit.store.catalogue import entries
+    from dpaudit.store.keeping import Storing
 
     with _opened(place) as opened:
         found, path = entries(opened), opened.path
     if not found:
         raise InvalidArgument("resume", place, "a store that keeps an audit")
     chosen = next((one for one in reversed(found) if one.ended is None), found[-1])
-    words = without_places(_allowed(chosen.command, targets or []))
-    out = ["--out", place] if Path(place).is_dir() else []
-    return carried_out([*words, *out, "--store", str(path)])
+    command = read_command(chosen.command, path)
+    _require_named(command.code, targets or [])
+    out = place if Path(place).is_dir() else None
+    output = Output(directory=out, formats=formats_of(formats, as_json), quiet=quiet)
+    executor = executor_for(backend, scheduler, None, processes(workers))
+    where = Storing(path, command.document())
+    if not isinstance(command, AuditCommand):
+        return _carried_out(command, where, output, executor)
+    if command.in_process != in_process:
+        expected = (
+            f"{command.in_process}, as this audit was begun; say --in-process if you trust it"
+        )
+        raise InvalidArgument("in_process", in_process, expected)
+    return audit.carry_out(command, where, output, executor)
 
 
-def _allowed(words: tuple[str, ...], targets: list[str]) -> list[str]:
-    """Return the words of a command; refuse code that the user did not name."""
-    if not words or words[0] not in _COMMANDS:
-        raise InvalidArgument("resume", Shown(shlex.join(words)), f"one of {', '.join(_COMMANDS)}")
-    code = [word for word in words[1:] if _may_be_code(word)]
-    if unnamed := [word for word in code if word not in targets]:
-        expected = f"the code it runs named too, if you trust it: {shlex.join(unnamed)}"
+def _carried_out(
+    command: AttackCommand | SelftestCommand, where: Storing, output: Output, executor: Executor
+) -> int:
+    """Carry out a command that runs no code of the user's, and return its status."""
+    if output.formats.shown not in (None, JSON) or output.formats.files:
+        expected = f"--json at most: there is no other of {command.command}"
+        raise InvalidArgument("resume", Shown("--format"), expected)
+    if executor.backend is not None:
+        raise InvalidArgument("backend", executor.backend.name, "nothing: this uses one machine")
+    out, as_json, quiet = output.directory, output.as_json, output.quiet
+    if command.command == "attack":
+        given = (command.name, command.parameters, command.seed, out)
+        attack.run(*given, as_json=as_json, quiet=quiet, where=where)
+        return ending.FINE
+    return selftest.run(
+        full=command.full,
+        seed=command.seed,
+        workers=executor.workers,
+        out=out,
+        as_json=as_json,
+        quiet=quiet,
+        where=where,
+    )
+
+
+def _require_named(code: Sequence[str], targets: Sequence[str]) -> None:
+    """Refuse a command that runs code which the user did not name, or other code than was named."""
+    own, given = {reference_of(one): one for one in code}, set(map(reference_of, targets))
+    if unnamed := [word for reference, word in own.items() if reference not in given]:
+        expected = (
+            f"the code it runs named too, if you trust it: {shlex.join(map(one_line, unnamed))}"
+        )
         raise InvalidArgument("resume", Shown(shlex.join(targets) or "nothing"), expected)
-    if unknown := [word for word in targets if word not in code]:
-        given = shlex.join(unknown)
-        raise InvalidArgument("resume", given, f"code that the command runs: {shlex.join(code)}")
-    return list(words)
-
-
-def _may_be_code(word: str) -> bool:
-    return word.endswith(".toml") or (":" in word and not _LOOKS.fullmatch(word))
+    if unknown := [word for word in targets if reference_of(word) not in own]:
+        expected = f"code that the command runs: {shlex.join(map(one_line, code)) or 'none'}"
+        raise InvalidArgument("resume", shlex.join(unknown), expected)
 
 
 def merge(
@@ -172,5 +243,5 @@ def merge(
         if one.ended is None:
             said = f"{one_line(one.name)}: {one.units} of {one.planned} units so far. Go on with"
             console().print(said, soft_wrap=True, markup=False)
-            words = f"  dpaudit {one_line(shlex.join(one.command))} --store {shlex.quote(into)}"
+            words = f"  {_line(one, Path(into))} --store {shlex.quote(into)}"
             console().print(words, soft_wrap=True, markup=False)

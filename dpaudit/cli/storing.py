@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from dpaudit.store.keeping import Storing
 
 FILE = "store.sqlite"
-_OF_PLACE = {"--out", "--store", "--shard"}
-_words: ContextVar[Sequence[str]] = ContextVar("words", default=())
-
 Store = Annotated[
     str | None,
     typer.Option(
@@ -32,42 +28,16 @@ Store = Annotated[
 NoStore = Annotated[bool, typer.Option("--no-store", help="Keep nothing of what is drawn.")]
 
 
-@contextmanager
-def said(words: Sequence[str]) -> Iterator[None]:
-    """Remember the words of the command that runs in the block."""
-    before = _words.set(words)
-    try:
-        yield
-    finally:
-        _words.reset(before)
-
-
-def command_words() -> list[str]:
-    """Return the words of the present command, but for its places and which share it is."""
-    return without_places(_words.get())
-
-
-def without_places(words: Sequence[str]) -> list[str]:
-    """Return the words of a command without those that say where it writes.
-
-    Examples
-    --------
-    >>> without_places(["audit", "mine:f", "--out", "there", "--store=here", "--quiet"])
-    ['audit', 'mine:f', '--quiet']
-    """
-    found, left = list[str](), iter(words)
-    for word in left:
-        if word in _OF_PLACE:
-            next(left, None)
-        elif word.partition("=")[0] not in _OF_PLACE:
-            found.append(word)
-    return found
-
-
 def kept_at(
-    store: str | None, no_store: bool, out: str | None, shard: str | None = None
+    store: str | None,
+    no_store: bool,
+    out: str | None,
+    command: Mapping[str, Any],
+    shard: str | None = None,
 ) -> Storing | None:
     """Return where a command keeps what it draws, None if nowhere; a share at once, in a file.
+
+    What is kept says what the command is, in typed fields, for `dpaudit resume`.
 
     Raises
     ------
@@ -81,19 +51,19 @@ def kept_at(
     if shard is not None:
         if no_store or (store is None and out is None):
             raise InvalidArgument("shard", shard, "a --store FILE, or --out, that keeps the share")
-        return Storing(Path(store or Path(out or "") / FILE), command_words())
+        return Storing(Path(store or Path(out or "") / FILE), command)
 
     if no_store:
         if store is not None:
             raise InvalidArgument("store", store, f"{Shown('nothing')} with --no-store")
         return None
     if store is not None:
-        return Storing(Path(store), command_words())
+        return Storing(Path(store), command)
     if out is not None:
-        return Storing(Path(out) / FILE, command_words(), at_once=False)
+        return Storing(Path(out) / FILE, command, at_once=False)
     if (usual := usual_path()) is None:
         return None
-    return Storing(usual, command_words(), at_once=False, in_the_end=False, for_a_while=True)
+    return Storing(usual, command, at_once=False, in_the_end=False, for_a_while=True)
 
 
 def taken_from(where: Storing | None) -> Taken | None:

@@ -192,26 +192,17 @@ class Isolated:
         """What identifies the mechanism and its code, worked out where it is."""
         if self._without_layout is not None:
             return identified(self._without_layout, self.layout).digest
-        return self._found.sealed()
+        return self.__identified__.sealed()
 
     @cached_property
-    def _found(self) -> Identity:
+    def __identified__(self) -> Identity:
+        """Its identity in parts, with what nobody can look at."""
         if self._without_layout is not None:
-            return self._without_layout._found
+            return self._without_layout.__identified__
         digest, *named, nothing = self._call(_identity)
         if nothing is not None:
             raise Unidentified(nothing)
         return Identity(digest, *map(tuple, named))
-
-    @property
-    def __unseen__(self) -> tuple[str, ...]:
-        """What its code reads that nobody can look at beforehand."""
-        return self._found.unseen
-
-    @property
-    def __left_out__(self) -> tuple[str, ...]:
-        """What its code reads that differs from run to run by its nature."""
-        return self._found.left_out
 
     def way(self) -> float:
         """Return the seconds that a call takes which does nothing."""

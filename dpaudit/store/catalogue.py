@@ -29,7 +29,8 @@ class Entry:
     Parameters
     ----------
     number, name, command
-        Its number in this file, its name, and the words of the command that draws it.
+        Its number in this file, its name, and the fields of the command that draws it: none where
+        it was begun otherwise.
     began, ended
         When, in UTC; ``ended`` is None while it has no result.
     seconds
@@ -44,7 +45,7 @@ class Entry:
 
     number: int
     name: str
-    command: tuple[str, ...]
+    command: dict[str, Any]
     began: str
     ended: str | None
     seconds: float
@@ -76,7 +77,7 @@ def _entry(*row: Any) -> Entry:
     return Entry(
         number=number,
         name=str(name),
-        command=tuple(map(str, json.loads(command))),
+        command=_fields(json.loads(command)),
         began=str(began),
         ended=ended,
         seconds=seconds_of(seconds),
@@ -85,6 +86,11 @@ def _entry(*row: Any) -> Entry:
         size=int(size),
         machine={str(k): str(v) for k, v in json.loads(machine).items()},
     )
+
+
+def _fields(command: Any) -> dict[str, Any]:
+    words = isinstance(command, list) and all(isinstance(one, str) for one in command)
+    return {} if words else dict(command)  # words are of an earlier dpaudit
 
 
 @dataclass(frozen=True)

@@ -196,8 +196,9 @@ class _Walk:
             if isinstance(value, known):
                 return walk(self, value)
         if (own := getattr(value, "__identity__", None)) is not None:
-            self.unseen.update(getattr(value, "__unseen__", ()))
-            self.left_out.update(getattr(value, "__left_out__", ()))
+            if isinstance(parts := getattr(value, "__identified__", None), Identity):
+                self.unseen.update(parts.unseen)
+                self.left_out.update(parts.left_out)
             return _hashed("own", str(own).encode())
         if is_dataclass(value) and not _reduces_itself(kind):
             parts = [(one.name, getattr(value, one.name)) for one in fields(value)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ class Storing:
     path
         Of the file.
     command
-        The words of the command that is to be repeated, for `dpaudit resume`.
+        What the command is that draws, in typed fields, for `dpaudit resume`.
     at_once
         Whether the file is begun at once, and not when it is worth it.
     in_the_end
@@ -73,7 +73,7 @@ class Storing:
     """
 
     path: Path
-    command: Sequence[str] = ()
+    command: Mapping[str, Any] = field(default_factory=dict)
     at_once: bool = True
     in_the_end: bool = True
     for_a_while: bool = False
@@ -222,7 +222,7 @@ class KeptAudit(Ledger):
     def _enter(self) -> None:
         """Find the audit in the file, or begin it there."""
         store, machine = self.where.open(), machine_here()
-        command = json.dumps(list(self.where.command))
+        command = json.dumps(dict(self.where.command))
         row = (self.identity, self.name, command, json.dumps(machine), _now())
         store.write(_AUDIT, [row])
         found = store.run(

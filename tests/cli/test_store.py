@@ -7,8 +7,6 @@ from contextlib import closing
 
 import pytest
 
-from dpaudit.store.file import Store
-
 CLAIM = ("audit", "huang2020-theorem6", "--trials", "400", "--quiet")
 
 
@@ -63,38 +61,6 @@ def test_what_ended_is_repeated_from_the_store(ran, folder):
     for one in (then, now):
         one["environment"] = one["created"] = one["rerun"] = None
     assert then == now
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["audit", "os:system"],
-        ["audit", "mine.py:f"],
-        ["audit", "own.toml"],
-        ["audit", "hu2019-lemma4", "--data", "./evil.py"],
-        ["verify", "there"],
-        ["reproduce"],
-        [],
-    ],
-)
-def test_a_store_names_no_code_that_is_run(ran, folder, words, monkeypatch):
-    with Store(folder / "store.sqlite") as store:
-        store.run("UPDATE audits SET command = ?", (json.dumps(words),))
-    (folder / "mine.py").write_text("raise SystemExit('imported')\n")
-    monkeypatch.chdir(folder)
-    code, _, told = ran("resume", folder)
-    assert code == 2
-    assert told.startswith("error: ")
-    assert "imported" not in told
-
-
-@pytest.mark.parametrize("command", ["{", "3", '{"a": 1}', "[1, 2]", "null"])
-def test_a_command_that_is_none_ends_in_a_line(ran, folder, command):
-    with Store(folder / "store.sqlite") as store:
-        store.run("UPDATE audits SET command = ?", (command,))
-    code, _, told = ran("resume", folder)
-    assert code == 2
-    assert told.count("\n") == 1
 
 
 @pytest.mark.parametrize("words", [("store", "ls"), ("resume",)])

@@ -15,7 +15,8 @@ def filled(path, places, *, identity="one", ended=None, units=4, value=1.0):
     with Store(path) as store:
         store.write(
             "INSERT INTO audits (identity, name, command, machine, began, seconds, ended) "
-            "VALUES (?, 'an audit', '[\"audit\", \"it\"]', '{\"cpu\": \"a\"}', 'then', 2.0, ?)",
+            'VALUES (?, \'an audit\', \'{"command": "audit"}\', \'{"cpu": "a"}\', '
+            "'then', 2.0, ?)",
             [(identity, ended)],
         )
         (number,) = store.run("SELECT max(id) FROM audits")[0]
