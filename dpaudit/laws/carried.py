@@ -29,6 +29,8 @@ _DEEP, _MANY = 6, 4096
 _LARGEST = 2**24  # integers that people write
 _DIGITS = 6
 _DENOMINATOR = 10_000
+_CHANGING = 0.3  # of the letters of a token, another kind follows: capitals, small ones, digits
+_HEXADECIMAL = re.compile("[0-9a-f]{8,}|[0-9A-F]{8,}")
 _WRITTEN = (math.pi, math.e, math.tau, math.sqrt(2), math.log(2), math.inf)
 _HARMLESS = (type, ModuleType, BuiltinFunctionType, CodeType, Enum, PurePath, re.Pattern, np.dtype)
 _HARMLESS_TOO = (date, time, timedelta, slice, range, np.random.Generator)
@@ -174,7 +176,7 @@ def could_be_noise(value: Any) -> bool:
     if isinstance(value, (np.ndarray, np.generic)):
         return _of_array(np.asarray(value))
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return _of_text(bytes(value).decode("latin-1"))
+        return _of_bytes(bytes(value))
     if isinstance(value, str):
         return _of_text(value)
     if isinstance(value, int):
@@ -212,7 +214,17 @@ def _of_text(value: str) -> bool:
     kinds = [_kind_of(one) for one in value if one.isalnum()]
     changes = sum(one != other for one, other in pairwise(kinds))
     digits = kinds.count("digit")
-    return (digits >= 2 and changes >= 4) or (digits == len(value) >= 10)
+    if _HEXADECIMAL.fullmatch(value):
+        return digits > 0
+    often = changes >= 3 and changes > _CHANGING * (len(kinds) - 1)
+    return often or (digits >= 2 and changes >= 4)
+
+
+def _of_bytes(value: bytes) -> bool:
+    """Return whether bytes are no text that somebody would write."""
+    if not value.isascii():
+        return len(value) > 3
+    return _of_text(value.decode("ascii"))
 
 
 def _kind_of(letter: str) -> str:

@@ -47,6 +47,7 @@ _MARGIN = 1e-9
 # Packages that draw past everything that is intercepted.
 OWN_SAMPLERS = ("opendp", "pydp", "jax", "tensorflow", "cupy", "tumult", "qrandom")
 _GUIDED = 2000
+COUNTED = "counted event"  # what varies, and is counted
 
 
 @dataclass(frozen=True)
@@ -302,7 +303,7 @@ def _of_count(found: Counted, sides: tuple[Side, Side], asked: Asked) -> Finding
     seeds = _fixed_seeds(sides)
     kind, why = "raw value", "the same whatever the noise"
     if found.hits < found.runs or found.other_hits:
-        kind, why = "counted event", "nearly always the same"
+        kind, why = COUNTED, "nearly always the same"
     elif seen.what == "structure":
         kind = "raw exception" if _raises(sides) else "raw structure"
     elif seen.what == "number" and seen.value == "nan":
@@ -369,7 +370,7 @@ def _guided(function: Function, data: tuple[Any, Any], asked: Asked) -> Iterator
         return
     words, found = chosen
     yield Finding(
-        "counted event",
+        COUNTED,
         "proof",
         f"{words}: {_counts(found, asked)}",
         found.epsilon,

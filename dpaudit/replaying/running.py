@@ -21,7 +21,7 @@ from dpaudit.freezing import patching, recorder
 from dpaudit.freezing.observing import Function, observed
 from dpaudit.laws.calling import Calls, form_of
 from dpaudit.laws.code import hashed, place_of
-from dpaudit.replaying.findings import OWN_SAMPLERS, Asked, Compared, compared
+from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, Asked, Compared, compared
 from dpaudit.replaying.movement import Moved
 from dpaudit.replaying.nothing import KIND
 from dpaudit.replaying.processes import constant_of, hold
@@ -171,7 +171,7 @@ def _finding(one: Any, found: Compared) -> dict[str, Any]:
         "epsilon": one.epsilon,
         "place": one.place,
         "evidence": _evidence(one, found),
-        "constant": None if one.tier == "hint" else constant_of(one.seen),
+        "constant": None if one.kind == COUNTED else constant_of(one.seen),
     }
 
 

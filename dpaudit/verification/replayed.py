@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dpaudit.errors import Shown, shorten
@@ -174,6 +174,10 @@ def _runs(document: Document, reader: Reader, pair: Pair[Any], asked: Mapping[st
         seen["failures"].append(f"mechanism: its code is not that of the certificate ({words})")
     if seen["keeps_state"]:
         seen["failures"].append("mechanism: it keeps a state between calls, which shows nothing")
+    if kept := seen.get("kept_files"):
+        named = ", ".join(map(shorten, kept[:3]))
+        words = f"mechanism: it writes and reads {named}, which may carry noise from call to call"
+        seen["failures"].append(words)
     return seen
 
 
@@ -186,7 +190,21 @@ def elsewhere(blob: bytes, reader: Reader) -> str:
 
     the_keeper().preload(["dpaudit.verification.rerun_replay", "dpaudit.laws.calling"])
     with named(shorten(str(reader.mechanism))), Crew(Limits(timeout=reader.seconds)) as crew:
-        return crew.call(_seen_elsewhere, blob)
+        seen: dict[str, Any] = json.loads(crew.call(_seen_elsewhere, blob))
+        return json.dumps(seen | {"kept_files": crew.kept_files})
+
+
+def _beyond_data(reader: Reader, pair: Pair[Any]) -> list[str]:
+    """Return a failure where what is always the same may be noise that is kept outside the call."""
+    from dpaudit.laws.observed import Reading
+    from dpaudit.laws.reaching import beyond_data_of
+
+    reading = Reading(reader.form, reader.read, ("exceptions",))
+    found = beyond_data_of(reader.mechanism, reading, (pair.dataset, pair.neighbour), reader.seed)
+    if not found:
+        return []
+    told = "; ".join(f"{kind} {shorten(name)}" for kind, name in found[:3])
+    return [f"counts: every answer is the same, and may be noise kept outside the call ({told})"]
 
 
 def _seen_elsewhere(blob: bytes) -> str:
@@ -399,7 +417,7 @@ def _by_contrast(
     weight = -first.factor / second.factor
     unit = max(abs(first.factor), abs(first.centre), abs(weight * second.centre))
     asked = {"contrast": [*places, weight, 1e-7 * unit], "favours": event.favours}
-    return _counts(document, claimed, reader, pair, asked)
+    return _counts(document, claimed, reader, pair, asked)[0]
 
 
 def _by_counts(
@@ -410,7 +428,11 @@ def _by_counts(
     pair: Pair[Any],
 ) -> Judged:
     what, favours, place = counted
-    return _counts(document, claimed, reader, pair, {"counted": [what, place], "favours": favours})
+    asked = {"counted": [what, place], "favours": favours}
+    judged, varies = _counts(document, claimed, reader, pair, asked)
+    if judged.failures or varies:
+        return judged
+    return replace(judged, failures=tuple(_beyond_data(reader, pair)))
 
 
 def _counts(
@@ -419,7 +441,8 @@ def _counts(
     reader: Reader,
     pair: Pair[Any],
     asked: Mapping[str, Any],
-) -> Judged:
+) -> tuple[Judged, bool]:
+    """Return what counts of an event say, and whether it happens in some runs and not in others."""
     from dpaudit.estimation.joint import joint_lower_bound
 
     epsilon, delta = claimed
@@ -443,7 +466,7 @@ def _counts(
         f"{hits} and {other} of {made} fresh runs certify an epsilon of {rounded_down(lower)} at "
         f"delta = {delta:g} (confidence {reader.confidence:.10g})"
     )
-    return Judged(tuple(failures), ratio, summary)
+    return Judged(tuple(failures), ratio, summary), hits < made or other > 0
 
 
 # Declarations
