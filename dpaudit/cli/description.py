@@ -92,13 +92,15 @@ class AuditCommand(_Described):
     curve: Local | None = None
     read: list[Text] | None = None
     observe: list[Text] | None = None
+    ignore: list[Text] | None = None
+    fresh: Text | None = None
     timeout: float | None = None
     memory: float | None = None
     in_process: bool = False
 
     _OWN: ClassVar[tuple[str, ...]] = (
         *("dataset", "neighbour", "relation", "form", "mu", "rho", "renyi", "curve", "read"),
-        "observe",
+        *("observe", "ignore", "fresh"),
     )
     _ELSEWHERE: ClassVar[tuple[str, ...]] = (
         *("command", "targets", "every", "timeout", "memory", "in_process"),
@@ -106,8 +108,10 @@ class AuditCommand(_Described):
 
     @property
     def code(self) -> Sequence[str]:
-        """Files of audits, and mechanisms by their names."""
-        return [one for one in self.targets if one.endswith(".toml") or ":" in one]
+        """Files of audits, mechanisms by their names, and what makes a part of them anew."""
+        anew = [] if self.fresh is None else [self.fresh]
+        named = [one for one in (*self.targets, *anew) if one.endswith(".toml") or ":" in one]
+        return list(dict.fromkeys(named))
 
     @property
     def own(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """``dpaudit resume``: a store says what was computed, and nothing else is believed of it."""
 
+import inspect
 import json
 import os
 import shlex
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpaudit.cli.audit import audit
 from dpaudit.cli.description import AuditCommand, read_command
 from dpaudit.errors import DataError
 from dpaudit.store.file import Store
@@ -47,6 +49,8 @@ HOSTILE = {
     "code": CLAIM | {"targets": ["os:system"]},
     "code in a file": CLAIM | {"targets": ["mine.py:f"]},
     "a file of audits": CLAIM | {"targets": ["own.toml"]},
+    "code that is called before each output": CLAIM | {"fresh": "os:abort"},
+    "a variable that is set": CLAIM | {"fresh": "env:LD_PRELOAD"},
     "an option as a target": CLAIM | {"targets": ["--format=json=victim"]},
     "an option in a text": CLAIM | {"data": "--out"},
     "two lines": CLAIM | {"data": "a\nb"},
@@ -167,6 +171,19 @@ def test_any_other_fields_are_refused_in_a_line(fields):
     with pytest.raises(DataError) as caught:
         read_command({**fields, "command": "audit", "format": 1}, Path("store"))
     assert "\n" not in str(caught.value)
+
+
+# What is not described, as it is for whoever resumes; `set_` and `data_option` have other names.
+ASIDE = {
+    *("workers", "out", "watch", "backend", "scheduler", "shard", "store", "no_store", "formats"),
+    *("as_json", "quiet", "traceback", "show_records"),
+}
+OTHERWISE = {"set_": "parameters", "data_option": "data_options"}
+
+
+def test_every_option_of_an_audit_is_described_or_set_aside():
+    options = [OTHERWISE.get(name, name) for name in inspect.signature(audit).parameters]
+    assert {*options} == ({*AuditCommand.model_fields} - {"command"}) | ASIDE
 
 
 # Endings are those of the command.
