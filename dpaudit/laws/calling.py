@@ -216,6 +216,9 @@ def _roles_of(required: list[inspect.Parameter], function: Callable[..., Any]) -
     return tuple(roles)
 
 
+_returned: set[int] = set()  # what was called in this process and returned, by its id
+
+
 @dataclass(frozen=True)
 class Calls:
     """Other people's code, and how it is called: what draws observations.
@@ -254,6 +257,11 @@ class Calls:
             return many
         return [looked_at(self.read, one) for one in counted(many, trials)]
 
+    @property
+    def has_returned(self) -> bool:
+        """Whether an earlier call of this process returned, of one and the same object."""
+        return not self.form.made and id(self.function) in _returned
+
     def generators(self, rng: Generator) -> AbstractContextManager[None]:
         """Set the global generators for some calls, of code that is given none."""
         given = any(one.role == "rng" for one in self.form.arguments)
@@ -289,7 +297,9 @@ class Calls:
                 placed.append(one.of(values[one.role]))
         if self.fresh is not None:
             named |= self.fresh.arguments(self.function, rng)
-        return method(*placed, **named)
+        found = method(*placed, **named)
+        _returned.add(id(self.function))
+        return found
 
     def _fitted(self, dataset: Any, rng: Generator) -> Any:
         """Return a fresh copy of an estimator, fitted with randomness of its own."""

@@ -250,7 +250,14 @@ def calling(mechanism: object, trials: int) -> Iterator[None]:
 def _expected(mechanism: object, error: BaseException) -> str:
     if not hasattr(mechanism, "called") or not isinstance(error, Exception):
         return "an array of transcripts"
-    return "an output (what is raised counts as one where exceptions are observed)"
+    expected = "an output (what is raised counts as one where exceptions are observed)"
+    if not getattr(mechanism, "has_returned", False):
+        return expected
+    return (
+        f"{expected}, as earlier calls returned one: what keeps a budget, or anything else from "
+        "call to call, is made anew for every output: pass the class, or what makes it, in place "
+        "of the object, or reset it with fresh="
+    )
 
 
 def call_of(mechanism: object, trials: int) -> str:

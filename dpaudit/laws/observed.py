@@ -57,6 +57,11 @@ class Observed(Wraps):
         return self.calls.function
 
     @property
+    def has_returned(self) -> bool:
+        """Whether an earlier call of this process returned."""
+        return self.calls.has_returned
+
+    @property
     def one_a_process(self) -> bool:
         """Whether every output is to come from a process of its own."""
         return self.calls.fresh is not None and self.calls.fresh.what == PROCESS

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.laws.fresh import Fresh, another
 from dpaudit.laws.isolated import Isolation
 from dpaudit.laws.observed import Reading, as_mechanism
@@ -227,3 +227,32 @@ def test_a_reader_has_to_say_the_same():
     assert len(_other_reading(document, Reader(ignore=("pid",), fresh="env:KEY"))) == 1
     del reading["ignore"], reading["fresh"]  # as a file of 0.2.0
     assert not _other_reading(document, Reader())
+
+
+class Budget:
+    """Answers twice, and no more."""
+
+    def __init__(self):
+        self.left = 2
+
+    def __call__(self, data, rng):
+        if not self.left:
+            raise RuntimeError("the budget is spent")
+        self.left -= 1
+        return float(np.sum(data)) + rng.laplace()
+
+
+def always_fails(data):
+    raise RuntimeError("no budget at all")
+
+
+def test_a_budget_that_is_spent_says_to_pass_the_class():
+    with pytest.raises(MechanismError, match="pass the class"):
+        audited(Budget())
+    assert audited(Budget).verdict == "not refuted"
+
+
+def test_what_never_returned_says_nothing_of_a_budget():
+    with pytest.raises(MechanismError) as raised:
+        audited(always_fails)
+    assert "pass the class" not in str(raised.value)
