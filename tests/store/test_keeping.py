@@ -9,7 +9,7 @@ import pytest
 
 import dpaudit
 from dpaudit.execution import Executor, planned_units
-from dpaudit.execution.units import stream
+from dpaudit.execution.units import Unit, stream
 from dpaudit.store.catalogue import entries, stages
 from dpaudit.store.file import Store, StoreError
 from dpaudit.store.keeping import NotKept, Storing, kept, storing, where_stored
@@ -64,6 +64,80 @@ def test_another_audit_stage_plan_or_seed_is_drawn_anew(tmp_path):
     other_seed = planned_units(60, size=10, seed=stream(1, "test of keeping"))
     assert drawn_anew(path, 1, units=other_seed) == len(UNITS)
     assert drawn_anew(path, 1, units=planned_units(60, 20, stream(0, "test of keeping"))) == 3
+
+
+def unit(trials=10, entropy=7, key=(1, 2), which=0):
+    return Unit(trials, np.random.SeedSequence(entropy, spawn_key=key), which)
+
+
+OTHERS = {
+    "trials": unit(trials=11),
+    "entropy": unit(entropy=8),
+    "the first part of a key": unit(key=(2, 2)),
+    "the last part of a key": unit(key=(1, 3)),
+    "a longer key": unit(key=(1, 2, 0)),
+    "side": unit(which=1),
+}
+
+
+@pytest.mark.parametrize("place", [0, 1, 2000])
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_plan_with_one_other_unit_is_another_plan(tmp_path, other, place):
+    units = [unit(key=(1, n)) if n != place else unit() for n in range(2001)]
+    others = [*units[:place], OTHERS[other], *units[place + 1 :]]
+    with storing(Storing(tmp_path / "store")), kept("test") as ledger:
+        ledger.stage(Drawing(), units, "drawing").keep([place], [np.zeros(10)])
+        assert ledger.stage(Drawing(), units, "drawing").there == {place}
+        assert ledger.stage(Drawing(), others, "drawing").there == set()
+
+
+def test_the_same_units_in_another_order_are_another_plan(tmp_path):
+    units = [unit(), unit(which=1), unit(which=1, key=(1, 3))]
+    for turned in ([units[1], units[0], units[2]], [units[0], units[2], units[1]]):
+        with storing(Storing(tmp_path / "store")), kept("test") as ledger:
+            ledger.stage(Drawing(), units, "drawing").keep([0], [np.zeros(10)])
+            assert ledger.stage(Drawing(), turned, "drawing").there == set()
+
+
+def test_one_stage_of_two_audits_is_two(tmp_path):
+    path = tmp_path / "store"
+    for number in range(3):
+        run(path, Drawing(), number)
+    with Store(path) as store:
+        assert [entry.units for entry in entries(store)] == [len(UNITS)] * 3
+        store.run("DELETE FROM audits WHERE id = 2")
+    assert [drawn_anew(path, number) for number in range(3)] == [0, len(UNITS), 0]
+
+
+def test_seconds_add_up_over_interruptions(tmp_path):
+    path, taken = tmp_path / "store", []
+    for fails_at in (2, 2, None):
+        try:
+            run(path, Drawing(fails_at))
+        except KeyboardInterrupt:
+            pass
+        with Store(path) as store:
+            store.run("UPDATE audits SET seconds = seconds + 100")
+            taken.append(entries(store)[0].seconds)
+    assert [int(one) // 100 for one in taken] == [1, 2, 3]
+
+
+def test_what_nobody_can_look_at_is_said_and_not_kept(tmp_path):
+    with pytest.warns(NotKept, match=r"a change is not seen of files whose names it works out"):
+        run(tmp_path / "store", Drawing(), reading_what_it_is_told)
+    assert not (tmp_path / "store").exists()
+
+
+def reading_what_it_is_told(name):
+    return open(name).read()
+
+
+def test_what_its_author_answers_for_is_kept_until_that_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading_what_it_is_told, "__identity__", "one", raising=False)
+    assert drawn_anew(tmp_path / "store", reading_what_it_is_told) == len(UNITS)
+    assert drawn_anew(tmp_path / "store", reading_what_it_is_told) == 0
+    monkeypatch.setattr(reading_what_it_is_told, "__identity__", "two")
+    assert drawn_anew(tmp_path / "store", reading_what_it_is_told) == len(UNITS)
 
 
 def times(scale, unit):
@@ -203,9 +277,10 @@ def test_places_that_no_unit_has_are_not_met(tmp_path):
         store.run("UPDATE blocks SET place = -1 WHERE place = 0")
         store.run("UPDATE blocks SET place = 99 WHERE place = 1")
         store.run("UPDATE blocks SET place = 'two' WHERE place = 2")
+        store.run("UPDATE blocks SET place = 6 WHERE place = 5")
     again = Drawing()
     run(path, again)
-    assert again.drawn == 3
+    assert again.drawn == 4
 
 
 def counting(scale):
