@@ -28,8 +28,25 @@ def read_tables(path: Path, kind: str) -> list[Any]:
     ...     read_tables(path, "release")
     [{'count': 3}]
     """
+    document = read_document(path)
+    tables = document.get(kind)
+    tables = [tables] if isinstance(tables, dict) else tables
+    if set(document) != {kind} or not isinstance(tables, list) or not tables:
+        expected = f"one [{kind}] table or more [[{kind}]]"
+        raise InvalidArgument(f"{path}", sorted(document), expected)
+    return tables
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Return what a TOML file holds.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or is not TOML.
+    """
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         reason = f"cannot be read ({error.strerror}), expected a TOML file"
         raise DataError(f"{path}: {reason}") from None
@@ -42,9 +59,3 @@ def read_tables(path: Path, kind: str) -> list[Any]:
         raise DataError(
             f"{path}: is not valid TOML: a number too long, or nested too deep"
         ) from None
-    tables = document.get(kind)
-    tables = [tables] if isinstance(tables, dict) else tables
-    if set(document) != {kind} or not isinstance(tables, list) or not tables:
-        expected = f"one [{kind}] table or more [[{kind}]]"
-        raise InvalidArgument(f"{path}", sorted(document), expected)
-    return tables

@@ -174,6 +174,27 @@ USES = {
     "PoissonSubsampledGaussian": lambda: subsampled().count == 1,
     "PrivacyCase": lambda: case().at_delta == 1e-5,
     "PrivacyProfile": lambda: dpaudit.PrivacyProfile(lambda e: 0.1).epsilon(0.2) == 0,
+    "DiscreteGaussianRelease": lambda: (
+        dpaudit.DiscreteGaussianRelease(sensitivity=1, noise_scale=2.0).count == 1
+    ),
+    "DiscreteLaplaceRelease": lambda: (
+        dpaudit.DiscreteLaplaceRelease(sensitivity=1, noise_scale=2.0).count == 1
+    ),
+    "GaussianMixtureRelease": lambda: (
+        dpaudit.GaussianMixtureRelease(
+            sensitivities=(0.0, 1.0), probabilities=(0.5, 0.5), noise_scale=1.0
+        ).count
+        == 1
+    ),
+    "Parallel": lambda: dpaudit.Parallel((subsampled(), subsampled())).count == 1,
+    "PoissonSubsampledLaplace": lambda: (
+        dpaudit.PoissonSubsampledLaplace(sampling_ratio=0.1).noise_scale == 1
+    ),
+    "RandomizedResponse": lambda: dpaudit.RandomizedResponse(truth=0.75).categories == 2,
+    "one_budget": lambda: (
+        dpaudit.one_budget("l1", 1.0, [noisy(dpaudit.LaplaceRelease)]).epsilon == 0.5
+    ),
+    "one_sample": lambda: dpaudit.one_sample([subsampled()], 3).count == 3,
     "PrivateSelection": lambda: (
         dpaudit.PrivateSelection(base=noisy(dpaudit.GaussianRelease), runs=2.0).law == "geometric"
     ),

@@ -24,6 +24,7 @@ from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.accounting.renyi import RenyiCurveDP, zcdp
 from dpaudit.accounting.series.contour import contour_epsilon
 from dpaudit.accounting.series.inversion import inverted_epsilon
+from dpaudit.accounting.sharing import alternatives
 from dpaudit.errors import DpauditError, UnsupportedEvent
 from dpaudit.guarantees import rounding
 
@@ -86,7 +87,8 @@ def ask(accountant: Accountant, event: Event, delta: float) -> Answer:
     began = time.perf_counter()
     said = partial(Answer, accountant=accountant.name, source=accountant.source)
     try:
-        bracket = accountant.answer(event, delta)
+        ways = [accountant.answer(way, delta) for way in alternatives(event)]
+        bracket = Bracket.largest(ways or [Bracket.exactly(0.0)])
     except DpauditError as error:
         return said(kind=accountant.kind, refusal=str(error))
     took = time.perf_counter() - began

@@ -17,7 +17,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
+from flint import ctx
+
 import dpaudit._validate as check
+from dpaudit.accounting.discrete_events import DiscreteLaplaceRelease, RandomizedResponse
 from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
@@ -25,6 +28,7 @@ from dpaudit.accounting.events import (
     GaussianRelease,
     LaplaceRelease,
     ObjectivePerturbation,
+    PoissonSubsampledLaplace,
     Release,
     releases,
 )
@@ -134,6 +138,10 @@ def _approximate(part: Release) -> ApproximateRelease:
             epsilon = rounding.quotient_up(part.sensitivity, part.noise_scale)
         case ExponentialNormRelease():
             epsilon = rounding.product_up(part.sensitivity, part.noise_rate)
+        case DiscreteLaplaceRelease():
+            epsilon = rounding.quotient_up(float(part.sensitivity), part.noise_scale)
+        case RandomizedResponse() | PoissonSubsampledLaplace():
+            epsilon = pure_epsilon(part)
         case ObjectivePerturbation():
             own = rounding.product_up(part.sensitivity, part.noise_rate)
             epsilon = rounding.sum_up([(1, own), (1, part.log_determinant)])
@@ -143,6 +151,26 @@ def _approximate(part: Release) -> ApproximateRelease:
                 "(epsilon, delta)-DP: this theorem covers nothing else"
             )
     return ApproximateRelease(epsilon=epsilon, count=part.count)
+
+
+def pure_epsilon(part: RandomizedResponse | PoissonSubsampledLaplace) -> float:
+    """Return the epsilon of randomised response, or of Laplace noise on a sample, rounded up.
+
+    Examples
+    --------
+    >>> round(pure_epsilon(RandomizedResponse(truth=0.75)), 6)  # log 3
+    1.098613
+    """
+    if isinstance(part, PoissonSubsampledLaplace) and part.sampling_ratio == 1:
+        return rounding.quotient_up(part.sensitivity, part.noise_scale)
+    with ctx.workprec(256):
+        if isinstance(part, RandomizedResponse):
+            truth = rounding.most(part.truth)
+            odds = rounding.ball(truth * (part.categories - 1) / (1 - truth))
+            return rounding.ceiling(odds.log())
+        shift = rounding.ball(rounding.most(part.sensitivity) / rounding.least(part.noise_scale))
+        ratio = rounding.ball(rounding.most(part.sampling_ratio))
+        return rounding.ceiling((ratio * shift.expm1()).log1p())
 
 
 def basic(event: Event) -> tuple[float, float]:

@@ -10,6 +10,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import dpaudit._validate as check
+from dpaudit.accounting.discrete_events import (
+    DiscreteGaussianRelease,
+    DiscreteLaplaceRelease,
+    GaussianMixtureRelease,
+    RandomizedResponse,
+)
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees import rounding
 
@@ -183,6 +189,37 @@ class PoissonSubsampledGaussian:
         check.integer("count", self.count, least=0)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PoissonSubsampledLaplace:
+    """``count`` adaptive releases of a sum over a Poisson sample of records, with Laplace noise.
+
+    What accountants answer is for adding or removing a record, as of `PoissonSubsampledGaussian`.
+
+    Parameters
+    ----------
+    sampling_ratio
+        Probability with which a record enters a sample.
+    sensitivity
+        L1 norm of a record's term, at most.
+    noise_scale
+        ``b`` of the density ``exp(-|e| / b) / (2 b)`` of each coordinate of the noise.
+    count
+        How many such releases.
+    """
+
+    sampling_ratio: float
+    sensitivity: float = 1.0
+    noise_scale: float = 1.0
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        if check.positive("sampling_ratio", self.sampling_ratio) > 1:
+            raise InvalidArgument("sampling_ratio", self.sampling_ratio, "a number in (0, 1]")
+        check.non_negative("sensitivity", self.sensitivity)
+        check.positive("noise_scale", self.noise_scale)
+        check.integer("count", self.count, least=0)
+
+
 ADD_REMOVE, REPLACE, ZERO_OUT = "add-remove-record", "replace-record", "zero-out-record"
 RELATIONS = (ADD_REMOVE, REPLACE, ZERO_OUT)
 """One record added or removed; replaced; replaced by one whose term is 0."""
@@ -352,9 +389,14 @@ Release = (
     | ApproximateRelease
     | ZeroConcentratedRelease
     | PoissonSubsampledGaussian
+    | PoissonSubsampledLaplace
     | BatchedGaussian
     | AllocatedGaussian
     | ShuffledGaussian
+    | RandomizedResponse
+    | DiscreteLaplaceRelease
+    | DiscreteGaussianRelease
+    | GaussianMixtureRelease
     | PrivateSelection
 )
 
@@ -366,7 +408,29 @@ class Sequence:
     events: tuple[Event, ...]
 
 
-Event = Release | Sequence
+@dataclass(frozen=True)
+class Parallel:
+    """Events about disjoint parts of the data, ``count`` times: a record is in one part, always.
+
+    What accountants answer is for neighbours whose differing record is in the same part of both:
+    one that moves from one part to another is in two.
+
+    Parameters
+    ----------
+    events
+        One for each part.
+    count
+        How often.
+    """
+
+    events: tuple[Event, ...]
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        check.integer("count", self.count, least=0)
+
+
+Event = Release | Sequence | Parallel
 
 
 def releases(event: Event) -> tuple[Release, ...]:
@@ -405,5 +469,9 @@ def repeated(event: Event, count: int) -> Event:
     6
     """
     check.integer("count", count, least=0)
+    if isinstance(event, Parallel):
+        return replace(event, count=event.count * count)
+    if isinstance(event, Sequence) and not all(isinstance(one, Release) for one in event.events):
+        return Sequence(tuple(repeated(one, count) for one in event.events))
     parts = tuple(replace(part, count=part.count * count) for part in releases(event))
     return parts[0] if len(parts) == 1 else Sequence(parts)

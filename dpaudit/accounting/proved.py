@@ -10,7 +10,7 @@ import numpy as np
 
 import dpaudit._validate as check
 from dpaudit.accounting.composition import gaussian_bracket, gaussian_guarantee
-from dpaudit.accounting.events import ApproximateRelease, Event, GaussianRelease, releases
+from dpaudit.accounting.events import ApproximateRelease, Event, GaussianRelease, Sequence, releases
 from dpaudit.accounting.grid.numerical import (
     LEAST_CELLS,
     chernoff_delta,
@@ -21,6 +21,7 @@ from dpaudit.accounting.optimal import OptimalComposition, optimal
 from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.accounting.renyi import RenyiCurveDP
 from dpaudit.accounting.series.inversion import inverted_delta, inverted_epsilon
+from dpaudit.accounting.sharing import alternatives
 from dpaudit.errors import ConvergenceError, UnsupportedEvent
 from dpaudit.guarantees import rounding
 from dpaudit.guarantees.kinds import GaussianDP, GroupOf, Guarantee
@@ -189,6 +190,31 @@ class NumericalDP(Guarantee):
         return f"NumericalDP of {len(releases(self.event))} kinds of release"
 
 
+@dataclass(frozen=True)
+class WorstOf(Guarantee):
+    """What holds whichever of several guarantees is the one that holds.
+
+    Parameters
+    ----------
+    guarantees
+        At least one.
+    """
+
+    guarantees: tuple[Guarantee, ...]
+
+    def delta(self, epsilon: float) -> float:
+        """Return the largest of the deltas."""
+        return max(one.delta(epsilon) for one in self.guarantees)
+
+    def log_delta(self, epsilon: float) -> float:
+        """Return the largest of the log-deltas."""
+        return max(one.log_delta(epsilon) for one in self.guarantees)
+
+    def epsilon(self, delta: float) -> float:
+        """Return the largest of the epsilons."""
+        return max(one.epsilon(delta) for one in self.guarantees)
+
+
 def proved_guarantee(event: Event) -> Guarantee:
     """Return the strongest guarantee there is a theorem for.
 
@@ -205,6 +231,10 @@ def proved_guarantee(event: Event) -> Guarantee:
     >>> proved_guarantee(GaussianRelease(sensitivity=1.0, noise_scale=5.0, count=25))
     GaussianDP(mu=1.0)
     """
+    ways = alternatives(event)
+    if len(ways) > 1:
+        return WorstOf(tuple(proved_guarantee(way) for way in ways))
+    event = ways[0] if ways else Sequence(())
     parts = releases(event)
     if all(isinstance(part, GaussianRelease) for part in parts):
         return gaussian_guarantee(event)
@@ -233,6 +263,9 @@ def proved_bracket(event: Event, delta: float) -> Bracket:
     >>> proved_bracket(ApproximateRelease(epsilon=0.5, count=3), 0.0)
     Bracket(lower=1.5, upper=1.5)
     """
+    if len(ways := alternatives(event)) > 1:
+        return Bracket.largest([proved_bracket(way, delta) for way in ways])
+    event = ways[0] if ways else Sequence(())
     match guarantee := proved_guarantee(event):
         case NumericalDP():
             return guarantee.bracket(delta)

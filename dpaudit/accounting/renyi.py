@@ -27,6 +27,11 @@ import dpaudit._validate as check
 import dpaudit.accounting.selection as selection
 from dpaudit._typing import Array
 from dpaudit.accounting.composition import approximate_parts, basic_pure
+from dpaudit.accounting.discrete_events import (
+    DiscreteGaussianRelease,
+    DiscreteLaplaceRelease,
+    RandomizedResponse,
+)
 from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
@@ -35,6 +40,7 @@ from dpaudit.accounting.events import (
     LaplaceRelease,
     ObjectivePerturbation,
     PoissonSubsampledGaussian,
+    PoissonSubsampledLaplace,
     PrivateSelection,
     Release,
     ZeroConcentratedRelease,
@@ -70,8 +76,13 @@ def curve(part: Release, orders: Array) -> Array:
             return laplace(rounding.quotient_up(part.sensitivity, part.noise_scale), orders)
         case ApproximateRelease(delta=0.0):
             return randomised_response(part.epsilon, orders)
+        case DiscreteGaussianRelease():
+            return _linear(_rho(part), orders)
         case PoissonSubsampledGaussian():
             return subsampled_gaussian(part.sampling_ratio, part.noise_multiplier, orders)
+        case RandomizedResponse() | DiscreteLaplaceRelease() | PoissonSubsampledLaplace():
+            (pure,) = approximate_parts(replace(part, count=1))
+            return randomised_response(pure.epsilon, orders)
         case ExponentialNormRelease() | ObjectivePerturbation():
             return _of_pairs(replace(part, count=1), orders)
         case PrivateSelection():
@@ -384,14 +395,21 @@ def zcdp(event: Event) -> ZeroConcentratedDP:
 
 def _rho(part: Release) -> float:
     match part:
-        case GaussianRelease():
-            ratio = rounding.quotient_up(part.sensitivity, part.noise_scale)
+        case GaussianRelease() | DiscreteGaussianRelease():
+            ratio = rounding.quotient_up(float(part.sensitivity), part.noise_scale)
             return rounding.half_square_up(ratio)
         case ZeroConcentratedRelease():
             return part.rho
         case ApproximateRelease(delta=0.0):
             return rounding.half_square_up(part.epsilon)
-        case LaplaceRelease() | ExponentialNormRelease() | ObjectivePerturbation():
+        case (
+            LaplaceRelease()
+            | ExponentialNormRelease()
+            | ObjectivePerturbation()
+            | DiscreteLaplaceRelease()
+            | RandomizedResponse()
+            | PoissonSubsampledLaplace()
+        ):
             (pure,) = approximate_parts(replace(part, count=1))
             return rounding.half_square_up(pure.epsilon)
     raise UnsupportedEvent(f"event: got {part}, expected releases with a theorem on zCDP")

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from decimal import ROUND_CEILING
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,22 @@ import dpaudit.extension.registry as registry
 from dpaudit.accounting.accountants import Answer, ask_all, strongest
 from dpaudit.accounting.events import Event, Sequence, releases, repeated
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.accounts.releases import KINDS, parameters_of
+from dpaudit.accounting.sharing import alternatives, as_one_sample, sampled_parts
+from dpaudit.accounts.sharing import (
+    SHARING,
+    named_parts,
+    read_release,
+    shared_by,
+    tables_of,
+    totals,
+)
 from dpaudit.drawing import Grid
 from dpaudit.errors import ConvergenceError, InvalidArgument, Shown
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.release import Published, ReleaseCard
 from dpaudit.formats import stamped
-from dpaudit.toml import read_tables
+from dpaudit.report.formatting import number
+from dpaudit.toml import read_document
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,12 @@ class Part:
         """The neighbour relation."""
         by_parameters = self.card.neighbours
         return self.card.relation if by_parameters is None else by_parameters(self.parameters)
+
+    @property
+    def count(self) -> str | None:
+        """The parameter that says how often it is released, or None."""
+        by_parameters = self.card.counted
+        return self.card.count if by_parameters is None else by_parameters(self.parameters)
 
     def having(self, **changes: Any) -> Part:
         """Return the same release with other parameters, checked."""
@@ -82,13 +98,14 @@ class Target:
         InvalidArgument, UnsupportedEvent
             Nothing is released, the relations differ, or a part is not an event.
         """
-        parts = tuple(Part.of(KINDS[type(part)], parameters_of(part)) for part in releases(event))
+        parts = tuple(Part.of(*named) for named in named_parts(event))
         return cls._checked(parts[0].card.name if len(parts) == 1 else "event", "event", parts)
 
     @classmethod
     def _checked(cls, name: str, source: str, parts: tuple[Part, ...]) -> Target:
         """Return releases of which there is at least one, about one neighbour relation."""
-        if not any(releases(part.event) for part in parts):
+        ways = (way for part in parts for way in alternatives(part.event))
+        if not any(releases(way) for way in ways):
             raise InvalidArgument(source, Shown("no release"), "a count above 0")
         relations = sorted({part.relation for part in parts} - {"any"})
         if len(relations) > 1:
@@ -109,15 +126,16 @@ class Target:
     @property
     def length(self) -> int:
         """How often the release is made, or 1 for a sequence."""
-        if len(self.parts) > 1 or self.parts[0].card.count is None:
+        count = self.parts[0].count
+        if len(self.parts) > 1 or count is None:
             return 1
-        return int(getattr(self.parts[0].parameters, self.parts[0].card.count))
+        return int(getattr(self.parts[0].parameters, count))
 
     def at(self, length: int) -> Event:
         """Return the event of another length: that many releases, or repetitions of a sequence."""
         first = self.parts[0]
-        if len(self.parts) == 1 and first.card.count is not None:
-            return first.having(**{first.card.count: length}).event
+        if len(self.parts) == 1 and first.count is not None:
+            return first.having(**{first.count: length}).event
         return repeated(Sequence(tuple(part.event for part in self.parts)), length)
 
     def grids(self, delta: float) -> list[Grid]:
@@ -132,7 +150,14 @@ class Target:
     def words(self) -> tuple[str, ...]:
         """What the guarantee is about, of every part that says so."""
         cards = [(part.card.words, part.parameters) for part in self.parts]
-        return tuple(words(parameters) for words, parameters in cards if words is not None)
+        said = [words(parameters) for words, parameters in cards if words is not None]
+        alone = sum(sampled_parts(p.event) for p in self.parts if p.card.name not in SHARING)
+        return (*said, *([_OWN_SAMPLES] if alone > 1 else []))
+
+    @property
+    def shared(self) -> tuple[dict[str, Any], ...]:
+        """What was taken for shared, of every part that is several releases, or draws samples."""
+        return tuple(one for part in self.parts for one in shared_by(part.card.name, part.event))
 
     def remarks(self, delta: float) -> tuple[str, ...]:
         """Return what is said beside the answer, of every part that says something."""
@@ -147,9 +172,9 @@ class Target:
     def published_at(self, length: int, delta: float) -> Published | None:
         """Return what the paper's formula says at another length."""
         first = self.parts[0]
-        if len(self.parts) > 1 or first.card.count is None:
+        if len(self.parts) > 1 or first.count is None:
             return None
-        return first.having(**{first.card.count: length}).published(delta)
+        return first.having(**{first.count: length}).published(delta)
 
 
 def read_target(word: str, changes: Mapping[str, Any]) -> Target:
@@ -159,7 +184,9 @@ def read_target(word: str, changes: Mapping[str, Any]) -> Target:
     ----------
     word
         A registered release, or the path of a file with ``[[release]]`` tables, each with a
-        ``kind`` and its parameters.
+        ``kind`` and its parameters; with ``[[round]]`` tables of releases of one sample,
+        ``[[budget]]`` tables of releases that share a bound on contributions, or ``[[group]]``
+        tables about disjoint parts of the data, each with such tables in it.
     changes
         Parameters given besides; only for a single release.
 
@@ -170,21 +197,19 @@ def read_target(word: str, changes: Mapping[str, Any]) -> Target:
     """
     if not word.endswith(".toml"):
         return Target(word, (Part.of(registry.RELEASES.get(word), changes),))
-    tables = read_tables(Path(word), "release")
+    tables = tables_of(read_document(Path(word)), word)
     if len(tables) > 1 and changes:
         given = Shown(", ".join(changes))
         raise InvalidArgument("--set", given, "nothing: the file has several releases")
-    parts = tuple(_part(table, word, changes) for table in tables)
+    parts = tuple(Part.of(*read_release(table | dict(changes), word)) for table in tables)
     return Target._checked(Path(word).stem, word, parts)
 
 
-def _part(table: Any, path: str, changes: Mapping[str, Any]) -> Part:
-    if not isinstance(table, dict) or not isinstance(table.get("kind"), str):
-        raise InvalidArgument(f"release in {path}", table, "a table with a kind")
-    given = {name: value for name, value in table.items() if name != "kind"}
-    return Part.of(registry.RELEASES.get(table["kind"]), given | dict(changes))
-
-
+_OWN_SAMPLES = (
+    "Shared: nothing. Each release is taken to draw a sample of its own; releases of one sample "
+    "lose more, and belong into one [[round]]."
+)
+_DIGITS = 8  # of a number in a sentence
 PRIORS = (0.5, 0.1, 0.01)
 
 
@@ -229,6 +254,12 @@ class Account:
         What the guarantee is about, of every part that says so.
     remarks
         What is said beside the answer: other readings, and what would change it.
+    shared
+        What was taken for shared by which releases: ``of``, the kind; ``shared``, which is
+        ``nothing``, ``one sample``, ``one budget`` or ``disjoint data``; and how many ``releases``.
+    total
+        ``mu`` of Gaussian releases and ``rho`` of zero-concentrated DP, rounded up; None where
+        there is none.
     """
 
     name: str
@@ -242,6 +273,8 @@ class Account:
     meaning: Meaning
     words: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    shared: tuple[dict[str, Any], ...] = ()
+    total: dict[str, float | None] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         from dpaudit.accounts.shown import as_html
@@ -332,8 +365,20 @@ def account_for(target: Target, delta: float, group: int | None = None) -> Accou
             group=None if group is None else (group, guarantee.group(group).epsilon(delta)),
         ),
         words=target.words,
-        remarks=target.remarks(delta),
+        remarks=(*target.remarks(delta), *_of_one_sample(target, delta)),
+        shared=target.shared,
+        total=totals(target.event),
     )
+
+
+def _of_one_sample(target: Target, delta: float) -> list[str]:
+    """Return what releases lose of one sample each round, where they might well be of one."""
+    parts = tuple(part.event for part in target.parts)
+    joint = as_one_sample(Sequence(parts))
+    if joint is None:
+        return []
+    shown = number(proved_guarantee(joint).epsilon(delta), _DIGITS, ROUND_CEILING)
+    return [f"Of one sample in each of {joint.count} rounds they have epsilon = {shown}."]
 
 
 def _agree(answers: tuple[Answer, ...]) -> None:

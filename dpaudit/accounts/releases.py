@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, get_type_hints
+from fractions import Fraction
+from typing import Annotated, Any, get_type_hints
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 import dpaudit.extension.registry as registry
+from dpaudit.accounting.discrete_events import (
+    DiscreteGaussianRelease,
+    DiscreteLaplaceRelease,
+    GaussianMixtureRelease,
+    RandomizedResponse,
+)
 from dpaudit.accounting.events import (
     ADD_REMOVE,
+    REPLACE,
     ZERO_OUT,
     AllocatedGaussian,
     ApproximateRelease,
@@ -24,7 +32,9 @@ from dpaudit.accounting.events import (
     GaussianRelease,
     LaplaceRelease,
     ObjectivePerturbation,
+    Parallel,
     PoissonSubsampledGaussian,
+    PoissonSubsampledLaplace,
     PrivateSelection,
     Release,
     Sequence,
@@ -34,6 +44,7 @@ from dpaudit.accounting.events import (
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.extension.parameters import Parameters, parsed_parameters
 from dpaudit.extension.release import ReleaseCard
+from dpaudit.guarantees import rounding
 
 KINDS: dict[type[Release], ReleaseCard] = {}
 
@@ -51,7 +62,7 @@ def _card(
     neighbours: Callable[[Any], str] | None = None,
 ) -> ReleaseCard:
     """Return the card of a kind of event, and note it under that kind."""
-    types = get_type_hints(kind)
+    types = get_type_hints(kind) | ({"sampling_ratio": Share} if "sampling_ratio" in fields else {})
     fields = {"count": Field(1, ge=0, description="how many such releases"), **fields}
     definitions: dict[str, Any] = {n: (types[n], bounds) for n, bounds in fields.items()}
     model: type[BaseModel] = create_model(kind.__name__, __base__=Parameters, **definitions)
@@ -74,6 +85,17 @@ def _card(
     return KINDS[kind]
 
 
+def _share(value: Any) -> Any:
+    """Return a share that may be given as a fraction, 2/3000, rounded up."""
+    parts = value.split("/") if isinstance(value, str) else []
+    if len(parts) != 2 or not all(part.strip().isdecimal() for part in parts):
+        return value
+    one, all_ = (int(part) for part in parts)
+    return rounding.up(Fraction(one, all_)) if all_ else value
+
+
+Share = Annotated[float, BeforeValidator(_share)]
+_RATIO = Field(0.01, gt=0, le=1, description="probability of a record; fractions as 2/3000")
 _SHIFT = Field(1.0, ge=0, description="L2 sensitivity of each query")
 _SPHERICAL = {
     "sensitivity": _SHIFT,
@@ -150,11 +172,67 @@ SUBSAMPLED = _card(
     "Gaussian noise on sums over a Poisson sample, as in DP-SGD",
     "Zhu, Dong & Wang 2022, Theorem 11",
     {
-        "sampling_ratio": Field(0.01, gt=0, le=1, description="probability of a record"),
+        "sampling_ratio": _RATIO,
         "noise_multiplier": Field(1.0, gt=0, description="standard deviation over term norm"),
     },
     noise="noise_multiplier",
     relation="add-remove-record",
+)
+SUBSAMPLED_LAPLACE = _card(
+    PoissonSubsampledLaplace,
+    "subsampled-laplace",
+    "Laplace noise on sums over a Poisson sample",
+    "Zhu, Dong & Wang 2022, Theorem 11; dpaudit.accounting.pairs.finite",
+    {
+        "sampling_ratio": _RATIO,
+        "sensitivity": Field(1.0, ge=0, description="L1 norm of a record's term"),
+        "noise_scale": Field(1.0, gt=0, description="b of the density exp(-|e|/b) / (2b)"),
+    },
+    noise="noise_scale",
+    relation="add-remove-record",
+)
+RESPONSE = _card(
+    RandomizedResponse,
+    "randomised-response",
+    "answers that are the truth with some probability, else another one at random",
+    "Warner 1965; Kairouz, Oh & Viswanath 2014",
+    {
+        "truth": Field(0.75, gt=0, lt=1, description="probability of the true answer"),
+        "categories": Field(2, ge=2, description="how many answers there are"),
+    },
+    noise="truth",
+    more_noise=-1,
+    relation=REPLACE,
+)
+_WHOLE = Field(1, ge=0, description="by how much the integer differs between neighbours")
+DISCRETE_LAPLACE = _card(
+    DiscreteLaplaceRelease,
+    "discrete-laplace",
+    "an integer with noise of mass proportional to exp(-|k| / b), also called geometric",
+    "Ghosh, Roughgarden & Sundararajan 2009",
+    {"sensitivity": _WHOLE, "noise_scale": Field(1.0, gt=0, description="b")},
+    noise="noise_scale",
+)
+DISCRETE_GAUSSIAN = _card(
+    DiscreteGaussianRelease,
+    "discrete-gaussian",
+    "an integer with noise of mass proportional to exp(-k^2 / (2 sigma^2))",
+    "Canonne, Kamath & Steinke 2020",
+    {"sensitivity": _WHOLE, "noise_scale": Field(1.0, gt=0, description="sigma")},
+    noise="noise_scale",
+)
+MIXTURE = _card(
+    GaussianMixtureRelease,
+    "gaussian-mixture",
+    "Gaussian noise on queries whose sensitivity is random",
+    "Zhu, Dong & Wang 2022; dpaudit.accounting.pairs.mixtures",
+    {
+        "sensitivities": Field((0.0, 1.0), description="those that there may be, at least 0"),
+        "probabilities": Field((0.5, 0.5), description="of each"),
+        "noise_scale": Field(1.0, gt=0, description="standard deviation of each coordinate"),
+    },
+    noise="noise_scale",
+    relation=ADD_REMOVE,
 )
 
 _MULTIPLIER = Field(1.0, gt=0, description="standard deviation over term norm")
@@ -264,7 +342,8 @@ def parameters_of(release: Release) -> dict[str, Any]:
     """
     given = {field.name: getattr(release, field.name) for field in fields(release)}
     if isinstance(release, PrivateSelection):
-        if isinstance(release.base, Sequence):
-            raise UnsupportedEvent("base: got a Sequence, expected a single release")
+        if isinstance(release.base, Sequence | Parallel):
+            name = type(release.base).__name__
+            raise UnsupportedEvent(f"base: got a {name}, expected a single release")
         given["base"] = {"kind": KINDS[type(release.base)].name} | parameters_of(release.base)
     return given

@@ -9,6 +9,7 @@ theorem covers for a relation is refused.
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR
+from fractions import Fraction
 from typing import Literal
 
 from pydantic import Field
@@ -29,6 +30,7 @@ from dpaudit.accounting.events import (
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.parameters import Parameters
 from dpaudit.extension.release import ReleaseCard
+from dpaudit.guarantees import rounding
 from dpaudit.report.formatting import number
 
 Sampling = Literal[
@@ -69,6 +71,10 @@ class Training(Parameters):
     epochs: int = Field(1, ge=1, description="how often the records are gone through, on average")
     batch_size: int = Field(256, ge=1, description="records of a batch; of a Poisson one, mean")
     records: int = Field(60_000, ge=1, description="of the larger of two neighbouring datasets")
+    steps: int | None = Field(
+        None, ge=1, description="how many noisy sums, in place of those of the epochs"
+    )
+    rounds: int | None = Field(None, ge=1, description="another word for steps")
     noise_multiplier: float = Field(1.0, gt=0, description="standard deviation over clipping norm")
     sampling: Sampling = Field(
         "poisson",
@@ -87,9 +93,42 @@ class Training(Parameters):
     )
 
     @property
-    def steps(self) -> int:
+    def stated(self) -> int | None:
+        """Noisy sums of the whole training as they were given, or None.
+
+        Raises
+        ------
+        InvalidArgument
+            They were given twice, differently.
+        """
+        if None not in (self.steps, self.rounds) and self.steps != self.rounds:
+            raise InvalidArgument("rounds", self.rounds, f"as many as steps, {self.steps}, or none")
+        return self.rounds if self.steps is None else self.steps
+
+    @property
+    def sums(self) -> int:
         """Noisy sums of the whole training."""
-        return -(-self.epochs * self.records // self.batch_size)
+        stated = self.stated
+        return -(-self.epochs * self.records // self.batch_size) if stated is None else stated
+
+    @property
+    def passes(self) -> int:
+        """Epochs of a sampler that goes through the records.
+
+        Raises
+        ------
+        InvalidArgument
+            The steps are not those of whole epochs.
+        """
+        stated, each = self.stated, _bins(self)
+        if stated is None:
+            return self.epochs
+        if stated % each:
+            below, above = stated // each * each, (stated // each + 1) * each
+            whole = f"{below} or {above}" if below else f"{above}"
+            expected = f"those of whole epochs of {each} batches for {self.sampling}: {whole}"
+            raise InvalidArgument("steps", stated, expected)
+        return stated // each
 
     @property
     def batches(self) -> int:
@@ -169,20 +208,20 @@ def run_event(training: Training) -> Event:
                 batches=training.batches,
                 noise_multiplier=noise,
                 relation=relation,
-                count=training.epochs,
+                count=training.passes,
             )
         case "balls-and-bins":
             whole = training.records // training.batch_size
-            return AllocatedGaussian(batches=whole, noise_multiplier=noise, count=training.epochs)
+            return AllocatedGaussian(batches=whole, noise_multiplier=noise, count=training.passes)
     moved = 2.0 if relation == REPLACE else 1.0
-    count = training.epochs if training.sampling == "cyclic" else training.steps
+    count = training.passes if training.sampling == "cyclic" else training.sums
     return GaussianRelease(sensitivity=moved, noise_scale=noise, count=count)
 
 
 def _batched(training: Training, relation: str) -> Event:
-    noise, steps = training.noise_multiplier, training.steps
+    noise, steps = training.noise_multiplier, training.sums
     if training.sampling == "poisson" and relation != REPLACE:
-        ratio = training.batch_size / training.records
+        ratio = rounding.up(Fraction(training.batch_size, training.records))
         return PoissonSubsampledGaussian(sampling_ratio=ratio, noise_multiplier=noise, count=steps)
     return BatchedGaussian(
         records=training.records,
@@ -209,9 +248,10 @@ def sentence(training: Training) -> str:
         records=training.records,
         batches=_bins(training),
     )
-    times = f"{training.epochs} epoch" + ("s" if training.epochs > 1 else "")
     if training.sampling in ("poisson", "fixed", "fixed-replacement", "none"):
-        times = f"{training.steps} steps"
+        times = f"{training.sums} steps"
+    else:
+        times = f"{training.passes} epoch" + ("s" if training.passes > 1 else "")
     return f"Holds for --sampling {training.sampling}: {how}; {times}."
 
 
@@ -224,6 +264,11 @@ def _bins(training: Training) -> int:
 _SHUFFLED = (
     "No theorem says what shuffling gains: the upper end is without any gain, as for --sampling "
     "cyclic. The lower end is certified: some neighbours lose it."
+)
+_BY_STEPS = ("poisson", "fixed", "fixed-replacement", "none")
+_LOADER = (
+    "That many steps are the epochs times the records over the batch size, rounded up. A loader "
+    "that makes {batches} batches an epoch makes {loader} steps: give --steps {loader}."
 )
 _ONE_RUN = (
     "For one training run. Where it is one of several, tuned or repeated, and the best is kept, "
@@ -240,6 +285,9 @@ _DIGITS = 6
 def remarks(training: Training, delta: float) -> tuple[str, ...]:
     """Return what is said beside the answer at ``delta``."""
     said = [_SHUFFLED] if training.sampling == "shuffle" else []
+    loader = training.epochs * training.batches
+    if training.sampling in _BY_STEPS and training.stated is None and loader != training.sums:
+        said.append(_LOADER.format(batches=training.batches, loader=loader))
     one = training.runs == 1 and training.selection == "all"
     if one and training.sampling not in ("poisson", "none") and delta > 0:
         said += _against_poisson(training, delta)
@@ -278,6 +326,7 @@ DP_SGD = ReleaseCard(
     parameters=Training,
     event=training_event,
     count="epochs",
+    counted=lambda training: "epochs" if training.stated is None else None,
     noise="noise_multiplier",
     words=sentence,
     neighbours=relation_of,

@@ -24,9 +24,11 @@ from dpaudit.cli.options import (
     Quiet,
     Records,
     RelationName,
+    Rounds,
     Runs,
     SamplingName,
     SelectionName,
+    Steps,
     folder_option,
     given,
     integer_option,
@@ -61,6 +63,8 @@ def account(
         integer_option("--group", "Also for datasets this many steps apart; 2 replaces a record."),
     ] = None,
     epochs: Epochs = None,
+    steps: Steps = None,
+    rounds: Rounds = None,
     batch_size: BatchSize = None,
     records: Records = None,
     noise_multiplier: NoiseMultiplier = None,
@@ -77,6 +81,8 @@ def account(
     """Say what can be proved about a sequence of releases: every accountant, side by side."""
     changes = pairs("--set", set_) | given(
         epochs=epochs,
+        steps=steps,
+        rounds=rounds,
         batch_size=batch_size,
         records=records,
         noise_multiplier=noise_multiplier,
@@ -156,6 +162,7 @@ def _words(result: Account) -> Iterator[Text]:
     else:
         upper = number(result.proved.upper, DIGITS, ROUND_CEILING)
         yield Text(f"Proved: epsilon = {upper} at delta = {result.delta:g}.", style="bold")
+        yield from _totals(result)
         yield from _attained(result.proved)
         yield from _against(result)
     guesses = ", ".join(
@@ -177,6 +184,14 @@ def _words(result: Account) -> Iterator[Text]:
     silent = [answer.accountant for answer in result.answers if answer.refusal is not None]
     if silent:
         yield Text(f"No answer from: {', '.join(silent)} (--json says why).", style="dim")
+
+
+def _totals(result: Account) -> Iterator[Text]:
+    """Say what all releases have together in the currencies that add up, where they have it."""
+    known = {name: value for name, value in result.total.items() if value is not None}
+    if known:
+        said = (f"{name} = {number(value, DIGITS, ROUND_CEILING)}" for name, value in known.items())
+        yield Text(f"In total: {', '.join(said)}.")
 
 
 def _attained(proved: Answer) -> Iterator[Text]:

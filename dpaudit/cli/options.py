@@ -120,6 +120,10 @@ def word_option(flag: str, meaning: str) -> Any:
 
 
 Epochs = Annotated[int | None, integer_option("--epochs", "Of a training: dp-sgd.")]
+Steps = Annotated[
+    int | None, integer_option("--steps", "Noisy sums of a training, in place of its epochs'.")
+]
+Rounds = Annotated[int | None, integer_option("--rounds", "Another word for --steps.")]
 BatchSize = Annotated[int | None, integer_option("--batch-size", "Of a training.")]
 Records = Annotated[int | None, integer_option("--records", "Of a training.")]
 NoiseMultiplier = Annotated[float | None, number_option("--noise-multiplier", "Of a training.")]

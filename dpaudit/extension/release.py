@@ -52,6 +52,8 @@ class ReleaseCard:
         Parameters to the event of the whole run.
     count
         The parameter that says how often something is released, or None.
+    counted
+        Parameters to the name of that parameter or None, where they decide it.
     noise
         The parameter that says how much noise there is: what calibration solves for.
     more_noise
@@ -77,6 +79,7 @@ class ReleaseCard:
     count: str | None
     noise: str
     more_noise: int = 1
+    counted: Callable[[Any], str | None] | None = None
     published: Callable[[Any, float], Published] | None = None
     grid: Callable[[Any, float], Grid] | None = None
     words: Callable[[Any], str] | None = None

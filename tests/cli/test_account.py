@@ -140,8 +140,11 @@ def test_bad_input_is_one_line_and_status_two(dpaudit, arguments, message):
     ("text", "message"),
     [
         ("[[release]]\nnoise_scale = 1\n", "a table with a kind"),
-        ("[other]\nx = 1\n", "one [release] table or more [[release]]"),
-        ("release = 3\n", "one [release] table or more [[release]]"),
+        ("[other]\nx = 1\n", "expected [[release]], [[round]], [[budget]] or [[group]] tables"),
+        ("release = 3\n", "got 3, expected tables"),
+        ("[[round]]\ncount = 2\n", "release: got no table"),
+        ("[[round]]\n[[round.release]]\nkind = 'laplace'\n", "releases of a sample"),
+        ("[[group]]\nx = 1\n", "a table of release, round or budget tables"),
         ("[[release]]\nkind = 'gaussian'\ncount = 0\n", "no release"),
         ("not toml", "is not valid TOML"),
     ],

@@ -62,5 +62,5 @@ def test_bad_parameters_are_refused_by_name(field, value):
 
 
 def test_a_cost_no_number_can_hold_is_refused():
-    with pytest.raises(InvalidArgument, match="mu: got inf"):
-        gaussian_guarantee(GaussianRelease(sensitivity=1e200, noise_scale=1e-100))
+    with pytest.raises(InvalidArgument, match="noise_scale: got inf"):
+        gaussian_guarantee(GaussianRelease(sensitivity=1e200, noise_scale=1e-200))

@@ -11,6 +11,12 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from dpaudit.accounting.composition import gaussian_guarantee
+from dpaudit.accounting.discrete_events import (
+    DiscreteGaussianRelease,
+    DiscreteLaplaceRelease,
+    GaussianMixtureRelease,
+    RandomizedResponse,
+)
 from dpaudit.accounting.events import (
     ADD_REMOVE,
     REPLACE,
@@ -24,6 +30,7 @@ from dpaudit.accounting.events import (
     LaplaceRelease,
     ObjectivePerturbation,
     PoissonSubsampledGaussian,
+    PoissonSubsampledLaplace,
     Release,
     Sequence,
     ShuffledGaussian,
@@ -31,6 +38,7 @@ from dpaudit.accounting.events import (
 )
 from dpaudit.accounting.pairs.allocation import Allocated, within_reach
 from dpaudit.accounting.pairs.exponential_norm import ObjectivePerturbationPair, pair_of
+from dpaudit.accounting.pairs.finite import FINITE, finite_pair
 from dpaudit.accounting.pairs.known import (
     GaussianPair,
     LaplacePair,
@@ -108,7 +116,7 @@ class Composition:
         """
         dominating = cls.of(event)
         parts = releases(event)
-        enclosed = (AllocatedGaussian, BatchedGaussian, ShuffledGaussian)
+        enclosed = (AllocatedGaussian, BatchedGaussian, ShuffledGaussian, *FINITE)
         if not any(isinstance(part, enclosed) for part in parts):
             return dominating
         pairs = [(_attained(replace(part, count=1)), part.count) for part in parts]
@@ -175,7 +183,8 @@ class Composition:
     def out_of_range(self) -> bool:
         """Whether losses are so small or so large that only their bound is told."""
         bounded = all(count * pair.largest <= _FAINT for pair, count in self.parts)
-        return bounded or any(_VAST < pair.largest < math.inf for pair, _ in self.parts)
+        faint = any(isinstance(pair, GaussianPair) and pair.mu < _FAINT for pair, _ in self.parts)
+        return bounded or faint or any(_VAST < pair.largest < math.inf for pair, _ in self.parts)
 
     @property
     def farthest_order(self) -> float:
@@ -254,6 +263,14 @@ def _pair(part: Release) -> DominatingPair | None:
             return RatioPair(Allocated(part.batches, part.noise_multiplier))
         case BatchedGaussian():
             return _batched(part)
+        case (
+            RandomizedResponse()
+            | DiscreteLaplaceRelease()
+            | DiscreteGaussianRelease()
+            | PoissonSubsampledLaplace()
+            | GaussianMixtureRelease()
+        ):
+            return finite_pair(part)
         case ShuffledGaussian():
             return GaussianPair(_shift(part.sensitivity, part.noise_multiplier))
         case _:
@@ -302,6 +319,14 @@ def _attained(part: Release) -> DominatingPair | None:
             shift = _shift(2.0, part.noise_multiplier)
             other = 0.0 if part.relation == REPLACE else shift / 2
             return RatioPair(LargestOfShuffled(part.batches, shift, other))
+        case (
+            RandomizedResponse()
+            | DiscreteLaplaceRelease()
+            | DiscreteGaussianRelease()
+            | PoissonSubsampledLaplace()
+            | GaussianMixtureRelease()
+        ):
+            return finite_pair(part, upper=False)
         case BatchedGaussian():
             source = getattr(_batched(part), "source", None)
             match source:
@@ -358,7 +383,7 @@ class Bracket:
         upper = rounding.above(self.upper, 0.0) if self.upper < most else self.upper
         known = self.lower == most and rounding.is_short(most)
         lower = self.lower if known or self.lower == math.inf else rounding.below(self.lower, 0.0)
-        return Bracket(lower, min(upper, most))
+        return Bracket(min(lower, upper, most), min(upper, most))
 
     @classmethod
     def largest(cls, brackets: list[Bracket]) -> Bracket:

@@ -1,0 +1,350 @@
+"""Releases that share something, by name: rounds of one sample, budgets, disjoint groups, trees.
+
+What they are together is in `dpaudit.accounting.sharing`. In a TOML file each is a table of its
+own kind, ``[[round]]``, ``[[budget]]`` or ``[[group]]``, with ``[[round.release]]`` tables in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+import dpaudit.extension.registry as registry
+from dpaudit.accounting.composition import gaussian_guarantee
+from dpaudit.accounting.events import (
+    Event,
+    GaussianRelease,
+    LaplaceRelease,
+    Parallel,
+    Release,
+    Sequence,
+    releases,
+)
+from dpaudit.accounting.renyi import zcdp
+from dpaudit.accounting.sharing import alternatives, one_budget, one_sample, sampled_parts
+from dpaudit.accounts.releases import KINDS, parameters_of
+from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
+from dpaudit.extension.parameters import Parameters, parsed_parameters
+from dpaudit.extension.release import ReleaseCard
+from dpaudit.guarantees import rounding
+
+_HELD = ("release", "round", "budget")  # what a group may have tables of
+_TABLES = (*_HELD, "group")
+SHARING = {"round": "one sample", "shared-budget": "one budget", "parallel-groups": "disjoint data"}
+"""What releases of a kind share, by its name."""
+
+
+def read_release(table: Any, path: str = "") -> tuple[ReleaseCard, Any]:
+    """Return the card and the parameters of a table with a kind, or raise `InvalidArgument`."""
+    if not isinstance(table, Mapping) or not isinstance(table.get("kind"), str):
+        name = f"release in {path}" if path else "release"
+        raise InvalidArgument(name, table, "a table with a kind")
+    given = {name: value for name, value in table.items() if name != "kind"}
+    card = registry.RELEASES.get(table["kind"])
+    return card, parsed_parameters(card.parameters, given)
+
+
+def _relation(card: ReleaseCard, parameters: Any) -> str:
+    return card.relation if card.neighbours is None else card.neighbours(parameters)
+
+
+def _one_relation(held: list[tuple[ReleaseCard, Any]]) -> str:
+    relations = sorted({_relation(*one) for one in held} - {"any"})
+    if len(relations) > 1:
+        raise InvalidArgument("release", relations, "releases about one neighbour relation")
+    return relations[0] if relations else "any"
+
+
+def _parts(tables: list[dict[str, Any]]) -> list[Release]:
+    """Return the releases in tables, those of one kind that are equal counted together."""
+    if not tables:
+        raise InvalidArgument("release", Shown("no table"), "at least one release")
+    events = []
+    for table in tables:
+        card, parameters = read_release(table)
+        events.append(card.event(parameters))
+    return list(releases(Sequence(tuple(events))))
+
+
+def _held_relation(parameters: Any) -> str:
+    return _one_relation([read_release(table) for table in parameters.release])
+
+
+class RoundParameters(Parameters):
+    """Of rounds, each of which makes several releases of one sample."""
+
+    release: list[dict[str, Any]] = Field(
+        [{"kind": "subsampled-gaussian"}, {"kind": "subsampled-gaussian"}],
+        description="releases of the one sample: tables with a kind and its parameters",
+    )
+    noise_factor: float = Field(1.0, gt=0, description="what all noise of them is multiplied by")
+    count: int = Field(1, ge=0, description="how many rounds, each with a sample of its own")
+
+
+def _round_event(parameters: Any) -> Event:
+    joint = one_sample(_parts(parameters.release), parameters.count)
+    return _with_noise(joint, parameters.noise_factor)
+
+
+def _with_noise(release: Any, factor: float) -> Event:
+    if factor == 1:
+        return release  # type: ignore[no-any-return]
+    name = "noise_scale" if hasattr(release, "noise_scale") else "noise_multiplier"
+    scaled = rounding.below(getattr(release, name) * factor, 0.0)
+    event: Event = type(release)(**(vars(release) | {name: scaled}))
+    return event
+
+
+def _round_words(parameters: Any) -> str:
+    number = sum(part.count for part in _parts(parameters.release))
+    return (
+        f"Shared: the {number} releases of a round are of one and the same sample; each of the "
+        f"{parameters.count} rounds draws a sample of its own."
+    )
+
+
+ROUND = ReleaseCard(
+    name="round",
+    title="rounds, each of several releases of one sample",
+    source="dpaudit.accounting.sharing",
+    relation="that of its releases",
+    parameters=RoundParameters,
+    event=_round_event,
+    count="count",
+    noise="noise_factor",
+    words=_round_words,
+    neighbours=_held_relation,
+)
+
+
+class BudgetParameters(Parameters):
+    """Of releases to which a record contributes no more than so much in all."""
+
+    norm: Literal["l1", "l2"] = Field("l1", description="of all contributions of a record together")
+    sensitivity: float = Field(1.0, ge=0, description="bound on that norm")
+    release: list[dict[str, Any]] = Field(
+        [{"kind": "laplace"}],
+        description="laplace under l1, gaussian under l2; the sensitivity of each is its own bound",
+    )
+    count: int = Field(1, ge=0, description="how many such budgets are spent")
+
+
+def _budget_event(parameters: Any) -> Event:
+    one = one_budget(parameters.norm, parameters.sensitivity, _parts(parameters.release))
+    event: Event = type(one)(**(vars(one) | {"count": parameters.count}))
+    return event
+
+
+def _budget_words(parameters: Any) -> str:
+    number = sum(part.count for part in _parts(parameters.release))
+    norm = parameters.norm.upper()
+    return (
+        f"Shared: what a record contributes to the {number} releases has an {norm} norm of at most "
+        f"{parameters.sensitivity:.12g} in all of them together."
+    )
+
+
+BUDGET = ReleaseCard(
+    name="shared-budget",
+    title="releases that share a bound on what a record contributes",
+    source="dpaudit.accounting.sharing",
+    relation="any",
+    parameters=BudgetParameters,
+    event=_budget_event,
+    count="count",
+    noise="sensitivity",
+    more_noise=-1,
+    words=_budget_words,
+)
+
+
+class GroupParameters(Parameters):
+    """Of releases about disjoint parts of the data."""
+
+    group: list[dict[str, Any]] = Field(
+        [{"release": [{"kind": "laplace"}]}, {"release": [{"kind": "laplace"}]}],
+        description="a table for each part, with release, round and budget tables",
+    )
+    count: int = Field(1, ge=0, description="how often all of it is released")
+
+
+def _group_held(parameters: Any) -> list[list[tuple[ReleaseCard, Any]]]:
+    """Return the cards and parameters that each group holds."""
+    if not parameters.group:
+        raise InvalidArgument("group", Shown("no table"), "at least one group")
+    return [[read_release(table) for table in _tables_of(group)] for group in parameters.group]
+
+
+def _tables_of(group: dict[str, Any]) -> list[dict[str, Any]]:
+    if not group or set(group) - set(_HELD):
+        expected = "a table of release, round or budget tables"
+        raise InvalidArgument("group", sorted(group), expected)
+    return [table for name in _HELD for table in held_tables(name, group.get(name, []))]
+
+
+def held_tables(name: str, given: Any, path: str = "") -> list[dict[str, Any]]:
+    """Return tables as releases with a kind: what stands under round is a round."""
+    tables = [given] if isinstance(given, Mapping) else given
+    kinds: dict[str, Callable[[Any], dict[str, Any]]] = {
+        "release": lambda table: table,
+        "round": lambda table: {"kind": "round", **_with_list(table)},
+        "budget": lambda table: {"kind": "shared-budget", **_with_list(table)},
+        "group": lambda table: table,
+    }
+    if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
+        raise InvalidArgument(f"{name} in {path}" if path else name, given, "tables")
+    return [kinds[name](dict(table)) for table in tables]
+
+
+def _with_list(table: dict[str, Any]) -> dict[str, Any]:
+    held = table.get("release", [])
+    return table | {"release": [held] if isinstance(held, Mapping) else held}
+
+
+def _group_event(parameters: Any) -> Event:
+    events = [
+        Sequence(tuple(card.event(given) for card, given in held))
+        for held in _group_held(parameters)
+    ]
+    return Parallel(tuple(events), parameters.count)
+
+
+def _group_words(parameters: Any) -> str:
+    inner = [
+        card.words(given)
+        for held in _group_held(parameters)
+        for card, given in held
+        if card.words is not None
+    ]
+    own = (
+        f"Shared: nothing among the {len(parameters.group)} groups, whose data are disjoint: the "
+        "worst of them counts. A record is in the same group of both neighbours."
+    )
+    return " ".join([own, *dict.fromkeys(inner)])
+
+
+GROUPS = ReleaseCard(
+    name="parallel-groups",
+    title="releases about disjoint parts of the data",
+    source="McSherry 2009, Theorem 4",
+    relation="that of its releases",
+    parameters=GroupParameters,
+    event=_group_event,
+    count="count",
+    noise="count",
+    more_noise=-1,
+    words=_group_words,
+    neighbours=lambda parameters: _one_relation(
+        [one for held in _group_held(parameters) for one in held]
+    ),
+)
+
+
+class TreeParameters(Parameters):
+    """Of running sums by a binary tree."""
+
+    leaves: int = Field(1024, ge=1, description="steps of the stream; a record is in one of them")
+    noise: Literal["gaussian", "laplace"] = Field("gaussian", description="of every node")
+    sensitivity: float = Field(1.0, ge=0, description="norm of a record: L2, of laplace L1")
+    noise_scale: float = Field(1.0, gt=0, description="standard deviation, or b, of every node")
+    count: int = Field(1, ge=0, description="how many trees the same record is in")
+
+    @property
+    def height(self) -> int:
+        """Nodes from a leaf to the root: all that a record is in."""
+        return (self.leaves - 1).bit_length() + 1
+
+
+def _tree_event(parameters: Any) -> Event:
+    kind = GaussianRelease if parameters.noise == "gaussian" else LaplaceRelease
+    return kind(
+        sensitivity=parameters.sensitivity,
+        noise_scale=parameters.noise_scale,
+        count=parameters.count * parameters.height,
+    )
+
+
+TREE = ReleaseCard(
+    name="binary-tree",
+    title="running sums of a stream, from the noisy nodes of a binary tree",
+    source="Dwork, Naor, Pitassi & Rothblum 2010; Chan, Shi & Song 2011",
+    relation="any",
+    parameters=TreeParameters,
+    event=_tree_event,
+    count="count",
+    noise="noise_scale",
+    words=lambda parameters: (
+        f"A record is in {parameters.height} nodes of the tree, and in one leaf of it."
+    ),
+)
+
+
+def tables_of(document: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
+    """Return all that a file's tables release, each as a table with a kind.
+
+    Raises
+    ------
+    InvalidArgument
+        It holds something else, or nothing.
+    """
+    if not document or set(document) - set(_TABLES):
+        expected = "[[release]], [[round]], [[budget]] or [[group]] tables, one at least"
+        raise InvalidArgument(path, sorted(document), expected)
+    tables = [t for name in _HELD for t in held_tables(f"{name}", document.get(name, []), path)]
+    groups = held_tables("group", document.get("group", []), path)
+    return [*tables, *([{"kind": "parallel-groups", "group": groups}] if groups else [])]
+
+
+def named_parts(event: Event) -> list[tuple[ReleaseCard, dict[str, Any]]]:
+    """Return an event's releases as cards and their parameters, those of groups as one."""
+    stack, plain, found = [event], [], []
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Sequence):
+            stack.extend(reversed(part.events))
+        elif isinstance(part, Parallel):
+            groups = [{"release": _named_tables(one)} for one in part.events]
+            found.append((GROUPS, {"group": groups, "count": part.count}))
+        else:
+            plain.append(part)
+    named = [(KINDS[type(one)], parameters_of(one)) for one in releases(Sequence(tuple(plain)))]
+    return [*named, *found]
+
+
+def _named_tables(event: Event) -> list[dict[str, Any]]:
+    return [{"kind": card.name} | given for card, given in named_parts(event)]
+
+
+def shared_by(name: str, event: Event) -> list[dict[str, Any]]:
+    """Return what the releases of a part share; an empty list where there is no such question."""
+    ways = alternatives(event)
+    number = sum(part.count for way in ways for part in releases(way))
+    if name in SHARING:
+        return [{"of": name, "shared": SHARING[name], "releases": number}]
+    if number > 1 or sampled_parts(event):
+        return [{"of": name, "shared": "nothing", "releases": number}]
+    return []
+
+
+def totals(event: Event) -> dict[str, float | None]:
+    """Return mu and rho of all releases together, where they exist: of groups that of the worst.
+
+    Examples
+    --------
+    >>> from dpaudit.accounting.events import ZeroConcentratedRelease
+    >>> totals(ZeroConcentratedRelease(rho=0.0049, count=5))
+    {'mu': None, 'rho': 0.0245}
+    """
+
+    def total(kind: Callable[[Event], float]) -> float | None:
+        try:
+            return max(kind(way) for way in alternatives(event))
+        except (UnsupportedEvent, ValueError):
+            return None
+
+    return {
+        "mu": total(lambda way: gaussian_guarantee(way).mu),
+        "rho": total(lambda way: zcdp(way).rho),
+    }
