@@ -23,9 +23,11 @@ from dpaudit.selftest import answers
 from dpaudit.selftest.answers import KnownAnswer, Learner
 from dpaudit.selftest.black_box import Budget, Found, audit
 from dpaudit.selftest.estimators import CASES, CONTROLS, Case
+from dpaudit.selftest.verdicts.counting import NOMINAL, VERDICTS, Verdicts
 from dpaudit.store.keeping import Storing, kept, storing
 
 ALPHA, TINY = 0.05, 1e-7
+_SEEDS = 3  # of audits whose verdicts are judged, in a full self-test
 CONFIDENCE = 0.999
 """Of a rate's interval: with dozens of rows, one in a hundred tables is wrong by chance."""
 CERTAIN = 1e-6  # of all known answers together: what errs as rarely was no bad luck
@@ -282,8 +284,10 @@ def run(
     audits: list[Task] = [
         (one[0].name, partial(_measured, *one, size.budget, alphas, seed)) for one in known
     ]
-    progress.start("estimators and known answers", len(tests) + len(audits))
-    found, interrupted = _all([*audits, *tests], workers, progress, where)
+    judged: list[Task] = [(one.name, partial(_judged, one, size, seed)) for one in VERDICTS]
+    tasks = [*audits, *judged, *tests]
+    progress.start("estimators, verdicts and known answers", len(tasks))
+    found, interrupted = _all(tasks, workers, progress, where)
     return SelfTest(
         full=size.full,
         seed=seed,
@@ -382,6 +386,21 @@ def _tested(case: Case, control: bool, size: Size, seed: int) -> Tested:
         closeness=closeness,
         control=control,
         seconds=time.process_time() - began,
+    )
+
+
+def _judged(verdicts: Verdicts, size: Size, seed: int) -> Tested:
+    began = time.monotonic()
+    seeds = range(seed, seed + (_SEEDS if size.full else 1))
+    wrong, audits = verdicts.errors(seeds, full=size.full)
+    return Tested(
+        estimator=verdicts.name,
+        law=verdicts.law,
+        true=verdicts.true,
+        rates=(Rate(wrong, audits, NOMINAL),),
+        closeness=None,
+        control=False,
+        seconds=time.monotonic() - began,
     )
 
 

@@ -1,0 +1,1 @@
+"""Verdicts of whole audits, on mechanisms of which outputs alone do not tell what is true."""

@@ -1,0 +1,88 @@
+"""How often audits accuse private mechanisms that keep noise, and miss broken ones that vary."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import dpaudit.selftest.verdicts.mechanisms as mechanisms
+from dpaudit.auditing.api import own_case
+from dpaudit.auditing.run import audit_case
+from dpaudit.errors import MechanismError
+from dpaudit.execution import importable
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import PureDP
+from dpaudit.laws.isolated import Isolation, referred
+from dpaudit.neighbours import REPLACE_RECORD, Pair
+
+# An audit errs so rarely that one that does was no bad luck.
+_CONFIDENCE, NOMINAL = 1 - 1e-6, 1e-6
+_TRIALS = 600
+_QUICK = 3  # mechanisms of a kind in a quick self-test
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Verdicts on mechanisms of one kind.
+
+    Parameters
+    ----------
+    name
+        Of the kind, for the report.
+    private
+        Whether they are, so that none may be refuted; else all have to be.
+    true
+        Their epsilon, or the least of it.
+    """
+
+    name: str
+    private: bool
+    true: float
+
+    @property
+    def law(self) -> str:
+        """What they are, for the report."""
+        return "private mechanisms" if self.private else "broken mechanisms"
+
+    def errors(self, seeds: range, *, full: bool) -> tuple[int, int]:
+        """Return how many audits were wrong, and of how many."""
+        functions = mechanisms.PRIVATE if self.private else mechanisms.BROKEN
+        names = [one.__name__ for one in functions[: None if full else _QUICK]]
+        with _folder() as module:
+            refuted = [_is_refuted(f"{module}:{name}", seed) for seed in seeds for name in names]
+        return sum(one == self.private for one in refuted), len(refuted)
+
+
+KEPT = Verdicts("verdicts where noise is kept", True, 1.0)
+VARYING = Verdicts("verdicts where outputs vary", False, 10.0)
+VERDICTS = (KEPT, VARYING)
+
+
+@contextmanager
+def _folder() -> Iterator[str]:
+    """Yield the name of a copy of the mechanisms beside a key and a configuration of its own."""
+    module = f"_verdicts_{secrets.token_hex(8)}"
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copy(mechanisms.__file__, folder / f"{module}.py")
+        (folder / "key").write_bytes(os.urandom(16))
+        (folder / "config.json").write_text('{"scale": 0.1}')
+        with importable(folder):
+            yield module
+
+
+def _is_refuted(reference: str, seed: int) -> bool:
+    """Return whether an audit of one record more or less refutes a claim of 1."""
+    pair = Pair([1.0, 2.0, 3.0], [1.0, 2.0, 2.0], REPLACE_RECORD)
+    case, words = own_case(referred(reference, Isolation()), pair, claimed=PureDP(1.0))
+    settings = Settings(trials=_TRIALS, delta=0.0, seed=seed, confidence=_CONFIDENCE)
+    try:
+        return audit_case(case, settings, statement=words).verdict == "refuted"
+    except MechanismError:  # noise that a process keeps
+        return False
