@@ -50,6 +50,8 @@ FIRST = 3  # test files that run before the others are as much as imported
 QUICK, NEAR, ALL = 300, 1200, 1800  # seconds: one test, those that reach the module, all
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.*?)?)(?: - .*)?$", re.MULTILINE)
 _PASSED, _STOPPED = (0, 5), (1, 2)  # statuses of pytest: none failed; tests or imports failed
+# Of a module its doctests: classes such as Tested are none that pytest should collect.
+_DOCTESTS = ("-o", "python_classes=OnlyDoctests", "-o", "python_functions=only_doctests")
 _IMPORTED = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"  # by the nursery
 
 
@@ -206,7 +208,8 @@ class Runner:
         left_out = tuple(str(ROOT / name) for name in LEFT_OUT)
         reaching = [one for one in self.reach.tests_of(path) if not str(one).startswith(left_out)]
         tests = [str(one.relative_to(ROOT)) for one in reaching]
-        yield [str(path)], QUICK  # alone: doctests import a module anew, and tests would see two
+        # Alone: doctests import a module anew, and tests would see two.
+        yield [*_DOCTESTS, str(path)], QUICK
         yield tests[:FIRST], self.near
         if tests[FIRST:]:
             yield tests[FIRST:], self.near
