@@ -152,3 +152,24 @@ def test_a_law_that_misses_one_number_by_little_is_none(off):
     assert holds(one, numbers, z)
     numbers[7] += 1000.0 * off
     assert not holds(one, numbers, z)
+
+
+@pytest.mark.parametrize(("noise", "moved"), [("normal", 5.0), ("laplace", 7.0)])
+def test_a_vector_moves_in_the_norm_of_its_noise(noise, moved, replay_here):
+    def release(data, rng):
+        return np.array(data[0], dtype=float) + getattr(rng, noise)(scale=100.0, size=2)
+
+    found = replay_here(release, [[0.0, 0.0]], [[3.0, 4.0]], epsilon=1.0, delta=1e-5)
+    assert [one.moved for one in found.calls] == [moved]
+
+
+def test_a_choice_that_a_clip_hides_is_looked_at_with_other_noise_far_out(replay_here):
+    """Where all draws are far out only the ends of the clip are seen, whatever was chosen."""
+
+    def release(data, rng):
+        scores = np.array([data.sum(), 1 - data.sum()])
+        chosen = int(np.argmax(scores + rng.gumbel(scale=2 / 18.0, size=2)))
+        return float(np.clip(1000 * chosen + rng.laplace(), -5000, 6000))
+
+    pair = np.array([0.0]), np.array([1.0])
+    assert replay_here(release, *pair, epsilon=18.0).verdict == "not refuted"
