@@ -202,6 +202,8 @@ def settings_of(specification: Specification, overrides: dict[str, Any]) -> Sett
                 raise InvalidArgument(name, overrides[name], expected)
     own = {name: value for name, value in specification if name in Settings.__dataclass_fields__}
     merged = {name: value for name, value in own.items() if value is not None}
+    if isinstance(specification, MechanismAudit):
+        merged.setdefault("delta", 0.0)  # a claim that names none has none
     for name, value in overrides.items():
         merged[name] = merged.get(name, {}) | value if isinstance(value, dict) else value
     return Settings(**merged)

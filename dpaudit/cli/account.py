@@ -53,7 +53,9 @@ def account(
             help="A release by name, see list; or a TOML file.", autocompletion=completion.releases
         ),
     ],
-    delta: Annotated[float, number_option("--delta", "At which epsilon is asked.")] = 1e-5,
+    delta: Annotated[
+        float, number_option("--delta", "At which epsilon is asked (1e-5), which is printed.")
+    ] = 1e-5,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the release; see show."),

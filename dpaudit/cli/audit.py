@@ -50,10 +50,12 @@ def audit(
         ),
     ] = None,
     epsilon: Annotated[
-        float | None, number_option("--epsilon", "Claimed epsilon (default: 1).")
+        float | None,
+        number_option("--epsilon", "Claimed epsilon (no default, but 1 of a paper's claim)."),
     ] = None,
     delta: Annotated[
-        float | None, number_option("--delta", "Claimed delta (default: 1e-5).")
+        float | None,
+        number_option("--delta", "Claimed delta (0, but 1e-5 of a paper's claim)."),
     ] = None,
     data: Annotated[
         str | None,

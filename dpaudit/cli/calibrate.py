@@ -43,7 +43,9 @@ def calibrate(
         ),
     ],
     epsilon: Annotated[float, number_option("--epsilon", "The target.")] = 1.0,
-    delta: Annotated[float, number_option("--delta", "The target.")] = 1e-5,
+    delta: Annotated[
+        float, number_option("--delta", "The target (1e-5), which is printed.")
+    ] = 1e-5,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Another parameter; see show."),

@@ -36,9 +36,12 @@ def canary(
         str,
         typer.Argument(help="A .csv, .parquet or .npz file: score, included, perhaps group."),
     ],
-    delta: Annotated[float, number_option("--delta", "Where epsilon is bounded.")],
+    delta: Annotated[
+        float, number_option("--delta", "Where epsilon is bounded (1e-5), which is printed.")
+    ] = 1e-5,
     epsilon: Annotated[
-        float | None, number_option("--epsilon", "Claimed epsilon (default: none).")
+        float | None,
+        number_option("--epsilon", "Claimed epsilon (no default: nothing is claimed)."),
     ] = None,
     mu: Annotated[
         float | None, number_option("--mu", "A Gaussian claim, which is measured in mu.")

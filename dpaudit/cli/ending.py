@@ -34,6 +34,7 @@ class _Asked:
 
     traceback = False
     to_terminate = False
+    only_lists = False
 
 
 class Interrupted(KeyboardInterrupt):
@@ -208,6 +209,22 @@ def _said(error: BaseException) -> str:
     return words_of(error) or what_happened(error)
 
 
+# What ends early is read no further, as of `dpaudit list | head`, and there is no verdict to lose.
+_LISTING = frozenset({"list", "show", "schema", "version", "store"})
+_HELP = frozenset({"--help", "-h", "--version", "--list"})
+
+
+@contextlib.contextmanager
+def listing(words: Sequence[str]) -> Iterator[None]:
+    """Say nothing of a reader who has seen enough, if a command only lists what there is."""
+    before = _Asked.only_lists
+    _Asked.only_lists = not words or words[0] in _LISTING or not _HELP.isdisjoint(words)
+    try:
+        yield
+    finally:
+        _Asked.only_lists = before
+
+
 def ended(error: BaseException) -> int:
     """Say what ended a run and return its status.
 
@@ -217,7 +234,8 @@ def ended(error: BaseException) -> int:
     130
     """
     if not isinstance(error, KeyboardInterrupt):
-        complain(_in_one_line(error))
+        if not (_Asked.only_lists and isinstance(error.__cause__, BrokenPipeError)):
+            complain(_in_one_line(error))
         return UNFINISHED
     said = f": {error}" if isinstance(error, Interrupted) else ""
     streams.tell(f"{'terminated' if _Asked.to_terminate else 'interrupted'}{said}")

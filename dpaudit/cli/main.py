@@ -22,7 +22,7 @@ from dpaudit.cli.replay import replay
 from dpaudit.cli.reproduce import reproduce
 from dpaudit.cli.scan import scan
 from dpaudit.cli.selftest import selftest
-from dpaudit.cli.store import merge, resume, store
+from dpaudit.cli.store import merge, resume, show_help, store
 from dpaudit.cli.verify import verify
 
 app = typer.Typer(
@@ -33,7 +33,7 @@ app = typer.Typer(
     "asked for was reached and written; 2 anything else that went wrong; 130 interrupted; 143 "
     "terminated. docs/exit-statuses.md has the table.",
     pretty_exceptions_enable=False,
-    no_args_is_help=True,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("attack")(ending.carried(attack))
@@ -63,6 +63,7 @@ def _print_version(asked: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -70,7 +71,8 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        show_help(context)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -80,6 +82,7 @@ def main(arguments: list[str] | None = None) -> None:
             ending.stoppable(),
             records.showing(False),
             warnings.catch_warnings(),
+            ending.listing(sys.argv[1:] if arguments is None else arguments),
         ):
             warnings.showwarning = _show_warning
             status = _status(arguments)

@@ -40,7 +40,7 @@ def replay(
         ),
     ],
     dataset: Annotated[str, typer.Option(help="A file of records: .csv, .json or .npy.")],
-    epsilon: Annotated[float, number_option("--epsilon", "Claimed epsilon.")],
+    epsilon: Annotated[float, number_option("--epsilon", "Claimed epsilon (no default).")],
     neighbour: Annotated[
         str | None, typer.Option(help="The neighbour's file; without it some are made.")
     ] = None,

@@ -17,6 +17,7 @@ import dpaudit.cli.attack as attack
 import dpaudit.cli.audit as audit
 import dpaudit.cli.ending as ending
 import dpaudit.cli.selftest as selftest
+import dpaudit.cli.streams as streams
 from dpaudit.cli.beyond import BackendName, Scheduler, executor_for
 from dpaudit.cli.console import console
 from dpaudit.cli.ending import ShowRecords, Traceback
@@ -34,9 +35,21 @@ if TYPE_CHECKING:
     from dpaudit.store.file import Store
     from dpaudit.store.keeping import Storing
 
-store = typer.Typer(help="What audits have kept.", no_args_is_help=True)
+store = typer.Typer(help="What audits have kept.", invoke_without_command=True)
 Place = Annotated[str | None, typer.Argument(help="A report's folder, or a store.")]
 Number = Annotated[int, typer.Argument(help="Of the audit, as store ls has it.")]
+
+
+def show_help(context: typer.Context) -> None:
+    """Show the help of a group of commands where none of them is named, which is no error."""
+    if text := context.get_help():  # what typer shows itself leaves nothing
+        streams.write(text)
+
+
+@store.callback()
+def _alone(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        show_help(context)
 
 
 def _opened(place: str | None) -> Store:

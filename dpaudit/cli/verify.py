@@ -11,7 +11,8 @@ import typer
 
 import dpaudit.cli.streams as streams
 from dpaudit.cli.ending import FINE, REFUTED, ShowRecords, Traceback, attempted, concluded
-from dpaudit.cli.options import Json, integer_option, integers_of, number_option
+from dpaudit.cli.options import Json, integer_option, integers_of, number_option, reference_of
+from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import InvalidArgument
 from dpaudit.text import one_line
 
@@ -40,7 +41,9 @@ def verify(
     ] = False,
     mechanism: Annotated[
         str | None,
-        typer.Option(help="The module:object that a certificate is about; its code runs."),
+        typer.Option(
+            help="The module:object (or file.py:object) that a certificate is about; its code runs."
+        ),
     ] = None,
     dataset: Annotated[
         str | None, typer.Option(help="With --mechanism: its records, .csv, .json or .npy.")
@@ -97,7 +100,7 @@ def verify(
         "confidence": confidence,
         "seed": seed,
         "data_path": data_path,
-        "mechanism": mechanism,
+        "mechanism": None if mechanism is None else reference_of(mechanism),
         "form": form,
         "read": read or None,
         "observe": observe or None,
@@ -162,8 +165,11 @@ def run(
         for path in paths:
             with attempted(failures):
                 documents += read(path)
-        for place, one in verify_many(documents, reader, reproduce=reproduce, workers=workers):
-            found[place] = one
+        with progress_bar("verify", shown=not as_json) as progress:
+            progress.start("checking certificates", len(documents))
+            for place, one in verify_many(documents, reader, reproduce=reproduce, workers=workers):
+                found[place] = one
+                progress.advance(1)
     except KeyboardInterrupt as error:
         interrupt = error
     verdicts: list[tuple[str, Verdict]] = []

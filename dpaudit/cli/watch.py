@@ -58,7 +58,7 @@ def run(source: str, overrides: Mapping[str, Any], output: Output) -> int:
     for name, value in given.items():
         if name not in _TAKES:
             raise InvalidArgument(name, value, "nothing with --watch, which reads outputs only")
-    settings, began = Settings(**given), time.monotonic()
+    settings, began = Settings(**{"delta": 0.0, **given}), time.monotonic()
     target = Target(settings.epsilon, settings.delta, 1 - settings.confidence)
     watch = Watch(target, settings.distinguisher, settings.seed)
     if output.directory is not None:

@@ -77,8 +77,11 @@ class Call:
 
 
 def frames() -> list[str]:
-    """Return the calls of other people's code that are under way, outermost first."""
-    found = []
+    """Return the calls of other people's code that are under way, outermost first.
+
+    Those of installed packages are left out, but where there is no other code.
+    """
+    found, installed = list[str](), list[str]()
     frame = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
@@ -87,9 +90,10 @@ def frames() -> list[str]:
                 break
         elif module.partition(".")[0] not in _LIBRARIES:
             file = frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
-            found.append(f"{file}:{frame.f_lineno} in {frame.f_code.co_name}")
+            line = f"{file}:{frame.f_lineno} in {frame.f_code.co_name}"
+            (installed if _is_installed(frame.f_code.co_filename) else found).append(line)
         frame = frame.f_back  # type: ignore[assignment]
-    return found[::-1]
+    return (found or installed)[::-1]
 
 
 _STANDARD = sysconfig.get_paths()["stdlib"]
@@ -101,7 +105,12 @@ def in_library() -> bool:
     while frame is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
         frame = frame.f_back  # type: ignore[assignment]
     file = "<" if frame is None else frame.f_code.co_filename
-    return file.startswith(("<", _STANDARD)) or "-packages" in file
+    return file.startswith("<") or _is_installed(file)
+
+
+def _is_installed(file: str) -> bool:
+    """Return whether a file is Python's or an installed package's; code of no file is neither's."""
+    return file.startswith(("<frozen", _STANDARD)) or "-packages" in file
 
 
 def place() -> str:

@@ -181,6 +181,20 @@ def label_of(claim: str, variant: str | None) -> str:
     return name if variant is None else f"{name} ({one_line(variant)})"
 
 
+def duration(seconds: float) -> str:
+    """Return how long something took, in words.
+
+    Examples
+    --------
+    >>> duration(0.0), duration(1.0), duration(41.26)
+    ('less than a second', '1 second', '41.3 seconds')
+    """
+    if seconds < 1:
+        return "less than a second"
+    shown = number(seconds, 3)
+    return f"{shown} second{'' if shown == '1' else 's'}"
+
+
 def numbers(result: Result) -> Numbers:
     """Return the three numbers of ``result`` with the digits that keep their order visible."""
     digits = _digits_to_tell_apart(result)

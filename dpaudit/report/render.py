@@ -11,6 +11,7 @@ from dpaudit.report.formatting import (
     NONE,
     count,
     divisor,
+    duration,
     kept_before,
     label,
     landmarks,
@@ -179,6 +180,7 @@ def templates(*, html: bool) -> Environment:
     )
     filters: dict[str, Callable[..., object]] = {
         "label": label,
+        "duration": duration,
         "number": number,
         "count": count,
         "percent": percent,

@@ -24,7 +24,7 @@ def assert_not_refuted(
     mechanism: Mechanism[Any] | Sample,
     pair: Pair[Any],
     epsilon: float,
-    delta: float,
+    delta: float = 0.0,
     *,
     trials: int = 10_000,
     confidence: float = CONFIDENCE,

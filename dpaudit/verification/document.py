@@ -154,9 +154,10 @@ def read(path: str | Path) -> tuple[Document, ...]:
         text = _text(Path(path))
         content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once)
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+        raise DataError(f"{path}: cannot be read ({error.strerror}){_instead(path)}") from error
     except (ValueError, RecursionError) as error:  # bad bytes, bad JSON, NaN
-        raise DataError(f"{path}: is not JSON ({shorten(str(error))})") from error
+        said = f"{path}: is not JSON ({shorten(str(error))}){_instead(path)}"
+        raise DataError(said) from error
     if not isinstance(content, list):
         return (_document(str(path), content),)
     if not content:
@@ -164,12 +165,28 @@ def read(path: str | Path) -> tuple[Document, ...]:
     return tuple(_document(f"{path}[{i}]", one) for i, one in enumerate(content))
 
 
+def _instead(path: str | Path, content: object = None) -> str:
+    """Return which file to verify where a report or a folder was named; else nothing."""
+    named = Path(path)
+    folder = named if named.is_dir() else named.parent
+    is_report = named.suffix in (".html", ".md") or (
+        isinstance(content, dict) and "results" in content
+    )
+    if not (named.is_dir() or is_report):
+        return ""
+    beside = folder / "certificate.json"
+    if beside.is_file():
+        return f"; its certificate is {beside}: verify that"
+    what = "the folder" if named.is_dir() else "a report"
+    return f"; {what} has no certificate.json, as one has where a claim was refuted"
+
+
 def _text(path: Path) -> str:
     """Return the content of a regular file of moderate size; no pipe is waited for."""
     with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), encoding="utf-8") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise DataError(f"{path}: is not a regular file")
+            raise DataError(f"{path}: is not a regular file{_instead(path)}")
         if status.st_size > _LARGEST:
             raise DataError(f"{path}: has {status.st_size} bytes, expected at most {_LARGEST}")
         return file.read()
@@ -177,7 +194,8 @@ def _text(path: Path) -> str:
 
 def _document(path: str, content: Any) -> Document:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"{path}: is not a certificate (expected format {FORMAT!r})")
+        said = f"{path}: is not a certificate (expected format {FORMAT!r})"
+        raise DataError(f"{said}{_instead(path, content)}")
     schema_of(path, content, "certificate")
     version = content.get("version")
     if type(version) is int and version > VERSION:

@@ -1,0 +1,146 @@
+"""The door: what a bare command, a cut pipe, a claim without a delta and a wrong file are told."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import dpaudit as package
+from dpaudit.auditing.specification import read_specification, settings_of
+from dpaudit.report.formatting import duration
+
+MODULE = """
+def noisy(data, rng):
+    return sum(data) + rng.laplace(scale=0.25)
+"""
+
+
+@pytest.mark.parametrize(("words", "named"), [((), "audit"), (("store",), "prune")])
+def test_a_bare_command_prints_one_help_and_is_no_error(dpaudit, words, named):
+    bare, asked = dpaudit(*words), dpaudit(*words, "--help")
+    assert (bare.status, bare.err) == (0, "")
+    assert bare.out.rstrip() == asked.out.rstrip()
+    assert bare.out.count("Usage:") == 1
+    assert named in bare.out
+
+
+def test_an_unknown_command_is_an_error_all_the_same(dpaudit):
+    assert dpaudit("adit").status == dpaudit("store", "prun").status == 2
+
+
+def test_a_reader_who_has_seen_enough_of_a_list_is_told_nothing():
+    """Standard output is a pipe whose reader leaves at once, as `head -1` does."""
+    command = f"{sys.executable} -m dpaudit list | head -1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["Claims"]
+    assert done.stderr == ""
+
+
+# A claim's delta is 0 unless it is given, at every door
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "own_door.py").write_text(MODULE)
+    (tmp_path / "a.json").write_text("[0.0, 1.0]")
+    (tmp_path / "b.json").write_text("[1.0, 1.0]")
+    yield tmp_path
+    sys.modules.pop("own_door", None)
+
+
+PAIR = ("--dataset", "a.json", "--neighbour", "b.json")
+
+
+def test_a_specification_without_a_delta_claims_none(place):
+    file = place / "audit.toml"
+    text = (
+        '[[audit]]\nmechanism = "own_door:noisy"\ndataset = [0.0]\nneighbour = [1.0]\nepsilon = 1\n'
+    )
+    file.write_text(text)
+    (one,) = read_specification(file)
+    assert settings_of(one, {}).delta == 0
+    assert settings_of(one, {"delta": 1e-3}).delta == 1e-3
+    file.write_text(f"{text}delta = 1e-4\n")
+    (one,) = read_specification(file)
+    assert settings_of(one, {}).delta == 1e-4
+
+
+def test_the_command_line_and_a_stream_claim_none(dpaudit, place):
+    given = ("--epsilon", "1", "--trials", "200", "--in-process", "--json", "--quiet")
+    ran = dpaudit("audit", "own_door.py:noisy", *PAIR, *given)
+    assert json.loads(ran.out)["results"][0]["claimed"]["delta"] == 0
+    (place / "stream.csv").write_text("dataset,0.5\nneighbour,0.25\n" * 60)
+    ran = dpaudit("audit", "--watch", "stream.csv", "--epsilon", "1", "--json")
+    assert json.loads(ran.out)["results"][0]["claimed"]["delta"] == 0
+
+
+def test_python_claims_none():
+    def noisy(data, rng):
+        return data.sum() + rng.laplace()
+
+    pair = np.array([0.0, 1.0]), np.array([1.0, 1.0])
+    assert package.audit(noisy, *pair, epsilon=1.0, trials=100).claimed.delta == 0
+    assert package.replay(noisy, *pair, epsilon=1.0).delta == 0
+
+
+def test_commands_that_ask_take_a_usual_delta_and_print_it(dpaudit, tmp_path):
+    asked = ("--noise-multiplier", "1", "--epochs", "1", "--batch-size", "10", "--records", "100")
+    assert "delta = 1e-05" in dpaudit("account", "dp-sgd", *asked).out
+    scores = tmp_path / "scores.csv"
+    rng = np.random.default_rng(3)
+    lines = [f"{rng.normal()},{rng.integers(2)}" for _ in range(100)]
+    scores.write_text("\n".join(["score,included", *lines]))
+    ran = dpaudit("canary", str(scores), "--design", "independent")
+    assert ran.status == 0
+    assert "at delta = 1e-5" in " ".join(ran.out.split())
+
+
+@pytest.mark.parametrize("command", ["audit", "replay", "canary"])
+def test_the_help_says_that_a_claim_has_no_default(dpaudit, command):
+    lines = " ".join(dpaudit(command, "--help").out.replace("│", " ").split())
+    assert "no default" in lines[lines.index("--epsilon") :]
+
+
+# Files
+
+
+def test_a_certificate_is_checked_for_a_function_of_a_file(dpaudit, place):
+    given = ("--epsilon", "1", "--delta", "0", "--trials", "3000", "--out", "report", "--quiet")
+    assert dpaudit("audit", "own_door.py:noisy", *PAIR, *given).status == 1
+    ran = dpaudit("verify", "report/certificate.json", "--mechanism", "own_door.py:noisy", *PAIR)
+    assert ran.status == 0, ran.err
+    assert "own_door:noisy: verified" in ran.out
+    assert dpaudit("verify", "report/certificate.json", "--json").status == 2  # nothing is named
+    for named in ("report", "report/report.html", "report/report.json", "report/report.md"):
+        ran = dpaudit("verify", named)
+        assert ran.status == 2
+        assert "its certificate is report/certificate.json: verify that" in ran.err
+    (place / "report" / "certificate.json").unlink()
+    assert "has no certificate.json" in dpaudit("verify", "report").err
+
+
+def test_what_a_certificate_makes_of_its_claim_is_one_of_four_words(dpaudit, place):
+    given = ("--epsilon", "1", "--delta", "0", "--trials", "3000", "--out", "report", "--quiet")
+    dpaudit("audit", "own_door.py:noisy", *PAIR, *given)
+    file = place / "report" / "certificate.json"
+    words = ("verify", str(file), "--mechanism", "own_door.py:noisy", *PAIR, "--json")
+    (found,) = json.loads(dpaudit(*words).out)
+    assert (found["verified"], found["verdict"]) == (True, "refuted")
+    stated = json.loads(file.read_text())
+    stated["quantities"]["bound"] = 0.5  # not what it claims to refute
+    file.write_text(json.dumps(stated))
+    (found,) = json.loads(dpaudit(*words).out)
+    assert (found["verified"], found["verdict"]) == (False, "withheld")
+
+
+def test_what_took_no_time_is_said_in_words():
+    assert [duration(0.0), duration(0.04), duration(1.0), duration(90.0)] == [
+        "less than a second",
+        "less than a second",
+        "1 second",
+        "90 seconds",
+    ]
