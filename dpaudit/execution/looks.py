@@ -65,6 +65,8 @@ def _pickled(value: Any) -> str:
         def reducer_override(self, given: Any) -> Any:
             if isinstance(given, (FunctionType, type)):
                 return str, (look(given) if given.__module__ in _SCRIPTS else given.__qualname__,)
+            if isinstance(inner := getattr(given, "__wrapped__", None), FunctionType):
+                return str, (look(inner),)
             return super().reducer_override(given)
 
     file = io.BytesIO()

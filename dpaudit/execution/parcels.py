@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import partial
+from functools import lru_cache, partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -25,6 +25,7 @@ from dpaudit.errors import DpauditError, shorten, what_happened
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.looks import cells_of, names_of
 from dpaudit.execution.scripts import Source, made_by, source_of, survey_of
+from dpaudit.execution.written import is_worked_out
 
 # Types of generators of whole programs, of which a mechanism may hold one too.
 _GENERATORS = {("numpy.random.mtrand", "RandomState"), ("random", "Random")}
@@ -46,8 +47,8 @@ class Parcel:
     ----------
     blob
         The pickle.
-    carried
-        Names of values that went along by value: all processes have the same.
+    held
+        Values that went along: all processes have the same.
     changed
         Files that each process could run afresh, but for names that have other values since.
     unknown
@@ -55,7 +56,7 @@ class Parcel:
     """
 
     blob: bytes = b""
-    carried: set[str] = field(default_factory=set)
+    held: Held = field(default_factory=lambda: Held())
     changed: dict[Source, set[str]] = field(default_factory=dict)
     unknown: set[Source] = field(default_factory=set)
 
@@ -98,7 +99,7 @@ def parcel_of(given: Any, *, own_generators: bool = False, by_value: str | None 
     >>> def noisy(data):
     ...     return data * factor * scale
     >>> factor = 3.0
-    >>> sorted(parcel_of(noisy).carried)
+    >>> sorted(parcel_of(noisy).held.names)
     ['factor', 'scale']
     """
     import cloudpickle
@@ -112,9 +113,12 @@ def parcel_of(given: Any, *, own_generators: bool = False, by_value: str | None 
             if isinstance(given, (FunctionType, type)):
                 if (found := _reference(given, parcel, modules)) is not None:
                     return found
-                parcel.carried |= _held_by_code(given) if modules.goes_by_value(given) else set()
+                if modules.goes_by_value(given):
+                    parcel.held.add_code(given)
+            elif _is_wrapper(given):
+                return _reference(given, parcel, modules) or _wrapped_again(given)
             else:
-                parcel.carried |= _held_by_object(given)
+                parcel.held.add_object(given)
             return super().reducer_override(given)
 
     file = io.BytesIO()
@@ -201,6 +205,22 @@ def _reference(code: Any, parcel: Parcel, modules: _Modules) -> Any:
     return None
 
 
+def _is_wrapper(given: Any) -> bool:
+    """Return whether something keeps what a function returned, as `functools.lru_cache` does."""
+    return isinstance(getattr(given, "__wrapped__", None), FunctionType) and hasattr(
+        given, "cache_parameters"
+    )
+
+
+def _wrapped_again(given: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return what makes such a wrapper, with nothing in it yet."""
+    return _with_cache, (given.cache_parameters(), given.__wrapped__)
+
+
+def _with_cache(parameters: dict[str, Any], function: Any) -> Any:
+    return lru_cache(**parameters)(function)
+
+
 def _another(given: Any) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
     """Return what makes a generator with numbers of its own in the place of one."""
     if isinstance(given, np.random.Generator):
@@ -217,38 +237,53 @@ def _another_generator(kind: type[np.random.BitGenerator]) -> np.random.Generato
 # What goes along
 
 
-def _held_by_code(code: FunctionType | type) -> set[str]:
-    """Return the names of values that code which goes by value takes along."""
-    if isinstance(code, type):
-        own = {name: one for name, one in vars(code).items() if not name.startswith("__")}
-        return {f"{code.__name__}.{name}" for name, one in own.items() if _may_hold_noise(one)}
-    names = code.__code__.co_varnames[: code.__code__.co_argcount]
-    defaults = code.__defaults__ or ()
-    held = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
-    held |= code.__kwdefaults__ or {}
-    held |= cells_of(code)
-    named = {name for name in names_of(code.__code__) if name in code.__globals__}
-    held |= {name: code.__globals__[name] for name in named}
-    return {name for name, one in held.items() if _may_hold_noise(one)}
+@dataclass
+class Held:
+    """Names of values that go along, and which of them code worked out: these may be noise."""
 
+    names: set[str] = field(default_factory=set)
+    worked_out: set[str] = field(default_factory=set)
 
-def _held_by_object(given: Any) -> set[str]:
-    """Return the names of values that an object of other people's types holds."""
-    if isinstance(given, partial):
-        of_place = {f"argument {n}": one for n, one in enumerate(given.args, 1)}
-        given_too = {**of_place, **given.keywords}
-        return {name for name, one in given_too.items() if _may_hold_noise(one)}
-    kind = type(given)
-    if (kind.__module__ or "").partition(".")[0] in _LIBRARIES or isinstance(given, _CODE):
-        return set()
-    held: Any = getattr(given, "__dict__", None)
-    if not isinstance(held, dict):
-        return set()
-    return {f"{kind.__name__}.{name}" for name, one in held.items() if _may_hold_noise(one)}
+    def add(self, name: str, value: Any, code: Any, *, unless_seen: bool = False) -> None:
+        """Take note of a value under its name."""
+        if _may_hold_noise(value):
+            self.names.add(name)
+            last = name.rpartition(".")[2]
+            if is_worked_out(last, code, unless_seen=unless_seen):
+                self.worked_out.add(name)
+
+    def add_code(self, code: FunctionType | type) -> None:
+        """Take note of what code that goes by value takes along."""
+        if isinstance(code, type):
+            for name, one in vars(code).items():
+                if not name.startswith("__"):
+                    self.add(f"{code.__name__}.{name}", one, code)
+            return
+        names = code.__code__.co_varnames[: code.__code__.co_argcount]
+        defaults = code.__defaults__ or ()
+        held = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+        for name, one in (held | (code.__kwdefaults__ or {}) | cells_of(code)).items():
+            self.add(name, one, code)
+        for name in {name for name in names_of(code.__code__) if name in code.__globals__}:
+            self.add(name, code.__globals__[name], code, unless_seen=True)
+
+    def add_object(self, given: Any) -> None:
+        """Take note of what an object of other people's types holds."""
+        kind = type(given)
+        if isinstance(given, partial):
+            of_place = {f"argument {n}": one for n, one in enumerate(given.args, 1)}
+            for name, one in {**of_place, **given.keywords}.items():
+                if _may_hold_noise(one):
+                    self.names.add(name)
+        elif (kind.__module__ or "").partition(".")[0] in _LIBRARIES or isinstance(given, _CODE):
+            return
+        elif isinstance(held := getattr(given, "__dict__", None), dict):
+            for name, one in held.items():
+                self.add(f"{kind.__name__}.{name}", one, kind)
 
 
 def _may_hold_noise(value: Any) -> bool:
-    if isinstance(value, (*_CODE, *_RANDOM)):
+    if isinstance(value, (*_CODE, *_RANDOM)) or _is_wrapper(value):
         return False
     kind = type(value)
     return (kind.__module__, kind.__qualname__) not in _GENERATORS

@@ -60,7 +60,7 @@ _METHODS = (
     *("sample_aimed", "log_payoff_bound"),
 )
 # Of a proxy, and of others like it.
-_KNOWN = ("start", "called_as", "code", "carried", "not_afresh", "one_a_process")
+_KNOWN = ("start", "called_as", "code", "carried", "not_afresh", "worked_out", "one_a_process")
 _keys = count()
 _ANY = Limits()
 _ASKED = "it was asked for"
@@ -124,6 +124,8 @@ class Isolated:
         Which code it is, as its worker found it.
     carried
         Names of values that went to its workers along with it: all of them have the same.
+    worked_out
+        Those of them that no source has: code gave them, and may have drawn them.
     not_afresh
         Why code of a file went along too, in place of being run afresh.
     one_a_process
@@ -137,6 +139,7 @@ class Isolated:
     code: Code | None = None
     carried: tuple[str, ...] = ()
     not_afresh: tuple[str, ...] = ()
+    worked_out: tuple[str, ...] = ()
     _without_layout: Isolated | None = None
 
     def __init__(self, crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> None:
@@ -383,7 +386,8 @@ def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
         proxy = _proxy(crew, (unpickled, (parcel.blob,)))
     else:
         _require_as_imported(owner, crew)
-    proxy.carried, proxy.not_afresh = tuple(sorted(parcel.carried)), parcel.not_afresh
+    proxy.carried, proxy.not_afresh = tuple(sorted(parcel.held.names)), parcel.not_afresh
+    proxy.worked_out = tuple(sorted(parcel.held.worked_out))
     return proxy
 
 

@@ -46,7 +46,9 @@ def touched(
             touches, rows, failed = crew.call(watched, *mechanism.made, *asked)
     except (MechanismError, WorkerEnded, CodeFailed) as error:
         return [], None, type(error).__name__
-    return [(kind, name) for kind, name in touches], rows, failed
+    seen = [(kind, name) for kind, name in touches]
+    worked_out: list[Touch] = [("value carried along", name) for name in mechanism.worked_out]
+    return list(dict.fromkeys([*seen, *worked_out])), rows, failed
 
 
 def beyond_data(

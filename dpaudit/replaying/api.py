@@ -119,8 +119,9 @@ def replay(
     with records.run(show_records), _reachable(folder):
         pairs = _pairs(dataset, neighbour, relation, bounds, seed)
         name = _name(_callable(mechanism))
+        code, here = _placed(_callable(mechanism), here, name)
         task = running.Task(
-            code=mechanism if here.in_process else _sent(mechanism, name),
+            code=code,
             form=form,
             read=read,
             pairs=tuple((pair.dataset, pair.neighbour, edit or "") for pair, edit in pairs),
@@ -134,11 +135,21 @@ def replay(
         return _result(found, pairs[found["pair"]], task, name, read)
 
 
-def _sent(mechanism: Any, name: str) -> bytes | str:
-    """Return the code for other processes."""
+def _placed(mechanism: Any, isolation: Isolation, name: str) -> tuple[Any, Isolation]:
+    """Return the code for where it runs; what cannot be sent elsewhere runs here, for hints.
+
+    Raises
+    ------
+    MechanismError
+        It cannot be sent elsewhere, where it has limits.
+    """
+    if isolation.in_process:
+        return mechanism, isolation
     try:
-        return for_another_process(mechanism)
+        return for_another_process(mechanism), isolation
     except CannotTravel as error:
+        if isolation == Isolation():
+            return mechanism, Isolation(in_process=True)
         raise MechanismError(
             f"mechanism {name}: cannot be sent to another process ({error})"
         ) from error
