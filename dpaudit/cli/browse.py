@@ -102,7 +102,7 @@ def show(
         terminal.console().print(part)
 
 
-_SCHEMAS = ("report", "scan", "published-scan")
+_SCHEMAS = ("report", "certificate", "scan", "published-scan")
 
 
 def schema(
@@ -119,6 +119,11 @@ def schema(
 
     if kind not in _SCHEMAS:
         raise UnknownName("schema", kind, _SCHEMAS)
+    if kind == "certificate":
+        from dpaudit.verification.schema import certificate_schema
+
+        streams.write(json.dumps(certificate_schema(), indent=2))
+        return
     model: type[Document] = Report
     if kind != "report":
         from dpaudit.scan.finding import ScanResult

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -17,6 +17,30 @@ class Parameters(BaseModel):
     """Public parameters: frozen, finite, and no others than these."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+CHOICE: dict[str, Any] = {"x-role": "choice"}
+"""Of a field, as ``json_schema_extra``: it decides what counts as a refutation, so it is the
+reader's. A certificate in which it is not the default is verified with a reservation."""
+
+
+def other_choices(model: type[BaseModel], given: Mapping[str, object]) -> dict[str, object]:
+    """Return the choices that are not the defaults, with those: what a reader did not choose.
+
+    Examples
+    --------
+    >>> from pydantic import Field
+    >>> class Found(Parameters):
+    ...     cosine: float = Field(0.6, json_schema_extra=CHOICE)
+    ...     runs: int = 20
+    >>> other_choices(Found, {"cosine": 0.99, "runs": 5})
+    {'cosine': 0.6}
+    """
+    return {
+        name: field.default
+        for name, field in model.model_fields.items()
+        if field.json_schema_extra == CHOICE and given.get(name, field.default) != field.default
+    }
 
 
 def parsed_parameters(

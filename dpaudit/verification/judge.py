@@ -192,7 +192,11 @@ def _verdict(document: Document, outcome: Outcome) -> Verdict:
         failures=failures,
         ratio=ratio,
         summary=outcome.summary or f"{ratio:.6g} times the claimed bound",
-        reservations=(*_stricter(document), *outcome.reservations),
+        reservations=(
+            *_stricter(document),
+            *_other_choices(document.claim, document.parameters),
+            *outcome.reservations,
+        ),
     )
 
 
@@ -212,7 +216,11 @@ def _drawn(document: Document, reader: Reader, *, reproduce: bool) -> Verdict:
         failures=failures,
         ratio=float(numbers["ratio"]),
         summary=drawn.outcome.summary or "",
-        reservations=(*drawn.outcome.reservations, *_of_settings(document.claim, settings)),
+        reservations=(
+            *drawn.outcome.reservations,
+            *_other_choices(document.claim, settings.get("parameters", {})),
+            *_of_settings(document.claim, settings),
+        ),
     )
 
 
@@ -273,6 +281,19 @@ def _name_of(mechanism: object) -> str:
     if isinstance(mechanism, str):
         return mechanism
     return str(getattr(mechanism, "__name__", type(mechanism).__name__))
+
+
+def _other_choices(claim: str, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what decides what counts, where it is the file's and not the claim's usual one."""
+    from dpaudit.extension.parameters import other_choices
+    from dpaudit.extension.registry import CLAIMS as INSTALLED
+
+    if claim not in _homes() or (model := INSTALLED.get(claim).parameters) is None:
+        return ()
+    return tuple(
+        f"{name} = {shorten(given[name])} is the file's choice, and {shorten(usual)} is usual"
+        for name, usual in other_choices(model, given).items()
+    )
 
 
 def _of_settings(claim: str, settings: Mapping[str, Any]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from dpaudit.extension.claim import Claim, Variant
-from dpaudit.extension.parameters import Parameters
+from dpaudit.extension.parameters import CHOICE, Parameters
 
 if TYPE_CHECKING:
     from dpaudit.extension.case import SearchCase
@@ -44,6 +44,7 @@ class Theorem31Parameters(Parameters):
         0.01,
         gt=0,
         description="share of the distance at the start that may be left; for growing penalties",
+        json_schema_extra=CHOICE,
     )
     budget: int = Field(1_000, ge=100, description="evaluated runs, unless --trials is given")
 

@@ -22,7 +22,7 @@ from pydantic import Field
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.claim import Claim, Variant
-from dpaudit.extension.parameters import Parameters
+from dpaudit.extension.parameters import CHOICE, Parameters
 
 if TYPE_CHECKING:
     from dpaudit.attacks.stationarity.runs import Setting
@@ -45,9 +45,15 @@ class RunParameters(Parameters):
     spread: float = Field(1.4, ge=1, description="eta_i(1) / theta is uniform from 1 to this")
     growth: float = Field(1.005, ge=1, description="eta_i(t+1) / eta_i(t) is uniform from 1 to it")
     norm: float = Field(1.0, gt=0, le=1, description="of the missing record")
-    participates: bool = Field(True, description="False: a control whose runs do not use it")
+    participates: bool = Field(
+        True,
+        description="False: a control whose runs do not use it",
+        json_schema_extra=CHOICE,
+    )
     runs: int = Field(20, ge=1, description="independent runs, unless --trials is given")
-    cosine: float = Field(0.6, gt=0, lt=1, description="c: a larger one counts as found")
+    cosine: float = Field(
+        0.6, gt=0, lt=1, description="c: a larger one counts as found", json_schema_extra=CHOICE
+    )
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
 
     def setting(self) -> Setting:
