@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
-from flint import arb, ctx
 from numpy.typing import ArrayLike
 
 import dpaudit._validate as check
@@ -133,19 +132,11 @@ class OptimalComposition(Guarantee):
     @cached_property
     def _lost(self) -> float:
         """The probability that some release tells the secret, rounded up."""
-        if self._failures is not None:
-            return rounding.up_from(*self._failures)
-        with ctx.workprec(256):
-            logs = [part.count * (-arb(part.delta)).log1p() for part in self.parts]
-            return min(1.0, rounding.ceiling(-sum(logs, arb(0)).expm1()))
+        return rounding.any_up((part.count, part.delta) for part in self.parts)
 
     @cached_property
     def _failures(self) -> tuple[Fraction, Fraction] | None:
-        """That probability by what deltas stand for and by the worse, or None for too many."""
-        failing = [part for part in self.parts if part.delta and part.count]
-        if sum(part.count for part in failing) > _FEW:
-            return None
-        return _failure(failing, rounding.written), _failure(failing)
+        return rounding.any_of((part.count, part.delta) for part in self.parts)
 
     @cached_property
     def _most(self) -> float:
@@ -161,15 +152,6 @@ class OptimalComposition(Guarantee):
     def __str__(self) -> str:
         parts = (f"{p.count} x (epsilon={p.epsilon:g}, delta={p.delta:g})" for p in self.parts)
         return f"{type(self).__name__}({', '.join(parts)})"
-
-
-_FEW = 64  # releases that may fail, for which the probability is worked out as a fraction
-
-
-def _failure(
-    parts: list[ApproximateRelease], number: Callable[[float], Fraction] = rounding.most
-) -> Fraction:
-    return 1 - math.prod(((1 - number(p.delta)) ** p.count for p in parts), start=Fraction(1))
 
 
 def _margin(log_delta: float) -> float:

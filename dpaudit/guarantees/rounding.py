@@ -133,6 +133,45 @@ def sum_down(terms: Iterable[tuple[int, float]]) -> float:
     return down(sum((count * written(value) for count, value in terms), Fraction(0)))
 
 
+_FEW = 64  # events, for which the probability of any is worked out as a fraction
+
+
+def any_of(terms: Iterable[tuple[int, float]]) -> tuple[Fraction, Fraction] | None:
+    """Return the probability that one of independent events happens, or None for too many.
+
+    By what the doubles stand for, and by the worse of that and the doubles.
+
+    Parameters
+    ----------
+    terms
+        How many events have which probability.
+    """
+    terms = [(count, value) for count, value in terms if count and value]
+    if sum(count for count, _ in terms) > _FEW:
+        return None
+    meant, worst = (
+        1 - math.prod(((1 - number(value)) ** count for count, value in terms), start=Fraction(1))
+        for number in (written, most)
+    )
+    return meant, worst
+
+
+def any_up(terms: Iterable[tuple[int, float]]) -> float:
+    """Return the same probability, rounded up.
+
+    Examples
+    --------
+    >>> any_up([(1, 0.1), (1, 0.2)]), any_up([])
+    (0.28, 0.0)
+    """
+    terms = list(terms)
+    if (known := any_of(terms)) is not None:
+        return up_from(*known)
+    with ctx.workprec(_BITS):
+        logs = [count * (-arb(value)).log1p() for count, value in terms]
+        return min(1.0, ceiling(-sum(logs, arb(0)).expm1()))
+
+
 def exp_up(exponent: float) -> float:
     """Return a power of e that is at most 1, rounded up: 0 at minus infinity alone."""
     if exponent == -math.inf:

@@ -61,8 +61,10 @@ def gaussians_and_responses(draw: random.Random) -> Case:
     square, kept, states = arb(0), arb(1), [(arb(0), arb(1))]
     for _ in range(draw.choice([0, 1, 1, 2])):
         part = GaussianRelease(
-            sensitivity=log_uniform(draw, 1e-6, 1e3),
-            noise_scale=log_uniform(draw, 1e-3, 1e3),
+            sensitivity=log_uniform(
+                draw, 1e-6, 1e2
+            ),  # up to a mu of 1e5: balls of erfc hold digits
+            noise_scale=log_uniform(draw, 0.05, 1e3),
             count=draw.choice([1, 1, 2, 7, 1000]),
         )
         parts.append(part)
@@ -308,7 +310,10 @@ def test_a_sum_of_failures_is_what_was_written():
     parts = (ApproximateRelease(epsilon=1.0, delta=0.1), ApproximateRelease(epsilon=2.0, delta=0.2))
     assert OptimalComposition(parts).delta(3.0) == 0.28
     assert OptimalComposition(parts).epsilon(0.28) == 3.0
-    assert proved_guarantee(Sequence(parts)).epsilon(0.28) == pytest.approx(3.0)
+    proved = proved_guarantee(Sequence(parts))
+    assert proved.epsilon(0.28) == 3.0
+    assert proved.delta(3.0) == pytest.approx(0.28)
+    assert proved.epsilon(proved.delta(3.0)) <= 3.0
 
 
 GUARANTEES = (
@@ -333,6 +338,16 @@ def test_epsilon_undoes_delta(guarantee):
             back = guarantee.epsilon(delta)
             assert back <= epsilon * (1 + 1e-8) + 1e-8
             assert guarantee.delta(back) <= delta * (1 + 1e-8)
+
+
+def test_below_the_delta_that_stays_no_accountant_has_an_answer():
+    failing = ApproximateRelease(epsilon=9e-4, delta=0.02)
+    for others in ((), (ApproximateRelease(epsilon=1e-6),), (failing,)):
+        for delta in (0.0, 5e-324, 0.019):
+            answers = ask_all(Sequence((failing, *others)), delta)
+            uppers = [answer.upper for answer in answers if answer.upper is not None]
+            assert set(uppers) == {math.inf}
+            assert proved_bracket(Sequence((failing, *others)), delta).upper == math.inf
 
 
 # Sums of what was written

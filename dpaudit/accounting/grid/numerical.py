@@ -349,9 +349,8 @@ def epsilon_of(pairs: Composition, delta: float, cells: int = CELLS) -> Bracket:
 def _epsilon(pairs: Composition, delta: float, cells: int, share: float) -> Bracket:
     betrayed, most = pairs.infinite_mass, pairs.largest
     if most == 0 or delta <= betrayed * (1 + _ULPS) or delta == 0:
-        enough = delta >= betrayed * (1 - _ULPS)
-        sure = delta == 0 == betrayed or delta > betrayed * (1 + _ULPS) or len(pairs) < 2
-        return Bracket(most if enough else math.inf, most if enough and sure else math.inf)
+        least = most if delta >= betrayed * (1 - _ULPS) else math.inf
+        return Bracket(least, most if delta >= betrayed else math.inf)
     if pairs.out_of_range:
         return Bracket(0.0, most)
     pairs = pairs.trimmed(share * (delta - betrayed))

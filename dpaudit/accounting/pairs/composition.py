@@ -150,11 +150,8 @@ class Composition:
 
     @property
     def infinite_mass(self) -> float:
-        """P-probability of an infinite total loss."""
-        if len(self.parts) == 1 and self.parts[0][1] == 1:
-            return self.parts[0][0].infinite_mass
-        logs = math.fsum(n * math.log1p(-pair.infinite_mass) for pair, n in self.parts)
-        return min(1.0, rounding.above(-math.expm1(logs), 0.0)) if logs else 0.0
+        """P-probability of an infinite total loss, rounded up."""
+        return rounding.any_up((count, pair.infinite_mass) for pair, count in self.parts)
 
     @property
     def trimmed_mass(self) -> float:
@@ -380,10 +377,13 @@ class Bracket:
 
     def outward(self, most: float = math.inf) -> Bracket:
         """Return ends, of at most ``most``, that hold though they were rounded to the nearest."""
-        upper = rounding.above(self.upper, 0.0) if self.upper < most else self.upper
+        if self.upper == math.inf:
+            lower = rounding.below(self.lower, 0.0) if self.lower < math.inf else self.lower
+            return Bracket(lower, math.inf)
+        upper = min(rounding.above(self.upper, 0.0) if self.upper < most else self.upper, most)
         known = self.lower == most and rounding.is_short(most)
-        lower = self.lower if known or self.lower == math.inf else rounding.below(self.lower, 0.0)
-        return Bracket(min(lower, upper, most), min(upper, most))
+        lower = self.lower if known else rounding.below(self.lower, 0.0)
+        return Bracket(min(lower, upper), upper)
 
     @classmethod
     def largest(cls, brackets: list[Bracket]) -> Bracket:
