@@ -9,8 +9,8 @@ import pytest
 from dpaudit.execution import Silent
 from dpaudit.selftest import run as run_module
 from dpaudit.selftest.answers import Learner
-from dpaudit.selftest.black_box import Budget, _best_rule, _Draws, _Rule, audit
-from dpaudit.selftest.run import CERTAIN, QUICK, run
+from dpaudit.selftest.black_box import Budget, Found, _best_rule, _Draws, _Rule, audit
+from dpaudit.selftest.run import CERTAIN, QUICK, Measured, Rate, SelfTest, run
 
 SMALL = Budget(learning=3000, judging=500, choosing=3000, certifying=3000, least=500)
 
@@ -83,6 +83,7 @@ def test_known_answers_share_one_error_probability(monkeypatch):
     monkeypatch.setattr(run_module, "_measured", measured)
     monkeypatch.setattr(run_module, "CASES", ())
     monkeypatch.setattr(run_module, "CONTROLS", ())
+    monkeypatch.setattr(run_module, "VERDICTS", ())
     monkeypatch.setattr(
         run_module, "_all", lambda tasks, *_: ([run_module._alone(*one) for one in tasks], False)
     )
@@ -90,3 +91,61 @@ def test_known_answers_share_one_error_probability(monkeypatch):
     assert len(spent) == len(found.missing) > 1
     assert sum(certain for _, certain in spent) == pytest.approx(CERTAIN)
     assert {alpha for alpha, _ in spent} == {run_module.ALPHA}
+
+
+def answer_with(*, lower, nearly=None, claimed=1.0, true=1.0, event=1.0):
+    found = Found(
+        lower=lower,
+        nearly_certain=lower if nearly is None else nearly,
+        attack="any",
+        hits=1,
+        other_hits=0,
+        trials=10,
+        seconds=0.0,
+    )
+    about = {"name": "a", "claimed": claimed, "true": true, "event": event, "delta": 0.0}
+    return Measured(**about, published=None, found=found)
+
+
+def failures(*outcomes, full=True):
+    tested = tuple(one for one in outcomes if isinstance(one, run_module.Tested))
+    answers = tuple(one for one in outcomes if isinstance(one, Measured))
+    return SelfTest(full=full, seed=0, tested=tested, measured=answers, seconds=0.0).failures
+
+
+@pytest.mark.parametrize(
+    ("given", "full", "said"),
+    [
+        ({"lower": 0.9}, True, None),
+        # Of sound bounds one in twenty is above the truth, and no bound of a millionth.
+        ({"lower": 1.1, "nearly": 0.9}, True, None),
+        ({"lower": 1.2, "nearly": 1.1}, True, "more was certified"),
+        ({"lower": 1.5, "true": 2.0, "event": 2.0}, True, None),
+        ({"lower": 0.5, "true": 2.0, "event": 2.0}, True, "is broken and was not refuted"),
+        ({"lower": 0.5, "true": 2.0, "event": 2.0}, False, None),
+    ],
+)
+def test_which_known_answers_fail_a_self_test(given, full, said):
+    found = [one for one in failures(answer_with(**given), full=full) if "of 1 bounds" not in one]
+    assert found == [] if said is None else said in found[0]
+    assert len(found) == (said is not None)
+
+
+def estimator(misses, control):
+    rates = tuple(Rate(n, 1000, alpha) for n, alpha in zip(misses, (0.05, 1e-7), strict=True))
+    about = {"estimator": "e", "law": "l", "true": 1.0, "closeness": None, "seconds": 0.0}
+    return run_module.Tested(**about, rates=rates, control=control)
+
+
+@pytest.mark.parametrize(
+    ("misses", "control", "fails"),
+    [
+        ((50, 0), False, False),
+        ((200, 0), False, True),
+        ((50, 20), False, True),  # sound at one error probability and not at the other
+        ((200, 0), True, False),
+        ((50, 0), True, True),
+    ],
+)
+def test_which_estimators_fail_a_self_test(misses, control, fails):
+    assert (len(failures(estimator(misses, control))) == 1) is fails
