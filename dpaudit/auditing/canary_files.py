@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import csv
 import zipfile
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dpaudit.auditing.arrays import MOST, read_arrays
 from dpaudit.auditing.canary_table import Table, as_table
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
 from dpaudit.records import Record
 
 _NEEDED, _OPTIONAL = ("score", "included"), ("group",)
 _EXPECTED = "columns score and included, and group if canaries have one"
+_MOST, _LONGEST = 10**7, 1000  # canaries, and letters of the name of a group
 _FLAGS = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, "0.0": 0.0, "1.0": 1.0}
 
 
@@ -67,6 +70,8 @@ def _csv(path: Path) -> Mapping[str, Any]:
             kept = {name: names.index(name) for name in (*_NEEDED, *_OPTIONAL) if name in names}
             found: dict[str, list[Any]] = {name: [] for name in kept}
             for row in filter(None, rows):
+                if len(found["score"]) == _MOST:
+                    _require_few(path, _MOST + 1)
                 for name, place in kept.items():
                     text = row[place].strip() if place < len(row) else ""
                     found[name].append(_value(path, rows.line_num, name, text))
@@ -102,19 +107,61 @@ def _parquet(path: Path) -> Mapping[str, Any]:
     except ImportError:
         raise DataError(f"{path}: pip install 'dpaudit[parquet]', and it is read") from None
     try:
-        names = parquet.read_schema(path).names
-        _required(path, names)
-        kept = [name for name in (*_NEEDED, *_OPTIONAL) if name in names]
-        table = parquet.read_table(path, columns=kept)
+        schema = parquet.read_schema(path)
+        _required(path, schema.names)
+        kept = [name for name in (*_NEEDED, *_OPTIONAL) if name in schema.names]
+        _require_single(path, schema, kept)
+        file = parquet.ParquetFile(path, read_dictionary=[one for one in kept if one == "group"])
+        _require_few(path, file.metadata.num_rows)
+        _require_small(path, file.metadata, kept)
+        table = file.read(columns=kept)
+        _require_few(path, table.num_rows)
         missing = [name for name in kept if table[name].null_count]
         if missing:
             raise DataError(f"{path}: column {missing[0]!r} has empty entries")
-        columns = {name: table[name].to_numpy() for name in kept}
+        columns = {name: _numbers_or_texts(path, name, table[name]) for name in kept}
     except ArrowException:
         raise DataError(f"{path}: is no Parquet file, expected {_EXPECTED}") from None
     if not table.num_rows:
         raise DataError(f"{path}: has no rows, expected a canary a row")
     return {name: _plain(column) for name, column in columns.items()}
+
+
+def _require_single(path: Path, schema: Any, names: Sequence[str]) -> None:
+    """Refuse columns whose entries are lists or tables, or bytes."""
+    from pyarrow import types
+
+    for name in names:
+        kind = schema.field(name).type
+        if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
+            raise DataError(f"{path}: column {name!r} holds {kind}, expected a number or a name")
+
+
+def _require_few(path: Path, rows: int) -> None:
+    if rows > _MOST:
+        raise DataError(f"{path}: has {rows:,} rows, at most {_MOST:,} canaries are read")
+
+
+def _require_small(path: Path, metadata: Any, names: Sequence[str]) -> None:
+    """Refuse columns that take more memory than canaries need, whatever they take packed."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    parts = [one.column(place) for one in groups for place in range(one.num_columns)]
+    size = sum(one.total_uncompressed_size for one in parts if one.path_in_schema in names)
+    if size > MOST:
+        given = f"columns of {size / 2**20:,.0f} MiB"
+        raise DataError(f"{path}: has {given}, at most {MOST / 2**20:,.0f} MiB are read")
+
+
+def _numbers_or_texts(path: Path, name: str, column: Any) -> Any:
+    """Return a column, whose texts are short: one text may stand for that of many rows."""
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(column.type):
+        texts = [one for chunk in column.chunks for one in chunk.dictionary.to_pylist()]
+        if any(len(str(one)) > _LONGEST for one in texts):
+            raise DataError(f"{path}: column {name!r} has texts of more than {_LONGEST} letters")
+        column = column.cast(column.type.value_type)
+    return column.to_numpy()
 
 
 def _plain(column: Any) -> Any:
@@ -124,12 +171,13 @@ def _plain(column: Any) -> Any:
 
 def _npz(path: Path) -> Mapping[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            _required(path, arrays.files)
-            kept = [name for name in (*_NEEDED, *_OPTIONAL) if name in arrays.files]
-            found = {name: arrays[name] for name in kept}
-    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError, TypeError):
+        found = read_arrays(path, (*_NEEDED, *_OPTIONAL))
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError):
         raise DataError(f"{path}: is no .npz file of numbers, expected {_EXPECTED}") from None
+    except (AttributeError, TypeError, RuntimeError):  # as of a password
+        raise DataError(f"{path}: is no .npz file of numbers, expected {_EXPECTED}") from None
+    _required(path, found)
+    _require_few(path, max(one.shape[0] if one.ndim else 1 for one in found.values()))
     if not found["score"].size:
         raise DataError(f"{path}: has no rows, expected a canary a row")
     return found

@@ -19,6 +19,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 import dpaudit.auditing.claims as claims
 from dpaudit.auditing.api import DEFAULT_TRIALS, made_from, own_case
+from dpaudit.auditing.arrays import read_array
 from dpaudit.auditing.beside import require_reachable
 from dpaudit.auditing.release import proof_of
 from dpaudit.auditing.run import Prepared
@@ -339,7 +340,7 @@ def records_from(file: Path) -> Any:
         if file.suffix == ".csv" and _has_names(file):
             return _table_of_names(file)
         if file.suffix == ".npy":
-            return np.asarray(np.load(file, allow_pickle=False), dtype=np.float64)
+            return np.asarray(read_array(file), dtype=np.float64)
         return np.loadtxt(file, delimiter=",", ndmin=1)
     except OSError as error:
         reason = f"cannot be read ({error.strerror}), expected a .npy or .csv file"
