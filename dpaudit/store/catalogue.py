@@ -65,14 +65,14 @@ def entries(store: Store) -> list[Entry]:
         " WHERE audit = audits.id) FROM audits ORDER BY audits.id"
     )
     try:
-        return [_entry(*row) for row in rows]
+        return [_entry(store.path, *row) for row in rows]
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(
             f"store {store.path}: what it says of an audit is no such thing"
         ) from error
 
 
-def _entry(*row: Any) -> Entry:
+def _entry(path: Path, *row: Any) -> Entry:
     number, name, command, began, ended, seconds, machine, units, planned, size = row
     return Entry(
         number=number,
@@ -80,7 +80,7 @@ def _entry(*row: Any) -> Entry:
         command=_fields(json.loads(command)),
         began=str(began),
         ended=ended,
-        seconds=seconds_of(seconds),
+        seconds=seconds_of(seconds, path),
         units=int(units),
         planned=int(planned),
         size=int(size),
@@ -140,7 +140,7 @@ def numbers(store: Store, audit: int) -> Iterator[tuple[str, int, int, int, floa
             "SELECT place, data FROM blocks WHERE stage = ? ORDER BY place", (stage.number,)
         )
         for place, data in rows:
-            for part, array in enumerate(_arrays(decoded(data))):
+            for part, array in enumerate(_arrays(decoded(data, store.path))):
                 for entry, value in enumerate(array.ravel().tolist()):
                     yield stage.name, int(place), part, entry, value
 

@@ -90,7 +90,7 @@ class Store:
 
     def __init__(self, path: str | Path, *, must_exist: bool = False) -> None:
         self.path = Path(path)
-        if must_exist and not self.path.is_file():
+        if must_exist and not os.path.isfile(self.path):
             raise StoreError(f"store {self.path}: there is no such file")
         if not must_exist:
             self._make()
@@ -113,8 +113,9 @@ class Store:
             pass
 
     def _open(self) -> None:
-        application, version = (self._pragma(name) for name in ("application_id", "user_version"))
+        # Tables come before the number of the application: another program may begin the file now.
         tables = self.run("SELECT count(*) FROM sqlite_master")[0][0]
+        application, version = (self._pragma(name) for name in ("application_id", "user_version"))
         if application not in (0, _ID) or (application == 0 and tables):
             raise StoreError(f"store {self.path}: this is a database, but not a store of dpaudit")
         if version > _VERSION:
@@ -211,7 +212,7 @@ def _meaning(error: sqlite3.Error) -> str:
     return f"it cannot be used ({said})"
 
 
-def seconds_of(given: Any) -> float:
+def seconds_of(given: Any, path: Path) -> float:
     """Return the seconds that an audit took, as a store says.
 
     Raises
@@ -221,11 +222,12 @@ def seconds_of(given: Any) -> float:
 
     Examples
     --------
-    >>> seconds_of(1.5)
+    >>> seconds_of(1.5, Path("mine.sqlite"))
     1.5
     """
     if not isinstance(given, (int, float)) or not 0 <= given < math.inf:
-        raise StoreError("store: the seconds of an audit are no such number; use another file")
+        said = "the seconds of an audit are no such number; move it away, or name another file"
+        raise StoreError(f"store {path}: {said}")
     return float(given)
 
 
@@ -250,8 +252,8 @@ def _digest(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=8).digest()
 
 
-def decoded(data: bytes) -> Any:
-    """Return what `encoded` was given.
+def decoded(data: bytes, path: Path | None = None) -> Any:
+    """Return what `encoded` was given, and a store has in a file.
 
     Raises
     ------
@@ -272,4 +274,5 @@ def decoded(data: bytes) -> Any:
             raise ValueError("of another length")
         return unpacked(content, buffers)
     except _NO_BLOCK as error:
-        raise StoreError(f"store: a block in it is damaged ({error}); use another file") from error
+        said = f"a block in it is damaged ({error}); move it away, or name another with --store"
+        raise StoreError(f"store{'' if path is None else f' {path}'}: {said}") from error

@@ -12,6 +12,7 @@ audit goes on without it.
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -97,7 +98,7 @@ class Storing:
     @property
     def exists(self) -> bool:
         """Whether there is a file."""
-        return self._store is not None or self.path.is_file()
+        return self._store is not None or os.path.isfile(self.path)  # of any name
 
     @property
     def is_open(self) -> bool:
@@ -228,7 +229,7 @@ class KeptAudit(Ledger):
         found = store.run(
             "SELECT id, machine, seconds FROM audits WHERE identity = ?", (self.identity,)
         )
-        self.number, self.seconds = int(found[0][0]), seconds_of(found[0][2])
+        self.number, self.seconds = int(found[0][0]), seconds_of(found[0][2], self.where.path)
         if (here := json.dumps(machine)) != found[0][1]:
             store.write(_FACT, [(self.number, f"{MACHINE}{here}", encoded(None))])
         facts = "SELECT name FROM facts WHERE audit = ? AND name LIKE ?"
@@ -240,7 +241,22 @@ class KeptAudit(Ledger):
         """Return rows about this audit, whose number is the statement's first value."""
         if not self.number or self._failed:
             return []
-        return self.where.open().run(statement, (self.number, *values))
+        try:
+            return self.where.open().run(statement, (self.number, *values))
+        except StoreError as error:
+            self.give_up_or_raise(error)
+            return []
+
+    def give_up_or_raise(self, error: StoreError) -> None:
+        """Go on without a file that nobody named and that cannot be read; raise of any other."""
+        if not self.where.for_a_while:
+            raise error
+        self._give_up(error)
+
+    def _give_up(self, error: StoreError) -> None:
+        if not self._failed:
+            self._failed = True
+            warnings.warn(f"{error}; the audit goes on and is not kept", NotKept, stacklevel=3)
 
     def fact(self, name: str, compute: Callable[[], FactT], about: Any = None) -> FactT:
         """Return what was decided under a name about something, or decide and keep it."""
@@ -248,9 +264,9 @@ class KeptAudit(Ledger):
             name = f"{name}: {self._about(about)}" if about is not None else name
         except Unidentified:
             return compute()
-        if rows := self.read(_DECIDED, name):
+        if known := self._decided(name):
             self.where.decided += 1
-            found: FactT = decoded(rows[0][0])
+            found: FactT = known[0]
             return found
         decided = compute()
         try:
@@ -259,8 +275,17 @@ class KeptAudit(Ledger):
             return decided
         self.put([lambda store, audit: store.write(_FACT, [(audit, name, data)])], len(data))
         # Of two programs that decide at once the first has decided for both.
-        first: FactT = decoded(rows[0][0]) if (rows := self.read(_DECIDED, name)) else decided
+        known = self._decided(name)
+        first: FactT = known[0] if known else decided
         return first
+
+    def _decided(self, name: str) -> list[Any]:
+        """Return what was decided under a name, in a list; an empty one if nothing was."""
+        try:
+            return [decoded(data, self.where.path) for (data,) in self.read(_DECIDED, name)]
+        except StoreError as error:
+            self.give_up_or_raise(error)
+            return []
 
     def stage(self, task: Any, units: Sequence[Unit], name: str) -> Stage | None:
         """Return what is kept of a stage; None if nothing identifies its task."""
@@ -311,8 +336,7 @@ class KeptAudit(Ledger):
                 seconds = self.seconds + monotonic() - self._began
                 store.run("UPDATE audits SET seconds = ? WHERE id = ?", (seconds, self.number))
         except StoreError as error:
-            self._failed = True
-            warnings.warn(f"{error}; the audit goes on and is not kept", NotKept, stacklevel=2)
+            self._give_up(error)
 
     def end(self) -> None:
         """Take note that the audit ended."""
@@ -383,6 +407,18 @@ class Stage:
             )
         }
 
+        if audit.where.for_a_while and self._places:
+            self._look_through()
+
+    def _look_through(self) -> None:
+        """Look at every result before one counts: nobody named the file, so none ends the audit."""
+        try:
+            for place in self._places:
+                self._load(place)
+        except StoreError as error:
+            self.audit.give_up_or_raise(error)
+            self._places = {}
+
     @property
     def there(self) -> frozenset[int]:
         """Places of units whose results were kept before."""
@@ -390,12 +426,16 @@ class Stage:
 
     def load(self, place: int) -> Any:
         """Return a result that was kept before."""
+        found = self._load(place)
+        self.audit.where.taken += self._sizes[place]
+        return found
+
+    def _load(self, place: int) -> Any:
         store = self.audit.where.open()
         rows = store.run("SELECT data FROM blocks WHERE id = ?", (self._places[place],))
         if not rows:
             raise StoreError(f"store {store.path}: another program forgot what it kept; try again")
-        self.audit.where.taken += self._sizes[place]
-        return decoded(rows[0][0])
+        return decoded(rows[0][0], store.path)
 
     def keep(self, places: Sequence[int], results: Sequence[Any]) -> None:
         """Keep results of units; one that is no typed data is drawn again, if ever."""
