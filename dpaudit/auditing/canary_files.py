@@ -172,7 +172,7 @@ def _plain(column: Any) -> Any:
 def _npz(path: Path) -> Mapping[str, Any]:
     try:
         found = read_arrays(path, (*_NEEDED, *_OPTIONAL))
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError):
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error):
         raise DataError(f"{path}: is no .npz file of numbers, expected {_EXPECTED}") from None
     except (AttributeError, TypeError, RuntimeError):  # as of a password
         raise DataError(f"{path}: is no .npz file of numbers, expected {_EXPECTED}") from None
