@@ -24,6 +24,7 @@ from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.isolated import Isolated, Isolation, is_ours, isolated
+from dpaudit.laws.layout import Column
 
 _CALLS = 64  # of further outputs, on either dataset
 _LEAST, _MOST = 512, 4096  # further outputs
@@ -168,6 +169,23 @@ def _no_files(drawer: Drawer) -> list[SelfCheck]:
             evidence=f"files that the mechanism wrote and read: {named or 'none'}",
         )
     ]
+
+
+def _compared_by(drawer: Drawer, checks: Sequence[SelfCheck]) -> list[SelfCheck]:
+    """Return checks that say which parts of an output may be left out, if it has several."""
+    layout = getattr(drawer.mechanism, "layout", None)
+    numbers = [one.path for one in getattr(layout, "columns", ()) if _is_number(one)]
+    if len(numbers) < 2:
+        return list(checks)
+    named = ", ".join(map(shorten, numbers[:5]))
+    cure = f"; of {named}, what is no noise, such as a time stamp, is left out by ignore="
+    return [
+        one if one.passed else replace(one, statement=f"{one.statement}{cure}") for one in checks
+    ]
+
+
+def _is_number(column: Column) -> bool:
+    return column.everywhere and not column.discrete and not column.length
 
 
 def _compared(drawn: Certifying, tally: Tally) -> list[str]:

@@ -70,7 +70,7 @@ def _of(value: Any, name: str, seen: set[int], deep: int) -> Iterator[str]:
         for key, one in vars(value).items():
             if not key.startswith("__"):
                 yield from _of(getattr(one, "__func__", one), key, seen, deep + 1)
-    elif _is_plain(value):
+    elif is_plain(value):
         if could_be_noise(value):
             yield name
     else:
@@ -154,7 +154,8 @@ def _is_an_imported_one(value: Any) -> bool:
     return home is not None and any(one is value for one in list(vars(home).values()))
 
 
-def _is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
+    """Return whether a value is a number, text, bytes, an array, or nothing."""
     kinds = (bool, int, float, complex, str, bytes, bytearray, memoryview, Decimal, Fraction)
     return value is None or isinstance(value, (*kinds, np.ndarray, np.generic))
 
@@ -238,5 +239,5 @@ def _of_array(value: Any) -> bool:
     if value.dtype.kind in "iu":
         return any(map(could_be_noise, flat.tolist()))
     return value.dtype.kind in "cOSUV" and any(
-        could_be_noise(one) for one in flat.tolist() if _is_plain(one)
+        could_be_noise(one) for one in flat.tolist() if is_plain(one)
     )

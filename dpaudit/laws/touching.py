@@ -26,6 +26,7 @@ from dpaudit._typing import Array
 from dpaudit.laws.carried import carried_noise
 from dpaudit.laws.clocks import Clocks
 from dpaudit.laws.mechanism import checked_sample, name_of
+from dpaudit.laws.settled import refers_to_results
 
 Kind = Literal[
     "file",
@@ -257,6 +258,8 @@ def watched(
         mechanism = make(*arguments)
         watch.on = False
         watch.own = _package_of(mechanism)
+        if not refers_to_results(mechanism):
+            watch.touches.clear()  # what was read while it was imported is nothing to it
         for path in carried_noise(mechanism) if travelled else ():
             watch.note("value carried along", path)
         rows = [

@@ -13,6 +13,7 @@ from dpaudit.errors import MechanismError
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.isolated import Isolation, referred
+from dpaudit.laws.observed import Reading
 from dpaudit.neighbours.found import found_pair
 
 from .folder import reached
@@ -20,6 +21,8 @@ from .kept import KEPT
 from .varying import VARYING
 
 PAIR = [1.0, 2.0, 3.0], [1.0, 2.0, 2.0]
+# What depends on the load of the machine is withheld, unless somebody says that it is no noise.
+NO_NOISE = {"exact_beside_how_long_it_took": ("seconds",)}
 SEEDS = pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))]
 )
@@ -37,11 +40,10 @@ def verdict(folder, monkeypatch):
     monkeypatch.setenv("KEPT_KEY", secrets.token_hex(16))
     monkeypatch.setenv("VARYING_SCALE", "0.1")
 
-    def of(reference, seed, trials=600):
-        pair = found_pair(*PAIR, None)[0]
-        case, words = own_case(
-            referred(reference, Isolation()), pair, claimed=ApproximateDP(1.0, 0.0)
-        )
+    def of(reference, seed, trials=600, ignore=()):
+        pair, reading = found_pair(*PAIR, None)[0], Reading(ignore=ignore)
+        placed = referred(reference, Isolation(), reading)
+        case, words = own_case(placed, pair, claimed=ApproximateDP(1.0, 0.0), reading=reading)
         settings = Settings(trials=trials, delta=0.0, seed=seed, confidence=0.9999)
         try:
             return audit_case(case, settings, statement=words).verdict
@@ -66,4 +68,4 @@ def test_no_private_one_is_accused(verdict, name, seed):
 @SEEDS
 @pytest.mark.parametrize("name", sorted(VARYING))
 def test_no_broken_one_is_missed(verdict, name, seed):
-    assert verdict(f"varying:{name}", seed) == "refuted"
+    assert verdict(f"varying:{name}", seed, ignore=NO_NOISE.get(name, ())) == "refuted"

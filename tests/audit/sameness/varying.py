@@ -2,6 +2,7 @@
 
 import collections
 import configparser
+import importlib.util
 import json
 import math
 import os
@@ -116,17 +117,17 @@ def scale_of_a_package(data, rng):
 
 
 @varying
-def column_of_a_package(data, rng):
-    from sklearn.datasets import load_iris
-
-    return total(data) + rng.laplace(scale=0.1 * load_iris().data[0, 3] / 0.2)
+def table_of_a_package(data, rng):
+    package = Path(importlib.util.find_spec("sklearn").origin).parent
+    lines = (package / "datasets" / "data" / "iris.csv").read_text().splitlines()
+    return total(data) + rng.laplace(scale=0.1 * len(lines) / 151)
 
 
 @varying
 def a_library_that_is_imported_late(data, rng):
-    import sklearn.linear_model  # noqa: F401
+    import mpmath
 
-    return total(data) + rng.laplace(scale=0.1)
+    return total(data) + rng.laplace(scale=float(mpmath.mpf(1) / 10))
 
 
 # Exact values beside what varies

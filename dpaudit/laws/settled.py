@@ -1,0 +1,181 @@
+"""Whether code refers to values that its import worked out, and not only to what is written there.
+
+A module may read a file while it is imported. Of a function that refers to nothing of what came of
+it, this tells nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import dpaudit.laws.outside as outside
+from dpaudit.laws.calling import Calls
+from dpaudit.laws.carried import could_be_noise, is_plain, names_in
+
+_CODE = (type, ModuleType, BuiltinFunctionType, FunctionType, MethodType, property)
+_DEEP = 8
+
+
+def refers_to_results(mechanism: Any) -> bool:
+    """Return whether the code of a mechanism refers to what its import worked out.
+
+    Values that are written in a module, functions and classes are no results. Whatever it has in
+    a closure, in a default or in an object is one where it may be noise.
+    """
+    calls = getattr(mechanism, "calls", None)
+    given = calls.function if isinstance(calls, Calls) else mechanism
+    return any(_of(given, set(), 0))
+
+
+def _of(value: Any, seen: set[int], deep: int) -> Iterator[bool]:
+    """Yield whether values that something refers to are results of an import."""
+    if id(value) in seen or deep > _DEEP:
+        return
+    seen.add(id(value))
+    if isinstance(value, partial):
+        for one in (value.func, *value.args, *value.keywords.values()):
+            yield from _of(one, seen, deep + 1)
+    elif isinstance(value, MethodType):
+        yield from _of(value.__func__, seen, deep + 1)
+        yield from _of(value.__self__, seen, deep + 1)
+    elif isinstance(value, FunctionType):
+        yield from _of_function(value, seen, deep)
+    elif isinstance(value, type):
+        if _is_users(value):
+            for name, one in vars(value).items():
+                if not name.startswith("__") or isinstance(one, FunctionType):
+                    yield from _of(getattr(one, "__func__", one), seen, deep + 1)
+    elif is_plain(value):
+        yield could_be_noise(value)
+    else:
+        yield from _of_object(value, seen, deep)
+
+
+def _of_object(value: Any, seen: set[int], deep: int) -> Iterator[bool]:
+    if isinstance(value, (dict, list, tuple, set, frozenset)):
+        members = [*value, *value.values()] if isinstance(value, dict) else list(value)
+        for one in members[:1000]:
+            yield from _of(one, seen, deep + 1)
+    elif isinstance(value, _CODE):
+        return
+    elif _is_users(type(value)):
+        yield from _of(type(value), seen, deep + 1)
+        for one in getattr(value, "__dict__", {}).values():
+            yield from _of(one, seen, deep + 1)
+    elif hasattr(value, "__wrapped__"):  # a cache
+        yield from _of(value.__wrapped__, seen, deep + 1)
+    else:
+        yield True  # an open file, a connection, a table: nobody knows what it holds
+
+
+def _of_function(function: FunctionType, seen: set[int], deep: int) -> Iterator[bool]:
+    if not _is_users(function):
+        return
+    for cell in function.__closure__ or ():
+        try:
+            yield from _of(cell.cell_contents, seen, deep + 1)
+        except ValueError:  # it is empty
+            continue
+    held = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    for one in (*held, *vars(function).values()):
+        yield from _of(one, seen, deep + 1)
+    names = names_in(function.__code__)
+    for name in names & function.__globals__.keys():
+        yield from _of_global(name, function.__globals__, names, seen, deep)
+
+
+def _of_global(
+    name: str, space: dict[str, Any], names: set[str], seen: set[int], deep: int
+) -> Iterator[bool]:
+    value = space[name]
+    if isinstance(value, ModuleType):
+        if outside.place_of(getattr(value, "__file__", None) or "") == "user":
+            for other in names & vars(value).keys():
+                yield from _of_global(other, vars(value), names, seen, deep + 1)
+    elif isinstance(value, _CODE) or hasattr(value, "__wrapped__"):
+        yield from _of(value, seen, deep + 1)
+    elif not name.startswith("__") and not _is_as_written(name, space):
+        yield not (_is_users(type(value)) and not any(_of(value, seen, deep + 1)))
+
+
+def _is_users(code: Any) -> bool:
+    """Return whether a function or class is the user's own."""
+    if isinstance(code, FunctionType):
+        return outside.place_of(code.__code__.co_filename) == "user"
+    module = sys.modules.get(code.__module__ or "")
+    if module is None:
+        return True
+    file = getattr(module, "__file__", None)
+    return module.__name__ != "builtins" and (file is None or outside.place_of(file) == "user")
+
+
+def _is_as_written(name: str, space: dict[str, Any]) -> bool:
+    """Return whether a global still has the value that its module's source writes down."""
+    known = _written(str(space.get("__file__") or ""))
+    if name not in known:
+        return False
+    try:
+        return bool(known[name] is None or ast.literal_eval(known[name] or "") == space[name])
+    except (ValueError, TypeError, SyntaxError):
+        return False
+
+
+@lru_cache(64)
+def _written(file: str) -> dict[str, str | None]:
+    """Return the globals that a file gives one value which is written there, and that value.
+
+    It is None where a name is that of a file or a folder.
+    """
+    try:
+        with open(file, "rb") as source:
+            tree = ast.parse(source.read())
+    except (OSError, SyntaxError, ValueError):
+        return {}
+    found, other = dict[str, str | None](), set[str]()
+    for one in tree.body:
+        for target, value in _assigned(one):
+            if target in found or value is None or not _is_written(value):
+                other.add(target)
+            elif any(isinstance(part, ast.Call) for part in ast.walk(value)):
+                found[target] = None
+            else:
+                found[target] = ast.unparse(value)
+    anywhere = {name for one in ast.walk(tree) if isinstance(one, ast.Global) for name in one.names}
+    return {name: value for name, value in found.items() if name not in other | anywhere}
+
+
+def _assigned(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
+    """Yield names that a statement gives values, and the values; None where they are worked out."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                yield target.id, node.value
+                continue
+            for one in ast.walk(target):
+                if isinstance(one, ast.Name):
+                    yield one.id, None
+    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        yield node.target.id, node.value
+    elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Expr)):
+        for one in ast.walk(node):
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+                yield one.id, None
+
+
+def _is_written(value: ast.expr | None) -> bool:
+    """Return whether an expression is made of what is written there, and of the file's own path."""
+    if value is None:
+        return False
+    calls = [one for one in ast.walk(value) if isinstance(one, ast.Call)]
+    if any(not isinstance(one.func, ast.Name) or one.func.id not in _MAKES for one in calls):
+        return False
+    names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+    return names <= {*_MAKES, "__file__"}
+
+
+_MAKES = frozenset(("Path",))
