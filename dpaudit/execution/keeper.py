@@ -28,7 +28,10 @@ _HOME = str(_SCRIPT.parents[2])
 # What every task needs; a worker has it from the start.
 # numpy loads its masked arrays when somebody first asks for them.
 _PRELOADED = ("dpaudit.laws.drawn", "dpaudit.store.identity", "cloudpickle", "numpy.ma")
-_PATIENCE = 10.0  # seconds for a process to start, or to be known as ended
+_PATIENCE = 10.0  # seconds for a process to be known as ended
+# Seconds for one to start: a loaded machine may need minutes, and a keeper that ended is seen at
+# once, so that nobody waits in vain.
+_STARTING = 600.0
 
 
 class Keeper:
@@ -79,8 +82,11 @@ class Keeper:
             with theirs, self.lock:
                 here = {"folder": _folder(), "environment": dict(os.environ) | ONE_THREAD}
                 self._say({"do": "start", "memory": memory, **here}, [theirs.fileno()])
-                while "started" not in (line := self._line(_PATIENCE)):
+                while "started" not in (line := self._line(_STARTING)):
                     self.ended[line["ended"]] = line["status"]
+        except TimeoutError as error:
+            ours.close()
+            raise OSError(_too_slow()) from error
         except OSError:
             ours.close()
             raise
@@ -170,6 +176,16 @@ def _forget_keeper() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_keeper)
+
+
+def _too_slow() -> str:
+    """Return why no process started in its time, and what helps."""
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    busy = f"{load:.0f} programs want to run on {cores} core{'s' if cores > 1 else ''}"
+    return (
+        f"none started within {_STARTING:g} seconds, as {busy}: take fewer workers, or run it when "
+        "the machine has less to do"
+    )
 
 
 def _folder() -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+import sysconfig
+import threading
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 else:
     Failed = pytest.fail.Exception  # its public name, which has no type
 
+_STANDARD = sysconfig.get_paths()["stdlib"]
+_UNDER_WAY = "an audit was still under way when the test ended: wait for its thread"
 _DECIDED = ("confidence", "seed", "store", "executor", "looks", "unit")
 
 
@@ -62,6 +66,9 @@ class Auditor:
     ----------
     made
         How many audits were begun.
+    thread, running, elsewhere
+        The thread of the test, how many audits are under way, and what those of other threads
+        raised.
     found
         What they found, as plain data.
     """
@@ -74,6 +81,9 @@ class Auditor:
     store: str | None = None
     whole: bool = False
     made: int = 0
+    thread: int = field(default_factory=threading.get_ident)
+    running: int = 0
+    elsewhere: list[BaseException] = field(default_factory=list)
     found: list[dict[str, Any]] = field(default_factory=list)
 
     def __repr__(self) -> str:
@@ -105,6 +115,29 @@ class Auditor:
         of at most 1 less the confidence of the run, where laws that mechanisms state are theirs.
         """
         __tracebackhide__ = True
+        self.running += 1
+        try:
+            return self._judged(mechanism, dataset, neighbour, options)
+        except BaseException as error:
+            if threading.get_ident() != self.thread:
+                self.elsewhere.append(error)
+            raise
+        finally:
+            self.running -= 1
+
+    def lost(self) -> BaseException | str | None:
+        """Return what an audit of another thread raised that the test was not told of.
+
+        What nobody but the library of the thread caught reached no code of the test's.
+        """
+        if self.running:
+            return _UNDER_WAY
+        return next((one for one in self.elsewhere if _caught_by_library(one)), None)
+
+    def _judged(
+        self, mechanism: Any, dataset: Any, neighbour: Any, options: Mapping[str, Any]
+    ) -> Result:
+        __tracebackhide__ = True
         try:
             self._begin(options)
             result, kept = self._audited(mechanism, dataset, neighbour, options)
@@ -115,7 +148,7 @@ class Auditor:
         if status_of([result.verdict]):
             raise Refuted(words(result, self._place(), self._again()), pytrace=False)
         if UNVARYING in result.reason:
-            warnings.warn(UNVARYING, stacklevel=2)
+            warnings.warn(UNVARYING, stacklevel=3)
         return result
 
     def _begin(self, options: Mapping[str, Any]) -> None:
@@ -202,6 +235,15 @@ class Auditor:
             frame = frame.f_back
         line = "" if frame is None else f":{frame.f_lineno}"
         return f"{self.item.location[0]}{line}"
+
+
+def _caught_by_library(error: BaseException) -> bool:
+    """Return whether an error came as far as Python's own code that runs threads, and no further.
+
+    Its traceback begins where it was caught last: in the test, where it was raised there again.
+    """
+    trace = error.__traceback__
+    return trace is not None and trace.tb_frame.f_code.co_filename.startswith(_STANDARD)
 
 
 class _Counted:

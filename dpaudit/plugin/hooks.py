@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest.unittest import TestCaseFunction
 
 if TYPE_CHECKING:
     from dpaudit.plugin.auditor import Auditor
@@ -182,18 +183,25 @@ class Run:
             return
         from dpaudit.plugin.marker import wrong_marker
 
-        own = any(mark.name == MARKER for mark in item.own_markers)
-        wrong = wrong_marker(marks) or (_IDLE if own and not asks(item) else None)
+        wrong = wrong_marker(marks) or (_IDLE if _is_marked(item) and not asks(item) else None)
         if wrong is not None:
             pytest.fail(wrong, pytrace=False)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """Fail a test that made no audit: it would pass whatever its mechanism is."""
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Fail a test that made no audit, or lost what one found in another thread.
+
+        Either would pass whatever its mechanism is. Tests of unittest come by here, too.
+        """
         outcome = yield
-        auditor = pyfuncitem.stash.get(AUDITOR, None)
+        auditor = item.stash.get(AUDITOR, None)
         if auditor is not None and not auditor.made:
             pytest.fail(_UNUSED, pytrace=False)
+        lost = None if auditor is None else auditor.lost()
+        if isinstance(lost, BaseException):
+            raise lost
+        if lost is not None:
+            pytest.fail(lost, pytrace=False)
         return outcome
 
     @pytest.hookimpl(wrapper=True)
@@ -233,6 +241,18 @@ def _shorten(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
     place = getattr(report.longrepr, "reprcrash", None)  # none where a test hides its own calls
     if place is not None and call.excinfo and isinstance(call.excinfo.value, Refuted):
         place.message = place.message.partition("\n")[0]
+
+
+def _is_marked(item: pytest.Item) -> bool:
+    """Return whether a test is marked itself, or is of a `unittest.TestCase` that is.
+
+    There a fixture comes to all tests or to none, so that the class is what asks for it.
+    """
+    of_unittest = isinstance(item, TestCaseFunction)
+    return any(
+        node is item or (of_unittest and node is item.parent)
+        for node, _ in item.iter_markers_with_node(MARKER)
+    )
 
 
 def _declared(item: pytest.Item) -> int:

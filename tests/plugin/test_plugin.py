@@ -5,6 +5,7 @@ import io
 import json
 import re
 import sys
+import textwrap
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -358,3 +359,105 @@ def test_the_report_is_private_where_it_holds_records(ran):
     for file in (ran[1] / "report").iterdir():
         assert file.stat().st_mode & 0o077 == 0
     assert json.loads((ran[1] / "report" / "report.json").read_text())["schema"] == 1
+
+
+UNITTEST = """
+import unittest
+
+class Idle:
+    def test_idle(self):
+        assert count(AGES, 1, default_rng(0))[0] > -100
+
+@pytest.mark.dp(epsilon=1, trials=100)
+class TestMarked(Idle, unittest.TestCase):
+    pass
+
+@pytest.mark.dp(epsilon=1, trials=100)
+class TestUnused(Idle, unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def _audits(self, dp_audit):
+        self.audit = dp_audit
+
+@pytest.mark.dp(epsilon=1, trials=100)
+class TestAudits(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def _audits(self, dp_audit):
+        self.audit = dp_audit
+
+    def test_right(self):
+        self.audit(count, AGES, AGES[:-1], isolation=HERE)
+
+    def test_skipped(self):
+        self.skipTest("not today")
+
+class TestPlain(Idle, unittest.TestCase):
+    pass
+"""
+
+
+def test_a_marked_unittest_that_audits_nothing_fails(pytester):
+    pytester.makepyfile(
+        textwrap.dedent(MECHANISMS) + "\nfrom numpy.random import default_rng\n" + UNITTEST
+    )
+    done = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(passed=2, failed=1, errors=1, skipped=1)
+    done.stdout.fnmatch_lines(["*marked dp, and nothing is audited*"])
+    done.stdout.fnmatch_lines(["*asked for dp_audit and never called it*"])
+
+
+THREADS = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+def told(ages):
+    return len(ages)
+
+@pytest.mark.dp(epsilon=1, trials=200)
+class TestThreads:
+    def test_thread(self, dp_audit):
+        one = threading.Thread(target=dp_audit, args=(told, AGES, AGES[:-1]), kwargs=GIVEN)
+        one.start()
+        one.join()
+
+    def test_pool(self, dp_audit):
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(dp_audit, told, AGES, AGES[:-1], **GIVEN)
+
+    def test_error(self, dp_audit):
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(dp_audit, told, AGES, "no neighbour", **GIVEN)
+
+    def test_expected(self, dp_audit):
+        with ThreadPoolExecutor(1) as pool:
+            found = pool.submit(dp_audit, told, AGES, AGES[:-1], **GIVEN)
+            with pytest.raises(AssertionError, match="What leaked"):
+                found.result()
+
+    def test_expected_there(self, dp_audit):
+        def work():
+            with pytest.raises(AssertionError, match="What leaked"):
+                dp_audit(told, AGES, AGES[:-1], **GIVEN)
+
+        one = threading.Thread(target=work)
+        one.start()
+        one.join()
+
+    def test_right(self, dp_audit):
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(dp_audit, count, AGES, AGES[:-1], **GIVEN)
+"""
+
+
+def test_a_refutation_in_a_thread_fails_the_test(pytester):
+    """One that the test is told of, and expects, does not."""
+    given = '\nGIVEN = {"observe": ()}\n'  # in processes: what is drawn here alone is withheld
+    pytester.makepyfile(textwrap.dedent(MECHANISMS) + given + THREADS)
+    quiet = ("-W", "ignore::pytest.PytestUnhandledThreadExceptionWarning")
+    done = pytester.runpytest_inprocess("-p", "no:cacheprovider", *quiet)
+    done.assert_outcomes(passed=3, failed=3)
+    failed = [line for line in done.outlines if line.startswith("FAILED")]
+    assert sorted(line.split("::")[-1].split()[0] for line in failed) == [
+        "test_error",
+        "test_pool",
+        "test_thread",
+    ]
