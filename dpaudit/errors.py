@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import itertools
 import os
 import re
 import sysconfig
@@ -156,6 +157,8 @@ _OF_TYPES = re.compile(
     r"|cannot reshape array of size \d+ into shape [\d,()]+"
 )
 _OF_SYSTEM = re.compile(r"\[Errno (\d{1,4})\]")
+_WORDS = 100_000  # characters that are looked at: a text may be of any size
+_MOST = 10_000  # entries of a list or the like that are looked at, of which a line has few
 _HIDDEN = "(show_records=True, or --show-records, shows its words)"
 
 
@@ -272,7 +275,7 @@ def words_of(error: BaseException) -> str | None:
     'two lines'
     """
     with contextlib.suppress(Exception, SystemExit):  # making the text runs their code too
-        return _line(str(error))
+        return _line(str(error)[:_WORDS])
     return None
 
 
@@ -339,6 +342,17 @@ class Shown(str):
         return str(self)
 
 
+def _beginning(value: object) -> object:
+    """Return the beginning of what is long, of which no more is shown; other things as they are."""
+    kind = type(value)
+    if kind is str and len(str(value)) > _WORDS:
+        return str(value)[:_WORDS]
+    if kind in (dict, set, frozenset, list, tuple) and len(value) > _MOST:  # type: ignore[arg-type]
+        first = itertools.islice(value, _MOST)  # type: ignore[call-overload]
+        return {key: value[key] for key in first} if kind is dict else kind(first)  # type: ignore[index]
+    return value
+
+
 def shorten(value: object, width: int = 80) -> str:
     """Return ``repr(value)`` on one line of at most ``width`` characters; no arrays but as records.
 
@@ -347,5 +361,5 @@ def shorten(value: object, width: int = 80) -> str:
     >>> shorten("a" * 200, width=12)
     "'aaaaaaaa..."
     """
-    line = one_line(said(value))
+    line = one_line(said(_beginning(value)))
     return line if len(line) <= width else line[: width - 3] + "..."

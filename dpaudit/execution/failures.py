@@ -18,7 +18,7 @@ from dpaudit.errors import (
     shown_words,
     what_happened,
 )
-from dpaudit.execution.worker import CannotBeSent, CopyReturned
+from dpaudit.execution.worker import CLOSED, CannotBeSent, CopyReturned
 from dpaudit.records import are_shown
 
 
@@ -36,6 +36,10 @@ class OutOfTime(DpauditError):
 
 class CannotTravel(DpauditError):
     """An object that no other process can have."""
+
+
+class TakesNoMore(CannotTravel):
+    """A task that a process could not take up."""
 
 
 class _There(Exception):
@@ -68,6 +72,8 @@ def ended_with(status: int, memory: int | None = None) -> str:
     >>> print(ended_with(-9))
     was ended by signal 9 (SIGKILL), as when memory runs out
     """
+    if status == CLOSED:
+        return "lost its channel: the code closed descriptors that it did not open"
     if status >= 0:
         return f"ended with status {status}, as by os._exit"
     try:

@@ -21,6 +21,7 @@ from typing import Any
 from dpaudit._references import stop_here
 from dpaudit.errors import require_posix
 from dpaudit.execution import worker
+from dpaudit.execution.printing import Printed
 from dpaudit.execution.threads import ONE_THREAD
 
 _SCRIPT = Path(worker.__file__)
@@ -51,15 +52,19 @@ class Keeper:
             # Of another environment, nothing of this one's is in the way (PYTHONPATH).
             command = [sys.executable] if python is None else [python, "-I"]
             said = _standard_error() if python is None else subprocess.DEVNULL
+            self.printed, printed = _printed(said)
             self.process = subprocess.Popen(
                 [*command, str(_SCRIPT), str(theirs.fileno())],
                 env=os.environ | ONE_THREAD,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
+                stdout=printed,
+                stderr=printed,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # an interrupt from the terminal is not for it
             )
+        if self.printed is not None:
+            os.close(printed)
+            self.printed.start()
         self.control, self.owner = ours, os.getpid()
         self.lock = threading.Lock()
         self.ended: dict[int, int] = {}
@@ -142,6 +147,8 @@ class Keeper:
         if self.owner == os.getpid():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(_PATIENCE)
+            if self.printed is not None:
+                self.printed.finish(1.0)
 
 
 _keepers: dict[str | None, Keeper] = {}
@@ -193,6 +200,14 @@ def _folder() -> str | None:
         return os.getcwd()
     except OSError:  # it was deleted
         return None
+
+
+def _printed(said: int) -> tuple[Printed | None, int]:
+    """Return who reads what the code prints, and where it prints to."""
+    if said == subprocess.DEVNULL:
+        return None, said
+    source, target = os.pipe()
+    return Printed(source, said), target
 
 
 def _standard_error() -> int:

@@ -18,8 +18,8 @@ from dpaudit.errors import DpauditError, InvalidArgument, Shown
 from dpaudit.execution import worker as other_side
 from dpaudit.execution.failures import (
     NO_ANSWER,
-    CannotTravel,
     OutOfTime,
+    TakesNoMore,
     WorkerEnded,
     ended_with,
     failure,
@@ -165,7 +165,7 @@ class Worker:
         if "failed" in message:
             found = failure(message["failed"], message["value"])
             arrived = self.asked[0].units or type(found) is not DpauditError
-            raise found if arrived else CannotTravel(str(found))
+            raise found if arrived else TakesNoMore(str(found))
         return message
 
     @property

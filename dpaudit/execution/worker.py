@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import gc
 import importlib
 import importlib.util
@@ -34,6 +35,8 @@ import numpy as np
 
 HEAD = struct.Struct("!4sIQ")
 MAGIC = b"dpw1"
+CLOSED = 86  # status of a process whose code closed the channel
+_WORDS = 100_000  # characters of an error that are sent: its text may be of any size
 _PART = 2**24  # bytes that are made room for before any came
 FLUSH = 0.05  # seconds after which results are sent, before those of the other units are there
 _ARRAYS = "?biufcmM"  # kinds of numbers whose bytes mean the same in both processes
@@ -335,13 +338,14 @@ def described(error: BaseException) -> dict[str, Any]:
     kind = type(error)
     words = ""
     with contextlib.suppress(BaseException):  # making the text runs their code too
-        words = str(error)
+        words = str(error)[:_WORDS]
+    calls = _calls(error)
     return {
         "module": kind.__module__,
         "name": kind.__qualname__,
         "words": words,
-        "calls": "".join(_calls(error)),
-        "told": "".join(traceback.format_exception(kind, error, error.__traceback__)),
+        "calls": "".join(calls),
+        "told": "".join([*calls[:-1], f"{kind.__qualname__}: {words}\n"]),
     }
 
 
@@ -469,8 +473,11 @@ def _be_a_worker(keeper: int, descriptor: int, order: dict[str, Any]) -> NoRetur
         with contextlib.suppress(ConnectionError):  # nobody waits for the answer any more
             serve(socket.socket(fileno=descriptor))
         status = 0
-    except BaseException:
-        traceback.print_exc()
+    except BaseException as error:
+        if getattr(error, "errno", None) == errno.EBADF:
+            status = CLOSED  # its code closed the channel: nothing else tells why
+        else:
+            traceback.print_exc()
     finally:
         with contextlib.suppress(BaseException):
             sys.stdout.flush()

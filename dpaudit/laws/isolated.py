@@ -24,7 +24,7 @@ import dpaudit.laws.changed as changed
 from dpaudit._references import called, load_reference, stop_here
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, MechanismError, Shown, what_happened
-from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded
+from dpaudit.execution.failures import CannotTravel, CodeFailed, TakesNoMore, WorkerEnded
 from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.ledger import current
 from dpaudit.execution.pool import Crew
@@ -64,6 +64,10 @@ _KNOWN = ("start", "called_as", "code", "carried", "not_afresh", "worked_out", "
 _keys = count()
 _ANY = Limits()
 _ASKED = "it was asked for"
+_REPLACED = (
+    "its process takes no more work after a call, as where the code replaces functions of numpy or "
+    "Python, such as np.array: leave them as they are"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,7 +219,10 @@ class Isolated:
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         with named(type(self).__name__):
-            return self.crew.call(function, self, *arguments)
+            try:
+                return self.crew.call(function, self, *arguments)
+            except TakesNoMore as error:  # it had the mechanism already
+                raise CodeFailed(f"{_REPLACED} ({error})") from error
 
 
 class _Law(Isolated):
