@@ -41,6 +41,13 @@ class CannotTravel(DpauditError):
 class TakesNoMore(CannotTravel):
     """A task that a process could not take up."""
 
+    def after_calls(self) -> str:
+        """Return what this says of a process that took up others before."""
+        return (
+            "its process takes no more work after a call, as where the code replaces functions of "
+            f"numpy or Python, such as np.array: leave them as they are ({self})"
+        )
+
 
 class _There(Exception):
     """Where in a worker an error came from, for the traceback."""

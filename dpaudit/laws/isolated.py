@@ -64,10 +64,6 @@ _KNOWN = ("start", "called_as", "code", "carried", "not_afresh", "worked_out", "
 _keys = count()
 _ANY = Limits()
 _ASKED = "it was asked for"
-_REPLACED = (
-    "its process takes no more work after a call, as where the code replaces functions of numpy or "
-    "Python, such as np.array: leave them as they are"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +218,7 @@ class Isolated:
             try:
                 return self.crew.call(function, self, *arguments)
             except TakesNoMore as error:  # it had the mechanism already
-                raise CodeFailed(f"{_REPLACED} ({error})") from error
+                raise CodeFailed(error.after_calls()) from error
 
 
 class _Law(Isolated):
