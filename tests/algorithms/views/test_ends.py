@@ -48,9 +48,9 @@ def test_ends_are_rounded_outwards():
 
 @pytest.mark.parametrize("prime", PRIMES)
 def test_a_noise_that_vanishes_modulo_one_prime_is_noise(prime):
-    seen = gossip_view((prime, prime, prime), about=(prime, 0, 0))
+    seen = gossip_view((prime, prime, prime))
     assert not seen.infinite
-    assert 0.5 < seen.mu.lower <= seen.mu.upper < 2
+    assert 0.5 < prime * seen.mu.lower <= prime * seen.mu.upper < 2
 
 
 def test_a_change_that_one_round_alone_hides_is_not_hidden_by_proof():
