@@ -263,3 +263,46 @@ def test_at_most_a_unit_of_each_worker_is_drawn_again(here, seed):
 def test_a_signal_that_asks_loses_no_more(here, asking):
     killed_and_given_again(here, "event", 0, (asking,))
     assert result(here, "event", "killed") == result(here, "event", "whole")
+
+
+def children(pid):
+    """Return the processes that a process has started, and theirs."""
+    found = []
+    for one in Path("/proc").iterdir():
+        try:
+            parent = int((one / "stat").read_text().rpartition(") ")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+        if parent == pid:
+            found += [int(one.name), *children(int(one.name))]
+    return found
+
+
+def victim(process, kind):
+    """Return the process to kill: the command, the keeper that it started, or a worker of that."""
+    if kind == "parent":
+        return process.pid
+    found = children(process.pid)
+    return found[0] if kind == "keeper" else found[-1]
+
+
+KINDS = ("worker", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("keeper", "parent")))
+EARLY = [pytest.param(seed, marks=[pytest.mark.slow] if seed else []) for seed in range(10)]
+
+
+@pytest.mark.parametrize("seed", EARLY)
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_loses_one_process_goes_on_from_what_was_kept(here, kind, seed):
+    words = COMMANDS["event"]
+    process = started(here, f"{words} --store killed.sqlite", "killed")
+    calls, most = here / "killed.calls", 3 + 2 * seed
+    while process.poll() is None and not (calls.exists() and calls.read_text().count("\n") > most):
+        time.sleep(0.01)
+    os.kill(victim(process, kind), signal.SIGKILL)
+    _, told = process.communicate()
+    assert process.returncode in (-signal.SIGKILL, 0, 1, 2)
+    assert b"Traceback" not in told
+    run(here, f"{words} --store killed.sqlite", "killed")
+    run(here, words, "whole")
+    assert result(here, "event", "killed") == result(here, "event", "whole")
+    assert not left_over(here, "killed")[1]
