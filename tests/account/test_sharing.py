@@ -210,6 +210,9 @@ def test_of_groups_the_worst_counts(tmp_path):
     for delta in (0.0, 1e-5, 0.1):
         worst = max(proved_guarantee(way).epsilon(delta) for way in (one, two))
         assert proved_bracket(both, delta).upper == worst
+    for epsilon in (0.0, 0.2, 0.6):
+        deltas = [proved_guarantee(way).delta(epsilon) for way in (one, two)]
+        assert proved_guarantee(both).delta(epsilon) == max(deltas) > min(deltas)
     text = table("[[release]]", kind="laplace", noise_scale=10.0)
     for scale in (2.0, 4.0):
         text += "[[group]]\n" + table("[[group.release]]", kind="laplace", noise_scale=scale)

@@ -83,6 +83,20 @@ def test_masses_and_the_mean_stay(upper):
     assert q @ np.exp(law.log_ratios) + law.infinite == pytest.approx(1, abs=1e-9)
 
 
+@pytest.mark.parametrize("noise", [0.15, 0.7])
+@pytest.mark.parametrize("batches", [2, 3, 5, 6, 7, 12, 37])
+def test_what_is_cut_off_on_the_way_is_an_infinite_ratio(batches, noise):
+    """With tails of a tenth something is cut off at every doubling: none of it is lost, or grows.
+
+    With little noise all of it comes from the single batches, with more from the later sums.
+    """
+    law = Allocated(batches, noise, True).law(0.1)
+    q = np.exp(law.log_masses)
+    assert law.infinite > (2e-3 if noise < 0.5 else 1e-7)
+    assert q.sum() == pytest.approx(1, abs=1e-9)
+    assert q @ np.exp(law.log_ratios) + law.infinite == pytest.approx(1, abs=1e-9)
+
+
 @pytest.mark.parametrize("batches", [100, 101, 127])
 @pytest.mark.parametrize("noise", [0.5, 1.0, 2.0])
 def test_brackets_are_within_a_percent(batches, noise):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -25,6 +26,7 @@ from dpaudit.accounting.grid.numerical import (
 )
 from dpaudit.accounting.pairs.composition import Composition
 from dpaudit.accounting.pairs.mixtures import (
+    FixedSizeReplaced,
     LargestOfShuffled,
     Mixture,
     MixturePair,
@@ -172,6 +174,28 @@ def test_a_law_above_keeps_both_masses_and_spreads():
     for a in (0.05, 0.3, 0.9, 2.0, 10.0):
         spread = np.maximum(ratios - a, 0) @ masses + law.infinite
         assert spread >= np.maximum(p / q - a, 0) @ q - 1e-12
+
+
+@pytest.mark.parametrize("weights", [(0.9,), (0.5, 0.2), (0.6, 0.4), (1.0,), (1e-3,)])
+def test_weights_that_are_missing_are_an_infinite_ratio_and_no_ratio(weights):
+    """Where more was drawn than is looked at, one law has outputs that the other has not."""
+    one = between(np.log([0.25]), np.log([0.1]), np.log([1.0, 2.5]), upper=False)
+    law = mirrored([(weight, replace(one, infinite=0.03)) for weight in weights])
+    missing = 1 - 0.97 * sum(weights)
+    assert law.infinite == pytest.approx(missing, abs=1e-15)
+    assert law.vanishing == pytest.approx(missing, abs=1e-15)
+    q = np.exp(law.log_masses)
+    finite = np.isfinite(law.log_ratios)
+    assert q.sum() == pytest.approx(1)
+    assert q[finite] @ np.exp(law.log_ratios[finite]) + law.infinite == pytest.approx(1)
+
+
+def test_a_record_that_is_drawn_more_often_than_is_looked_at_is_told():
+    source = FixedSizeReplaced((0.5, 0.3), 1.0, lost=0.2)
+    law = source.law(1e-20)
+    assert law.infinite == pytest.approx(0.4, abs=1e-9)  # of those that are drawn at all
+    assert law.vanishing == pytest.approx(0.4, abs=1e-9)
+    assert fixed_size(10, 5, 1.0).law(1e-20).infinite < 1e-9
 
 
 def test_what_is_left_of_a_mirrored_law_is_at_one():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -19,7 +20,7 @@ from dpaudit.accounting.events import (
 )
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.renyi import RenyiCurveDP, renyi_divergence
-from dpaudit.accounting.selection import parameter_of
+from dpaudit.accounting.selection import parameter_of, poisson
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 
 ORDERS = np.array([1.3, 2.0, 5.0, 30.0])
@@ -72,6 +73,36 @@ def test_no_selection_is_further_apart_than_is_proved(law, runs):
         for order, most in zip(ORDERS, bound, strict=True):
             assert divergence(first, second, order) <= most * (1 + 1e-9)
             assert divergence(second, first, order) <= most * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("runs", [0.02, 0.2, 0.7, 4.0])
+def test_a_poisson_number_that_is_often_none_is_bounded_and_closely(runs):
+    """Where there is mostly no run, that there was none is most of what is seen."""
+    for epsilon in (0.3, 0.7):
+        event = PrivateSelection(base=ApproximateRelease(epsilon=epsilon), runs=runs, law="poisson")
+        orders = np.array([1 + 1e-3, 1.2, 1 + 1 / math.expm1(epsilon)])  # where no delta is paid
+        bound = renyi_divergence(event, orders)
+        assert (bound > 0).all()
+        for pair in neighbours(epsilon, np.random.default_rng(2)):
+            first, second = (best_of("poisson", runs, masses) for masses in pair)
+            for order, most in zip(orders, bound, strict=True):
+                assert divergence(first, second, order) <= most * (1 + 1e-9)
+                assert divergence(second, first, order) <= most * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("runs", [0.05, 0.9, 3.0, 50.0])
+@pytest.mark.parametrize("order", [1.01, 1.7, 2.0, 40.0, math.inf])
+def test_a_poisson_number_by_its_formula_in_fifty_digits(runs, order):
+    one, delta = 0.4, 1e-3
+    found = poisson(runs, np.array([one]), np.array([order]), np.array([delta]))[0]
+    with mpmath.workdps(50):
+        m, lost = mpmath.mpf(runs), mpmath.mpf(one) + mpmath.mpf(runs) * mpmath.mpf(delta)
+        if order == math.inf:
+            assert found == pytest.approx(float(lost), rel=1e-14)
+            return
+        excess = mpmath.mpf(order) - 1
+        exact = mpmath.log(mpmath.exp(-m) + m * mpmath.exp(excess * lost)) / excess
+    assert found == pytest.approx(float(exact), rel=1e-12)
 
 
 def test_one_run_is_not_all_that_is_paid_for():
