@@ -7,6 +7,7 @@ file last: none there takes the place of a library.
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import sys
@@ -339,6 +340,8 @@ def records_from(file: Path) -> Any:
             return json.loads(file.read_text(encoding="utf-8"))
         if file.suffix == ".csv" and _has_names(file):
             return _table_of_names(file)
+        if file.suffix == ".csv":
+            return np.loadtxt(file, delimiter=_separator(file), ndmin=1)
         if file.suffix == ".npy":
             return np.asarray(read_array(file), dtype=np.float64)
         return np.loadtxt(file, delimiter=",", ndmin=1)
@@ -352,7 +355,7 @@ def records_from(file: Path) -> Any:
 def _has_names(file: Path) -> bool:
     """Return whether the first line of a table names its columns: no entry of it is a number."""
     with file.open(encoding="utf-8") as lines:
-        entries = next(lines, "").strip().split(",")
+        entries = next(lines, "").strip().split(_separator(file))
     return all(re.match(r'\s*"?[A-Za-z_]', entry) for entry in entries) and entries != [""]
 
 
@@ -362,7 +365,38 @@ def _table_of_names(file: Path) -> Any:
     except ImportError:
         reason = "has names of columns: pip install pandas, and it is read as a table"
         raise DataError(f"{file}: {reason}") from None
-    return pandas.read_csv(file)
+    separator = _separator(file)
+    found = pandas.read_csv(file, sep=separator)
+    if separator == ";" and any(map(_has_decimal_commas, found.columns.map(found.get))):
+        found = pandas.read_csv(file, sep=separator, decimal=",")
+    return found
+
+
+_SEPARATORS = (",", ";", "\t")
+
+
+def _separator(file: Path) -> str:
+    """Return what separates the columns of a table, by its first line.
+
+    Raises
+    ------
+    DataError
+        It may be either of two.
+    """
+    with file.open(encoding="utf-8", newline="") as lines:
+        first = next(lines, "")
+    fields = {one: len(next(csv.reader([first], delimiter=one), [])) for one in _SEPARATORS}
+    several = [one for one, count in fields.items() if count > 1]
+    if len(several) > 1:
+        names = " or ".join(map(repr, several))
+        raise DataError(f"{file}: columns are separated by {names}, expected one of them alone")
+    return several[0] if several else ","
+
+
+def _has_decimal_commas(column: Any) -> bool:
+    """Return whether a column is numbers with a comma in the place of the point."""
+    texts = [str(one) for one in column]
+    return bool(texts) and all(re.fullmatch(r"-?\d+,\d+", one) for one in texts)
 
 
 def _where(error: Exception) -> str:

@@ -67,7 +67,9 @@ def cells(dataset: Any, neighbour: Any) -> Cells | None:
     if all(map(_are_dicts, (dataset, neighbour))):
         one, other = _filled(one, other, len(dataset)), _filled(other, one, len(neighbour))
     if one.keys() != other.keys():
-        return None
+        if not all(map(_are_sequences, (dataset, neighbour))):
+            return None
+        one, other = {"records": list(dataset)}, {"records": list(neighbour)}  # of any lengths
     coded = [_coded(one[name], other[name]) for name in one]
     lengths = [{len(column) for column in side} for side in zip(*coded, strict=True)]
     if not coded or any(len(length) != 1 for length in lengths):
@@ -80,6 +82,13 @@ def cells(dataset: Any, neighbour: Any) -> Cells | None:
 def _are_dicts(dataset: Any) -> bool:
     """Return whether records are dicts, or there are none that could be something else."""
     return isinstance(dataset, list | tuple) and all(isinstance(one, Mapping) for one in dataset)
+
+
+def _are_sequences(dataset: Any) -> bool:
+    """Return whether records are tuples or lists."""
+    return isinstance(dataset, list | tuple) and all(
+        isinstance(one, tuple | list) for one in dataset
+    )
 
 
 def _filled(one: dict[str, _Column], other: dict[str, _Column], count: int) -> dict[str, _Column]:

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import dpaudit as package
-from dpaudit.auditing.specification import read_specification, settings_of
+from dpaudit import relation
+from dpaudit.auditing.specification import read_specification, records_from, settings_of
+from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.report.formatting import duration
 
 MODULE = """
@@ -144,3 +146,38 @@ def test_what_took_no_time_is_said_in_words():
         "1 second",
         "90 seconds",
     ]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_columns_have_the_separator_of_their_file(tmp_path, separator):
+    file = tmp_path / "table.csv"
+    file.write_text(f"1.5{separator}2\n3{separator}4\n")
+    assert np.array_equal(records_from(file), [[1.5, 2.0], [3.0, 4.0]])
+    file.write_text(f"age{separator}income\n1.5{separator}2\n3{separator}4\n")
+    table = records_from(file)
+    assert list(table.columns) == ["age", "income"]
+    assert table.to_numpy().tolist() == [[1.5, 2.0], [3.0, 4.0]]
+
+
+def test_decimal_commas_are_read_or_refused(tmp_path):
+    file = tmp_path / "table.csv"
+    file.write_text("age;income\n1,5;2\n3,25;4\n")
+    assert records_from(file).to_numpy().tolist() == [[1.5, 2.0], [3.25, 4.0]]
+    for text in ("1,5;2,5\n", "age,name;income\n1,2;3\n"):
+        file.write_text(text)
+        with pytest.raises(DataError, match="separated by ',' or ';', expected one of them"):
+            records_from(file)
+    file.write_text("age\n1\n2\n")  # one column is one column
+    assert list(records_from(file).columns) == ["age"]
+
+
+def test_tuples_of_several_lengths_are_records():
+    remove, replace = (relation(one) for one in ("add-remove-record", "replace-record"))
+    baskets = [(1, 2), (1, 2, 3), (4,)]
+    assert remove.check(baskets, baskets[:1] + baskets[2:]) == 1
+    assert remove.check(baskets[:2], baskets[:1]) == 1  # the rest are alike in length
+    assert replace.check(baskets, [(1, 2), (1, 2), (4,)]) == 1
+    with pytest.raises(InvalidArgument):
+        remove.check(baskets, baskets[:1])
+    with pytest.raises(InvalidArgument):
+        remove.check(baskets, [(1, 2), (1, 2, 4)])
