@@ -230,6 +230,7 @@ def _cells(result: Result) -> tuple[str, str, str, str]:
     shown = numbers(result)
     own = result.kind == "privacy" and result.quantity is not None
     symbol = f"{shown.unit} =" if own else _SYMBOLS[result.kind]
+    symbol = "below" if shown.strict else symbol
     proved = NONE if result.proved is None else _stated(symbol, shown.proved, shown.proved_delta)
     if shown.proved_of is not None:
         proved += f"\n{shown.proved_of}"

@@ -37,6 +37,8 @@ class Attained:
         The smallest instance that breaks the claim, in words.
     certificate
         What refutes the claim, if anything does.
+    strict
+        Whether the value is claimed to be below the bound, and not only at most it.
     confidence
         1 for an instance that was computed; below 1 where the bound is one that chance exceeds so
         rarely.
@@ -49,7 +51,20 @@ class Attained:
     because: str | None = None
     minimal: str | None = None
     certificate: Certificate | None = None
+    strict: bool = False
     confidence: float = 1.0
+
+    @property
+    def refutes(self) -> bool:
+        """Whether the value is above the bound, by more than rounding, or meets a strict one.
+
+        Examples
+        --------
+        >>> met = Attained(value=0.0, bound=0.0, scale=1.0, instance="an example")
+        >>> met.refutes, Attained(**{**vars(met), "strict": True}).refutes
+        (False, True)
+        """
+        return exceeds(self.ratio) or (self.strict and self.value >= self.bound)
 
     @property
     def ratio(self) -> float:

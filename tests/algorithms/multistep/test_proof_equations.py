@@ -1,6 +1,7 @@
 """Equations of the proof of Theorem 7: what is wrong is refuted, what is right stands."""
 
 import dataclasses
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from dpaudit.algorithms.problems.losses import LINEAR
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError
+from dpaudit.report.formatting import numbers
 
 CARDS = {
     29: (EQUATION_29, equation29.recompute),
@@ -83,6 +85,38 @@ def test_what_is_true_is_not_refuted(audited, number, parameters, seed):
     found = audited(CARDS[number][0], parameters=parameters, seed=seed)
     assert found.result.verdict == "not refuted"
     assert found.certificate is None
+
+
+@pytest.mark.parametrize(
+    ("number", "parameters"), [(29, {"version": "corrected"}), (32, {}), (32, LARGE)], ids=str
+)
+def test_an_identity_differs_by_nothing(audited, number, parameters):
+    """In fractions both sides are the same; floats would show their rounding as a number."""
+    found = audited(CARDS[number][0], parameters=parameters).result
+    assert (found.measured.lower, found.claimed.value) == (0.0, 0.0)
+
+
+def test_a_strict_inequality_is_refuted_by_equality_and_shows_both_sides(audited):
+    found = audited(CARDS[33][0], parameters={}).result
+    assert (found.measured.lower, found.claimed.value, found.claimed.strict) == (0.0, 0.0, True)
+    assert found.verdict == "refuted"
+    assert "0 is not below 0, the claimed left side less the right side" in found.reason
+    assert numbers(found).sign == "below"
+    stands = audited(CARDS[33][0], parameters={"inner_steps": 3, "version": "corrected"}).result
+    assert (stands.verdict, stands.claimed.strict) == ("not refuted", False)
+
+
+@given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 2), st.integers(0, 10**6))
+def test_fractions_agree_with_floats(steps, degree, dimension, seed):
+    it = draw(sizes(steps, degree, dimension), np.random.default_rng(seed))
+    for number, equation in EQUATIONS.items():
+        for corrected in (False, True):
+            found, exact = (equation.sides(one, corrected) for one in (it, it.exact))
+            rounding = 1e-9 * float(exact.size())
+            if number != 33 or corrected:
+                pairs = zip(found.values(), exact.values(), strict=True)
+                assert all(abs(a - float(b)) <= rounding for a, b in pairs), number
+            assert all(isinstance(one, Fraction | int) for one in (*exact.left, *exact.right))
 
 
 def sizes(steps, degree, dimension):

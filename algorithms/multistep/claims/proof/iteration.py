@@ -38,8 +38,10 @@ with the norm of ``u_r xi``. The other equations, from the same algebra:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -49,7 +51,8 @@ from dpaudit.extension.claim import Statement
 from dpaudit.refutation import Attained, Evidence, Inequality, searched
 
 _LARGEST = 3  # of an entry
-_ROUNDING = 1e-12  # of numbers with so small numerators and denominators
+
+Number = Any  # a float, or a fraction of an exact iteration
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,6 +71,12 @@ class Iteration:
     later: Array
     next: Array
     target: Array
+
+    @cached_property
+    def exact(self) -> Iteration:
+        """The same with fractions in place of floats, whose arithmetic has no rounding."""
+        held = {name: getattr(self, name) for name in type(self).__dataclass_fields__}
+        return Iteration(**{name: _fractions(value) for name, value in held.items()})
 
     @property
     def unit(self) -> Array:
@@ -113,30 +122,38 @@ class Iteration:
         return np.asarray(-self.unit * self.noise if corrected else self.noise / self.unit)
 
 
+def _fractions(value: Any) -> Any:
+    if np.ndim(value) == 0:
+        return Fraction(float(value))
+    return np.vectorize(Fraction, otypes=[object])(np.asarray(value, dtype=float))
+
+
 @dataclass(frozen=True)
 class Sides:
     """Lists of the terms that an equation has on its left and on its right."""
 
-    left: tuple[float, ...]
-    right: tuple[float, ...]
+    left: tuple[Number, ...]
+    right: tuple[Number, ...]
 
-    def values(self, factor: float = 1.0) -> tuple[float, float]:
+    def values(self, factor: float | Fraction = 1) -> tuple[Number, Number]:
         """Return both sums; the right one is multiplied by the factor.
 
         Examples
         --------
         >>> Sides((1.0, 2.0), (4.0,)).values(0.5)
         (3.0, 2.0)
+        >>> Sides((Fraction(1, 3),), (Fraction(1, 3),)).values()
+        (Fraction(1, 3), Fraction(1, 3))
         """
         return sum(self.left), factor * sum(self.right)
 
-    def size(self, factor: float = 1.0) -> float:
+    def size(self, factor: float | Fraction = 1) -> Number:
         """Return 1 plus the sum of all absolute values."""
         return 1 + sum(map(abs, self.left)) + factor * sum(map(abs, self.right))
 
 
-def _square(vectors: Array) -> float:
-    return float(np.sum(np.square(vectors)))
+def _square(vectors: Array) -> Number:
+    return np.sum(vectors * vectors)
 
 
 def eq29(it: Iteration, corrected: bool) -> Sides:
@@ -145,11 +162,11 @@ def eq29(it: Iteration, corrected: bool) -> Sides:
     slope = it.gradient(w[0])
     rest = w[0] if corrected else w[1] - it.noise[0]
     return Sides(
-        (float(slope @ (w[0] - it.target)),),
+        ((slope @ (w[0] - it.target)),),
         (
-            float((slope + x) @ (w[1] - it.target)),
-            float(x @ (it.target - rest)),
-            float((slope + x) @ (w[0] - w[1])),
+            ((slope + x) @ (w[1] - it.target)),
+            (x @ (it.target - rest)),
+            ((slope + x) @ (w[0] - w[1])),
         ),
     )
 
@@ -160,8 +177,8 @@ def eq30(it: Iteration, corrected: bool) -> Sides:
     away = w[1] - it.target
     held = it.dual.sum(axis=0) - it.penalty * (w[0] - it.before).sum(axis=0)
     return Sides(
-        (float((it.gradient(w[0]) + x) @ away),),
-        (float(it.unit[0, 0] * ((w[0] - w[1]) @ away)), float(2 * held @ away)),
+        (((it.gradient(w[0]) + x) @ away),),
+        ((it.unit[0, 0] * ((w[0] - w[1]) @ away)), (2 * held @ away)),
     )
 
 
@@ -171,27 +188,32 @@ def eq32(it: Iteration, corrected: bool) -> Sides:
     degree, away = len(it.others), w[1:] - it.target
     held = it.dual.sum(axis=0) - rho * (w[:-1, None] - it.before).sum(axis=1)
     return Sides(
-        (float(2 * np.sum(held * away)) / steps,),
+        ((2 * np.sum(held * away)) / steps,),
         (
-            float(-2 * rho * degree * np.sum((w[1:] - it.sent) * away)) / steps,
-            float(2 * it.new_dual.sum(axis=0) @ (it.sent - it.target)),
-            float(-2 * rho * degree * np.sum((w[:-1] - w[1:]) * away)) / steps,
-            float(-2 * rho * (it.after - it.before).sum(axis=0) @ (it.sent - it.target)),
+            (-2 * rho * degree * np.sum((w[1:] - it.sent) * away)) / steps,
+            (2 * it.new_dual.sum(axis=0) @ (it.sent - it.target)),
+            (-2 * rho * degree * np.sum((w[:-1] - w[1:]) * away)) / steps,
+            (-2 * rho * (it.after - it.before).sum(axis=0) @ (it.sent - it.target)),
         ),
     )
 
 
 def eq33(it: Iteration, corrected: bool) -> Sides:
-    """Return the sum of (33), or whether it is not below 0 (beyond rounding), and 0."""
-    total = float(np.sum((it.models[1:] - it.sent) * (it.target - it.models[1:])))
-    return Sides((total if corrected else float(total >= -_ROUNDING),), (0.0,))
+    """Return the sum of (33), or 1 where it is not below 0 and else 0; and 0."""
+    total = scatter(it)
+    return Sides((total if corrected else int(total >= 0),), (0,))
+
+
+def scatter(it: Iteration) -> Number:
+    """Return the sum of (33)."""
+    return np.sum((it.models[1:] - it.sent) * (it.target - it.models[1:]))
 
 
 def eq34(it: Iteration, corrected: bool) -> Sides:
     """Return the first and the last line of (34), for the first neighbour."""
     before, after, moved = it.before[0], it.after[0], it.new_dual[0] - it.dual[0]
     return Sides(
-        (float((after - before) @ (it.target - it.sent)),),
+        (((after - before) @ (it.target - it.sent)),),
         (
             _square(before - it.target) / 2,
             -_square(after - it.target) / 2,
@@ -206,16 +228,16 @@ def eq36(it: Iteration, corrected: bool) -> Sides:
     slopes, eta, target = it.gradient(w[:-1]), it.eta[:, None], it.target
     rest, last = (w[:-1], it.sent) if corrected else (w[1:] - it.noise, it.next)
     return Sides(
-        (float(np.sum(slopes * (w[:-1] - target))) / steps,),
+        ((np.sum(slopes * (w[:-1] - target))) / steps,),
         (
-            float(np.sum(eta / 2 * (w[:-1] - target) ** 2)) / steps,
-            (-1 if corrected else 1) * float(np.sum(eta / 2 * (w[1:] - target) ** 2)) / steps,
-            float(np.sum((slopes + x) ** 2 / (2 * eta))) / steps,
-            float(np.sum(x * (target - rest))) / steps,
+            (np.sum(eta / 2 * (w[:-1] - target) ** 2)) / steps,
+            (-1 if corrected else 1) * (np.sum(eta / 2 * (w[1:] - target) ** 2)) / steps,
+            (np.sum((slopes + x) ** 2 / (2 * eta))) / steps,
+            (np.sum(x * (target - rest))) / steps,
             it.penalty * _square(it.before - target),
             -it.penalty * _square(it.after - target),
             _square(it.new_dual - it.dual) / it.penalty,
-            float(2 * it.new_dual.sum(axis=0) @ (last - target)),
+            (2 * it.new_dual.sum(axis=0) @ (last - target)),
         ),
     )
 
@@ -265,14 +287,26 @@ class Audited:
         """The equation of this number."""
         return EQUATIONS[self.number]
 
+    @property
+    def strict(self) -> bool:
+        """Whether it claims less, and not at most: (33) as it is printed."""
+        return self.number == 33 and self.version == "published"
+
     def sides(self, it: Iteration) -> Sides:
-        """Return both sides of the version."""
-        return self.equation.sides(it, self.version == "corrected")
+        """Return both sides of the version, in fractions: floats would add their rounding."""
+        return self.equation.sides(it.exact, self.version == "corrected")
+
+    def values(self, it: Iteration) -> tuple[Fraction, Fraction]:
+        """Return both sides, the right one multiplied by the factor."""
+        left, right = self.sides(it).values(Fraction(self.factor))
+        return Fraction(left), Fraction(right)
 
     def compared(self, it: Iteration) -> tuple[float, float]:
         """Return what is claimed to be at most what: of an equality, the difference and 0."""
-        left, right = self.sides(it).values(self.factor)
-        return (abs(left - right), 0.0) if self.equation.equality else (left, right)
+        left, right = self.values(it)
+        if self.equation.equality:
+            return float(abs(left - right)), 0.0
+        return float(left), float(right)
 
     def inequality(self, statement: Statement) -> Inequality[Iteration]:
         """Return the equation as an inequality of one iteration."""
@@ -281,7 +315,7 @@ class Audited:
             source=statement.source,
             sides=self.compared,
             conditions=lambda it: (),
-            scale=lambda it: self.sides(it).size(self.factor),
+            scale=lambda it: float(self.sides(it).size(Fraction(self.factor))),
             words=self._words,
             because=lambda it: self.equation.because,
             evidence=partial(self._evidence, statement),
@@ -294,15 +328,22 @@ class Audited:
             tried = (draw(self, rng) for _ in range(budget))
             return max(tried, key=self.inequality(statement).ratio)
 
-        return searched(self.inequality(statement), climb, budget, rng, seed=seed)
+        worst = climb(budget, rng)
+        found = searched(self.inequality(statement), lambda *_: worst, budget, rng, seed=seed)
+        if not self.strict:
+            return found
+        # What a certificate says of (33) is whether it fails; what is shown is by how much.
+        return replace(found, value=float(scatter(worst.exact)), strict=True)
 
     def _words(self, it: Iteration) -> str:
-        left, right = self.sides(it).values(self.factor)
+        left, right = map(float, self.values(it))
+        if self.strict:
+            left = float(scatter(it.exact))
         shown = ", ".join(f"{name} = {_shown(value)}" for name, value in _public(it).items())
         return f"{shown}: left side {left:.6g}, right side {right:.6g}"
 
     def _evidence(self, statement: Statement, it: Iteration) -> Evidence:
-        left, right = self.sides(it).values(self.factor)
+        left, right = map(float, self.values(it))
         return Evidence(
             kind="property",
             relation=statement.relation,

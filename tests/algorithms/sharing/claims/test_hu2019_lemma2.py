@@ -67,7 +67,8 @@ def test_the_dual_step_is_attained_and_not_refuted():
 def test_the_identity_is_not_refuted():
     found = audited(part="identity")
     assert found.result.verdict == "not refuted"
-    assert found.result.measured.lower < found.result.claimed.value < 1e-6
+    # What rounding may add is taken off: a rounding error is no certified number.
+    assert (found.result.measured.lower, found.result.claimed.value) == (0.0, 0.0)
     assert found.certificate is None
 
 
