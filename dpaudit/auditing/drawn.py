@@ -17,7 +17,7 @@ from dpaudit._typing import Array
 from dpaudit.auditing.distinguishing import Score, for_outputs, learned, with_repeats
 from dpaudit.auditing.event import certified, promising
 from dpaudit.auditing.evidence import Evidence
-from dpaudit.auditing.result import reason
+from dpaudit.auditing.result import carrying_event, reason
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import stream
 from dpaudit.extension.claim import Statement
@@ -191,13 +191,17 @@ def _parts(runs: Array, cuts: tuple[float, float], seed: int, side: Side) -> lis
 
 def _result(statement: Statement, evidence: Evidence, settings: Settings, rerun: str) -> Result:
     verdict = judge(settings.epsilon, evidence.lower)
+    event = carrying_event(evidence, verdict)
+    carried = [] if event is None else [event.sentence]
+    said = reason("epsilon", settings.epsilon, evidence.lower, verdict, cap=evidence.cap)
+    refuted = verdict == "refuted"
     return Result(
         claim=statement.name,
         kind="privacy",
         statement=statement.statement,
         source=statement.source,
         verdict=verdict,
-        reason=reason("epsilon", settings.epsilon, evidence.lower, verdict, cap=evidence.cap),
+        reason=" ".join([said, *(carried if refuted else [])]),
         claimed=Claimed(epsilon=settings.epsilon, delta=settings.delta),
         proved=None,
         measured=Measured(
@@ -220,7 +224,8 @@ def _result(statement: Statement, evidence: Evidence, settings: Settings, rerun:
         self_checks=[],
         budget=[BudgetEntry(purpose=p, alpha=a) for p, a in evidence.budget.items()],
         model_based=[ModelBased(**asdict(number)) for number in evidence.model_based],
-        notes=[*evidence.notes, _TRUST],
+        carrying_event=event,
+        notes=[*([] if refuted else carried), *evidence.notes, _TRUST],
         counts=evidence.counts,
         rerun=rerun,
     )

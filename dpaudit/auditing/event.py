@@ -8,7 +8,7 @@ transcripts as certify, and thresholds are set on as many again; both within lim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,10 +21,19 @@ import dpaudit.auditing.contract as contract
 import dpaudit.auditing.point as point
 from dpaudit._typing import Array
 from dpaudit.auditing.alone import Against
+from dpaudit.auditing.carrying import Said, in_words
 from dpaudit.auditing.contract import Kept
-from dpaudit.auditing.distinguishing import Score, for_mechanism, learned, with_repeats
+from dpaudit.auditing.distinguishing import (
+    ONE_PART,
+    Score,
+    for_mechanism,
+    learned,
+    with_repeats,
+)
 from dpaudit.auditing.draws import Certifying, Drawer
-from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.evidence import CarryingEvent, Evidence
+from dpaudit.auditing.outcomes import layout_of
+from dpaudit.auditing.wording import plainness_of
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.counted import Counted, Event, Tally, grain
 from dpaudit.estimation.counted import rounded as without_last_bits
@@ -41,6 +50,7 @@ from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.guarantees.currency import Currency
+from dpaudit.laws.layout import Layout
 from dpaudit.neighbours import Side
 
 # Transcripts an attack learns on are the only ones ever held together.
@@ -51,6 +61,8 @@ _MOST_LEARNED, _MOST_SETTING = 2**17, 2**20
 _PILOT, _LEAST, _MOST = 60, 5, 10_000
 # Where a leak is clear, a point is chosen on so many times fewer outputs than certify.
 _AT_POINT = 4
+# Promises that differ by so small a share are the same: the event in plain words is taken.
+_ALIKE = 0.005
 # How far apart two sides are to be, in what scores spread within them.
 _FAR = 2.0
 
@@ -72,15 +84,21 @@ class Promising:
         return without_last_bits(scores, self.step)
 
 
-def promising(on_p: Array, on_q: Array, delta: float) -> Promising:
-    """Return the most promising event of scores that certify nothing, shape ``(J, n)`` each."""
+def promising(on_p: Array, on_q: Array, delta: float, plain: Collection[int] = ()) -> Promising:
+    """Return the most promising event of scores that certify nothing, shape ``(J, n)`` each.
+
+    Of those that promise nearly as much, the first of the scores that are said in ``plain`` words.
+    """
     steps = [grain(np.concatenate(pair)) for pair in zip(on_p, on_q, strict=True)]
     pairs = [
         (without_last_bits(p, step), without_last_bits(q, step))
         for p, q, step in zip(on_p, on_q, steps, strict=True)
     ]
     events = [choose_event(p, q, delta) for p, q in pairs]
-    best = int(np.argmax([event.promised for event in events]))
+    promised = [event.promised for event in events]
+    best = int(np.argmax(promised))
+    alike = [j for j in plain if promised[j] >= (1 - _ALIKE) * promised[best]]
+    best = alike[0] if alike else best
     return Promising(best, events[best], steps[best], pairs[best])
 
 
@@ -180,10 +198,23 @@ def _best(
     delta = case.at_delta
     if case.currency is not None:
         delta = point.chosen(on[0], on[1], case.currency, sure)
-    best = promising(on[0], on[1], delta)
+    plain = _in_plain_words(tried, scores, layout_of(case.mechanism))
+    best = promising(on[0], on[1], delta, plain)
     counts = {"setting thresholds, per dataset": setting, "fitting attacks, per dataset": training}
     names = tuple(attack.name for attack in tried)
     return Chosen(tried[best.index], scores[best.index], best, names, counts, delta), best.scores
+
+
+def _in_plain_words(
+    tried: Sequence[Distinguisher], scores: Sequence[Any], layout: Layout | None
+) -> list[int]:
+    """Return which scores are of one part, those first whose part says most."""
+    if layout is None:
+        return []
+    columns = {j: scores[j].score for j, attack in enumerate(tried) if attack is ONE_PART}
+    return sorted(
+        columns, key=lambda j: plainness_of(layout.columns[columns[j].column], columns[j])
+    )
 
 
 def _learned(
@@ -218,6 +249,7 @@ def event(
         alpha,
         drawn | {"outputs in all, of both datasets": 2 * sum(drawn.values())},
         tally,
+        in_words(counted, drawer, tally) if alone.refutes(counted, tally, against) else None,
     )
     notes = (
         f"Attack: {chosen.attack.statement}.",
@@ -250,6 +282,7 @@ def certified(
     alpha: float,
     drawn: dict[str, int],
     tally: Tally | None = None,
+    said: Said | None = None,
 ) -> Evidence:
     """Return the event bound from scores that did not choose the event.
 
@@ -267,6 +300,8 @@ def certified(
         Transcripts by purpose.
     tally
         Of all transcripts, where the scores are of some of them.
+    said
+        The event in words, where somebody has plainer ones than that its score is large or small.
     """
     tally = tally or Tally.of((event.happened(on_p), event.happened(on_q)))
     bound = bound_of_counts(tally, event, delta, alpha)
@@ -283,7 +318,22 @@ def certified(
         roc=error_rates(on_p, on_q),
         scores=score_counts(on_p, on_q, event),
         model_based=model_based(_counts(bound), delta, 1 - alpha),
+        carrying=_carrying(said or Said.of_score(scorer, event), tally, bound, (delta, alpha)),
         notes=(f"Direction, chosen beforehand: {event.direction}.",),
+    )
+
+
+def _carrying(
+    said: Said, tally: Tally, bound: EventBound, at: tuple[float, float]
+) -> CarryingEvent:
+    return CarryingEvent(
+        words=said.words,
+        plain=said.plain,
+        hits=tally.hits,
+        runs=tally.trials,
+        delta=at[0],
+        alpha=at[1],
+        epsilon=bound.lower,
     )
 
 

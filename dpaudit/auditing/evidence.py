@@ -29,6 +29,34 @@ class WealthPath:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CarryingEvent:
+    """The event whose counts carry a bound, on the outputs that certify it.
+
+    One exact test of the counts (`dpaudit.estimation.joint`) gives ``epsilon`` at ``delta`` with
+    the error probability ``alpha``: whoever has these numbers can work it out again.
+
+    Parameters
+    ----------
+    words
+        What the event is.
+    plain
+        Whether they name one part of the output and a value of it.
+    hits, runs
+        How often it was seen, of how many, on the dataset and on its neighbour.
+    delta, alpha, epsilon
+        Of the test.
+    """
+
+    words: str
+    plain: bool
+    hits: tuple[int, int]
+    runs: tuple[int, int]
+    delta: float
+    alpha: float
+    epsilon: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """The measured side of an audit.
 
@@ -66,6 +94,8 @@ class Evidence:
         The most that so many outputs can certify, where outputs alone certify.
     scores
         Of an event: how the scores of either side lie around its threshold.
+    carrying
+        The event whose counts carry the bound, where one does.
     """
 
     lower: float
@@ -91,6 +121,7 @@ class Evidence:
     at_delta: float | None = None
     scores: ScoreCounts | None = None
     cap: float | None = None
+    carrying: CarryingEvent | None = None
 
     @property
     def trusted(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import dpaudit.auditing.carrying as carrying
 import dpaudit.auditing.release as release
 from dpaudit.accounting.proved import TabulatedDP
 from dpaudit.auditing.evidence import Evidence
@@ -25,11 +26,11 @@ from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.neighbours import compare
 from dpaudit.neighbours.found import Declared, depends_on_reading
 from dpaudit.refutation import Attained
-from dpaudit.refutation.inequality import exceeds
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import (
     AssumptionCheck,
     BudgetEntry,
+    CarryingEvent,
     Claimed,
     DeltaCurves,
     Measured,
@@ -113,22 +114,26 @@ def privacy_result(
     claimed = stated_in_claim(case, case.claimed)
     lower = evidence.lower if evidence.trusted else 0.0
     verdict = judge(claimed, lower, trusted=evidence.trusted)
+    said = _privacy_reason(
+        evidence,
+        claimed,
+        lower,
+        verdict,
+        case.assumptions,
+        _ceiling(case),
+        _name(case),
+        _declared(case),
+    )
+    event = carrying_event(evidence, verdict)
+    carried = [] if event is None else [event.sentence]
+    refuted = verdict == "refuted"
     return Result(
         claim=claim.name,
         kind="privacy",
         statement=claim.statement,
         source=claim.source,
         verdict=verdict,
-        reason=_privacy_reason(
-            evidence,
-            claimed,
-            lower,
-            verdict,
-            case.assumptions,
-            _ceiling(case),
-            _name(case),
-            _declared(case),
-        ),
+        reason=" ".join([said, *(carried if refuted else [])]),
         claimed=Claimed(**_privacy(case, claimed)),
         proved=_proved(case),
         quantity=None if _is_epsilon(case) else _currency(case).symbol,
@@ -149,13 +154,21 @@ def privacy_result(
         model_based=[ModelBased(**asdict(one)) for one in evidence.model_based],
         wealth=None if evidence.wealth is None else WealthPath(**asdict(evidence.wealth)),
         scores=None if evidence.scores is None else ScoreCounts(**asdict(evidence.scores)),
+        carrying_event=event,
         pair_search=pair_search,
-        notes=[*case.notes, *evidence.notes],
+        notes=[*([] if refuted else carried), *case.notes, *evidence.notes],
         counts=evidence.counts,
         unit=evidence.unit,
         repeatable=evidence.repeatable,
         rerun=rerun,
     )
+
+
+def carrying_event(evidence: Evidence, verdict: Verdict) -> CarryingEvent | None:
+    """Return the event that carries a bound, None where nothing is certified or none does."""
+    if evidence.carrying is None or not evidence.trusted or evidence.carrying.epsilon == 0:
+        return None
+    return carrying.in_document(evidence.carrying, verdict == "refuted")
 
 
 def plain(value: Any) -> Any:
@@ -280,7 +293,7 @@ def _currency(case: PrivacyCase) -> Currency:
     return case.currency
 
 
-def _privacy(case: PrivacyCase, value: float) -> dict[str, float]:
+def _privacy(case: PrivacyCase, value: float) -> dict[str, Any]:
     """Return a number of a claim about privacy as it is reported."""
     return {"epsilon": value, "delta": case.at_delta} if _is_epsilon(case) else {"value": value}
 
@@ -398,7 +411,8 @@ def search_result(
     bound, lower = case.bound, attained.ratio * case.bound
     if attained.scale is not None or claim.kind != "sensitivity":
         bound, lower = attained.bound, attained.value
-    verdict: Verdict = "refuted" if exceeds(attained.ratio) else "not refuted"
+    verdict: Verdict = "refuted" if attained.refutes else "not refuted"
+    stated: dict[str, Any] = {**_stated(claim, case, bound), "strict": attained.strict}
     return Result(
         claim=claim.name,
         kind=claim.kind,
@@ -407,7 +421,7 @@ def search_result(
         source=claim.source,
         verdict=verdict,
         reason=_search_reason(claim, case, attained, bound, lower, verdict),
-        claimed=Claimed(**_stated(claim, case, bound)),
+        claimed=Claimed(**stated),
         proved=case.proved
         and Proved(source=case.proved[1], **_stated(claim, case, case.proved[0])),
         measured=Measured(
@@ -445,7 +459,10 @@ def _search_reason(
     name = {"privacy": "epsilon", "sensitivity": "sensitivity"}.get(claim.kind, case.quantity)
     subject = "Found by search:" if attained.confidence == 1 else "Measured:"
     property_ = claim.kind == "property"
-    sentence = reason(str(name), bound, lower, verdict, subject, long=property_)
+    if attained.strict and verdict == "refuted" and lower <= bound:
+        sentence = f"{subject} {number(lower)} is not below {number(bound)}, the claimed {name}."
+    else:
+        sentence = reason(str(name), bound, lower, verdict, subject, long=property_)
     return sentence if attained.because is None else f"{sentence} {attained.because}"
 
 

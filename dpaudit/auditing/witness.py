@@ -19,20 +19,19 @@ import dpaudit.auditing.contract as contract
 import dpaudit.auditing.outcomes as outcomes
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.wording import Tried, Words, path_of
+from dpaudit.auditing.wording import Tried, Words, first_said, path_of, plainness_of
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.features import (
     Features,
-    OneValue,
     Part,
     distance,
     farthest,
     few_valued_scores,
     one_part_scores,
 )
-from dpaudit.laws.layout import Column, Layout
+from dpaudit.laws.layout import Layout
 from dpaudit.neighbours import Side
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import Result, Witness
@@ -142,7 +141,7 @@ def attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterator
         At which epsilon will be bounded.
     """
     alone = one_part_scores(layout, on_p, on_q)
-    alone.sort(key=lambda score: _first_said(layout.columns[score.column].path))
+    alone.sort(key=lambda score: first_said(layout.columns[score.column].path))
     alone = farthest(alone, on_p, on_q, layout, _TRIED)
     by_value = few_valued_scores(layout, on_p, on_q)
     by_value.sort(key=lambda score: distance(score, on_p, on_q), reverse=True)
@@ -152,32 +151,13 @@ def attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterator
     tried = [Tried(one, (one.column,), choose_event(one(on_p), one(on_q), delta)) for one in parts]
     most = (1 - _ALIKE) * max(one.event.promised for one in tried)
     alike = [one for one in tried if one.event.promised >= most]
-    yield min(alike, key=lambda one: _plainest(layout.columns[one.columns[0]], one.score))
+    yield min(alike, key=lambda one: plainness_of(layout.columns[one.columns[0]], one.score))
     columns = list(dict.fromkeys(one.column for one in alone))
     for count in _TOGETHER:
         if len(columns) >= count:
             score = _Together.of(columns[:count], on_p, on_q)
             event = choose_event(score(on_p), score(on_q), delta)
             yield Tried(score, tuple(columns[:count]), event)
-
-
-def _plainest(column: Column, score: object) -> tuple[int, bool]:
-    """Return the place of a part among those that tell as much: codes go before numbers."""
-    return _first_said(column.path), not (column.discrete or isinstance(score, OneValue))
-
-
-def _first_said(path: str) -> int:
-    """Return the place of a path among others that tell as much: what says most is first."""
-    last = path.rpartition(".")[2]
-    return {
-        "raised": 0,
-        "len": 1,
-        "keys": 3,
-        "columns": 3,
-        "index": 3,
-        "the rest": 4,
-        "the values of the rest": 5,
-    }.get(last, 2)
 
 
 @dataclass(frozen=True)
@@ -223,9 +203,13 @@ def _witness(
     always = never and max(on_p, on_q) == runs and most is not None
     success = 0.5 + abs(on_p - on_q) / (2 * runs)
     begins = "What leaked" if best.refutes else "Where it shows best"
+    sure = f"{number(100 * (1 - alpha))}%"
+    bound = number(best.lower, rounding=ROUND_FLOOR)
+    explains = "" if best.refutes else ": it explains, and carries no bound above the claim"
     sentences = [
         f"{begins}: {event} in {on_p} of {runs} runs on the dataset and in {on_q} of {runs} on its "
-        "neighbour."
+        f"neighbour, runs of its own that certify an epsilon of {bound} at {sure} confidence"
+        f"{explains}."
     ]
     if never:
         where = "neighbour" if on_q == 0 else "dataset"
@@ -235,7 +219,6 @@ def _witness(
             else ""
         )
         sentences.append(f"It was never seen on the {where}:{ceiling} the truth may be infinite.")
-    sentences.append(f"Who guesses by it, with even odds, is right in {_percent(success)}.")
     return Witness(
         event=event,
         parts=[path_of(layout.columns[n]) for n in best.tried.columns],
@@ -266,18 +249,15 @@ def _said_number(case: PrivacyCase, value: float) -> str:
     return f"a {case.currency.name} of {shown}"
 
 
-def _percent(share: float) -> str:
-    return "every case" if share == 1 else f"{math.floor(1000 * share) / 10:g}% of the cases"
-
-
 def added(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Result:
     """Return a refutation with what leaked, where a few transcripts show it."""
     with contract.apart(case, drawer) as other:
         runs = min(result.trials // _SHARE, _enough(result, case, alpha))
         found = of(case, other, alpha, runs=runs, trials=result.trials)
-    said = [] if found is None else [found.sentence]
-    if found is None or found.lower == 0:
-        said.append(_of_all_parts(result))
+    if found is None:
+        return result
+    event = result.carrying_event
+    said = [] if event is not None and event.plain else [found.sentence]
     reason = " ".join([result.reason, *said]).rstrip()
     return result.model_copy(update={"witness": found, "reason": reason})
 
@@ -305,15 +285,3 @@ def _certified(result: Result) -> tuple[int, int, int] | None:
     if favoured is None or other is None or runs is None:
         return None
     return favoured, other, runs
-
-
-def _of_all_parts(result: Result) -> str:
-    """Return the certified event itself with its counts, where fewer runs show no plainer one."""
-    counts = _certified(result)
-    if counts is None:
-        return ""
-    favoured, other, runs = counts
-    return (
-        f"The event that was counted is one of all parts of the output: seen in {favoured} of "
-        f"{runs} runs on one of the two and in {other} of {runs} on the other."
-    )

@@ -234,3 +234,22 @@ def _hidden(found: re.Match[str]) -> str:
 
 def _digest(text: str) -> str:
     return f"{Record(text)}".rpartition("#")[2]
+
+
+def plainness_of(column: Column, score: object) -> tuple[int, bool]:
+    """Return the place of a part among those that tell as much: codes go before numbers."""
+    return first_said(column.path), not (column.discrete or isinstance(score, OneValue))
+
+
+def first_said(path: str) -> int:
+    """Return the place of a path among others that tell as much: what says most is first."""
+    last = path.rpartition(".")[2]
+    return {
+        "raised": 0,
+        "len": 1,
+        "keys": 3,
+        "columns": 3,
+        "index": 3,
+        "the rest": 4,
+        "the values of the rest": 5,
+    }.get(last, 2)

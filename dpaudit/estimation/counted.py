@@ -7,6 +7,7 @@ about the mechanism.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,6 +33,19 @@ class Event:
     def direction(self) -> str:
         """The side that the event favours, in words."""
         return "dataset over neighbour" if self.above else "neighbour over dataset"
+
+    @property
+    def complement(self) -> Event:
+        """The event of all other scores, which favours the other side.
+
+        Examples
+        --------
+        >>> event, scores = Event(True, 1.0, 0.0), np.array([0.9, 1.0, 1.1])
+        >>> event.hits(scores), event.complement.hits(scores), event.complement.above
+        (2, 1, False)
+        """
+        beside = math.nextafter(self.threshold, -math.inf if self.above else math.inf)
+        return Event(not self.above, beside, self.promised)
 
     def hits(self, scores: Array) -> int:
         """Return how many scores are in the event."""

@@ -42,7 +42,9 @@ def choose_event(scores_p: Array, scores_q: Array, delta: float) -> Event:
     """Return the event, of either direction, that promises the best bound.
 
     Of many events the best looks better than it is, and most so where few hits tell: what an event
-    promises is a bound that rarely errs, which ranks such events where they belong.
+    promises is a bound that rarely errs, which ranks such events where they belong. An event and
+    its complement promise the same: the one is returned that is rarer where it is rare, so that the
+    counts which certify a bound are those that show it.
 
     Parameters
     ----------
@@ -61,7 +63,15 @@ def choose_event(scores_p: Array, scores_q: Array, delta: float) -> Event:
     threshold, promised = _best_threshold(scores_p, scores_q, delta)
     mirrored, promised_below = _best_threshold(-scores_q, -scores_p, delta)
     found = Event(True, threshold, promised), Event(False, -mirrored, promised_below)
-    return max(found, key=lambda event: event.promised)
+    return _rarer(max(found, key=lambda event: event.promised), scores_p, scores_q)
+
+
+def _rarer(event: Event, scores_p: Array, scores_q: Array) -> Event:
+    """Return an event or its complement, whichever is rarer on the side where it is rare."""
+    rates = [float(event.happened(side).mean()) for side in (scores_p, scores_q)]
+    other = event.complement
+    rare = min(rates) <= 1 - max(rates) or other.threshold == event.threshold  # of all scores
+    return event if rare else other
 
 
 def _best_threshold(favoured: Array, other: Array, delta: float) -> tuple[float, float]:

@@ -43,8 +43,8 @@ def claimed(result: Result) -> str:
 
 
 def _leaked(result: Result) -> list[str]:
-    witness, shown = result.witness, numbers(result)
-    first, *more = _of_outputs(result) if witness is None else _SENTENCES.split(witness.sentence)
+    shown = numbers(result)
+    first, *more = _of_outputs(result)
     measured = f"{_name(result)} is at least {shown.lower} at {_sure(result)} confidence"
     return [
         first if first.startswith(_LEAKED) else f"{_LEAKED}, {first[:1].lower()}{first[1:]}",
@@ -55,10 +55,14 @@ def _leaked(result: Result) -> list[str]:
 
 
 def _of_outputs(result: Result) -> list[str]:
-    """Return what leaked where no event of few parts shows it: the counted event, or the losses."""
-    counted = [one for one in _SENTENCES.split(result.reason) if one.startswith("The event that")]
-    if counted:
-        return [f"{_LEAKED}: {counted[0][0].lower()}{counted[0][1:]}"]
+    """Return the event that leaked, in plain words where there are any; else the losses."""
+    event, witness = result.carrying_event, result.witness
+    if event is not None and event.plain:
+        return _SENTENCES.split(event.sentence)
+    if witness is not None and witness.lower > 0:
+        return _SENTENCES.split(witness.sentence)
+    if event is not None:
+        return _SENTENCES.split(event.sentence)
     return [
         f"{_LEAKED}: outputs tell the two datasets apart by more than the claim, by the law that "
         "the mechanism states, which no check of its draws contradicts."

@@ -158,8 +158,13 @@ def of_result(result: Result, place: Place | None = None) -> Entry:
 
 
 def _headline(result: Result) -> str:
-    leaked = result.verdict == "refuted" and result.witness is not None
-    said = result.witness.sentence if leaked and result.witness else result.reason
+    """Return the sentence that is shown alone: of a refutation the event, with what it carries."""
+    event, witness = result.carrying_event, result.witness
+    said = result.reason
+    if result.verdict == "refuted" and event is not None and event.plain:
+        said = event.sentence
+    elif result.verdict == "refuted" and witness is not None:
+        said = witness.sentence
     return one_line(_SENTENCES.split(said)[0])
 
 

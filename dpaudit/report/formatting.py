@@ -51,6 +51,7 @@ class Numbers:
     lower: str
     upper: str | None
     surety: str
+    strict: bool = False
 
     @property
     def measured(self) -> str:
@@ -67,7 +68,9 @@ class Numbers:
     @property
     def sign(self) -> str:
         """What stands before a claimed or proved number in a table."""
-        return f"{self.unit} =" if self.quantity is None else "at most"
+        if self.quantity is None:
+            return f"{self.unit} ="
+        return "below" if self.strict else "at most"
 
 
 def number(value: float | None, digits: int = DIGITS, rounding: str = ROUND_HALF_EVEN) -> str:
@@ -215,6 +218,7 @@ def numbers(result: Result) -> Numbers:
         lower=lower,
         upper=upper,
         surety=surety(measured),
+        strict=result.claimed.strict,
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from dpaudit.report.formatting import (
@@ -182,6 +183,8 @@ def templates(*, html: bool) -> Environment:
         "label": label,
         "duration": duration,
         "number": number,
+        "at_least": partial(number, rounding=ROUND_FLOOR),
+        "at_most": partial(number, rounding=ROUND_CEILING),
         "count": count,
         "percent": percent,
         "setting": setting,

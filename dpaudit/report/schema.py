@@ -52,6 +52,7 @@ class Claimed(Document):
     delta: Probability | None = None
     sensitivity: float | None = None
     value: float | None = None
+    strict: bool = Field(default=False, description="Whether it has to be below the value.")
 
 
 class Proved(Document):
@@ -135,8 +136,25 @@ class ScoreCounts(Document):
     above: bool = Field(description="Whether the event is what lies above the threshold, at 0.")
 
 
+class CarryingEvent(Document):
+    """The event whose counts carry the bound, on the outputs that certify it.
+
+    One exact test of the two counts gives ``epsilon`` at ``delta`` with the error probability
+    ``alpha`` (docs/numbers.md): whoever has these numbers can work it out again.
+    """
+
+    words: str
+    plain: bool = Field(description="Whether they name one part of the output and a value of it.")
+    hits: tuple[int, int] = Field(description="On the dataset and on its neighbour.")
+    runs: tuple[int, int] = Field(description="Outputs of either that certify.")
+    delta: Probability
+    alpha: Probability
+    epsilon: float
+    sentence: str
+
+
 class Witness(Document):
-    """What leaked: an event of few parts of the output, and how often it was seen on fresh runs.
+    """An event of few parts of the output that explains, and how often it was seen on fresh runs.
 
     ``lower`` is what these runs certify by themselves, with ``confidence``; the verdict rests on
     what was measured and not on them. ``ceiling`` is the most that the audit's runs could have
@@ -286,6 +304,9 @@ class Result(Document):
         default=None, description="Of an event: scores that did not choose it, of either side."
     )
     pair_search: PairSearch | None = None
+    carrying_event: CarryingEvent | None = Field(
+        default=None, description="Of a bound that the counts of one event carry."
+    )
     witness: Witness | None = Field(default=None, description="Of a refutation from outputs alone.")
     smallest_pair: SmallestPair | None = Field(
         default=None, description="Of a refutation from outputs alone, if one was found."

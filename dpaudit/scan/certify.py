@@ -54,7 +54,7 @@ from dpaudit.laws.features import Features, OneOf, OnePart, OneValue
 from dpaudit.laws.layout import INFINITE, NAN, Layout
 from dpaudit.laws.observations import ABSENT
 from dpaudit.neighbours import Pair, Side
-from dpaudit.scan.finding import Kind, SeenEvent, Test
+from dpaudit.scan.finding import CarryingCounts, Kind, SeenEvent, Test
 from dpaudit.scan.foreign import DrawnTogether, Foreign
 from dpaudit.scan.screen import nats, points
 
@@ -89,6 +89,7 @@ class Certified:
     ``lower`` is at most the pair's epsilon at ``at_delta``, but for the error probability;
     ``claimed`` is the claim's there. ``event`` and ``kind`` are None where nothing was counted.
     ``kept`` says that outputs of a process have a state in common: they certify nothing then.
+    ``tested`` are the counts that carry ``lower``.
     """
 
     refuted: bool
@@ -100,6 +101,7 @@ class Certified:
     event: SeenEvent | None = None
     kind: Kind | None = None
     kept: bool = False
+    tested: CarryingCounts | None = None
 
 
 @dataclass(frozen=True)
@@ -181,16 +183,20 @@ def _attempted(
     most = int(min(sizes.counting, _by(until, pace)))
     counting = _enough(found, (p, q), point, most, alpha / ATTEMPTS)
     fresh = [features(side) for side in laid_out.transcripts(counting, "counting events")]
-    counted = [(one, *_lower(one, fresh, point[1], alpha / ATTEMPTS)) for one in found]
-    refuting = [one for one in counted if one[2] > point[0]]
-    tried, hits, lower = refuting[0] if refuting else max(counted, key=lambda one: one[2])
+    counted = [(one, _tested(one, fresh, point[1], alpha / ATTEMPTS)) for one in found]
+    refuting = [one for one in counted if one[1].lower > point[0]]
+    tried, tested = refuting[0] if refuting else max(counted, key=lambda one: one[1].lower)
+    hits = (tested.on_dataset, tested.on_neighbour)
     drawn += 2 * counting
     if refuting and _is_kept(laid_out, features, tried, hits, fresh):
         return Certified(False, 0.0, *point, counting, drawn, kept=True)
     words = Words(layout, features, laid_out, fresh, _USUALLY * counting)
-    event = _said(tried, hits, words, counting) if refuting else None
-    kind = _kind(tried, layout, fresh) if refuting else None
-    return Certified(bool(refuting), lower, *point, counting, drawn, event, kind)
+    if not refuting:
+        return Certified(False, tested.lower, *point, counting, drawn, tested=tested)
+    event, flipped = _said(tried, hits, words, counting)
+    tested = tested.model_copy(update={"complement": flipped})
+    kind = _kind(tried, layout, fresh)
+    return Certified(True, tested.lower, *point, counting, drawn, event, kind, tested=tested)
 
 
 def _is_kept(
@@ -247,15 +253,10 @@ def _nats(tried: Tried, p: Array, q: Array, point: tuple[float, float]) -> float
     return nats(tried.score(p), tried.score(q), point)
 
 
-def _lower(
-    tried: Tried, fresh: Sequence[Array], delta: float, alpha: float
-) -> tuple[tuple[int, int], float]:
+def _tested(tried: Tried, fresh: Sequence[Array], delta: float, alpha: float) -> CarryingCounts:
     """Return how often an event happened on either side, and the bound that this certifies."""
-    on_p, on_q = (tried.event.hits(tried.score(side)) for side in fresh)
-    runs = len(fresh[0])
-    favoured, other = (on_p, on_q) if tried.event.above else (on_q, on_p)
-    bound = joint_lower_bound(favoured, other, runs, runs, delta=delta, alpha=alpha)
-    return (on_p, on_q), bound
+    hits = [tried.event.hits(tried.score(side)) for side in fresh]
+    return CarryingCounts.of(hits, len(fresh[0]), tried.event.above, delta, alpha)
 
 
 def _enough(
@@ -294,13 +295,13 @@ def _kind(tried: Tried, layout: Layout, fresh: Sequence[Array]) -> Kind:
     return "structure" if structure or odd else "distribution"
 
 
-def _said(tried: Tried, hits: tuple[int, int], words: Words, runs: int) -> SeenEvent:
-    """Return an event in words and as a test, with counts of what the words say."""
+def _said(tried: Tried, hits: tuple[int, int], words: Words, runs: int) -> tuple[SeenEvent, bool]:
+    """Return an event in words and as a test, and whether both are of its complement."""
     said, flipped = words.of(tried, hits)
     on_p, on_q = (runs - one for one in hits) if flipped else hits
     test, value = _test(tried, flipped, words)
     path = words.layout.columns[tried.columns[0]].path if len(tried.columns) == 1 else ""
-    return SeenEvent(
+    seen = SeenEvent(
         words=said,
         part=path,
         test=test,
@@ -309,6 +310,7 @@ def _said(tried: Tried, hits: tuple[int, int], words: Words, runs: int) -> SeenE
         on_neighbour=on_q,
         runs=runs,
     )
+    return seen, flipped
 
 
 def _test(tried: Tried, flipped: bool, words: Words) -> tuple[Test, float | str | None]:

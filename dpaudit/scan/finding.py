@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.extension.package import Claimed
 from dpaudit.guarantees import kinds
 from dpaudit.report.schema import Document, Probability
@@ -71,6 +72,66 @@ class SeenEvent(Document):
     runs: int
 
 
+class CarryingCounts(Document):
+    """The counts that carry a bound: of one event on fresh outputs, fixed before they were drawn.
+
+    One exact test (`dpaudit.estimation.joint`) of them gives ``lower`` at ``delta`` with the error
+    probability ``alpha``; `recomputed` does it again.
+    """
+
+    on_dataset: int
+    on_neighbour: int
+    runs: int = Field(description="Of each dataset.")
+    favours: Literal["dataset", "neighbour"]
+    delta: Probability
+    alpha: Probability
+    lower: float
+    complement: bool = Field(
+        default=False, description="Whether the finding's words are of the complement."
+    )
+
+    @classmethod
+    def of(
+        cls, hits: Sequence[int], runs: int, above: bool, delta: float, alpha: float
+    ) -> CarryingCounts:
+        """Return the counts of an event with the bound that they carry.
+
+        Parameters
+        ----------
+        hits
+            On the dataset and on its neighbour.
+        runs
+            Outputs of each.
+        above
+            Whether the event favours the dataset.
+        delta, alpha
+            Of the test.
+        """
+        favoured, other = hits if above else hits[::-1]
+        lower = joint_lower_bound(favoured, other, runs, runs, delta=delta, alpha=alpha)
+        return cls(
+            on_dataset=hits[0],
+            on_neighbour=hits[1],
+            runs=runs,
+            favours="dataset" if above else "neighbour",
+            delta=delta,
+            alpha=alpha,
+            lower=lower,
+        )
+
+    def recomputed(self) -> float:
+        """Return the bound that the counts carry, worked out again.
+
+        Examples
+        --------
+        >>> CarryingCounts.of((90, 3), 100, True, 0.0, 1e-3).recomputed() > 1
+        True
+        """
+        hits = (self.on_dataset, self.on_neighbour)
+        above = self.favours == "dataset"
+        return CarryingCounts.of(hits, self.runs, above, self.delta, self.alpha).lower
+
+
 class Finding(Document):
     """A claim that was refuted on one pair of datasets.
 
@@ -95,6 +156,9 @@ class Finding(Document):
     relation: str
     claimed: ClaimedGuarantee
     event: SeenEvent
+    tested: CarryingCounts | None = Field(
+        default=None, description="The counts that carry the bound; null if they were not kept."
+    )
     lower: float
     at_delta: Probability
     confidence: Probability
@@ -129,6 +193,7 @@ class Checked(Document):
     pairs: int
     runs: int = Field(description="Outputs that were drawn in all, on both sides.")
     lower: float | None = Field(default=None, description="The largest certified lower end.")
+    tested: CarryingCounts | None = Field(default=None, description="The counts that carry it.")
     parameters: str | None = Field(default=None, description="The setting it was certified at.")
     why: str = ""
 
@@ -151,6 +216,7 @@ class FloatingCheck(Document):
     settings: int
     runs: int = Field(description="Outputs that were drawn in all, on both sides.")
     lower: float | None = Field(default=None, description="The largest certified lower end.")
+    tested: CarryingCounts | None = Field(default=None, description="The counts that carry it.")
     claimed: float | None = Field(default=None, description="The claimed epsilon there.")
     why: str = ""
 

@@ -26,7 +26,6 @@ from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, MechanismError
 from dpaudit.estimation.counted import Event
 from dpaudit.estimation.event import choose_event
-from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.execution import stream
 from dpaudit.execution.failures import foreseen
 from dpaudit.extension.distinguisher import Distinguisher
@@ -37,7 +36,7 @@ from dpaudit.neighbours import Pair, Side
 from dpaudit.report.formatting import number
 from dpaudit.scan.certify import Certified, Sizes, certified
 from dpaudit.scan.corners import BITS, CORNERS, Corner, CornerPair, corner_pairs
-from dpaudit.scan.finding import FloatingCheck, SeenEvent
+from dpaudit.scan.finding import CarryingCounts, FloatingCheck, SeenEvent
 from dpaudit.scan.foreign import DrawnTogether, Foreign
 from dpaudit.scan.pairs import Candidate
 from dpaudit.scan.screen import points, second_look
@@ -341,16 +340,14 @@ def certified_bits(
     (event, point), score = _chosen(card, mechanism, pair, halves, claimed, seed)
     fresh = _observed(mechanism, pair, sizes.counting, seed, "count")
     hits = [_hits(one, score, event, halves[0][0].shape[1:]) for one in fresh]
-    favoured, other = hits if event.above else hits[::-1]
     epsilon, delta = point
-    lower = joint_lower_bound(
-        favoured, other, sizes.counting, sizes.counting, delta=delta, alpha=alpha
-    )
-    refuted = lower > epsilon
+    tested = CarryingCounts.of(hits, sizes.counting, event.above, delta, alpha)
+    refuted = tested.lower > epsilon
     seen = _said(card, event, hits, sizes.counting) if refuted else None
     drawn = 2 * (2 * sizes.choosing + sizes.counting)
     kind: Literal["floating point"] | None = "floating point" if refuted else None
-    return Certified(refuted, lower, epsilon, delta, sizes.counting, drawn, seen, kind)
+    at = (epsilon, delta, sizes.counting, drawn)
+    return Certified(refuted, tested.lower, *at, seen, kind, tested=tested)
 
 
 def _hits(
@@ -427,6 +424,7 @@ def _check(
         settings=len({one.candidate.setting for one in tested}),
         runs=sum(one.result.drawn for one in tested),
         lower=None if worst is None else worst.result.lower,
+        tested=None if worst is None else worst.result.tested,
         claimed=None if worst is None else worst.result.claimed,
         why=why if worst is None else "",
     )

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR
 from typing import Any
 
-from dpaudit.report.formatting import count, number, percent
+from dpaudit.report.formatting import NONE, count, number, percent
 from dpaudit.report.render import templates
-from dpaudit.scan.finding import Checked, FloatingCheck
+from dpaudit.scan.finding import CarryingCounts, Checked, FloatingCheck
 from dpaudit.scan.published import PublishedScan
 from dpaudit.text import one_line, printable
 from dpaudit.verdicts import VERDICTS
 
+_DIGITS = 7  # of what a bound is worked out of again
 _SUREST = 1e-5  # error probabilities below are said as such
 _NOT_TRIED = "not tried"  # of a corner of numbers that a subject does not have
 _WORST = (*VERDICTS, _NOT_TRIED)
@@ -42,8 +44,53 @@ def render(scan: PublishedScan, *, html: bool) -> str:
         surety=_surety(scan.certainty.confidence),
         rows=rows_of(scan.checked),
         corners=corners_of(scan.floating),
+        certified=certified,
+        supported=supported,
         corner_names=list(dict.fromkeys(one.corner for one in scan.floating)),
     )
+
+
+def certified(tested: CarryingCounts | None, lower: float, delta: float) -> str:
+    """Return a certified bound with the counts that carry it, for who works it out again.
+
+    Examples
+    --------
+    >>> certified(CarryingCounts.of((90, 3), 100, True, 0.0, 1e-3), 2.0, 0.0)[:61]
+    'ε ≥ 1.843 at δ = 0, by one exact test of 90 of 100 and 3 of 1'
+    """
+    if tested is None:
+        return f"ε ≥ {number(lower, rounding=ROUND_FLOOR)} at δ = {number(delta)}"
+    which = "the complement of the event below" if tested.complement else "the event below"
+    return (
+        f"{_bound(tested)}, by one exact test of {_counts(tested)} "
+        f"fresh outputs in {which}, with an error probability of {number(tested.alpha, _DIGITS)}"
+    )
+
+
+def supported(tested: CarryingCounts | None, lower: float | None) -> str:
+    """Return a bound with its counts; without them there is a bound that nobody can check.
+
+    Examples
+    --------
+    >>> supported(None, 0.3), supported(None, None)
+    ('its counts were not kept', '—')
+    """
+    if tested is None:
+        return NONE if lower is None else "its counts were not kept"
+    return (
+        f"{_bound(tested)} ({_counts(tested)}, error probability {number(tested.alpha, _DIGITS)})"
+    )
+
+
+def _bound(tested: CarryingCounts) -> str:
+    return (
+        f"ε ≥ {number(tested.lower, rounding=ROUND_FLOOR)} at δ = {number(tested.delta, _DIGITS)}"
+    )
+
+
+def _counts(tested: CarryingCounts) -> str:
+    runs = count(tested.runs)
+    return f"{count(tested.on_dataset)} of {runs} and {count(tested.on_neighbour)} of {runs}"
 
 
 def filled(template: str, *, html: bool, **values: Any) -> str:

@@ -27,6 +27,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import ROUND_FLOOR
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -377,6 +378,7 @@ class _Scan:
             pairs=ran.pairs,
             runs=ran.drawn.get(relation, 0),
             lower=None if worst is None else worst.result.lower,
+            tested=None if worst is None else worst.result.tested,
             parameters=None if worst is None else expression(dict(given[where])),
             why=why,
         )
@@ -429,6 +431,7 @@ class _Scan:
             relation=worst.candidate.relation,
             claimed=claimed_of(claim, subject.parameters[worst.candidate.setting]),
             event=result.event,
+            tested=result.tested,
             lower=result.lower,
             at_delta=result.at_delta,
             confidence=self.budget.confidence,
@@ -481,12 +484,16 @@ def _exceeded(one: Hypothesis) -> float:
     return one.result.lower - one.result.claimed
 
 
+def _down(lower: float) -> str:
+    return number(lower, rounding=ROUND_FLOOR)
+
+
 def _sentence(subject: Subject, worst: Hypothesis) -> str:
     event, result = worst.result.event, worst.result
     assert event is not None
     return (
         f"{subject.name}: {event.words} in {event.on_dataset} of {event.runs} runs on the dataset "
         f"and in {event.on_neighbour} of {event.runs} on its neighbour "
-        f"({worst.candidate.edit}); epsilon is at least {number(result.lower)} at delta "
+        f"({worst.candidate.edit}); epsilon is at least {_down(result.lower)} at delta "
         f"{number(result.at_delta)}, where {number(result.claimed)} is claimed."
     )

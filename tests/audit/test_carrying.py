@@ -1,0 +1,89 @@
+"""One event carries a bound: whoever has its counts works the bound out again."""
+
+import re
+
+import numpy as np
+import pytest
+
+import dpaudit
+from dpaudit.auditing.carrying import sentence_of
+from dpaudit.auditing.evidence import CarryingEvent
+from dpaudit.estimation.counted import Event
+from dpaudit.estimation.event import choose_event
+from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.laws.isolated import Isolation
+
+HERE = Isolation(in_process=True)
+_SHOWN = re.compile(
+    r"in (\d+) of (\d+) runs on the dataset and in (\d+) of (\d+) on its neighbour, which "
+    r"certifies an epsilon of at least ([\d.]+) at delta ([\d.e-]+) with an error probability of "
+    r"([\d.e-]+)\."
+)
+
+
+def sum_with_half_the_noise(data, rng):
+    return sum(data) + rng.laplace(scale=0.5)
+
+
+def two_numbers(data, rng):
+    return [sum(data) + rng.laplace(scale=0.4), sum(data) + rng.laplace(scale=0.8)]
+
+
+MECHANISMS = [sum_with_half_the_noise, two_numbers]
+
+
+def audited(mechanism, **options):
+    options = {"epsilon": 1.0, "trials": 1000, "isolation": HERE} | options
+    return dpaudit.audit(mechanism, [1.0, 0.0], [0.0, 0.0], relation="replace-record", **options)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda one: one.__name__)
+def test_the_printed_bound_is_worked_out_again_from_the_printed_counts(mechanism):
+    found = audited(mechanism)
+    text = " ".join([found.reason, *found.notes])
+    (shown,) = _SHOWN.findall(text)
+    on_p, of_p, on_q, of_q = map(int, shown[:4])
+    lower, delta, alpha = map(float, shown[4:])
+    sides = ((on_p, on_q, of_p, of_q), (on_q, on_p, of_q, of_p))
+    again = max(joint_lower_bound(*one, delta=delta, alpha=alpha) for one in sides)
+    assert lower <= again == pytest.approx(found.measured.lower, rel=1e-6)
+    assert lower == pytest.approx(found.measured.lower, rel=1e-3)
+    assert min(on_p / of_p, on_q / of_q) <= 1 - max(on_p / of_p, on_q / of_q) + 0.05
+
+
+def test_an_event_that_only_explains_carries_a_number_of_its_own():
+    found = audited(two_numbers, trials=4000)
+    assert found.verdict == "refuted"
+    witness = found.witness
+    assert 0 < witness.lower < found.measured.lower
+    assert "runs of its own that certify an epsilon of" in witness.sentence
+    assert "even odds" not in found.reason
+
+
+def test_a_rare_complement_is_counted_and_not_what_is_usual():
+    """0.8245 against 0.998 tells less plainly than 0.1755 against 0.002 what carries the bound."""
+    rng = np.random.default_rng(0)
+    p, q = (rng.random(4000) < 0.998).astype(float), (rng.random(4000) < 0.8245).astype(float)
+    event = choose_event(p, q, 0.0)
+    rates = [event.happened(side).mean() for side in (p, q)]
+    assert rates == pytest.approx([0.002, 0.1755], abs=0.02)
+    assert not event.above
+    assert event.complement.hits(p) == len(p) - event.hits(p)
+
+
+@pytest.mark.parametrize("above", [True, False])
+@pytest.mark.parametrize("threshold", [0.0, 1.5, -2.0, 1e300, 5e-324])
+def test_an_event_and_its_complement_hold_each_score_once(above, threshold):
+    event = Event(above, threshold, 0.0)
+    near = [np.nextafter(threshold, -np.inf), threshold, np.nextafter(threshold, np.inf)]
+    scores = np.array([-np.inf, -1.0, *near, 1.0, np.inf])
+    inside = event.happened(scores) + event.complement.happened(scores)
+    assert (inside == 1).all()
+    assert event.complement.above is not above
+
+
+def test_a_carried_bound_is_rounded_down():
+    event = CarryingEvent(
+        words="w", plain=False, hits=(9, 0), runs=(10, 10), delta=0.0, alpha=0.05, epsilon=1.99999
+    )
+    assert "at least 1.999 at delta 0" in sentence_of(event, refutes=False)
