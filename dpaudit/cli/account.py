@@ -50,7 +50,9 @@ def account(
     release: Annotated[
         str,
         typer.Argument(
-            help="A release by name, see list; or a TOML file.", autocompletion=completion.releases
+            help="A release by name, see list; or a TOML file of releases, and of rounds, budgets "
+            "and groups that share something.",
+            autocompletion=completion.releases,
         ),
     ],
     delta: Annotated[
