@@ -13,6 +13,7 @@ from dpaudit.algorithms.problems.graphs import ring, star
 from dpaudit.algorithms.views import view as view_module
 from dpaudit.algorithms.views.features import ChangedFeatures, _bracket, _Diagonal
 from dpaudit.algorithms.views.gossip import Gossip
+from dpaudit.algorithms.views.releases import SharingView, view
 from dpaudit.algorithms.views.view import PRIMES, View
 
 from .test_features import changed, consensus_pair
@@ -107,3 +108,12 @@ def test_means_that_leave_the_space_of_the_noise_are_told_apart():
     observer = networks[0].coalition(1)
     assert not ChangedFeatures(*networks, *vectors, observer, 0).told_apart
     assert ChangedFeatures(*silent, *vectors, observer, 0).told_apart
+
+
+def test_a_label_of_minus_one_and_one_moves_by_two():
+    """What the release says of one label is the view of a change of 2, and linear in it."""
+    given = SharingView(features=((0.5, 0.2), (0.1, -0.7)), blocks=(1, 1), observer=(0,), about=1)
+    network = given.network()
+    halves = View(network, network.coalition(0), [0, 1]).mu
+    assert given.change(1) == [0.0, 2.0]
+    assert view(given).sensitivity == pytest.approx(2 * halves.upper)
