@@ -153,3 +153,35 @@ def test_the_count_is_exact_and_what_is_shown_is_harmless(tmp_path):
 
 def test_everything_is_shown_to_who_asks_for_it(tmp_path):
     assert len(printed(1, tmp_path, DPAUDIT_DEBUG="1")) > 200
+
+
+def test_code_finds_its_own_file(tmp_path):
+    """Of a script, what is run afresh in a process, and what goes along by value."""
+    (tmp_path / "own_file.py").write_text(
+        textwrap.dedent(
+            """
+            import os
+            import dpaudit
+
+            def release(data, rng):
+                assert os.path.samefile(__file__, "own_file.py")
+                return sum(data) + rng.laplace()
+
+            if __name__ == "__main__":
+                def inner(data, rng):
+                    return release(data, rng) if os.path.exists(__file__) else None
+
+                for one in (release, inner):
+                    found = dpaudit.audit(one, [0.0, 1.0], [1.0, 1.0], epsilon=1.0, trials=100)
+                    print(found.verdict)
+            """
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "own_file.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split("\n") == ["not refuted", "not refuted", ""]
