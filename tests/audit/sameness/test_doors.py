@@ -37,7 +37,7 @@ def audited(mechanism, trials=1500, epsilon=1.0, **given):
     return dpaudit.audit(mechanism, *PAIR, epsilon=epsilon, trials=trials, **given)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "fresh"),
     [
@@ -55,6 +55,7 @@ def test_what_is_made_anew_gives_the_law_over_it(keyed, name, fresh):
     assert 0.6 < found.measured.lower <= 1.0  # exactly 1, and not what no output shows
 
 
+@pytest.mark.slow
 def test_a_function_makes_it_anew_and_half_the_noise_is_still_refuted(keyed):
     found = audited(keyed.half_by_global, fresh=keyed.reset)
     assert found.verdict == "refuted"
@@ -173,6 +174,7 @@ def dpaudit_command(tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 def test_a_table_takes_both(tmp_path, dpaudit_command):
     (tmp_path / "own.toml").write_text(
         "[[audit]]\n"
@@ -203,6 +205,7 @@ def test_a_marker_takes_both(pytester, monkeypatch):
     pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n0").assert_outcomes(passed=2)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "given"), [("half_by_global", {"fresh": "KEY"}), ("stamped", {"ignore": ("pid",)})]
 )
@@ -256,3 +259,10 @@ def test_what_never_returned_says_nothing_of_a_budget():
     with pytest.raises(MechanismError) as raised:
         audited(always_fails)
     assert "pass the class" not in str(raised.value)
+
+
+def test_a_secret_in_the_code_is_judged_as_code_and_the_report_says_so(keyed):
+    found = audited(keyed.by_global)
+    assert found.verdict == "refuted"
+    assert ALL_THE_SAME in found.reason
+    assert "fresh=" in found.reason

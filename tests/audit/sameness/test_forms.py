@@ -37,7 +37,7 @@ BROKEN = (
     *("scale_of_json", "exact_beside_the_time", "exact_beside_a_counter", "noise_of_numpy"),
     *("half_the_noise", "leak_in_some"),
 )
-FORMS = ("text", "function", "class", "script", "notebook")
+SLOW, OTHERS = pytest.mark.slow, ("text", "class", "script", "notebook")
 SETTINGS = {"epsilon": 1.0, "trials": 600, "confidence": 0.9999}
 CASES = [("kept", name) for name in PRIVATE] + [("varying", name) for name in BROKEN]
 SEEDS = pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
@@ -153,9 +153,9 @@ def by_script(folder, module, name, seed):
     return found
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @SEEDS
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["function", *(pytest.param(one, marks=SLOW) for one in OTHERS)])
 @pytest.mark.parametrize(("module", "name"), CASES, ids=[name for _, name in CASES])
 def test_the_verdicts_agree_in_every_form_and_order(folder, module, name, form, seed):
     first, replayed, again = globals()[f"by_{form}"](folder, module, name, seed)
