@@ -95,7 +95,7 @@ def _of_global(
     value = space[name]
     if isinstance(value, ModuleType):
         if outside.place_of(getattr(value, "__file__", None) or "") == "user":
-            for other in names & vars(value).keys():
+            for other in (names - {name}) & vars(value).keys():
                 yield from _of_global(other, vars(value), names, seen, deep + 1)
     elif isinstance(value, _CODE) or hasattr(value, "__wrapped__"):
         yield from _of(value, seen, deep + 1)
