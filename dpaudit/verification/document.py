@@ -236,7 +236,7 @@ def rounded_down(bound: float) -> str:
     Examples
     --------
     >>> rounded_down(1.9999999), rounded_down(0.1), rounded_down(-1.23456789e-9)
-    ('1.99999', '0.1', '-1.23457E-9')
+    ('1.99999', '0.1', '-1.23457e-9')
     """
     down = Context(prec=6, rounding=ROUND_FLOOR)
     return f"{down.create_decimal_from_float(bound).normalize():g}"
