@@ -21,6 +21,7 @@ from scipy.special import bdtr, bdtrc, betaincinv
 
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Certifying, Drawer, first_of
+from dpaudit.auditing.looks import alone_of
 from dpaudit.estimation.counted import Counted, Event, Tally
 from dpaudit.estimation.independence import FALSE_ALARM, Labels
 from dpaudit.estimation.independence import checks as compared
@@ -216,7 +217,12 @@ def _sizes(drawer: Drawer, seen: _Seen, trials: int) -> tuple[int, int]:
 
 
 def _room(drawer: Drawer, trials: int) -> tuple[int, int]:
-    """Return for how many processes, and for how many calls on either dataset, there is time."""
+    """Return for how many processes, and for how many calls on either dataset, there is time.
+
+    Where a time is the budget it is a share of what certifies, whatever the pace.
+    """
+    if drawer.sparing:
+        return alone_of(trials)
     if drawer.start < _QUICK_START and drawer.call < _QUICK_CALL:
         return _PROCESSES, _MOST
     seconds = max(_SPENT, 0.2 * drawer.pace * trials)

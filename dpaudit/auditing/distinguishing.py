@@ -225,7 +225,9 @@ def _imports(one: Distinguisher) -> bool:
 
 
 def _few_values(drawer: Drawer, purpose: str) -> bool:
-    """Return whether outputs repeat themselves."""
+    """Return whether outputs repeat themselves: not asked where few are drawn."""
+    if drawer.sparing:
+        return False
     one = drawer.transcripts(Side.DATASET, 1, f"{purpose}probing")
     if one.nbytes * 2 * _PROBED > _PROBING_BYTES:
         return False

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.random import default_rng
 
 import dpaudit.laws.drawn as drawn
 from dpaudit._typing import Array
+from dpaudit.auditing.first_outputs import FirstOutputs
+from dpaudit.auditing.probe import NOTHING_SEEN, Seen, decided, seconds_per_trial, seen_first
 from dpaudit.auditing.stated_bounds import require_bound, require_payoffs
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.estimation.counted import Counted, Tally
@@ -28,21 +28,16 @@ from dpaudit.laws.mechanism import (
     Draws,
     HasLaw,
     Mechanism,
-    checked_sample,
     name_of,
 )
 from dpaudit.neighbours import Pair, Side
 
-# Rows that tell whether randomness comes from the generator, and how rarely chance may look so.
-_ROWS, _COLLISION = (3, 64, 2048), 1e-9
 # Fresh processes that certifying transcripts of other people's mechanisms come from.
 _PROCESSES, _FEWEST = 8, 2
 _FEWEST_CALLS, _LEAST_UNIT = 8, 8  # on either dataset, so that calls can be compared
 _QUICK = 0.5  # seconds: a start that does not count
 _COMPARED, _CHEAP = 64, 0.02  # calls that share what is bet on, if one takes so many seconds
 _SHARED = 1024  # transcripts that are bet on and may come from one process
-# Seconds from which on the pace of a mechanism shows.
-_SHOWS = 0.05
 
 
 @dataclass(frozen=True)
@@ -55,30 +50,6 @@ class Certifying:
 
     scores: tuple[Array, Array]
     outputs: tuple[Outputs, Outputs]
-
-
-class Seen(NamedTuple):
-    """What the first transcripts showed of a mechanism.
-
-    ``pace``, ``call`` and ``start`` are seconds: of a trial, of a call, and of a process that
-    imports and makes the mechanism. ``size`` is that of a transcript in bytes. ``repeats`` and
-    ``own`` say whether randomness is not that of the generator.
-    """
-
-    pace: float
-    call: float
-    start: float
-    size: int
-    repeats: bool
-    own: bool
-
-    def is_slow(self, trials: int, *, several: bool) -> bool:
-        """Return whether units have to be smaller for the mechanism's pace."""
-        slow = unit_size(trials, self.size, self.pace, several=several)
-        return slow != unit_size(trials, self.size, several=several)
-
-
-_NOTHING_SEEN = Seen(0.0, 0.0, 0.0, 8, False, False)
 
 
 @dataclass(frozen=True)
@@ -101,6 +72,8 @@ class Drawer:
         Whether what is bet on is drawn in many calls: where they are quick and compared.
     seen
         What the first transcripts showed of the mechanism.
+    sparing
+        Whether outputs are slow, and a time is the budget: none is drawn that is not needed.
     """
 
     mechanism: Any
@@ -110,7 +83,8 @@ class Drawer:
     unit: int
     chosen_by_pace: bool = False
     fine: bool = False
-    seen: Seen = _NOTHING_SEEN
+    seen: Seen = NOTHING_SEEN
+    sparing: bool = False
 
     @property
     def repeats(self) -> bool:
@@ -157,6 +131,7 @@ class Drawer:
         *,
         trials: int = 0,
         unit: int | None = None,
+        first: FirstOutputs | None = None,
     ) -> Drawer:
         """Return a drawer whose units fit in memory; a few transcripts are drawn to find out.
 
@@ -168,6 +143,8 @@ class Drawer:
             Of the longest stage; 0 if that is not known beforehand.
         unit
             Trials per unit, if somebody has chosen them.
+        first
+            What the first outputs showed, if they were seen.
 
         Raises
         ------
@@ -178,7 +155,10 @@ class Drawer:
             mechanism, "one_a_process", False
         ):
             unit = 1
-        seen = Seen(*_decided(mechanism, pair, seed, trials, unit))
+        if first is not None and first.is_slow:
+            seen = seen_first(mechanism, first)
+            return cls(mechanism, pair, executor, seed, unit or 1, unit is None, False, seen)
+        seen = Seen(*decided(mechanism, pair, seed, trials, unit))
         if seen.repeats and (not isinstance(mechanism, Isolated) or isinstance(mechanism, HasLaw)):
             raise not_its_rng(mechanism)
         theirs = not is_ours(mechanism)
@@ -186,7 +166,10 @@ class Drawer:
         usual = unit_size(trials, seen.size, several=several)
         if theirs and unit is None and seen.is_slow(trials, several=several):
             unit = unit_size(trials, seen.size, seen.pace, several=several)
-        fine = theirs and unit is None and seen.call < _CHEAP
+        # A unit that is given stands for what it was when it was chosen.
+        fine = theirs and (seen.call < _CHEAP if unit is None else unit == usual)
+        if theirs and not trials and not fine and unit is None:
+            unit = max(1, usual // 2)
         unit = usual if unit is None else unit
         if several and unit > max(_LEAST_UNIT, trials // _FEWEST_CALLS):
             most = max(_LEAST_UNIT, trials // _FEWEST_CALLS)
@@ -197,15 +180,18 @@ class Drawer:
 
     def seen_pace(self) -> float:
         """Return the seconds that an output takes, less what a call does, at least a little."""
+        if self.unit == 1 and self.chosen_by_pace:
+            return max(1e-8, self.seen.pace)
         given = self.mechanism, self.pair.dataset, self.seed
-        return current().fact("pace", lambda: max(1e-8, _seconds_per_trial(*given)), given)
+        return current().fact("pace", lambda: max(1e-8, seconds_per_trial(*given)), given)
 
     def for_look(self, trials: int, seed: int, most: int | None) -> Drawer:
         """Return a drawer for so many trials, in units of at most so many."""
         unit = unit_size(trials, self.size, several=not is_ours(self.mechanism))
         unit = unit if most is None else min(unit, most)
         unit = 1 if self.timed or self.one_a_process else unit
-        return replace(self, seed=seed, unit=unit, chosen_by_pace=False)
+        sparing = unit == 1 and not self.timed and _has_layout(self.mechanism)
+        return replace(self, seed=seed, unit=unit, chosen_by_pace=False, sparing=sparing)
 
     def aimed(self, side: Side, epsilon: float) -> Draws | None:
         """Return draws for losses beyond epsilon in one direction; None where there are none."""
@@ -302,7 +288,7 @@ class Drawer:
         """
         units = [self._planned(trials, purpose, side) for side in Side]
         hands = _in_turn(units[0], units[1], self._processes(len(units[0])))
-        most = trials if trials <= COMPARED else COMPARED // len(units[0])
+        most = trials if trials <= COMPARED else max(1, COMPARED // len(units[0]))
         task = partial(drawn.counted_unit, self.mechanism, self.pair, counted, most)
         found = list(self._dealt(task, hands, f"{purpose}, both datasets"))
         sides: tuple[list[Any], list[Any]] = ([], [])
@@ -364,38 +350,8 @@ class Drawer:
             yield from self.executor.map(task, units, stage, crew)
 
 
-def _decided(
-    mechanism: Mechanism[Any], pair: Pair[Any], seed: int, trials: int, unit: int | None
-) -> Seen:
-    """Return what is seen of a mechanism: what an audit that goes on saw when it began."""
-    given = mechanism, pair, seed, trials, unit
-    return current().fact("what was seen", lambda: _seen(*given), given)
-
-
-def _seen(
-    mechanism: Mechanism[Any], pair: Pair[Any], seed: int, trials: int, unit: int | None
-) -> Seen:
-    began = monotonic()
-    shapes = {
-        checked_sample(mechanism, dataset, 2, default_rng(stream(seed, "probe"))).shape
-        for dataset in (pair.dataset, pair.neighbour)
-    }
-    pace, call = (monotonic() - began) / 4, _seconds_per_call(mechanism, pair.dataset, seed)
-    repeats = _repeats(mechanism, pair.dataset, seed)
-    own = not is_ours(mechanism) and _own(mechanism, pair.dataset, seed)
-    if len(shapes) > 1:
-        raise MechanismError(
-            f"mechanism {name_of(mechanism)}: transcripts of shapes {sorted(shapes)} on "
-            "the two datasets, expected the same shape on both"
-        )
-    size = int(np.prod(shapes.pop()[1:])) * 8
-    start = mechanism.start if isinstance(mechanism, Isolated) else 0.0
-    seen = Seen(pace, call, start, size, repeats, own)
-    theirs = not is_ours(mechanism)
-    # Few trials show the pace of a slow mechanism, of a quick one the costs of a call.
-    if theirs and unit is None and seen.is_slow(trials, several=trials > 0):
-        pace = _seconds_per_trial(mechanism, pair.dataset, seed)
-    return seen._replace(pace=pace)
+def _has_layout(mechanism: object) -> bool:
+    return getattr(mechanism, "layout", None) is not None
 
 
 def first_of(number: int) -> int:
@@ -431,67 +387,9 @@ def _sorted_out(hands: Sequence[Sequence[Unit]], results: Sequence[Any]) -> Cert
     return Certifying((scores[0], scores[1]), (outputs[0], outputs[1]))
 
 
-def _seconds_per_call(mechanism: Mechanism[Any], dataset: Any, seed: int) -> float:
-    """Return what a call takes, less the way to its process and back."""
-    began = monotonic()
-    checked_sample(mechanism, dataset, 1, default_rng(stream(seed, "pace of a call")))
-    taken = monotonic() - began
-    if not isinstance(mechanism, Isolated):
-        return taken
-    return max(0.0, taken - mechanism.way())
-
-
-def _seconds_per_trial(mechanism: Mechanism[Any], dataset: Any, seed: int) -> float:
-    """Return what one more trial takes, not what a call does: seen on ever more trials."""
-
-    def timed(rows: int) -> float:
-        began = monotonic()
-        checked_sample(mechanism, dataset, rows, default_rng(stream(seed, "pace", str(rows))))
-        return monotonic() - began
-
-    few, rows = 2, 4
-    before, seconds = timed(few), timed(rows)
-    while seconds - before < _SHOWS and rows < _ROWS[-1]:
-        few, rows, before = rows, 4 * rows, seconds
-        seconds = timed(rows)
-    return max(0.0, seconds - before) / (rows - few)
-
-
-def _repeats(mechanism: Mechanism[Any], dataset: Any, seed: int) -> bool:
-    """Return whether transcripts differ, but not with the generator the mechanism is given.
-
-    Outputs that take few values may be the same by chance: then more are drawn.
-    """
-    for rows in _ROWS:
-        first, second = (
-            checked_sample(mechanism, dataset, rows, default_rng(stream(seed, name)))
-            for name in ("one generator", "another generator")
-        )
-        if not np.array_equal(first, second):
-            return False
-        if _log_collision(first) < math.log(_COLLISION):
-            return True
-    return False
-
-
-def _own(mechanism: Mechanism[Any], dataset: Any, seed: int) -> bool:
-    """Return whether transcripts differ with one and the same generator."""
-    first, second = (
-        checked_sample(mechanism, dataset, _ROWS[0], default_rng(stream(seed, "one generator")))
-        for _ in range(2)
-    )
-    return not np.array_equal(first, second)
-
-
 def not_its_rng(mechanism: Mechanism[Any]) -> MechanismError:
     """Return the error of a mechanism whose randomness is not that of its argument."""
     return MechanismError(
         f"mechanism {name_of(mechanism)}: the same transcripts came from two different "
         "generators, expected all randomness to come from the rng argument"
     )
-
-
-def _log_collision(rows: Array) -> float:
-    """Return the logarithm of how probable it is that as many rows of that law are the same."""
-    _, counts = np.unique(rows.reshape(len(rows), -1), axis=0, return_counts=True)
-    return len(rows) * math.log(float(np.sum((counts / len(rows)) ** 2)))

@@ -28,10 +28,12 @@ from dpaudit.auditing.distinguishing import (
     Score,
     for_mechanism,
     learned,
+    tells_nothing,
     with_repeats,
 )
 from dpaudit.auditing.draws import Certifying, Drawer
 from dpaudit.auditing.evidence import CarryingEvent, Evidence
+from dpaudit.auditing.looks import FEW, chosen_on
 from dpaudit.auditing.outcomes import layout_of
 from dpaudit.auditing.wording import plainness_of
 from dpaudit.errors import InvalidArgument
@@ -50,6 +52,13 @@ from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.guarantees.currency import Currency
+from dpaudit.laws.features import (
+    Features,
+    OfFeatures,
+    farthest,
+    few_valued_scores,
+    one_part_scores,
+)
 from dpaudit.laws.layout import Layout
 from dpaudit.neighbours import Side
 
@@ -63,6 +72,7 @@ _PILOT, _LEAST, _MOST = 60, 5, 10_000
 _AT_POINT = 4
 # Promises that differ by so small a share are the same: the event in plain words is taken.
 _ALIKE = 0.005
+_PARTS = 8  # of an output that are tried, where few outputs are drawn
 # How far apart two sides are to be, in what scores spread within them.
 _FAR = 2.0
 
@@ -131,6 +141,8 @@ def chosen_event(
     attack
         The only attack to try, or None.
     """
+    if drawer.sparing and trials < FEW and attack is None:
+        return _of_one_part(case, drawer, trials, alpha)
     attacks, sure = _to_try(case, drawer, attack), (trials, alpha)
     most = max(50, _TRAINING_BYTES // max(drawer.transcripts(Side.DATASET, 1, "fitting").nbytes, 1))
     size = min(trials // _PILOT, _MOST, most)
@@ -150,6 +162,24 @@ def _to_try(case: PrivacyCase, drawer: Drawer, name: str | None) -> _Attacks:
     if name is not None:
         return lambda on_p, on_q: asked
     return partial(with_repeats, asked, case.mechanism)
+
+
+def _of_one_part(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Chosen:
+    """Return the most promising event of one part of an output, chosen on as few as will do."""
+    size, layout = chosen_on(trials), drawer.mechanism.layout
+    on = [drawer.transcripts(side, size, "choosing") for side in Side]
+    features = Features.of(layout, *on)
+    p, q = map(features, on)
+    alone = farthest(one_part_scores(layout, p, q), p, q, layout, _PARTS)
+    scores = [OfFeatures(features, one) for one in [*alone, *few_valued_scores(layout, p, q)]]
+    scores = scores or [OfFeatures(features, tells_nothing)]
+    seen = [np.stack([score(side) for score in scores]) for side in on]
+    delta = case.at_delta
+    if case.currency is not None:
+        delta = point.chosen(seen[0], seen[1], case.currency, (trials, alpha))
+    best = promising(seen[0], seen[1], delta)
+    counts = {"choosing, per dataset": size}
+    return Chosen(ONE_PART, scores[best.index], best, (ONE_PART.name,), counts, delta)
 
 
 def _leak(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
 
 from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.first_outputs import FirstOutputs, first_outputs
 from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.self_check import SelfCheck
-from dpaudit.execution import stream
+from dpaudit.execution import Executor, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.isolated import Isolated, named
 from dpaudit.laws.layout import EXACTLY, Layout, Parted
@@ -23,6 +24,7 @@ from dpaudit.neighbours import Side
 
 # Observations of each dataset that a layout is made of, and how many trials are worth one.
 _OBSERVED, _LEAST, _WORTH = 64, 4, 50
+_SLOWLY, _SPARING = 6, 3  # of each dataset, of what is slow, and of looks at that
 # Noise varies, so this is a function without a return statement more often than not.
 UNVARYING = (
     "Whatever was looked at first, on either dataset, was one and the same output: see whether the "
@@ -38,24 +40,69 @@ _NOTHING = SelfCheck(
 )
 
 
-def laid_out(case: PrivacyCase, seed: int, trials: int) -> PrivacyCase:
+@dataclass(frozen=True)
+class LaidOut:
+    """A case whose mechanism has a layout, and what its first outputs showed, if any were drawn.
+
+    ``count`` outputs of each dataset made the layout.
+    """
+
+    case: PrivacyCase
+    first: FirstOutputs | None = None
+    count: int = _LEAST
+
+
+def laid_out(
+    case: PrivacyCase,
+    seed: int,
+    executor: Executor,
+    first_trials: Callable[[float], int],
+    *,
+    by_looks: bool = False,
+) -> LaidOut:
     """Return the case with a layout of what its mechanism returns, if that is other people's code.
 
     The observations that it is made of certify nothing.
+
+    Parameters
+    ----------
+    case, seed, executor
+        Of the audit.
+    first_trials
+        Returns how many trials are drawn first, by the seconds that one takes.
+    by_looks
+        Whether these are looks: then code that draws many outputs in a call is asked for few.
     """
     if not is_observed(case.mechanism):
-        return case
+        return LaidOut(case)
+    cases = case.candidates or (case,)
+    mechanism: Any = case.mechanism
+    first, few = None, by_looks
+    trials = _WORTH * _LEAST
+    if mechanism.one_a_call:
+        datasets = [one.pair.on(side) for one in cases for side in Side]
+        first = first_outputs(mechanism, datasets, seed, executor)
+        trials, few = first_trials(min(first.seconds)), first.is_slow
+    elif not by_looks:
+        trials = first_trials(0.0)
+    most = _SLOWLY if few else _OBSERVED
+    least = _SPARING if few and by_looks else _LEAST
+    count = max(least, min(most, trials // _WORTH) // len(cases))
+    return LaidOut(with_layout_of(case, seed, count), first, count)
+
+
+def with_layout_of(case: PrivacyCase, seed: int, count: int) -> PrivacyCase:
+    """Return the case with a layout of so many outputs of each dataset."""
     cases = case.candidates or (case,)
     datasets = [one.pair.on(side) for one in cases for side in Side]
     rngs = [default_rng(stream(seed, "layout", str(n))) for n in range(len(datasets))]
-    count = max(_LEAST, min(_OBSERVED, trials // _WORTH) // len(cases))
     mechanism: Any = case.mechanism
     with named(name_of(mechanism)):
         layout = mechanism.laid_out(datasets, count, rngs)
     return _having(case, having(mechanism, layout), layout)
 
 
-def without(case: PrivacyCase, paths: Sequence[str], seed: int, trials: int) -> PrivacyCase:
+def without(case: PrivacyCase, paths: Sequence[str], seed: int, count: int) -> PrivacyCase:
     """Return the case of a mechanism whose outputs are read without some parts, by their paths."""
     leave = [f"{EXACTLY}{path}" for path in paths]
     mechanism: Any = case.mechanism
@@ -64,7 +111,7 @@ def without(case: PrivacyCase, paths: Sequence[str], seed: int, trials: int) -> 
     else:
         mechanism = replace(mechanism, layout=None, ignored=(*mechanism.ignored, *leave))
     other = replace(case, mechanism=mechanism, candidates=(), notes=())
-    found = laid_out(other, seed, trials)
+    found = with_layout_of(other, seed, count)
     return replace(found, candidates=case.candidates, notes=(*case.notes, *found.notes[1:]))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -15,7 +16,6 @@ import dpaudit.auditing.betting as sequential_audit
 import dpaudit.auditing.divergence as divergence
 import dpaudit.auditing.event as black_box
 import dpaudit.auditing.exact as white_box
-import dpaudit.auditing.looks as looks
 import dpaudit.auditing.outcomes as outcomes
 import dpaudit.auditing.repeating as repeating
 import dpaudit.auditing.sameness as sameness
@@ -37,12 +37,13 @@ from dpaudit.auditing.rerun import (
 from dpaudit.auditing.result import (
     privacy_result,
     search_result,
-    stated_in_claim,
     with_relation,
 )
+from dpaudit.auditing.schedule import Schedule, require_shares_alike, tell_plan
 from dpaudit.auditing.stated import stated
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
-from dpaudit.execution import Executor, importable, one_thread, stream, unit_size
+from dpaudit.execution import Executor, importable, one_thread, stream
+from dpaudit.execution.failures import OutOfTime
 from dpaudit.extension.case import Case, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.parameters import parsed_parameters
@@ -304,33 +305,48 @@ def _run_privacy(
     rerun: str,
     trials: int,
 ) -> Audited:
-    case = outcomes.laid_out(case, settings.seed, trials)
-    began = monotonic()
-    chosen = worst_pair.choose(case, executor, settings, trials)
-    case, unjudged = sameness.narrowed(chosen.case, settings.seed, trials)
+    schedule = Schedule.of(case, settings, executor, trials)
+    with schedule.ending():
+        return _run_scheduled(claim, schedule, rerun)
+
+
+def _run_scheduled(claim: Statement, schedule: Schedule, rerun: str) -> Audited:
+    settings, began = schedule.settings, monotonic()
+    laid_out = outcomes.laid_out(
+        schedule.case,
+        settings.seed,
+        schedule.executor,
+        schedule.first_trials,
+        by_looks=schedule.by_looks,
+    )
+    chosen = worst_pair.choose(laid_out.case, schedule.executor, settings, schedule.trials)
+    case, unjudged = sameness.narrowed(chosen.case, settings.seed, laid_out.count)
     drawer = Drawer.probing(
         case.mechanism,
         case.pair,
-        executor,
+        schedule.executor,
         settings.seed,
         trials=0 if settings.until_refuted else chosen.trials,
         unit=settings.unit,
+        first=laid_out.first,
     )
-    _require_shares_alike(drawer, settings)
-    _tell_plan(case, drawer, settings, chosen.trials, began)
-    if settings.time is None and settings.looks is None:
-        evidence, taken = _privacy_evidence(case, drawer, settings, chosen.trials), None
-        evidence = replace(evidence, unit=drawer.unit)
-    else:
-        evidence, taken, unit = _by_looks(case, drawer, settings, chosen.trials, began)
+    schedule = replace(schedule, case=case, trials=chosen.trials)
+    require_shares_alike(drawer, settings)
+    if not _from_losses(case, settings):
+        tell_plan(schedule, drawer, began)
+    taken = None
+    if schedule.by_looks:
+        evidence, taken, unit = schedule.evidence(drawer, partial(_privacy_evidence, case))
         rerun = with_looks(rerun, taken)
-        rerun = rerun if unit is None else with_unit(rerun, unit)
+    else:
+        evidence, unit = _privacy_evidence(case, drawer, settings, chosen.trials), drawer.unit
+        evidence = replace(evidence, unit=unit)
+    if not is_ours(case.mechanism):
+        rerun = with_unit(rerun, unit)
     evidence = _noted(sameness.of_the_rest(evidence, case, unjudged), chosen, drawer)
     evidence = outcomes.of_bets_on_nothing(evidence, case.mechanism)
     if evidence.interrupted:
         rerun = f"{rerun} --trials {evidence.trials}"
-    if drawer.chosen_by_pace:
-        rerun = with_unit(rerun, drawer.unit)
     if evidence.at_delta is not None:
         case = replace(case, at_delta=evidence.at_delta)
     result = privacy_result(claim, case, evidence, settings, rerun, chosen.search)
@@ -338,10 +354,10 @@ def _run_privacy(
     if result.verdict != "refuted":
         return Audited(result, None, evidence.interrupted, taken)
     if not evidence.interrupted:
-        result = _explained(result, case, drawer, settings)
+        result = _explained(result, case, drawer, schedule)
     if case.certify is None and evidence.interrupted:
         return Audited(result, None, evidence.interrupted, taken)
-    asked = replace(settings, unit=drawer.unit) if drawer.chosen_by_pace else settings
+    asked = replace(settings, unit=unit) if drawer.chosen_by_pace else settings
     asked = asked if taken is None else replace(asked, time=None, looks=taken)
     asked = asked if chosen.search is None else replace(asked, trials=chosen.trials)
     return Audited(result, _certificate(result, case, asked), evidence.interrupted, taken)
@@ -368,69 +384,17 @@ def _certificate(result: Result, case: PrivacyCase, settings: Settings) -> Certi
     return own_certificate(result, case, settings)
 
 
-def _explained(result: Result, case: PrivacyCase, drawer: Drawer, settings: Settings) -> Result:
+def _explained(result: Result, case: PrivacyCase, drawer: Drawer, schedule: Schedule) -> Result:
     """Return a refutation with what leaked, and on how small a pair where no time is set."""
-    alpha = 1 - settings.confidence
-    result = witness.added(result, case, drawer, alpha)
-    timed = settings.time is not None or settings.looks is not None
-    return result if timed else shrinking.added(result, case, drawer, alpha)
+    alpha = 1 - schedule.settings.confidence
+    if schedule.has_time_to_explain(drawer):
+        with suppress(OutOfTime):
+            result = witness.added(result, case, drawer, alpha)
+            return result if schedule.by_looks else shrinking.added(result, case, drawer, alpha)
+    return result.model_copy(update={"notes": [*result.notes, _UNEXPLAINED]})
 
 
-def _by_looks(
-    case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int, began: float
-) -> tuple[Evidence, list[looks.Look], int | None]:
-    """Return the evidence of several looks, these, and the most trials a call if the pace said."""
-    alpha, most = 1 - settings.confidence, settings.unit
-    if settings.looks is not None:
-        planned = iter([looks.Look(*one) for one in settings.looks])
-    else:
-        assert settings.time is not None
-        pace = drawer.seen_pace()
-        if most is None and not is_ours(case.mechanism):
-            most = unit_size(2**60, drawer.size, pace)
-            most = None if most == unit_size(2**60, drawer.size) else most
-        planned = looks.Clock(settings.time, trials, pace, began).looks()
-
-    def measure(number: int, look: looks.Look) -> Evidence:
-        own = drawer.for_look(look.trials, looks.seed_of(settings.seed, number), most)
-        asked = replace(settings, confidence=1 - look.share * alpha)
-        return replace(_privacy_evidence(case, own, asked, look.trials), unit=own.unit)
-
-    def beyond(evidence: Evidence) -> float:
-        at = case if evidence.at_delta is None else replace(case, at_delta=evidence.at_delta)
-        return evidence.lower - stated_in_claim(at, case.claimed)
-
-    evidence, taken = looks.taken(planned, measure, beyond)
-    return evidence, taken, most
-
-
-def _require_shares_alike(drawer: Drawer, settings: Settings) -> None:
-    """Refuse shares of what is not cut beforehand, or is cut by this machine's pace."""
-    if drawer.executor.shard is None:
-        return
-    given = Shown("{}/{}".format(*drawer.executor.shard))
-    if settings.until_refuted or settings.time is not None or settings.looks is not None:
-        raise InvalidArgument("shard", given, "a number of trials that is set beforehand")
-    if drawer.chosen_by_pace and settings.unit is None:
-        expected = f"--unit {drawer.unit} as well: the pace of a machine must not cut the shares"
-        raise InvalidArgument("shard", given, expected)
-
-
-def _tell_plan(
-    case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int, began: float
-) -> None:
-    """Tell somebody who watches what a run of some seconds can find, and how long it takes."""
-    tell = getattr(drawer.executor.progress, "tell", None)
-    bets = settings.until_refuted or case.currency is not None
-    if tell is None or bets or _from_losses(case, settings):
-        return
-    pace, given = drawer.seen_pace(), settings.time
-    if given is not None or 8 * trials * pace + monotonic() - began > _SOON:
-        claimed = case.claimed.epsilon(case.at_delta), case.at_delta
-        tell(looks.plan(trials, 1 - settings.confidence, claimed, pace, given))
-
-
-_SOON = 2.0  # seconds that nobody needs to be told of
+_UNEXPLAINED = "The time was too short to look for which part of the output leaked."
 _OWN_RANDOMNESS = (
     "Two calls with the same generator returned different outputs: the mechanism has randomness or "
     "a state of its own, and no seed repeats what was drawn."

@@ -37,6 +37,7 @@ from dpaudit.laws.touching import Touch
 from dpaudit.neighbours import Pair, Side
 
 _PROCESSES, _CALLS = 8, 16  # whose answers show what varies
+_SPARING = 2, 5  # of slow code
 _FEW = 3  # answers that differ from the one before: fewer are a glitch
 _NAME = "what is the same in every answer comes from the data"
 _CURE = (
@@ -85,7 +86,8 @@ def looked_at(drawer: Drawer, counted: Counted, *, by_score: bool) -> Sameness:
     by_score
         Whether its score itself is what certifies, and not only on which side of a threshold it is.
     """
-    found = _answers(drawer)
+    processes, calls = _SPARING if drawer.sparing else (_PROCESSES, _CALLS)
+    found = _answers(drawer, processes, calls)
     kept, same = _unvarying(found, counted, by_score=by_score)
     columns = columns_of(drawer.mechanism, found.rows[0].shape[1])
     if kept:
@@ -94,20 +96,21 @@ def looked_at(drawer: Drawer, counted: Counted, *, by_score: bool) -> Sameness:
         return Sameness()
     causes = _causes(drawer.mechanism, drawer.pair, drawer.seed, found, same)
     paths, count = _paths(columns, [column for _, column in same]), len(found.rows[0])
-    check = _check(paths, causes, f"{count} calls a side in {_PROCESSES} processes")
+    check = _check(paths, causes, f"{count} calls a side in {processes} processes")
     whole = [column for side, column in same if (1 - side, column) in same]
-    remark = _function_of_data(_paths(columns, whole), count) if whole and not causes else ""
+    said = whole and not causes
+    remark = _function_of_data(_paths(columns, whole), count, processes) if said else ""
     return Sameness((check,), remark)
 
 
-def narrowed(case: PrivacyCase, seed: int, trials: int) -> tuple[PrivacyCase, SelfCheck | None]:
+def narrowed(case: PrivacyCase, seed: int, count: int) -> tuple[PrivacyCase, SelfCheck | None]:
     """Return a case whose outputs are read without the parts that nothing can be said of.
 
     That are counters and clocks, which tell two datasets apart by which was drawn first. And what
     is the same in every answer, where the code reaches what nobody sees: what is left may refute
     the claim; where it does not, the check says why nothing is said.
     """
-    case = _without_drifts(case, seed, trials)
+    case = _without_drifts(case, seed, count)
     mechanism = case.mechanism
     if not isinstance(mechanism, Isolated) or mechanism.layout is None:
         return case, None
@@ -120,24 +123,24 @@ def narrowed(case: PrivacyCase, seed: int, trials: int) -> tuple[PrivacyCase, Se
     if not causes:
         return case, None
     check = _check(_paths(mechanism.layout.columns, steady), causes, "the first calls")
-    return _left_out(case, steady, "the same in every answer", seed, trials), check
+    return _left_out(case, steady, "the same in every answer", seed, count), check
 
 
-def _without_drifts(case: PrivacyCase, seed: int, trials: int) -> PrivacyCase:
+def _without_drifts(case: PrivacyCase, seed: int, count: int) -> PrivacyCase:
     layout: Layout | None = getattr(case.mechanism, "layout", None)
     drifts = [n for n, one in enumerate(layout.columns) if one.drifts] if layout else []
     if layout is None or not drifts or not _others_stay(layout, drifts):
         return case
-    return _left_out(case, drifts, "as time stamps and counters do, it only grew", seed, trials)
+    return _left_out(case, drifts, "as time stamps and counters do, it only grew", seed, count)
 
 
 def _left_out(
-    case: PrivacyCase, columns: Sequence[int], why: str, seed: int, trials: int
+    case: PrivacyCase, columns: Sequence[int], why: str, seed: int, count: int
 ) -> PrivacyCase:
     mechanism: Any = case.mechanism
     paths = _paths(mechanism.layout.columns, columns)
     every = [mechanism.layout.columns[n].path for n in columns]
-    other = outcomes.without(case, every, seed, trials)
+    other = outcomes.without(case, every, seed, count)
     note = f"Left out: {', '.join(paths)} ({why}); ignore= leaves out what is no noise."
     return replace(other, notes=(*other.notes, note))
 
@@ -165,14 +168,14 @@ def _others_stay(layout: Layout, columns: Sequence[int]) -> bool:
     return any(one.path not in gone | rest for one in layout.columns)
 
 
-def _answers(drawer: Drawer) -> Answers:
+def _answers(drawer: Drawer, processes: int, calls: int) -> Answers:
     """Return answers of calls that are drawn one by one, in several processes."""
-    drawn = drawer.alone(None, _PROCESSES, _CALLS, "what varies")
+    drawn = drawer.alone(None, processes, calls, "what varies")
     rows = [one.reshape(len(one), -1) for one in drawn.scores]
-    processes = [one.processes for one in drawn.outputs]
+    owners = [one.processes for one in drawn.outputs]
     if drawer.one_a_process:
-        processes = [np.zeros_like(one) for one in processes]
-    return Answers((rows[0], rows[1]), (processes[0], processes[1]))
+        owners = [np.zeros_like(one) for one in owners]
+    return Answers((rows[0], rows[1]), (owners[0], owners[1]))
 
 
 def _one_answer(mechanism: Isolated, pair: Pair[Any], seed: int) -> Answers:
@@ -304,10 +307,10 @@ def _kept_in_a_process(columns: Sequence[Column], chosen: Sequence[int]) -> Self
     )
 
 
-def _function_of_data(paths: Sequence[str], count: int) -> str:
+def _function_of_data(paths: Sequence[str], count: int, processes: int) -> str:
     return (
         f"On either dataset every answer was the same{_named(paths)}, in {count} calls of "
-        f"{_PROCESSES} processes, in a new interpreter and at another time, and nothing outside "
+        f"{processes} processes, in a new interpreter and at another time, and nothing outside "
         "the call was touched: the code as it was called is a function of its data. If it holds a "
         "secret that its claim takes as unknown, say what is made anew for each output (fresh=)."
     )

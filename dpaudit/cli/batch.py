@@ -98,7 +98,8 @@ class Batch:
         with attempted(self.failures, self.name_of(place)):
             try:
                 with progress_bar(audit.claim.name, shown=not self.output.quiet) as progress:
-                    found = audit.run(replace(self.executor, progress=progress))
+                    since = None if self.ended or self.failures else self.began
+                    found = audit.run(replace(self.executor, progress=progress, since=since))
             except ShareDrawn as drawn:
                 self.shares.append(f"{one_line(self.names[place])}: {drawn}.")
                 return

@@ -19,7 +19,7 @@ from dpaudit.execution.backends import Backend
 from dpaudit.execution.failures import CannotTravel, WorkerEnded
 from dpaudit.execution.ledger import KeptStage, current
 from dpaudit.execution.pool import Arrived, Crew
-from dpaudit.execution.processes import Limits
+from dpaudit.execution.processes import Limits, out_of_time
 from dpaudit.execution.threads import one_thread
 from dpaudit.execution.units import Unit
 from dpaudit.notebook import notebook_bar
@@ -121,6 +121,12 @@ class Executor:
     shard
         ``(k, n)``: of the units that certify only the k-th of n shares is computed, and kept; 0
         for none of them.
+    since
+        The moment of `time.monotonic` from which on a time counts that is the budget; by default
+        the beginning of the audit.
+    until
+        A moment of `time.monotonic` from which on no further result is waited for, and `OutOfTime`
+        is raised.
 
     Examples
     --------
@@ -139,6 +145,8 @@ class Executor:
     progress: Progress = field(default_factory=anybody)
     backend: Backend | None = None
     shard: tuple[int, int] | None = None
+    since: float | None = None
+    until: float | None = None
 
     def __post_init__(self) -> None:
         check.integer("workers", self.workers, least=1)
@@ -209,6 +217,8 @@ class Executor:
             self.progress.advance(sum(unit.trials for unit in units[started:stop]))
             started = stop
             yield from results
+            if self.until is not None and stop < len(units) and monotonic() > self.until:
+                raise out_of_time()
 
     def _run(
         self,

@@ -143,10 +143,10 @@ class Settings:
 
 
 def _checked_looks(looks: Sequence[Sequence[float]]) -> tuple[tuple[int, float], ...]:
-    expected = "pairs of at least 100 trials and a share above 0, shares of 1 at most together"
+    expected = "pairs of at least 4 trials and a share above 0, shares of 1 at most together"
     if not all(len(look) == 2 for look in looks):
         raise InvalidArgument("looks", looks, expected)
-    found = tuple((check.integer("looks", n, least=100), float(share)) for n, share in looks)
+    found = tuple((check.integer("looks", n, least=4), float(share)) for n, share in looks)
     shares = [share for _, share in found]
     if not shares or not min(shares) > 0 or not sum(shares) <= 1 + 1e-9:
         raise InvalidArgument("looks", looks, expected)

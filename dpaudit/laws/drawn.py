@@ -100,6 +100,12 @@ def score_unit(
     return np.stack([_per_trial(s, "score", s(transcripts), unit.trials) for s in scores])
 
 
+def glance_unit(mechanism: Any, datasets: tuple[Any, ...], unit: Unit) -> tuple[str, float]:
+    """Return a digest of a unit of outputs, of the dataset with its number, and their seconds."""
+    found: tuple[str, float] = mechanism.glance(datasets[unit.which], unit.trials, unit.generator())
+    return found
+
+
 def side_unit(mechanism: Mechanism[Any], pair: Pair[Any], score: Any, unit: Unit) -> Array:
     """Return two numbers of a unit of transcripts of the unit's side, shape ``(2, R)``.
 

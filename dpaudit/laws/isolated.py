@@ -60,7 +60,10 @@ _METHODS = (
     *("sample_aimed", "log_payoff_bound"),
 )
 # Of a proxy, and of others like it.
-_KNOWN = ("start", "called_as", "code", "carried", "not_afresh", "worked_out", "one_a_process")
+_KNOWN = (
+    *("start", "called_as", "code", "carried", "not_afresh", "worked_out"),
+    *("one_a_process", "one_a_call"),
+)
 _keys = count()
 _ANY = Limits()
 _ASKED = "it was asked for"
@@ -130,9 +133,12 @@ class Isolated:
         Why code of a file went along too, in place of being run afresh.
     one_a_process
         Whether every output is to come from a process of its own.
+    one_a_call
+        Whether a call of other people's code draws one output.
     """
 
     one_a_process = False
+    one_a_call = False
     start = 0.0
     called_as: str | None = None
     layout: Layout | None = None
@@ -421,7 +427,7 @@ def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isol
     bases = [kind for kind, needs in _KINDS if set(needs) <= set(has)] or [Isolated]
     kind: type[Isolated] = type(name, tuple(bases), {"loss_is_unbounded": unbounded})
     proxy = kind(crew, made)
-    proxy.called_as, proxy.one_a_process = said
+    proxy.called_as, proxy.one_a_process, proxy.one_a_call = said
     proxy.code = None if place is None else hashed(*place)
     crew.call(_nothing)
     proxy.start = proxy.way()
@@ -492,7 +498,7 @@ def _identity(mechanism: Any) -> tuple[Any, ...]:
 def _described(mechanism: Any) -> tuple[Any, ...]:
     has = [name for name in _METHODS if hasattr(mechanism, name)]
     unbounded = bool(getattr(mechanism, "loss_is_unbounded", False))
-    said: tuple[str | None, bool] = (None, False)
+    said: tuple[str | None, bool, bool] = (None, False, False)
     if isinstance(mechanism, Observed):
-        said = str(mechanism.calls.form), mechanism.one_a_process
+        said = str(mechanism.calls.form), mechanism.one_a_process, mechanism.one_a_call
     return name_of(mechanism), has, unbounded, libraries_here(), place_of(mechanism), said

@@ -89,20 +89,20 @@ class Plain:
     def rows(self, observations: Any, trials: int) -> Array:
         """Return ``trials`` observations as an array of finite doubles."""
         if kinds_of(observations) == {self.kind}:
-            found = _doubles(observations)
+            found = doubles_of(observations)
             if found.shape == (trials, *self.shape):
                 return _finite(found)
         return np.stack([self._row(one) for one in observations])
 
     def _row(self, observation: Any) -> Array:
-        found = _doubles(observation) if kind_of(observation) == self.kind else np.empty(0)
+        found = doubles_of(observation) if kind_of(observation) == self.kind else np.empty(0)
         if found.shape == self.shape:
             return _finite(found)
         code = Token("odd", str(sorted(parts(observation).items()))).code
         return np.full(self.shape, _ODD * (1 + code / 16))
 
 
-def _doubles(given: Any) -> Array:
+def doubles_of(given: Any) -> Array:
     """Return something as doubles, empty if that would lose some of it."""
     try:
         return as_doubles(given)
@@ -383,7 +383,7 @@ def _plain(sides: Sequence[Any]) -> Plain | None:
     kinds = set[str]().union(*map(kinds_of, sides))
     if len(kinds) > 1 or "" in kinds:
         return None
-    arrays = [_doubles(side) for side in sides]
+    arrays = [doubles_of(side) for side in sides]
     shapes = {array.shape[1:] for array in arrays}
     if len(shapes) > 1 or not all(np.isfinite(one).all() and one.size for one in arrays):
         return None

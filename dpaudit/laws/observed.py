@@ -11,6 +11,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from time import perf_counter
 from typing import Any, Literal
 
@@ -20,7 +21,16 @@ from dpaudit._references import called, load_reference
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.laws.calling import Calls, form_of, looked_at
 from dpaudit.laws.fresh import PROCESS, fresh_of, require_fresh
-from dpaudit.laws.layout import Layout, OtherOutputs, Parted, counted, layout_of
+from dpaudit.laws.layout import (
+    Layout,
+    OtherOutputs,
+    Parted,
+    counted,
+    doubles_of,
+    kept_parts,
+    kinds_of,
+    layout_of,
+)
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, calling, name_of
 from dpaudit.laws.observations import Token, parts
 from dpaudit.laws.tensors import host_array
@@ -124,6 +134,24 @@ class Observed(Wraps):
         if "time" in self.watched and isinstance(found, Parted):
             return found.with_clock(_SECONDS)
         return found
+
+    @property
+    def one_a_call(self) -> bool:
+        """Whether a call draws one output, and nothing depends on which call was before it."""
+        return not self.calls.form.many and "time" not in self.watched
+
+    def glance(self, dataset: Any, trials: int, rng: Generator) -> tuple[str, float]:
+        """Return a digest of so many observations, and the seconds that one of them took."""
+        began = perf_counter()
+        found = self._checked(dataset, trials, rng)
+        seconds = (perf_counter() - began) / trials
+        kinds, rows = kinds_of(found), doubles_of(found)
+        if "" not in kinds and rows.size:
+            told = repr((sorted(kinds), rows.shape)).encode() + rows.tobytes()
+        else:
+            read = [sorted(kept_parts(one, self.ignored).items()) for one in found]
+            told = repr(read).encode("utf-8", "surrogatepass")
+        return blake2b(told, digest_size=16).hexdigest(), seconds
 
     def _checked(self, dataset: Any, trials: int, rng: Generator) -> Any:
         """Return so many observations, or refuse what is something else."""

@@ -144,7 +144,7 @@ def test_each_look_is_certified_with_its_share_of_fresh_outputs():
         {"time": 0.0},
         {"looks": ()},
         {"looks": ((100, 0.6), (200, 0.6))},
-        {"looks": ((99, 0.5),)},
+        {"looks": ((3, 0.5),)},
         {"looks": ((100, 0.0),)},
         {"time": 1.0, "until_refuted": True},
     ],

@@ -28,7 +28,7 @@ def shrunk(mechanism, dataset, neighbour, trials=10_000, seed=0, epsilon=1.0):
     pair, _ = found_pair(dataset, neighbour)
     claimed = ApproximateDP(epsilon, 0.0)
     case, _ = own_case(mechanism, pair, claimed=claimed, isolation=Isolation(in_process=True))
-    case = laid_out(case, seed, trials)
+    case = laid_out(case, seed, Executor(), lambda pace: trials).case
     drawer = Drawer.probing(case.mechanism, pair, Executor(), seed)
     return smallest(case, drawer, 4 * trials, 0.05)
 

@@ -1,0 +1,187 @@
+"""An audit whose budget is a time: what is drawn first, which looks fit, and when it has to end.
+
+The moment of the end is fixed before the first output is drawn, so that all that is drawn counts.
+What is under way then is given up: a look that is cut off certifies nothing, and the looks before
+it have spent their own shares of the error probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from time import monotonic
+
+import dpaudit.auditing.looks as looks
+from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.result import stated_in_claim
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.execution import Executor, unit_size
+from dpaudit.execution.failures import OutOfTime
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.extension.settings import Settings
+from dpaudit.laws.isolated import Isolated, is_ours
+
+_RUNS = 400  # outputs that say what leaked, at least
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The time of an audit, or the looks that were taken before, or neither.
+
+    Parameters
+    ----------
+    case, settings, trials
+        Of the audit.
+    executor
+        Who computes.
+    clock
+        Of the time that is given, if one is.
+    """
+
+    case: PrivacyCase
+    settings: Settings
+    trials: int
+    executor: Executor
+    clock: looks.Clock | None
+
+    @classmethod
+    def of(cls, case: PrivacyCase, settings: Settings, executor: Executor, trials: int) -> Schedule:
+        """Return the schedule of an audit that begins now."""
+        if settings.time is None:
+            return cls(case, settings, trials, executor, None)
+        began = monotonic() if executor.since is None else executor.since
+        clock = looks.Clock(settings.time, trials, 0.0, began)
+        return cls(case, settings, trials, replace(executor, until=clock.until), clock)
+
+    @property
+    def by_looks(self) -> bool:
+        """Whether the audit is one of looks."""
+        return self.settings.time is not None or self.settings.looks is not None
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """End the block in time, and say what to do if nothing was certified by then."""
+        if self.clock is None:
+            yield
+            return
+        with ExitStack() as stack:
+            if isinstance(self.case.mechanism, Isolated):
+                stack.enter_context(self.case.mechanism.crew.by(self.clock.until))
+            try:
+                yield
+            except OutOfTime as error:
+                given = Shown(f"{self.clock.seconds:g}")
+                expected = (
+                    "more seconds: they were over before the first look had ended, and nothing is "
+                    "certified; what was drawn is kept where there is a store"
+                )
+                raise InvalidArgument("time", given, expected) from error
+
+    def first_trials(self, pace: float) -> int:
+        """Return the trials that come first, by the seconds that an output takes.
+
+        Raises
+        ------
+        InvalidArgument
+            The time cannot do: whatever was drawn in it could not refute the claim.
+        """
+        if self.settings.looks is not None:
+            return self.settings.looks[0][0]
+        if self.clock is None:
+            return self.trials
+        self.clock.probed(pace, self._slowly(pace))
+        if self.case.currency is None:
+            claimed = self.case.claimed.epsilon(self.case.at_delta), self.case.at_delta
+            self.clock.require(1 - self.settings.confidence, claimed)
+        return self.clock.first.trials
+
+    def _slowly(self, pace: float) -> looks.Slowly | None:
+        mechanism = self.case.mechanism
+        start = mechanism.start if isinstance(mechanism, Isolated) else 0.0
+        workers = self.executor.workers if isinstance(mechanism, Isolated) else 1
+        return looks.Slowly(workers, start) if pace >= looks.SLOW else None
+
+    def evidence(
+        self, drawer: Drawer, measure: Callable[[Drawer, Settings, int], Evidence]
+    ) -> tuple[Evidence, list[looks.Look], int]:
+        """Return the evidence of several looks, these, and the most trials a call.
+
+        Parameters
+        ----------
+        drawer
+            Who draws.
+        measure
+            Returns the evidence of a look: of its drawer, its settings and its trials.
+        """
+        most = self._most(drawer)
+        units = [1]
+
+        def measured(number: int, look: looks.Look) -> Evidence:
+            own = drawer.for_look(look.trials, looks.seed_of(self.settings.seed, number), most)
+            units.append(own.unit)
+            alpha = look.share * (1 - self.settings.confidence)
+            asked = replace(self.settings, confidence=1 - alpha)
+            return replace(measure(own, asked, look.trials), unit=own.unit)
+
+        evidence, taken = looks.taken(self._planned(drawer), measured, self._beyond)
+        return evidence, taken, max(units) if most is None else most
+
+    def _planned(self, drawer: Drawer) -> Iterator[looks.Look]:
+        if self.clock is None:
+            return iter([looks.Look(*one) for one in self.settings.looks or ()])
+        if not self.clock.pace:
+            self.first_trials(drawer.seen_pace())
+        return self.clock.looks()
+
+    def _most(self, drawer: Drawer) -> int | None:
+        """Return the most trials a call, None if neither somebody nor the pace says it."""
+        if self.settings.unit is not None:
+            return self.settings.unit
+        if drawer.unit == 1 and drawer.chosen_by_pace:
+            return 1
+        if self.clock is None or is_ours(self.case.mechanism):
+            return None
+        most = unit_size(2**60, drawer.size, drawer.seen_pace())
+        return None if most == unit_size(2**60, drawer.size) else most
+
+    def _beyond(self, evidence: Evidence) -> float:
+        case = self.case
+        at = case if evidence.at_delta is None else replace(case, at_delta=evidence.at_delta)
+        return evidence.lower - stated_in_claim(at, case.claimed)
+
+    def has_time_to_explain(self, drawer: Drawer) -> bool:
+        """Return whether there is time to look for what leaked."""
+        if self.clock is None:
+            return True
+        left = self.clock.until - monotonic()
+        return _RUNS * drawer.pace / self.executor.workers < left
+
+
+def require_shares_alike(drawer: Drawer, settings: Settings) -> None:
+    """Refuse shares of what is not cut beforehand, or is cut by this machine's pace."""
+    if drawer.executor.shard is None:
+        return
+    given = Shown("{}/{}".format(*drawer.executor.shard))
+    if settings.until_refuted or settings.time is not None or settings.looks is not None:
+        raise InvalidArgument("shard", given, "a number of trials that is set beforehand")
+    if drawer.chosen_by_pace and settings.unit is None:
+        expected = f"--unit {drawer.unit} as well: the pace of a machine must not cut the shares"
+        raise InvalidArgument("shard", given, expected)
+
+
+def tell_plan(schedule: Schedule, drawer: Drawer, began: float) -> None:
+    """Tell somebody who watches what a run of some seconds can find, and how long it takes."""
+    tell, case = getattr(drawer.executor.progress, "tell", None), schedule.case
+    settings, trials = schedule.settings, schedule.trials
+    if tell is None or settings.until_refuted or case.currency is not None:
+        return
+    pace, given = drawer.seen_pace(), settings.time
+    if given is not None or 8 * trials * pace + monotonic() - began > _SOON:
+        claimed = case.claimed.epsilon(case.at_delta), case.at_delta
+        workers = drawer.executor.workers if drawer.unit == 1 else 1
+        tell(looks.plan(trials, 1 - settings.confidence, claimed, pace, given, workers))
+
+
+_SOON = 2.0  # seconds that nobody needs to be told of

@@ -1,0 +1,144 @@
+"""An audit with a time: told at once that it cannot do, or ended in time, with the same numbers."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import dpaudit
+from dpaudit.auditing.first_outputs import SLOW, first_outputs
+from dpaudit.auditing.looks import Clock, Slowly, ceiling, chosen_on
+from dpaudit.errors import InvalidArgument
+from dpaudit.execution import Executor
+from dpaudit.laws.isolated import Isolation, isolated
+from dpaudit.laws.observed import as_mechanism
+
+HERE = Isolation(in_process=True)
+PAIR = [1.0, 2.0], [0.0, 2.0]
+
+
+def slow(data, rng):
+    time.sleep(0.02)
+    return sum(data) + rng.laplace(scale=0.05)
+
+
+def private(data, rng):
+    time.sleep(0.02)
+    return sum(data) + rng.laplace(scale=1.0)
+
+
+def planned(seconds, pace, workers=2, trials=10_000):
+    clock = Clock(seconds, trials, 0.0, 0.0, lambda: 0.0)
+    clock.probed(pace, Slowly(workers, 0.1))
+    return clock
+
+
+@pytest.mark.parametrize("pace", [0.01, 0.25, 1.0])
+@pytest.mark.parametrize("seconds", [20.0, 60.0, 600.0])
+def test_what_is_planned_fits_or_is_refused_at_once(pace, seconds):
+    clock = planned(seconds, pace)
+    if pace == 1.0 and seconds <= 60:
+        with pytest.raises(InvalidArgument, match=r"at least [4-6]. seconds"):
+            clock.require(0.05, (1.0, 0.0))
+        return
+    clock.require(0.05, (1.0, 0.0))
+    look = clock.first
+    assert ceiling(look.trials, 0.05 * look.share, 0.0) > 1.0
+    drawn = 2 * (look.trials + min(chosen_on(look.trials), look.trials))
+    assert drawn * pace / 2 < seconds
+
+
+def test_an_epsilon_that_nothing_refutes_is_no_matter_of_time():
+    with pytest.raises(InvalidArgument, match="no number of outputs refutes 40"):
+        planned(60.0, 1.0).require(0.05, (40.0, 0.0))
+
+
+def test_the_time_that_is_asked_for_would_do():
+    with pytest.raises(InvalidArgument) as error:
+        planned(10.0, 1.0).require(0.05, (1.0, 0.0))
+    needed = float(str(error.value).partition("at least ")[2].partition(" ")[0])
+    planned(needed + 1, 1.0).require(0.05, (1.0, 0.0))
+    with pytest.raises(InvalidArgument):
+        planned(0.8 * needed, 1.0).require(0.05, (1.0, 0.0))
+
+
+def test_too_little_time_is_told_before_it_is_over():
+    began = time.monotonic()
+    with pytest.raises(InvalidArgument, match=r"time: got 0\.5, expected at least "):
+        dpaudit.audit(private, *PAIR, epsilon=1.0, time=0.5, isolation=HERE)
+    assert time.monotonic() - began < 2
+
+
+def seconds_of(mechanism, seconds):
+    began = time.monotonic()
+    try:
+        found = dpaudit.audit(mechanism, *PAIR, epsilon=2.0, time=seconds)
+    except InvalidArgument:
+        found = None
+    return time.monotonic() - began, found
+
+
+@pytest.mark.parametrize(("mechanism", "seconds"), [(slow, 8.0), (private, 5.0)])
+def test_an_audit_ends_in_time_and_can_be_repeated(mechanism, seconds):
+    started, refused = seconds_of(mechanism, 0.01)
+    assert refused is None
+    took, found = seconds_of(mechanism, seconds)
+    assert took < seconds + 5 + 2 * started
+    assert found.verdict == ("refuted" if mechanism is slow else "not refuted")
+    assert found.rerun.endswith(", unit=1)")
+    if mechanism is private:
+        names = {"mechanism": mechanism, "dataset": PAIR[0], "neighbour": PAIR[1]}
+        again = eval(found.rerun, names | {"dpaudit": dpaudit})
+        assert (again.measured, again.verdict) == (found.measured, found.verdict)
+        assert again.rerun == found.rerun
+
+
+def test_every_line_that_repeats_holds_the_unit():
+    def quick(data, trials, rng):
+        return np.sum(data) + rng.laplace(scale=0.5, size=trials)
+
+    for given in ({"trials": 500}, {"looks": ((200, 0.1), (300, 0.8))}):
+        found = dpaudit.audit(quick, *PAIR, epsilon=1.0, isolation=HERE, **given)
+        assert "unit=" in found.rerun
+
+
+def test_first_outputs_are_shared_out_and_show_the_pace():
+    placed = isolated(private, Isolation())
+    with placed.mechanism.crew:
+        found = first_outputs(placed.mechanism, list(PAIR), 0, Executor(workers=2))
+    assert found.is_slow
+    assert not found.own
+    assert SLOW < 0.02 <= min(found.seconds) <= found.pace
+    assert len(found.seconds) == 8  # two of each dataset, twice
+
+
+STATE = np.random.default_rng(3)
+
+
+def of_its_own(data, rng):
+    time.sleep(0.01)
+    return sum(data) + STATE.laplace()
+
+
+def test_noise_that_is_not_the_generators_is_seen():
+    assert first_outputs(as_mechanism(of_its_own), list(PAIR), 0, Executor()).own
+
+
+def quickly(data, rng):
+    return {"sum": sum(data) + rng.laplace(), "name": "one"}
+
+
+def test_quick_outputs_are_drawn_once():
+    found = first_outputs(as_mechanism(quickly), list(PAIR), 0, Executor())
+    assert not found.is_slow
+    assert len(found.seconds) == 4
+
+
+@pytest.mark.parametrize("returned", [1.5, "text", [1.0, float("nan")], {"a": None}])
+def test_a_digest_is_that_of_the_output(returned):
+    same = as_mechanism(lambda data, rng: returned)
+    other = as_mechanism(lambda data, rng: [returned])
+    digests = [one.glance([1.0], 1, np.random.default_rng(0))[0] for one in (same, same, other)]
+    assert digests[0] == digests[1] != digests[2]
