@@ -15,7 +15,7 @@ from dpaudit.estimation.joint import joint_lower_bound
 
 ALPHA = 1e-6
 ABOVE = Event(True, 0.0, 0.0)
-QUICK = SimpleNamespace(start=0.01, call=0.001, pace=1e-6)
+QUICK = SimpleNamespace(sparing=False, start=0.01, call=0.001, pace=1e-6)
 
 
 def seen(rate, other, trials=100_000, epsilon=1.0, delta=0.0, above=True):
