@@ -20,16 +20,15 @@ import difflib
 import itertools
 import os
 import re
-import sysconfig
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 
+from dpaudit._installed import is_installed
 from dpaudit.records import Record, are_shown, said
 from dpaudit.text import one_line, printable
 
-_STANDARD = sysconfig.get_path("stdlib")
 _SYSTEM = os.name
 
 
@@ -145,7 +144,7 @@ def require_posix(what: str) -> None:
 # code, of the system, or of nothing else than types and shapes.
 _OF_CODE: tuple[type[BaseException], ...] = (
     *(ImportError, SyntaxError, NameError, AttributeError),
-    *(MemoryError, RecursionError, ZeroDivisionError),
+    ZeroDivisionError,
 )
 _OF_TYPES = re.compile(
     r"[\w.<>]+\(\) (takes|missing|got an unexpected keyword|got multiple values) .*"
@@ -155,6 +154,7 @@ _OF_TYPES = re.compile(
     r"|shapes [\d,()]+ and [\d,()]+ not aligned: [\d() dim!=]+"
     r"|(assignment destination|output array) is read-only"
     r"|cannot reshape array of size \d+ into shape [\d,()]+"
+    r"|maximum recursion depth exceeded[a-z A-Z]*"
 )
 _OF_SYSTEM = re.compile(r"\[Errno (\d{1,4})\]")
 _WORDS = 100_000  # characters that are looked at: a text may be of any size
@@ -188,8 +188,27 @@ def _how_it_ended(error: BaseException) -> str:
         given = "" if status is None else shorten(status)
         return f"ended the program with sys.exit({given})"
     words = words_of(error)
-    shown = "its text cannot be shown" if words is None else shown_words(type(error), words)
+    if words is None:
+        return f"{type(error).__name__}: its text cannot be shown"
+    shown = shorten(words) if hasattr(error, _OF_NO_RECORD) else shown_words(type(error), words)
     return f"{type(error).__name__}: {shown}"
+
+
+def let_be_shown(error: BaseException) -> None:
+    """Let messages have the words of an error, which were seen to hold no record.
+
+    Examples
+    --------
+    >>> error = ValueError("no such column")
+    >>> let_be_shown(error)
+    >>> what_happened(error)
+    "ValueError: 'no such column'"
+    """
+    with contextlib.suppress(Exception):  # one that has no attributes keeps its words to itself
+        setattr(error, _OF_NO_RECORD, True)
+
+
+_OF_NO_RECORD = "_dpaudit_of_no_record"
 
 
 def shown_words(kind: type[BaseException], words: str) -> str:
@@ -318,8 +337,7 @@ def _is_ours(frame: FrameType) -> bool:
 
 def _is_library(file: str) -> bool:
     """Return whether a file is Python's or an installed package's: seldom the place to repair."""
-    installed = {"site-packages", "dist-packages"} & set(Path(file).parts)
-    return bool(installed) or file.startswith(_STANDARD) or _is_frozen(file)
+    return _is_frozen(file) or is_installed(file)
 
 
 def _is_frozen(file: str) -> bool:

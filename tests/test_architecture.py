@@ -31,7 +31,7 @@ LAYERS = {
 }
 # Rooms of dpaudit from the ground up, as docs/architecture.md draws them.
 FLOORS = (
-    ("text", "records", "reals", "verdicts"),
+    ("text", "records", "reals", "verdicts", "_installed"),
     ("errors", "_typing"),
     ("_validate", "_references", "formats", "files"),
     ("datasets", "toml", "notebook"),
@@ -328,6 +328,7 @@ EXEMPT = {
         "dpaudit.freezing.recorder",
         "dpaudit.laws.observations",
         "dpaudit.laws.observed",
+        "dpaudit.laws.stand_ins",
         "dpaudit.laws.touching",
         "dpaudit.neighbours.cells",
         "dpaudit.scan.accountants.plain.child",

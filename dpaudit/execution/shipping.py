@@ -14,7 +14,6 @@ import importlib.util
 import pickle
 import pickletools
 import sys
-import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.abc import MetaPathFinder, SourceLoader
@@ -23,11 +22,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from dpaudit._installed import is_installed, package_of
 from dpaudit.errors import InvalidArgument, Shown
 
-_INSTALLED = tuple(
-    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-)
 _OURS, _PACKAGE = "dpaudit", "__init__.py"
 _MOST = 32 * 2**20  # bytes of source
 # The source of a module, and whether it is a package.
@@ -96,7 +93,7 @@ def _is_installed(top: str) -> bool:
     if not top.isidentifier() or top == _OURS or top in sys.stdlib_module_names:
         return False
     spec = _spec(top)
-    return spec is not None and "site-packages" in (spec.origin or "")
+    return spec is not None and package_of(spec.origin or "") is not None
 
 
 def _words(blob: bytes) -> Iterator[str]:
@@ -119,7 +116,7 @@ def _file_of(name: str) -> Path | None:
     if top in sys.stdlib_module_names or (spec := _spec(top)) is None or spec.origin is None:
         return None
     path = Path(spec.origin)
-    if spec.origin.startswith(_INSTALLED) or path.suffix != ".py":
+    if is_installed(spec.origin) or path.suffix != ".py":
         return None
     if not rest:
         return path

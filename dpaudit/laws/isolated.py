@@ -60,10 +60,7 @@ _METHODS = (
     *("sample_aimed", "log_payoff_bound"),
 )
 # Of a proxy, and of others like it.
-_KNOWN = (
-    *("start", "called_as", "code", "carried", "not_afresh", "worked_out"),
-    *("one_a_process", "one_a_call"),
-)
+_KNOWN = "start called_as code carried not_afresh worked_out one_a_process one_a_call".split()
 _keys = count()
 _ANY = Limits()
 _ASKED = "it was asked for"

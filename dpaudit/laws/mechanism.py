@@ -7,7 +7,7 @@ the dataset and the random generator are arguments of each call.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
@@ -18,9 +18,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.errors import DpauditError, MechanismError, what_happened
+from dpaudit.errors import DpauditError, MechanismError, let_be_shown, what_happened
 from dpaudit.laws.outcomes import Inexact, as_doubles
+from dpaudit.laws.stand_ins import tells_no_record
 from dpaudit.neighbours import Pair
+from dpaudit.records import are_shown
 
 DIGITS = 50
 DatasetT = TypeVar("DatasetT")
@@ -207,7 +209,7 @@ def checked_sample(
         that doubles do not hold exactly (`dpaudit.laws.outcomes`).
     """
     name, call = name_of(mechanism), call_of(mechanism, trials)
-    with calling(mechanism, trials):
+    with calling(mechanism, trials, dataset, lambda made: mechanism.sample(made, trials, rng)):
         returned = mechanism.sample(dataset, trials, rng)
         try:
             transcripts = as_doubles(returned)  # A copy: the mechanism may fill the array again.
@@ -232,8 +234,13 @@ def checked_sample(
 
 
 @contextmanager
-def calling(mechanism: object, trials: int) -> Iterator[None]:
-    """Name the mechanism and the call whatever its code raises; standard output is for results."""
+def calling(
+    mechanism: object, trials: int, dataset: Any, again: Callable[[Any], object]
+) -> Iterator[None]:
+    """Name the mechanism and the call whatever its code raises; standard output is for results.
+
+    ``again`` makes the same call on other data: what it says of these is shown.
+    """
     try:
         with redirect_stdout(sys.stderr):
             yield
@@ -241,6 +248,8 @@ def calling(mechanism: object, trials: int) -> Iterator[None]:
         raise
     except BaseException as error:  # the mechanism is other people's code
         raised = "" if isinstance(error, SystemExit) else "raised "
+        if not are_shown() and tells_no_record(error, dataset, again):
+            let_be_shown(error)
         raise MechanismError(
             f"mechanism {name_of(mechanism)}: {call_of(mechanism, trials)} "
             f"{raised}{what_happened(error)}, expected {_expected(mechanism, error)}"

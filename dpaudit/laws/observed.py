@@ -155,7 +155,9 @@ class Observed(Wraps):
 
     def _checked(self, dataset: Any, trials: int, rng: Generator) -> Any:
         """Return so many observations, or refuse what is something else."""
-        with calling(self, trials):
+        with calling(
+            self, trials, dataset, lambda made: self.observations(made, trials, copy.deepcopy(rng))
+        ):
             found = self.observations(dataset, trials, rng)
         return self._as_many(found, trials)
 

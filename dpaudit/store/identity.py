@@ -24,7 +24,6 @@ import hashlib
 import logging
 import os
 import sys
-import sysconfig
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -41,6 +40,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dpaudit._installed import is_installed, package_of
 from dpaudit.execution.machine import digest_of_files, own_code
 from dpaudit.execution.shipping import imported_by, sources
 from dpaudit.store.packages import NUMERICAL, digest_of_packages
@@ -61,9 +61,6 @@ from dpaudit.store.reading import Reads, joined, reads_in, reads_of, variables_i
 from dpaudit.store.variables import says_where
 
 _SIZE = 16
-_INSTALLED = tuple(
-    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-)
 # What code may name beside numbers: locks, and logs.
 _WITHOUT_NUMBERS = (type(threading.Lock()), type(threading.RLock()), logging.Logger)
 _OURS = "dpaudit"
@@ -351,8 +348,8 @@ class _Walk:
         file = getattr(module, "__file__", None)
         if top == _OURS or top in NUMERICAL or top in sys.builtin_module_names:
             return False
-        if file is not None and file.startswith(_INSTALLED) and top != "__main__":
-            if "site-packages" in file or "dist-packages" in file:
+        if file is not None and is_installed(file) and top != "__main__":
+            if package_of(file) is not None:
                 self.packages.add(top)
             return False
         if file is None and module is not None and top != "__main__":
