@@ -128,10 +128,8 @@ class Isolated:
         Those of them that no source has: code gave them, and may have drawn them.
     not_afresh
         Why code of a file went along too, in place of being run afresh.
-    one_a_process
-        Whether every output is to come from a process of its own.
-    one_a_call
-        Whether a call of other people's code draws one output.
+    one_a_process, one_a_call
+        Whether a process, or a call of other people's code, draws one output alone.
     """
 
     one_a_process = False
