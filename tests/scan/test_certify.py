@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.execution.failures import WorkerEnded
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP
 from dpaudit.laws.layout import layout_of
@@ -93,22 +92,13 @@ def laplace(scale, parts=1):
 @pytest.fixture
 def spent(monkeypatch):
     """Return the error probabilities of all events that are counted, as they are spent."""
-    found = []
+    found, original = [], certify._tested
 
-    def counting(*counts, delta, alpha):
+    def counting(tried, fresh, delta, alpha):
         found.append(alpha)
-        return joint_lower_bound(*counts, delta=delta, alpha=alpha)
+        return original(tried, fresh, delta, alpha)
 
-    original = certify._lower
-
-    def lower(*given):
-        monkeypatch.setattr(certify, "joint_lower_bound", counting)
-        try:
-            return original(*given)
-        finally:
-            monkeypatch.setattr(certify, "joint_lower_bound", joint_lower_bound)
-
-    monkeypatch.setattr(certify, "_lower", lower)
+    monkeypatch.setattr(certify, "_tested", counting)
     return found
 
 
@@ -154,13 +144,19 @@ def test_a_false_claim_is_refuted_on_whichever_side_it_shows(rate, other):
     truth = max(abs(math.log(rate / other)), abs(math.log((1 - rate) / (1 - other))))
     assert found.refuted
     assert 0.2 < found.lower < truth
-    favoured = found.event.on_dataset > found.event.on_neighbour
-    counts = (found.event.on_dataset, found.event.on_neighbour)
-    expected = [round(found.event.runs * one) for one in (rate, other)]
-    complement = [found.event.runs - one for one in expected]
-    near = 5 * math.sqrt(found.event.runs)
-    assert any(np.allclose(counts, one, atol=near) for one in (expected, complement))
-    assert favoured in (True, False)
+    # The counts are of what the test says, or of what its words say.
+    outputs = np.array([0.0, 1.0])
+    happens = holds(found.event, outputs)
+    expected = [float(happens @ [1 - one, one]) for one in (rate, other)]
+    seen = np.array([found.event.on_dataset, found.event.on_neighbour]) / found.event.runs
+    assert np.allclose(seen, expected, atol=5 / math.sqrt(found.event.runs))
+
+
+def holds(event, outputs):
+    """Return where the test of an event of one number holds."""
+    if event.test == "equals":
+        return (outputs == event.value).astype(float)
+    return ((outputs > event.value) == (event.test == "above")).astype(float)
 
 
 def test_a_claim_that_holds_is_certified_close_to_it():
