@@ -130,3 +130,19 @@ def test_a_refutation_says_it():
     result = dpaudit.audit(clamped, np.append(VALUES, 5.0), VALUES, epsilon=1.0, trials=1000)
     assert result.verdict == "refuted"
     assert result.notes[-1] == result.smallest_pair.sentence
+
+
+@pytest.mark.parametrize("trials", [10_000, 1000])
+def test_all_tries_together_spend_what_is_given(monkeypatch, trials):
+    """Which pair is tried depends on the tries before, so that any of them may err."""
+    spent, seeds = [], []
+
+    def of(case, drawer, alpha, **_):
+        spent.append(alpha)
+        seeds.append(drawer.seed)
+
+    monkeypatch.setattr("dpaudit.auditing.shrinking.witness.of", of)
+    assert shrunk(clamped, np.append(VALUES, 5.0), VALUES, trials=trials) is None
+    assert 1 < len(spent) <= 8
+    assert sum(spent) <= 0.05 * (1 + 1e-12)
+    assert len(set(seeds)) == len(seeds)
