@@ -57,6 +57,15 @@ def test_shares_in_any_order_are_the_whole(tmp_path):
         assert content(tmp_path / f"{order}") == content(whole)
 
 
+def test_shares_took_as_long_as_all_of_them_together(tmp_path):
+    shares = [filled(tmp_path / f"share {i}", [i]) for i in range(3)]
+    with Store(tmp_path / "whole") as into:
+        for share in shares:
+            with Store(share) as other:
+                merge(into, [other])
+        assert [one.seconds for one in entries(into)] == [6.0]
+
+
 def test_different_audits_stay_apart(tmp_path):
     one, two = filled(tmp_path / "one", [0, 1]), filled(tmp_path / "two", [0], identity="two")
     with Store(one) as into, Store(two) as other:
