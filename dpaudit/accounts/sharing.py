@@ -12,7 +12,6 @@ from typing import Any, Literal
 from pydantic import Field
 
 import dpaudit.extension.registry as registry
-from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.events import (
     Event,
     GaussianRelease,
@@ -22,8 +21,6 @@ from dpaudit.accounting.events import (
     Sequence,
     releases,
 )
-from dpaudit.accounting.renyi import zcdp
-from dpaudit.accounting.sharing import alternatives, one_budget, one_sample, sampled_parts
 from dpaudit.accounts.releases import KINDS, parameters_of
 from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
 from dpaudit.extension.parameters import Parameters, parsed_parameters
@@ -84,6 +81,8 @@ class RoundParameters(Parameters):
 
 
 def _round_event(parameters: Any) -> Event:
+    from dpaudit.accounting.sharing import one_sample  # scipy, which a list of cards has no use for
+
     joint = one_sample(_parts(parameters.release), parameters.count)
     return _with_noise(joint, parameters.noise_factor)
 
@@ -132,6 +131,8 @@ class BudgetParameters(Parameters):
 
 
 def _budget_event(parameters: Any) -> Event:
+    from dpaudit.accounting.sharing import one_budget
+
     one = one_budget(parameters.norm, parameters.sensitivity, _parts(parameters.release))
     event: Event = type(one)(**(vars(one) | {"count": parameters.count}))
     return event
@@ -319,6 +320,8 @@ def _named_tables(event: Event) -> list[dict[str, Any]]:
 
 def shared_by(name: str, event: Event) -> list[dict[str, Any]]:
     """Return what the releases of a part share; an empty list where there is no such question."""
+    from dpaudit.accounting.sharing import alternatives, sampled_parts
+
     ways = alternatives(event)
     number = sum(part.count for way in ways for part in releases(way))
     if name in SHARING:
@@ -337,6 +340,9 @@ def totals(event: Event) -> dict[str, float | None]:
     >>> totals(ZeroConcentratedRelease(rho=0.0049, count=5))
     {'mu': None, 'rho': 0.0245}
     """
+    from dpaudit.accounting.composition import gaussian_guarantee
+    from dpaudit.accounting.renyi import zcdp
+    from dpaudit.accounting.sharing import alternatives
 
     def total(kind: Callable[[Event], float]) -> float | None:
         try:
