@@ -59,6 +59,13 @@ def in_digits(mechanism: Any, *arguments: Any) -> float:
     return float(mechanism.loss_in_digits(*arguments))
 
 
+def all_in_digits(mechanism: Any, transcripts: Any, *arguments: Any) -> list[float]:
+    """Return the losses of transcripts in many digits, side by side where the mechanism can."""
+    if (together := getattr(mechanism, "losses_in_digits", None)) is not None:
+        return [float(one) for one in together(transcripts, *arguments)]
+    return [float(mechanism.loss_in_digits(one, *arguments)) for one in transcripts]
+
+
 def tilted(mechanism: Any, how: str, pair: Any, *given: Any) -> Any:
     """Return what was drawn by another law, and the state of the generator thereafter."""
     *_, rng = given

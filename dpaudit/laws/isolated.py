@@ -35,13 +35,7 @@ from dpaudit.execution.tasks import libraries_here, pickled, start_generators_an
 from dpaudit.laws.code import Code, hashed, place_of
 from dpaudit.laws.fresh import PROCESS
 from dpaudit.laws.layout import Layout
-from dpaudit.laws.mechanism import (
-    DIGITS,
-    Mechanism,
-    TiltedSample,
-    Wraps,
-    name_of,
-)
+from dpaudit.laws.mechanism import DIGITS, Mechanism, TiltedSample, Wraps, name_of
 from dpaudit.laws.observed import (
     AS_IT_IS,
     Observed,
@@ -239,6 +233,9 @@ class _Bounds(_Law):
 class _Digits(_Law):
     def loss_in_digits(self, transcript: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
         return self._call(answers.in_digits, transcript, pair, digits)
+
+    def losses_in_digits(self, transcripts: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
+        return self._call(answers.all_in_digits, transcripts, pair, digits)
 
 
 class _Tilted(_Law):
