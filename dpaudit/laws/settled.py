@@ -7,25 +7,28 @@ it, this tells nothing.
 from __future__ import annotations
 
 import ast
+import dis
 import sys
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import dpaudit.laws.outside as outside
 from dpaudit.laws.calling import Calls
-from dpaudit.laws.carried import could_be_noise, is_plain, names_in
+from dpaudit.laws.carried import is_plain, names_in
 
 _CODE = (type, ModuleType, BuiltinFunctionType, FunctionType, MethodType, property)
 _DEEP = 8
+_BY_NAME = frozenset("globals vars locals getattr eval exec __import__ import_module".split())
 
 
 def refers_to_results(mechanism: Any) -> bool:
     """Return whether the code of a mechanism refers to what its import worked out.
 
-    Values that are written in a module, functions and classes are no results. Whatever it has in
-    a closure, in a default or in an object is one where it may be noise.
+    Globals that are written in a module as they are, functions and classes are no results. Whatever
+    it has in a closure, in a default, in an object or in a cache is one, and so is what it imports
+    in a call or finds by a name that is worked out: nobody can say that no file gave it.
     """
     calls = getattr(mechanism, "calls", None)
     given = calls.function if isinstance(calls, Calls) else mechanism
@@ -51,7 +54,7 @@ def _of(value: Any, seen: set[int], deep: int) -> Iterator[bool]:
                 if not name.startswith("__") or isinstance(one, FunctionType):
                     yield from _of(getattr(one, "__func__", one), seen, deep + 1)
     elif is_plain(value):
-        yield could_be_noise(value)
+        yield value is not None  # a small number may be noise that was read from a file
     else:
         yield from _of_object(value, seen, deep)
 
@@ -68,9 +71,18 @@ def _of_object(value: Any, seen: set[int], deep: int) -> Iterator[bool]:
         for one in getattr(value, "__dict__", {}).values():
             yield from _of(one, seen, deep + 1)
     elif hasattr(value, "__wrapped__"):  # a cache
+        yield _holds_answers(value)
         yield from _of(value.__wrapped__, seen, deep + 1)
     else:
         yield True  # an open file, a connection, a table: nobody knows what it holds
+
+
+def _holds_answers(cache: Any) -> bool:
+    """Return whether a cache of the standard library has answers already, or one nobody knows."""
+    try:
+        return bool(cache.cache_info().currsize)
+    except AttributeError:
+        return not isinstance(cache, FunctionType)
 
 
 def _of_function(function: FunctionType, seen: set[int], deep: int) -> Iterator[bool]:
@@ -84,9 +96,20 @@ def _of_function(function: FunctionType, seen: set[int], deep: int) -> Iterator[
     held = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     for one in (*held, *vars(function).values()):
         yield from _of(one, seen, deep + 1)
+    yield _looks_elsewhere(function.__code__)
     names = names_in(function.__code__)
     for name in names & function.__globals__.keys():
         yield from _of_global(name, function.__globals__, names, seen, deep)
+
+
+def _looks_elsewhere(code: CodeType) -> bool:
+    """Return whether code imports in a call, or asks for names that nobody can read off it."""
+    inner = (one for one in code.co_consts if isinstance(one, CodeType))
+    return (
+        not _BY_NAME.isdisjoint(code.co_names)
+        or any(one.opname == "IMPORT_NAME" for one in dis.get_instructions(code))
+        or any(map(_looks_elsewhere, inner))
+    )
 
 
 def _of_global(

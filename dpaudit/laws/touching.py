@@ -177,14 +177,24 @@ class Watch:
             frame = sys._getframe(2)
             asks = outside.who_asks(frame, self.own)
             for_itself = asks == "library" and outside.is_for_itself(frame)
-            if asks is not None and not for_itself and not _of_the_standard_library(frame):
+            if asks is not None and not for_itself and not _of_the_standard_library(frame, name):
                 self.note("environment variable", name)
         finally:
             self._busy = False
 
 
-def _of_the_standard_library(frame: FrameType | None) -> bool:
+# Variables that modules of the standard library read for purposes of their own.
+_USUAL = frozenset(
+    "TMPDIR TEMP TMP HOME USER LOGNAME LNAME USERNAME USERPROFILE LANG LANGUAGE TZ PATH COLUMNS "
+    "LINES TERM NO_COLOR FORCE_COLOR BROWSER PAGER EDITOR SOURCE_DATE_EPOCH DISPLAY".split()
+)
+_USUAL_FIRST = ("LC_", "PYTHON", "XDG_")
+
+
+def _of_the_standard_library(frame: FrameType | None, name: str) -> bool:
     """Return whether a module such as tempfile reads a variable for a purpose of its own."""
+    if name not in _USUAL and not name.startswith(_USUAL_FIRST):
+        return False  # its name came from somebody else, as that of a ChainMap's key
     for one in outside.frames(frame):
         if one.f_globals.get("__name__") not in ("os", "_collections_abc", "collections.abc"):
             return outside.place_of(one.f_code.co_filename) == "standard"
