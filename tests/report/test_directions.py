@@ -102,7 +102,6 @@ def entry(outcome):
     ("outcome", "kind"),
     [
         ("refuted", "failure"),
-        ("violated", "failure"),
         ("withheld", "error"),
         ("missing", "error"),
         ("not refuted", None),
