@@ -87,7 +87,8 @@ def observed(
             for side, one in zip(found.sides, data, strict=True):
                 _frozen(function, side, one, first, runs, far)
         break
-    found.keeps_state = drawn > len(found.dataset.runs[0].calls)
+    copied = any(run.copied for side in found.sides for run in (*side.runs, *side.far))
+    found.keeps_state = copied or drawn > len(found.dataset.runs[0].calls)
     for side, one in zip(found.sides, data, strict=True):
         side.plain = [really(function, one, 1000 * first + n) for n in range(max(1, plain))]
     return found

@@ -44,9 +44,6 @@ _LOCATED: dict[str, tuple[str, tuple[tuple[str, float], ...]]] = {
 }
 
 
-# numpy
-
-
 def _bound(name: str, kept: Any, given: Any) -> dict[str, Any]:
     """Return the arguments of a primitive of numpy by name."""
     names = [one for one, _ in kept]
@@ -202,10 +199,41 @@ def _stream_of_seed(source: Any) -> Stream:
     return Stream.of_seed((entropy, child) if child else entropy)
 
 
+_bits = _GENERATOR.bit_generator.__get__
+
+
+def _taken_bits(self: Any) -> Any:
+    """Return the bits of a generator to code that asks for them: it may keep their state."""
+    if not tracked.in_library():
+        recorder.note_copy()
+    return _bits(self)
+
+
+def _noted(original: Any) -> Any:
+    """Return a method that takes or sets the state of a generator, and is noted."""
+
+    def method(self: Any, *given: Any, **named: Any) -> Any:
+        recorder.note_copy()
+        return original(self, *given, **named)
+
+    method.__name__ = original.__name__
+    return method
+
+
+def _copying(base: Any) -> dict[str, Any]:
+    names = "__reduce__ __getstate__ __setstate__ get_state set_state".split()
+    return {name: _noted(getattr(base, name)) for name in names if hasattr(base, name)}
+
+
 OwnGenerator: Any = _AnyInstance(
     "Generator",
     (_GENERATOR,),
-    {"__init__": _own_init_generator, **_stand_in(_GENERATOR, "Generator")},
+    {
+        "__init__": _own_init_generator,
+        "bit_generator": property(_taken_bits),
+        **_copying(_GENERATOR),
+        **_stand_in(_GENERATOR, "Generator"),
+    },
 )
 OwnRandomState: Any = _AnyInstance(
     "RandomState",
@@ -213,6 +241,7 @@ OwnRandomState: Any = _AnyInstance(
     {
         "__init__": _own_init_state,
         "seed": _seeded,
+        **_copying(_RANDOM_STATE),
         **_stand_in(_RANDOM_STATE, "RandomState"),
     },
 )
@@ -226,7 +255,7 @@ def own_default_rng(seed: Any = None) -> Any:
         return generator(getattr(seed, "_stream", OWN))
     made = generator(OWN, seed)
     made._stream = _stream_of(seed)
-    _share(made.bit_generator, made._stream)
+    _share(_bits(made), made._stream)
     return made
 
 
@@ -275,6 +304,8 @@ def replacements(undo: Undo) -> dict[int, tuple[Any, Any]]:
         if getattr(one, "__self__", None) is np.random.mtrand._rand and name not in _NO_DRAW:
             replace(one, getattr(everyones, name))
     replace(np.random.seed, everyones.seed)
+    for name in ("get_state", "set_state"):
+        replace(getattr(np.random, name), getattr(everyones, name))
     for name, of in (("ranf", "random_sample"), ("sample", "random_sample")):
         replace(getattr(np.random, name), getattr(everyones, of))
     replace(np.random.default_rng, own_default_rng)
@@ -390,6 +421,10 @@ def _seeding(replace: Callable[[Any, Any], None], everyones: Any, undo: Undo) ->
     def seed_everyones(a: Any = None, version: int = 2) -> None:
         seed(everyones, a, version)
 
+    for name in ("getstate", "setstate"):
+        noted = _noted(getattr(_RANDOM, name))
+        _set(_RANDOM, name, noted, undo)
+        replace(vars(random)[name], noted.__get__(everyones))
     state = everyones.getstate()
     undo.append(lambda: everyones.setstate(state))
     _set(_RANDOM, "seed", seed, undo)

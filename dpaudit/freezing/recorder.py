@@ -39,7 +39,8 @@ class TooMany(RuntimeError):
 class Run:
     """One run: what was returned or raised, and every call of a primitive in order.
 
-    ``elsewhere`` says whether another thread called one, which is not recorded.
+    ``elsewhere`` says whether another thread called one, which is not recorded; ``copied`` whether
+    the state of a generator was taken out, so that draws may come again which are recorded as new.
     """
 
     seed: int
@@ -49,6 +50,7 @@ class Run:
     seeds: list[tuple[str, str]] = field(default_factory=list)
     warned: list[str] = field(default_factory=list)
     elsewhere: bool = False
+    copied: bool = False
 
 
 class State:
@@ -108,6 +110,12 @@ def active() -> State | None:
         state.run.elsewhere = True
         return None
     return None if state is None or state.inside else state
+
+
+def note_copy() -> None:
+    """Note that somebody takes the state of a generator, or sets it."""
+    if (state := active()) is not None:
+        state.run.copied = True
 
 
 @contextmanager

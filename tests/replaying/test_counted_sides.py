@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import random
+
 import numpy as np
 import pytest
 
@@ -84,3 +88,55 @@ def test_a_missing_number_is_a_constant_too():
     assert all(map(seen.happened, outputs))
     assert not seen.happened(really(lambda data, rng: 1.0, QUIET, 1))
     assert np.isnan(outputs[0].numbers[0])
+
+
+def by_state(data, rng):
+    kept = rng.bit_generator.state
+    first = data[0] + rng.laplace()
+    rng.bit_generator.state = kept
+    return [float(first), float(data[0] + rng.laplace())]
+
+
+def by_a_copy(data, rng):
+    other = copy.deepcopy(rng)
+    return [float(data[0] + rng.laplace()), float(data[0] + other.laplace())]
+
+
+def by_pickling(data, rng):
+    other = pickle.loads(pickle.dumps(rng))
+    return [float(data[0] + rng.laplace()), float(data[0] + other.laplace())]
+
+
+def by_the_legacy_state(data):
+    kept = np.random.get_state()  # noqa: NPY002
+    first = data[0] + np.random.laplace()  # noqa: NPY002
+    np.random.set_state(kept)  # noqa: NPY002
+    return [float(first), float(data[0] + np.random.laplace())]  # noqa: NPY002
+
+
+def by_the_standard_library(data):
+    kept = random.getstate()
+    first = data[0] + random.gauss(0, 1)
+    random.setstate(kept)
+    return [float(first), float(data[0] + random.gauss(0, 1))]
+
+
+@pytest.mark.parametrize(
+    "function", [by_state, by_a_copy, by_pickling, by_the_legacy_state, by_the_standard_library]
+)
+def test_a_draw_that_comes_again_is_no_second_noise(function, replay_here):
+    """One draw twice spends once: nothing is proved of it, and nothing added up."""
+    claim = {"epsilon": 1.2} if "standard" not in function.__name__ else {"epsilon": 6.0}
+    found = replay_here(function, QUIET, LOUD, delta=1e-5, **claim)
+    assert found.verdict != "refuted"
+    assert found.composed is None
+
+
+def test_a_generator_that_nobody_copies_is_no_hidden_state(replay_here):
+    found = replay_here(
+        lambda data, rng: [float(data[0] + rng.laplace()) for _ in range(2)],
+        QUIET,
+        LOUD,
+        epsilon=1.2,
+    )
+    assert found.verdict == "refuted"
