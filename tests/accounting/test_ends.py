@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from flint import arb, ctx
 
-from dpaudit.accounting.accountants import ACCOUNTANTS, ask_all
+from dpaudit.accounting.accountants import ACCOUNTANTS, Answer, ask, ask_all
 from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.events import (
     ApproximateRelease,
@@ -27,6 +27,7 @@ from dpaudit.accounting.events import (
 from dpaudit.accounting.optimal import OptimalComposition, optimal
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.accounting.proved import proved_bracket, proved_guarantee
+from dpaudit.accounting.renyi import RenyiCurveDP, zcdp
 from dpaudit.guarantees import gaussian, rounding
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, ZeroConcentratedDP
 
@@ -198,6 +199,53 @@ def random_case(seed: int) -> tuple[Case, float]:
     draw = random.Random(seed)
     case = draw.choice(KINDS)(draw)
     return case, some_delta(draw, float(case.delta_at(0.0).mid()))
+
+
+def many_gaussians(draw: random.Random) -> Case:
+    """Gaussian releases up to a million of them, with a mu in all from 1e-6 to 1e3."""
+    count = draw.choice([1, 1, 3, 1000, 10**6])
+    scale = math.sqrt(count) / log_uniform(draw, 1e-6, 1e3)
+    square = count / arb(scale) ** 2
+    event = GaussianRelease(sensitivity=1.0, noise_scale=scale, count=count)
+    return Case(event, lambda epsilon: gaussian_profile(square, arb(epsilon)))
+
+
+def cheap_case(seed: int) -> tuple[Case, float]:
+    draw = random.Random(seed)
+    case = many_gaussians(draw)
+    return case, some_delta(draw, float(case.delta_at(0.0).mid()))
+
+
+def wrong_deltas(case: Case, epsilon: float) -> list[str]:
+    """Return the guarantees whose delta at an epsilon is below the truth."""
+    least = case.delta_at(epsilon)
+    curves = (gaussian_guarantee, zcdp, RenyiCurveDP, proved_guarantee)
+    asked = [(curve.__name__, curve(case.event).delta(epsilon)) for curve in curves]
+    below = [one for one in asked if one[1] < 1 and not arb(one[1]) >= least]  # 1 is never too low
+    return [f"{name}: delta {delta!r}" for name, delta in below]
+
+
+def lower_by_a_little(answer: Answer) -> Answer:
+    upper = answer.upper
+    return answer if upper is None else replace(answer, upper=upper * (1 - 1e-12))
+
+
+def test_upper_ends_that_are_a_little_lower_are_seen(monkeypatch):
+    """A negative control: what compares the ends sees a part in 1e12 of the exact accountant."""
+    case = many_gaussians(random.Random(4))
+    exact = next(one for one in ACCOUNTANTS if one.name == "Gaussian DP")
+    nudged = lambda event, delta: (lower_by_a_little(ask(exact, event, delta)),)  # noqa: E731
+    assert not any("Gaussian DP" in wrong for wrong in wrong_ends(case, 1e-9))
+    monkeypatch.setitem(wrong_ends.__globals__, "ask_all", nudged)
+    assert [wrong.split(":")[0] for wrong in wrong_ends(case, 1e-9)] == ["Gaussian DP"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_end_of_many_gaussians_is_on_the_wrong_side(seed):
+    case, delta = cheap_case(seed)
+    assert wrong_ends(case, delta) == [], (case.event, delta)
+    epsilon = log_uniform(random.Random(seed), 1e-6, 30)
+    assert wrong_deltas(case, epsilon) == [], (case.event, epsilon)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 6, 9])
