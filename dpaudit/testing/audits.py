@@ -29,6 +29,7 @@ def assert_not_refuted(
     trials: int = 10_000,
     confidence: float = CONFIDENCE,
     seed: int = 0,
+    unit: int | None = None,
     show_records: bool = False,
 ) -> Result:
     """Raise `AssertionError` when an audit refutes that a mechanism is (epsilon, delta)-DP.
@@ -52,7 +53,10 @@ def assert_not_refuted(
         Of the lower bound: a correct mechanism is accused with a probability of at most 1 less
         this, over seeds.
     seed
-        The only source of randomness: one seed, one outcome.
+        The only source of randomness: one seed and one unit, one outcome.
+    unit
+        How many transcripts one call of the mechanism returns; by default its size and its pace
+        decide. The line that repeats a failed assertion holds it.
     show_records
         Whether the assertion may hold values of records.
 
@@ -95,7 +99,7 @@ def assert_not_refuted(
       confidence: 0.999999; event bound, linear-classifier attack
       pair: one record (features and label) is replaced (index 0)
       repeat: assert_not_refuted(mechanism, pair, epsilon=1.0, delta=0.0, trials=10000, \
-confidence=0.999999, seed=0)
+confidence=0.999999, seed=0, unit=...)
       next: another seed should refute it too; then compare the noise scale with the sensitivity \
 (assert_sensitivity), or claim less
     """
@@ -107,6 +111,7 @@ confidence=0.999999, seed=0)
         trials=check.integer("trials", trials, least=100),
         confidence=confidence,
         seed=seed,
+        unit=unit,
         show_records=show_records,
     )
     case, statement = own_case(

@@ -1,6 +1,7 @@
 """Correct noise passes over many seeds; halved noise and wrong laws fail with a useful message."""
 
 import math
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -99,8 +100,19 @@ def test_halved_noise_is_refuted(mechanism, epsilon, delta, seed):
     message = failure(mechanism, PAIR, epsilon, delta, seed=seed, trials=2000)
     assert "The certified lower bound" in message
     assert f"repeat: assert_not_refuted(mechanism, pair, epsilon={epsilon!r}" in message
-    assert f"trials=2000, confidence=0.999999, seed={seed})" in message
+    assert f"trials=2000, confidence=0.999999, seed={seed}, unit=" in message
     assert "next: another seed" in message
+
+
+@pytest.mark.parametrize("mechanism", [GaussianSteps(Sum(0.5)), laplace(0.5)])
+def test_the_line_that_repeats_a_failure_runs_and_fails_alike(mechanism):
+    message = failure(mechanism, PAIR, 1.0, DELTA, seed=3, trials=500, unit=50)
+    (line,) = re.findall("repeat: (.*)", message)
+    assert line.endswith("seed=3, unit=50)")
+    given = {"mechanism": mechanism, "pair": PAIR, "assert_not_refuted": assert_not_refuted}
+    with pytest.raises(AssertionError) as caught:
+        eval(line, given)
+    assert str(caught.value) == message
 
 
 def test_a_gaussian_law_at_delta_0_is_refuted_by_one_output_whatever_epsilon():
