@@ -320,6 +320,14 @@ def test_deltas_are_rounded_up(mu, epsilon):
     assert arb(ZeroConcentratedDP(mu * mu / 2).delta(epsilon)) >= exact
 
 
+@pytest.mark.parametrize("mu", [1e-6, 0.2, 1.0])
+def test_only_what_is_exactly_0_is_a_delta_of_0(mu):
+    far = 1e9 * max(mu, 1.0)
+    assert GaussianDP(mu).delta(far) == math.ulp(0.0)  # below every double, yet above 0
+    assert GaussianDP(0.0).delta(0.0) == GaussianDP(0.0).delta(far) == 0
+    assert ApproximateDP(mu, 0.0).delta(mu) == ApproximateDP(mu, 0.0).delta(far) == 0
+
+
 def test_rates_are_rounded_down():
     for mu in (1e-9, 0.3, 1.0, 8.0):
         for rate in (1e-12, 0.01, 0.25, 0.5, 0.99):

@@ -51,7 +51,8 @@ def test_a_card_s_parts_fit(card):
     assert card.noise in model.model_fields
     assert card.count is None or card.count in model.model_fields
     assert all(field.description for field in model.model_fields.values())
-    assert proved_guarantee(card.event(model())).delta(1e9) == 0
+    # No double stands for so little, and what is above 0 is rounded up.
+    assert proved_guarantee(card.event(model())).delta(1e9) <= math.ulp(0.0)
 
 
 @pytest.mark.sampled(1)
