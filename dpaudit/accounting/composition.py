@@ -159,7 +159,7 @@ def pure_epsilon(part: RandomizedResponse | PoissonSubsampledLaplace) -> float:
     Examples
     --------
     >>> round(pure_epsilon(RandomizedResponse(truth=0.75)), 6)  # log 3
-    1.098613
+    1.098612
     """
     if isinstance(part, PoissonSubsampledLaplace) and part.sampling_ratio == 1:
         return rounding.quotient_up(part.sensitivity, part.noise_scale)

@@ -34,6 +34,7 @@ def read_array(path: Path) -> Any:
     Examples
     --------
     >>> import tempfile
+    >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(file := Path(folder) / "a.npy", np.arange(3))
     ...     read_array(file)

@@ -187,7 +187,7 @@ def read_command(kept: Mapping[str, Any], path: Path) -> Command:
     >>> read_command({"command": "audit", "format": "x=PATH"}, Path("a.sqlite"))
     Traceback (most recent call last):
     dpaudit.errors.DataError: store a.sqlite: the command that it describes cannot be resumed \
-(format: extra inputs are not permitted); give the command itself again, with --store
+('format: extra inputs are not permitted'); give the command itself again, with --store
     """
     try:
         # Lists of JSON stand for tuples; nothing else is converted.

@@ -57,7 +57,7 @@ def up(value: Fraction) -> float:
     Examples
     --------
     >>> up(10 * written(0.1)), up(Fraction(1, 3)) > 1 / 3
-    (1.0, False)
+    (1.0, True)
     >>> up(Fraction(2, 3)) == math.nextafter(2 / 3, 1)
     True
     """
