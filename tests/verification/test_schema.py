@@ -40,6 +40,7 @@ def test_every_kind_that_is_written_has_a_schema_and_every_field_a_role():
             assert field["description"].endswith("."), (kind, path)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in REPORTS.glob("*/cert*.json")))
 def test_every_published_certificate_is_of_it(name):
     content = json.loads((REPORTS / name / "certificate.json").read_text())

@@ -89,6 +89,7 @@ def test_one_output_a_process_is_one_draw_per_deployment():
     assert verdicts == ["not refuted", "refuted"]
 
 
+@pytest.mark.slow
 def test_a_part_that_is_no_noise_is_left_out(keyed):
     found = audited(keyed.stamped, ignore="pid")
     assert found.verdict == "refuted"
@@ -187,6 +188,7 @@ def test_a_table_takes_both(tmp_path, dpaudit_command):
     assert dpaudit_command("audit", "own.toml", "--no-store", "--quiet") == 0
 
 
+@pytest.mark.slow
 def test_a_marker_takes_both(pytester, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", HERE)
     pytester.makepyfile(
@@ -205,7 +207,7 @@ def test_a_marker_takes_both(pytester, monkeypatch):
     pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n0").assert_outcomes(passed=2)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "given"), [("half_by_global", {"fresh": "KEY"}), ("stamped", {"ignore": ("pid",)})]
 )
@@ -261,6 +263,7 @@ def test_what_never_returned_says_nothing_of_a_budget():
     assert "pass the class" not in str(raised.value)
 
 
+@pytest.mark.slow
 def test_a_secret_in_the_code_is_judged_as_code_and_the_report_says_so(keyed):
     found = audited(keyed.by_global)
     assert found.verdict == "refuted"

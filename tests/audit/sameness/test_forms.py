@@ -153,7 +153,7 @@ def by_script(folder, module, name, seed):
     return found
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @SEEDS
 @pytest.mark.parametrize("form", ["function", *(pytest.param(one, marks=SLOW) for one in OTHERS)])
 @pytest.mark.parametrize(("module", "name"), CASES, ids=[name for _, name in CASES])
