@@ -19,6 +19,7 @@ The report holds the looks that were taken; given in place of the time, they giv
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -184,7 +185,9 @@ class Clock:
         share = alpha * _LAST
         if look.trials and ceiling(look.trials, share, delta) > epsilon:
             return
-        enough = next((n for n in _sizes() if ceiling(n, share, delta) > epsilon), None)
+        sizes = list(_sizes())  # the more trials, the larger what they certify
+        place = bisect_right(sizes, epsilon, key=lambda trials: ceiling(trials, share, delta))
+        enough = sizes[place] if place < len(sizes) else None
         raise InvalidArgument("time", Shown(f"{self.seconds:g}"), self._instead(enough, claimed))
 
     def _instead(self, enough: int | None, claimed: tuple[float, float]) -> str:
