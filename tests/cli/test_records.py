@@ -354,6 +354,7 @@ def test_the_files_of_an_audit(ran, tmp_path):
     assert set(modes(tmp_path / "out").values()) == {0o666 & ~umask()}
 
 
+@pytest.mark.slow
 def test_files_are_named_beside_json_too(ran):
     status, texts = ran(own(options=("--in-process", "--json", "--out", "out")), "--show-records")
     assert status == 1
@@ -380,7 +381,10 @@ def near_a_planted_number(text):
     return [one for one in numbers for planted in PLANTED if abs(one / planted - 1) < 0.03]
 
 
-@pytest.mark.parametrize("more", [(), ("--until-refuted",)], ids=["counted", "bets"])
+BETS = pytest.param(("--until-refuted",), marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("more", [(), BETS], ids=["counted", "bets"])
 def test_no_number_is_near_one_that_single_outputs_have(ran, more):
     data = f"dataset = [{NUMBER}]\nneighbour = [{OTHER_NUMBER}]"
     formats = ("--format", "sarif=out.sarif", "--format", "junit=out.xml", "--out", "out")

@@ -256,6 +256,7 @@ def test_it_ends_as_the_command_does(mine):
     assert json.loads((mine / "out" / "report.json").read_text())["results"][0]["trials"] == 2000
 
 
+@pytest.mark.slow
 def test_an_error_of_the_users_is_said_with_its_file_and_line(mine):
     stopped(mine, f"audit mine:broken {OPTIONS} --out out")
     (mine / "break").touch()

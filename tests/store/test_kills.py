@@ -236,6 +236,7 @@ def trials_of(here, out):
     return sum(int(line.split()[1]) for line in lines)
 
 
+@pytest.mark.slow
 def test_more_trials_of_bets_go_on_from_what_there_is(here):
     words = f"audit {OWN}".replace("--epsilon 1 ", "--epsilon 4 ").replace(
         "--delta 0 --trials 600", "--until-refuted"
@@ -290,6 +291,7 @@ KINDS = ("worker", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("ke
 EARLY = [pytest.param(seed, marks=[pytest.mark.slow] if seed else []) for seed in range(10)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", EARLY)
 @pytest.mark.parametrize("kind", KINDS)
 def test_who_loses_one_process_goes_on_from_what_was_kept(here, kind, seed):

@@ -204,6 +204,7 @@ def exact(correct, guesses, coins, epsilon, delta):
         return float(tail + coins * mp.mpf(delta) * tail * below / (correct * law[correct]))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("alpha", [0.05, 1.0, 1e6])
 @pytest.mark.parametrize("confidence", [None, 0.9, 0.999999])
 def test_no_error_probability_of_a_file_verifies_noise(tmp_path, alpha, confidence):
