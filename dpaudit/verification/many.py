@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 import dpaudit.records as records
-from dpaudit.errors import DpauditError
+from dpaudit.errors import DpauditError, MechanismError, what_happened
 from dpaudit.verification.document import Document
 from dpaudit.verification.drawn import Reader
 from dpaudit.verification.judge import Verdict, verify
@@ -69,3 +69,7 @@ def _checked(place: int, document: Document, reader: Reader, reproduce: bool) ->
         return place, verify(document, reader, reproduce=reproduce)
     except DpauditError as error:
         return place, error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # verifiers are other people's code
+        return place, MechanismError(what_happened(error))

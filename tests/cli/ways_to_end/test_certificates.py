@@ -8,7 +8,7 @@ from dpaudit.auditing import run_claim
 from dpaudit.execution import Executor
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
-from dpaudit.verification import judge
+from dpaudit.verification import many
 
 from .runs import full_disk, interrupt, leave
 from .ways import FAILS, FULL, INTERRUPT, INTERRUPTED, MISSING, STANDS, STREAM, Ways
@@ -64,7 +64,7 @@ def _a_certificate_that_stands_on_a_full_disk(here):
 
 
 def verifying(here, deed):
-    verify, done = judge.verify, []
+    verify, done = many.verify, []
 
     def acting(document, *asked, **more):
         if done:
@@ -72,7 +72,7 @@ def verifying(here, deed):
         done.append(document)
         return verify(document, *asked, **more)
 
-    here.monkeypatch.setattr(judge, "verify", acting)
+    here.monkeypatch.setattr(many, "verify", acting)
     ran = here.run("verify", "good.json", "bad.json")
     assert "good.json: hu2020-lemma1: verified" in ran.out
     return ran

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .ways import FELL, FOUND_NOTHING, FOUND_SOMETHING, NOT_RUN, STOOD, Ways
+from .ways import CONTRADICTED, FELL, FOUND_NOTHING, FOUND_SOMETHING, NOT_RUN, STOOD, Ways
 
 WAYS = Ways()
 CARD = """
@@ -19,6 +19,10 @@ def clipped(data, rng):
 
 def unclipped(data, rng):
     return data.sum() + rng.laplace(scale=1.0)
+
+
+def nothing(data, rng):
+    data.sum() + rng.laplace(scale=1.0)
 """
 
 
@@ -38,6 +42,11 @@ def _a_replay_that_shows_nothing(here):
 @WAYS.end(1, FELL, ".*")
 def _a_replay_that_shows_a_flaw(here):
     return replay(here, "unclipped")
+
+
+@WAYS.end(2, CONTRADICTED, ".*")
+def _a_replay_of_what_returns_nothing(here):
+    return replay(here, "nothing")
 
 
 def scan(here, subject):
