@@ -61,11 +61,23 @@ def source_of(module: ModuleType) -> Source | None:
 def _origin(name: str) -> str | None:
     """Return the file that another process would import under a name."""
     parent = name.rpartition(".")[0]
+    if parent and not _is_found(parent):
+        return None
     inside = list(getattr(sys.modules.get(parent), "__path__", ())) if parent else None
     spec = PathFinder.find_spec(name, inside)
     if spec is None:  # such as a package that is installed in place
         spec = next((one for finder in _finders() if (one := finder(name, inside))), None)
     return None if spec is None or spec.origin is None else str(Path(spec.origin).resolve())
+
+
+def _is_found(package: str) -> bool:
+    """Return whether another process would find a package: one that pytest made, it would not."""
+    parent = package.rpartition(".")[0]
+    if parent and not _is_found(parent):
+        return False
+    inside = list(getattr(sys.modules.get(parent), "__path__", ())) if parent else None
+    found = PathFinder.find_spec(package, inside) is not None
+    return found or any(one(package, inside) for one in _finders())
 
 
 def _finders() -> list[Callable[..., Any]]:
