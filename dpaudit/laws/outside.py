@@ -84,6 +84,8 @@ def is_outside(path: str) -> bool:
     """
     if path in _DEVICES or path in _COMMON or path.startswith(_SYSTEM) or "/__pycache__/" in path:
         return False
+    if os.path.basename(os.path.dirname(path)).endswith((".egg-info", ".dist-info")):
+        return False  # what an installer wrote down of a package, wherever that lies
     _, packages, standard = _roots()
     return not path.startswith((*packages, *standard))
 

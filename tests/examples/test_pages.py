@@ -62,4 +62,9 @@ SLOW = [pytest.param(one, marks=pytest.mark.slow) for one in pages.ORDER if one 
 @pytest.mark.parametrize("name", [*QUICK, *SLOW])
 def test_a_script_prints_what_its_page_shows(name):
     there = pages.shown((pages.PAGES / f"{name}.md").read_text(encoding="utf-8"))
-    assert pages.printed(name) == there
+    assert without_salt(pages.printed(name)) == without_salt(there)
+
+
+def without_salt(text):
+    """Return a text whose hashes of outputs, salted anew each time, are all alike."""
+    return re.sub(r"#[0-9a-f]{8}\b", "#", text)
