@@ -66,10 +66,15 @@ def _elsewhere(
 
 def _checked(place: int, document: Document, reader: Reader, reproduce: bool) -> Checked:
     try:
-        return place, verify(document, reader, reproduce=reproduce)
+        return place, _in_words(document, reader, reproduce)
     except DpauditError as error:
         return place, error
-    except KeyboardInterrupt:
+
+
+def _in_words(document: Document, reader: Reader, reproduce: bool) -> Verdict:
+    try:
+        return verify(document, reader, reproduce=reproduce)
+    except (DpauditError, KeyboardInterrupt):
         raise
     except BaseException as error:  # verifiers are other people's code
-        return place, MechanismError(what_happened(error))
+        raise MechanismError(what_happened(error)) from error
