@@ -122,7 +122,7 @@ $(TRAINING)/.installed: $(LISTS) tests/training/training.txt
 	@touch $@
 
 mutants: $(DEV)
-	@$(BIN)/python -m tests.mutants.run $(MUTANTS_ARGS)
+	@$(BIN)/python -m tests.mutants.run $(if $(FAULT),--fault '$(FAULT)') $(MUTANTS_ARGS)
 
 # Other packages, each in an environment of its own; PEERS_ARGS="--quick" takes less data.
 peers: $(DEV)

@@ -82,10 +82,17 @@ def faults() -> tuple[Fault, ...]:
     """Return all faults, room by room."""
     found = []
     for room in ROOMS:
-        path = Path(__file__).with_name(f"{room}.toml")
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
-        found += [Fault(room=room, **entry) for entry in entries]
+        found += faults_in(Path(__file__).with_name(f"{room}.toml"), room)
     return tuple(found)
+
+
+def faults_in(path: Path, room: str) -> list[Fault]:
+    """Return the faults of a file; only ``find`` and ``into`` have to be given of each."""
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
+    return [
+        Fault(room=room, **{"name": f"{path.stem}-{number}", "what": "", "kind": room} | entry)
+        for number, entry in enumerate(entries, start=1)
+    ]
 
 
 @cache

@@ -1,12 +1,14 @@
 """Runs the seeded faults: each one, put into a copy of the tree, has to make a test fail.
 
 For every fault, in a copy of the working tree of its own: the test that killed it last time
-(``killers.json``), then the doctests of the changed module and the tests that reach it (`reach`),
-likeliest first, and for survivors alone all that ``make test`` runs. At the end the killers run on
-the tree as it is: a test that fails there has killed nothing. The rules of the architecture and the
-packaging are left out: they say nothing about a fault.
+(``killers.json``, whether it is marked slow or not), then the doctests of the changed module and
+the tests that reach it (`reach`), likeliest first, and for survivors alone all that ``make test``
+runs. At the end the killers run on the tree as it is: a test that fails there has killed nothing.
+The rules of the architecture and the packaging are left out: they say nothing about a fault.
 
     make mutants                                   all, on two cores; status 1 if one survives
+    make mutants FAULT=my-fault.toml               those of a file of your own
+    make mutants MUTANTS_ARGS=--resume             all but those that an ended run has killed
     make mutants MUTANTS_ARGS='--only seed-ignored --only far-neighbours'
     make mutants MUTANTS_ARGS=--list
 """
@@ -25,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -33,10 +35,12 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
 
-from .faults import PACKAGES, ROOMS, ROOT, Fault, faults, sources
+from .faults import PACKAGES, ROOMS, ROOT, Fault, faults, faults_in, sources
+from .journal import Journal
 from .reach import Reach, reach
 
 KILLERS = Path(__file__).with_name("killers.json")
+JOURNAL = ROOT / "build" / "mutants" / "kills.jsonl"
 # What a checkout holds besides the sources; a test that lacks a file here would kill every fault.
 IGNORED = (".git", ".venv", "build", "dist", "__pycache__", "*.egg-info", ".*_cache", ".hypothesis")
 # What looks at the tree itself.
@@ -46,11 +50,13 @@ LEFT_OUT = (
     "tests/test_trust.py",
     "tests/mutants",
 )
+_TOLD = 20  # faults after which the time that is left is told
 FIRST = 3  # test files that run before the others are as much as imported
 QUICK, NEAR, ALL = 300, 1200, 1800  # seconds: one test, those that reach the module, all
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.*?)?)(?: - .*)?$", re.MULTILINE)
 _PASSED, _STOPPED = (0, 5), (1, 2)  # statuses of pytest: none failed; tests or imports failed
 # Of a module its doctests: classes such as Tested are none that pytest should collect.
+_MARKED = ("-m", "")  # slow ones too
 _DOCTESTS = ("-o", "python_classes=OnlyDoctests", "-o", "python_functions=only_doctests")
 _IMPORTED = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"  # by the nursery
 
@@ -204,7 +210,7 @@ class Runner:
     def _stages(self, fault: Fault, path: Path) -> Iterable[tuple[list[str], float]]:
         known = self.killers.get(fault.name, "")
         if known and (ROOT / known.partition("::")[0]).exists():
-            yield [known], QUICK
+            yield [*_MARKED, known], QUICK
         left_out = tuple(str(ROOT / name) for name in LEFT_OUT)
         reaching = [one for one in self.reach.tests_of(path) if not str(one).startswith(left_out)]
         tests = [str(one.relative_to(ROOT)) for one in reaching]
@@ -220,7 +226,7 @@ class Runner:
 def main() -> int:
     """Run the faults that were asked for, and say what became of each."""
     asked = _arguments()
-    chosen = [one for one in faults() if _wanted(one, asked)]
+    chosen = _chosen(asked)
     if asked.list:
         for one in chosen:
             print(f"{one.room:12}{one.kind:13}{one.name:40}{one.what}")
@@ -233,24 +239,40 @@ def main() -> int:
         kept = {name: killer for name, killer in known.items() if name in _names()} | found
         KILLERS.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     alive = [one for one in outcomes if one.killer is None]
+    for one in alive:
+        print(_line(one))
     print(f"{len(outcomes) - len(alive)} of {len(outcomes)} faults killed")
     return 1 if alive else 0
+
+
+def _chosen(asked: argparse.Namespace) -> list[Fault]:
+    """Return the faults that were asked for; each has its place, or it is an error."""
+    if asked.fault is not None:
+        chosen = list(faults_in(asked.fault, "planted"))
+    else:
+        chosen = [one for one in faults() if _wanted(one, asked)]
+    for one in chosen:
+        one.place(sources())
+    return chosen
 
 
 def _run(
     chosen: Sequence[Fault], asked: argparse.Namespace, known: dict[str, str], folder: Path
 ) -> list[Outcome]:
-    for one in chosen:
-        one.place(sources())
     copies: SimpleQueue[Copy] = SimpleQueue()
     for number in range(asked.workers):
         copies.put(Copy.made_in(folder / str(number)))
-    runner = Runner(copies, reach(), known, asked.near)
-    outcomes = []
-    with ThreadPoolExecutor(asked.workers) as pool:
-        for done in as_completed([pool.submit(runner.outcome, one) for one in chosen]):
-            outcomes.append(done.result())
-            print(_line(outcomes[-1]), flush=True)
+    runner, journal = Runner(copies, reach(), known, asked.near), Journal(JOURNAL)
+    if not asked.resume:
+        journal.forget()
+    kept = {one.name: journal.killer_of(one) for one in chosen}
+    outcomes = [Outcome(one, kept[one.name], 0.0) for one in chosen if kept[one.name] is not None]
+    left = [one for one in chosen if kept[one.name] is None]
+    for number, found in enumerate(_outcomes(runner, left, asked.workers), start=len(outcomes) + 1):
+        outcomes.append(found)
+        if found.killer is not None:
+            journal.add(found.fault, found.killer)
+        print(f"{number}/{len(chosen)} {_line(found)}", flush=True)
     free = [copies.get() for _ in range(asked.workers)]
     outcomes = _without_false_killers(outcomes, free[0])
     for copy in free:
@@ -258,10 +280,22 @@ def _run(
     return outcomes
 
 
+def _outcomes(runner: Runner, faults: Sequence[Fault], workers: int) -> Iterator[Outcome]:
+    """Yield outcomes as they come, and say now and then how long the others take."""
+    began = time.perf_counter()
+    with ThreadPoolExecutor(workers) as pool:
+        running = [pool.submit(runner.outcome, one) for one in faults]
+        for number, done in enumerate(as_completed(running), start=1):
+            yield done.result()
+            if number % _TOLD == 0:
+                pace = (time.perf_counter() - began) / number
+                print(f"about {pace * (len(faults) - number) / 60:.0f} min left", flush=True)
+
+
 def _without_false_killers(outcomes: list[Outcome], copy: Copy) -> list[Outcome]:
     """Return the outcomes, those without a killer whose killer fails on the tree as it is."""
     killers = sorted({one.killer for one in outcomes if one.killer and ".py" in one.killer})
-    failing = set(copy.failing(killers, ALL, most=len(killers))) if killers else set()
+    failing = set(copy.failing([*_MARKED, *killers], ALL, most=len(killers))) if killers else set()
     for killer in sorted(failing):
         print(f"{killer} fails on the tree as it is")
     return [replace(one, killer=None) if one.killer in failing else one for one in outcomes]
@@ -286,13 +320,18 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__.partition("\n")[0])
     parser.add_argument("--only", action="append", choices=sorted(_names()), metavar="NAME")
     parser.add_argument("--room", action="append", choices=ROOMS)
+    parser.add_argument("--fault", type=Path, metavar="FILE", help="those of a file of your own")
+    parser.add_argument("--resume", action="store_true", help="go on where a run was ended")
     parser.add_argument("--list", action="store_true", help="name the faults and run none")
     parser.add_argument(
         "--near", type=float, default=NEAR, help="seconds; if given, not `make test`"
     )
     parser.add_argument("--record", action="store_true", help="keep the killers for the next run")
     parser.add_argument("--workers", type=int, default=2)
-    return parser.parse_args()
+    asked = parser.parse_args()
+    if asked.record and asked.fault is not None:
+        parser.error("--record keeps killers of the faults in tests/mutants alone, not of --fault")
+    return asked
 
 
 if __name__ == "__main__":

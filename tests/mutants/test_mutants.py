@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from .faults import KINDS, ROOMS, ROOT, Fault, faults, sources
+from .faults import KINDS, ROOMS, ROOT, Fault, faults, faults_in, sources
+from .journal import Journal
 from .reach import reach
 from .run import KILLERS
 
@@ -63,3 +65,28 @@ def test_a_verifier_is_reached_through_the_name_of_its_claim():
     assert 'huang2020-lemma5 = "' in project
     (verifier,) = (p for p in sources() if p.as_posix().endswith("multistep/verify/lemma5.py"))
     assert reach().tests_of(verifier)
+
+
+def test_a_file_of_ones_own_needs_what_is_found_and_what_stands_there_instead(tmp_path):
+    path = tmp_path / "own.toml"
+    named = '[[fault]]\nname = "c"\nfind = "d"\ninto = ""'
+    path.write_text(f'[[fault]]\nfind = "a"\ninto = "b"\n{named}', encoding="utf-8")
+    found = faults_in(path, "planted")
+    assert [(one.name, one.find, one.into) for one in found] == [
+        ("own-1", "a", "b"),
+        ("c", "d", ""),
+    ]
+
+
+def test_a_kill_counts_again_until_the_fault_or_the_test_is_another(tmp_path):
+    fault, journal = faults()[0], Journal(tmp_path / "new" / "kills.jsonl")
+    killer = "tests/mutants/test_mutants.py::test_names_are_unique_and_faults_are_many"
+    assert journal.killer_of(fault) is None
+    journal.add(fault, killer)
+    again = Journal(journal.path)
+    assert again.killer_of(fault) == killer
+    assert again.killer_of(faults()[1]) is None
+    assert again.killer_of(replace(fault, into=f"{fault.into} ")) is None
+    told = json.loads(journal.path.read_text(encoding="utf-8"))
+    journal.path.write_text(json.dumps(told | {"killer": "tests/mutants/reach.py::other"}))
+    assert Journal(journal.path).killer_of(fault) is None
