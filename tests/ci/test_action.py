@@ -47,6 +47,17 @@ def test_the_workflow_that_the_page_shows_is_valid():
     assert [one["id"] for one in repository["hooks"]] == [one["id"] for one in hooks()]
 
 
+def test_the_workflow_of_the_project_runs_its_checks_on_every_supported_python():
+    workflow = YAML(typ="safe").load(ROOT / ".github" / "workflows" / "tests.yml")
+    jsonschema.validate(workflow, WORKFLOWS)
+    (job,) = workflow["jobs"].values()
+    assert job["steps"][-1]["run"] == ".ci/run"
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    minors = [one.rsplit(" ", 1)[1] for one in project["classifiers"] if " :: 3." in one]
+    assert job["strategy"]["matrix"]["python"] == minors
+
+
 def hooks():
     return YAML(typ="safe").load(ROOT / ".pre-commit-hooks.yaml")
 
