@@ -13,7 +13,7 @@ AUDIT_ARGS ?= huang2020-lemma5 huang2020-theorem6 --data breast-cancer --out aud
 # What was installed is written down inside .venv, so that it is forgotten together with it.
 RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
-LISTS := pyproject.toml setup.py constraints.txt
+LISTS := pyproject.toml constraints.txt
 
 # Tests start hundreds of programs: none of them should compile the package again.
 export PYTHONDONTWRITEBYTECODE :=
@@ -59,11 +59,7 @@ CLUSTER := build/cluster
 cluster: $(CLUSTER)/.installed
 	$(CLUSTER)/bin/python -m pytest -m 'slow or not slow' tests/backends $(PYTEST_ARGS)
 
-$(CLUSTER)/.installed: $(LISTS)
-	@$(call find-python,$(OLDEST),$(NEWEST)); \
-	echo "Creating $(CLUSTER) with $$found"; "$$found" -m venv --clear $(CLUSTER)
-	$(CLUSTER)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,dask,ray]'
-	@touch $@
+$(CLUSTER)/.installed: INSTALLS = --editable '.[dev,dask,ray]'
 
 # Every version that a card names; PACKAGES_ARGS="diffprivlib --time 300" chooses.
 packages: $(DEV)
@@ -75,13 +71,9 @@ TENSORS := build/tensors
 tensors: $(TENSORS)/.installed
 	$(TENSORS)/bin/python -m pytest tests/laws/test_tensors.py $(PYTEST_ARGS)
 
-$(TENSORS)/.installed: $(LISTS) tests/laws/tensors.txt
-	@$(call find-python,$(OLDEST),$(NEWEST)); \
-	echo "Creating $(TENSORS) with $$found"; "$$found" -m venv --clear $(TENSORS)
-	@grep -v '^mpmath==' constraints.txt > $(TENSORS)/constraints.txt
-	$(TENSORS)/bin/python -m pip install --quiet --constraint $(TENSORS)/constraints.txt \
-	  --editable '.[dev]' --requirement tests/laws/tensors.txt
-	@touch $@
+$(TENSORS)/.installed: tests/laws/tensors.txt
+$(TENSORS)/.installed: INSTALLS = --editable '.[dev]' --requirement tests/laws/tensors.txt
+$(TENSORS)/.installed: UNPINNED = mpmath
 
 # The site, in an environment of its own; seconds once that is installed.
 DOCS := build/docs-env
@@ -91,12 +83,8 @@ docs: $(DOCS)/.installed
 docs-test: docs $(DOCS)/.extras build/axe/node_modules
 	$(DOCS)/bin/python -m pytest -m 'slow or not slow' tests/docs tests/test_readme.py $(PYTEST_ARGS)
 
-$(DOCS)/.installed: $(LISTS) docs/site/requirements.txt
-	@$(call find-python,$(OLDEST),$(NEWEST)); \
-	echo "Creating $(DOCS) with $$found"; "$$found" -m venv --clear $(DOCS)
-	$(DOCS)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]' \
-	  --requirement docs/site/requirements.txt
-	@touch $@
+$(DOCS)/.installed: docs/site/requirements.txt
+$(DOCS)/.installed: INSTALLS = --editable '.[dev]' --requirement docs/site/requirements.txt
 
 # The libraries that blocks of code ask for with `<!-- run: with LIBRARY -->`; the site needs none.
 $(DOCS)/.extras: $(DOCS)/.installed tests/docs/extras.txt
@@ -113,13 +101,9 @@ TRAINING := build/training
 training: $(TRAINING)/.installed
 	$(TRAINING)/bin/python -m pytest -m 'slow or not slow' tests/training $(PYTEST_ARGS)
 
-$(TRAINING)/.installed: $(LISTS) tests/training/training.txt
-	@$(call find-python,$(OLDEST),$(NEWEST)); \
-	echo "Creating $(TRAINING) with $$found"; "$$found" -m venv --clear $(TRAINING)
-	@grep -v -e '^attrs==' -e '^mpmath==' constraints.txt > $(TRAINING)/constraints.txt
-	$(TRAINING)/bin/python -m pip install --quiet --constraint $(TRAINING)/constraints.txt \
-	  --editable '.[dev]' --requirement tests/training/training.txt
-	@touch $@
+$(TRAINING)/.installed: tests/training/training.txt
+$(TRAINING)/.installed: INSTALLS = --editable '.[dev]' --requirement tests/training/training.txt
+$(TRAINING)/.installed: UNPINNED = attrs mpmath
 
 mutants: $(DEV)
 	@$(BIN)/python -m tests.mutants.run $(if $(FAULT),--fault '$(FAULT)') $(MUTANTS_ARGS)
@@ -139,21 +123,14 @@ release: $(RELEASE)/.installed
 	@$(RELEASE)/bin/python -m tests.release.run $(if $(ALLOW_MISSING),--allow-missing) $(RELEASE_ARGS)
 
 $(RELEASE)/.installed: tests/release/requirements.txt
-	@$(call find-python,$(OLDEST),$(NEWEST)); \
-	echo "Creating $(RELEASE) with $$found"; "$$found" -m venv --clear $(RELEASE)
-	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
-	@touch $@
+$(RELEASE)/.installed: INSTALLS = --requirement tests/release/requirements.txt
 
 lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# mypy follows no mapping of packages to folders, so it reads a tree of links that looks installed.
-LINKED := build/types/dpaudit
 types: $(DEV)
-	@rm -rf $(LINKED) && mkdir -p $(LINKED)
-	@ln -s $(CURDIR)/dpaudit/* $(CURDIR)/algorithms $(CURDIR)/attacks $(LINKED)
-	cd build/types && MYPYPATH=. ../../$(BIN)/python -m mypy --config-file ../../pyproject.toml --package dpaudit
+	$(BIN)/python -m mypy --package dpaudit
 
 # Wheels of dpaudit and of all that it needs, for the Python of the Dockerfile on Linux and the
 # processor of this machine: with them an image is built, or another machine set up, with no network.
@@ -187,6 +164,15 @@ constraints:
 	{ grep '^#' constraints.txt; \
 	  build/pins/bin/python -m pip freeze --exclude-editable; } > build/constraints.txt; \
 	mv build/constraints.txt constraints.txt; rm -rf build/pins
+
+# An environment of its own: INSTALLS says what pip gets, UNPINNED which pins its libraries refuse.
+build/%/.installed: $(LISTS)
+	@$(call find-python,$(OLDEST),$(NEWEST)); \
+	echo "Creating build/$* with $$found"; "$$found" -m venv --clear build/$*
+	@grep -v -e '^#' $(foreach pin,$(UNPINNED),-e '^$(pin)==') constraints.txt > build/$*/constraints.txt
+	build/$*/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint build/$*/constraints.txt $(INSTALLS)
+	@touch $@
 
 $(RUNTIME): $(LISTS) | $(BIN)/python
 	$(call install,.)

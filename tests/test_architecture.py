@@ -374,7 +374,8 @@ def test_all_three_packages_are_read():
 
 
 def test_the_floors_are_those_that_are_drawn():
-    rooms = {path.stem for path in (ROOT / "dpaudit").iterdir() if path.suffix in ("", ".py")}
+    here = [path for path in (ROOT / "dpaudit").iterdir() if not path.is_symlink()]
+    rooms = {path.stem for path in here if path.suffix in ("", ".py")}
     assert set(FLOOR) == rooms - {"__init__", "__main__", "__pycache__"}
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     tree = page.partition("```text")[2].partition("algorithms/")[0]

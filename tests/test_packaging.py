@@ -13,6 +13,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.release.checks import DATA
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("dpaudit", "algorithms", "attacks")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -46,11 +48,10 @@ def data_files(package):
     return [path.relative_to(ROOT / package) for path in files if path.suffix not in skipped]
 
 
-def test_every_data_file_is_shipped():
-    patterns = PYPROJECT["tool"]["setuptools"]["package-data"]["dpaudit"]
+def test_every_data_file_is_one_that_a_release_expects():
     files = [file.as_posix() for file in data_files("dpaudit")]
     assert files
-    assert [file for file in files if not any(fnmatch(file, p) for p in patterns)] == []
+    assert [file for file in files if not any(fnmatch(file, p) for p in DATA)] == []
     assert not data_files("algorithms") + data_files("attacks")
 
 

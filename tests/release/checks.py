@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 NAME = "dpaudit"
 # Beside what the README links to.
 SHIPPED = ("CHANGELOG.md", "CITATION.cff", "LICENSE", "Makefile", "README.md", "SECURITY.md")
+# What the wheel holds beside modules.
+DATA = ("py.typed", "report/templates/*", "report/*.json")
 SUMMARY = 512  # characters, the most that an index takes
 # Labels that an index draws a picture for; the last three may also be asked for by name.
 LABELS = ("Homepage", "Documentation", "Changelog", "Source", "Issues")
@@ -64,13 +66,13 @@ def _line(text: str, name: str) -> str:
 # The wheel
 
 
-def about_contents(names: Iterable[str], patterns: Iterable[str]) -> list[str]:
+def about_contents(names: Iterable[str]) -> list[str]:
     """Look at the files of a wheel: one top-level name, modules, and the data files declared."""
     names, found = list(names), []
     inside = [name for name in names if not name.split("/")[0].endswith(".dist-info")]
     if (tops := {name.split("/")[0] for name in inside}) != {NAME}:
         found.append(f"takes the top-level names {', '.join(sorted(tops))}, not {NAME} alone")
-    data = [f"{NAME}/{pattern}" for pattern in patterns]
+    data = [f"{NAME}/{pattern}" for pattern in DATA]
     for name in inside:
         if not name.endswith(".py") and not any(fnmatch(name, one) for one in data):
             found.append(f"holds {name}, which is neither a module nor declared data")
@@ -81,10 +83,10 @@ def about_contents(names: Iterable[str], patterns: Iterable[str]) -> list[str]:
     return found + [f"lacks {one}" for one in rooms if one not in names]
 
 
-def about_wheel(wheel: Path, patterns: Iterable[str]) -> list[str]:
+def about_wheel(wheel: Path) -> list[str]:
     """Look at a wheel's files."""
     with zipfile.ZipFile(wheel) as opened:
-        return about_contents(opened.namelist(), patterns)
+        return about_contents(opened.namelist())
 
 
 def metadata(wheel: Path) -> Message:

@@ -13,7 +13,6 @@ import sys
 import tarfile
 import tempfile
 import time
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,12 +92,10 @@ def built(folder: Path, outcome: Outcome) -> tuple[Path, Path] | None:
 def checked(sdist: Path, wheel: Path, outcome: Outcome) -> None:
     """Check files, metadata and what the repository says beside them."""
     declared = checks.project(ROOT)
-    tables = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
-    data = tables["setuptools"]["package-data"][checks.NAME]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     about = checks.metadata(wheel)
     outcome.note("versions and dates", checks.about_versions(ROOT))
-    outcome.note("files of the wheel", checks.about_wheel(wheel, data))
+    outcome.note("files of the wheel", checks.about_wheel(wheel))
     outcome.note("files of the sdist", checks.about_sdist(sdist, readme))
     outcome.note("metadata, classifiers, addresses", checks.about_metadata(about, declared))
     for name, command in tools(sdist, wheel):
