@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from numpy.random import default_rng
@@ -178,6 +179,7 @@ def audit(
     ('refuted', True)
     """
     stop_here()
+    executor = _counting_from_now(executor)
     claimed = claims.claimed(epsilon, delta, claim)
     settings = Settings(
         **claims.point_of(claimed),
@@ -217,6 +219,12 @@ def audit(
         )
         audited = run_case(case, settings, statement=statement, executor=executor, rerun=rerun)
         return audited.result.keep(audited.certificate, holds_records=records.are_shown())
+
+
+def _counting_from_now(executor: Executor | None) -> Executor:
+    """Return who computes; a time that is the budget counts from now on, unless it does already."""
+    executor = executor or Executor()
+    return executor if executor.since is not None else replace(executor, since=monotonic())
 
 
 def _storing(store: str | os.PathLike[str] | None) -> AbstractContextManager[None]:

@@ -82,7 +82,8 @@ def laid_out(
     if mechanism.one_a_call:
         datasets = [one.pair.on(side) for one in cases for side in Side]
         first = first_outputs(mechanism, datasets, seed, executor)
-        trials, few = first_trials(min(first.seconds)), first.is_slow
+        few = first.is_slow
+        trials = first_trials(first.pace if few else min(first.seconds))
     elif not by_looks:
         trials = first_trials(0.0)
     most = _SLOWLY if few else _OBSERVED

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dpaudit
+import dpaudit.auditing.api as api
 from dpaudit.auditing.first_outputs import SLOW, first_outputs
 from dpaudit.auditing.looks import Clock, Slowly, ceiling, chosen_on
 from dpaudit.errors import InvalidArgument
@@ -69,6 +70,26 @@ def test_too_little_time_is_told_before_it_is_over():
     with pytest.raises(InvalidArgument, match=r"time: got 0\.5, expected at least "):
         dpaudit.audit(private, *PAIR, epsilon=1.0, time=0.5, isolation=HERE)
     assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("since", [None, 5.0])
+def test_a_time_counts_from_the_call_on_or_from_what_is_given(monkeypatch, since):
+    seen = []
+
+    def run_case(*_, executor, **__):
+        seen.append(executor.since)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(api, "run_case", run_case)
+    monkeypatch.setattr(
+        api, "found_pair", lambda *given: seen.append(time.monotonic()) or [None] * 2
+    )
+    monkeypatch.setattr(api, "own_case", lambda *_, **__: (None, None))
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        dpaudit.audit(private, *PAIR, epsilon=1.0, time=9.0, executor=Executor(since=since))
+    found, counted = seen
+    assert counted == since if since is not None else began <= counted <= found
 
 
 def seconds_of(mechanism, seconds):
