@@ -18,6 +18,7 @@ from dpaudit.errors import DpauditError, InvalidArgument, Shown
 from dpaudit.execution import worker as other_side
 from dpaudit.execution.failures import (
     NO_ANSWER,
+    CodeFailed,
     OutOfTime,
     TakesNoMore,
     WorkerEnded,
@@ -97,6 +98,7 @@ class Worker:
     pid: int
     loaded: set[str] = field(default_factory=set)
     asked: deque[Request] = field(default_factory=deque)
+    called: bool = False  # whether it has computed units: it may be what their code made of it
     since: float = 0.0
     until: float | None = None
 
@@ -163,10 +165,18 @@ class Worker:
             raise WorkerEnded(NO_ANSWER)
         self.since = monotonic()
         if "failed" in message:
-            found = failure(message["failed"], message["value"])
-            arrived = self.asked[0].units or type(found) is not DpauditError
-            raise found if arrived else TakesNoMore(str(found))
+            raise self._failed(message)
+        self.called = self.called or bool(self.asked[0].units)
         return message
+
+    def _failed(self, message: dict[str, Any]) -> DpauditError:
+        """Return the error of a task, or what to say of a process that cannot take one up."""
+        found = failure(message["failed"], message["value"])
+        if message.get("inside") is True or type(found) is not DpauditError:
+            return found
+        stopped = TakesNoMore(str(found))
+        ran = self.called or self.asked[0].units
+        return CodeFailed(stopped.after_calls()) if ran else stopped
 
     @property
     def left(self) -> float | None:

@@ -256,11 +256,16 @@ class Copies:
 Task = Callable[..., Any]
 
 
+class TaskFailed(Exception):
+    """A task raised its cause; what else fails in a worker is the work around a task."""
+
+
 def serve(channel: socket.socket) -> None:
     """Answer messages until the channel ends.
 
     ``load`` gives a task a name, ``run`` computes units of it, ``forget`` drops it. An answer
-    holds results (``value``), or how their code failed (``failed``).
+    holds results (``value``), or how their code failed (``failed``), and whether that was in a
+    task (``inside``) or in the work around it, as where code replaced what this process needs.
     """
     tasks: dict[str, Task] = {}
     files, copies = Files(), Copies()
@@ -275,10 +280,12 @@ def serve(channel: socket.socket) -> None:
                 send(channel, files.told())
             else:
                 _run(channel, tasks[message["task"]], message["units"], files, copies)
-        except BaseException as error:  # a task is other people's code
+        except BaseException as caught:  # a task is other people's code
             with contextlib.suppress(CopyReturned):
                 copies.end()
-            send(channel, {"failed": described(error)}, _arguments(error))
+            inside = isinstance(caught, (TaskFailed, CannotBeSent))
+            error = (caught.__cause__ if isinstance(caught, TaskFailed) else None) or caught
+            send(channel, {"failed": described(error), "inside": inside}, _arguments(error))
 
 
 def _loaded(message: dict[str, Any]) -> Task:
@@ -323,7 +330,7 @@ def _run(channel: socket.socket, task: Task, units: Any, files: Files, copies: C
     for trials, entropy, key, *further in units:
         seed = np.random.SeedSequence(entropy, spawn_key=tuple(key))
         files.begin_call()
-        found.append(task(trials, seed, *further))
+        found.append(_done(task, trials, seed, *further))
         copies.end()
         now = time.monotonic()
         if now - sent > FLUSH:
@@ -331,6 +338,13 @@ def _run(channel: socket.socket, task: Task, units: Any, files: Files, copies: C
             found, began, sent = [], now, now
     if found:
         send(channel, {"seconds": time.monotonic() - began, **files.told()}, found)
+
+
+def _done(task: Task, *given: Any) -> Any:
+    try:
+        return task(*given)
+    except BaseException as error:
+        raise TaskFailed from error
 
 
 def described(error: BaseException) -> dict[str, Any]:
