@@ -60,7 +60,7 @@ def _a_process_without_standard_error(here):
     return here.process("audit", here.audits("Broken"), shell="{} 2>&-")
 
 
-@WAYS.end(2, STREAM, PIPE, pytest.mark.slow)
+@WAYS.end(2, STREAM, "", pytest.mark.slow)
 def _the_help_of_a_process_into_a_closed_pipe(here):
     return here.process("--help", shell=AWAY)
 

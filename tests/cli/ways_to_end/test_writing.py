@@ -176,7 +176,7 @@ def own_mounts():
         return False
 
 
-def in_a_small_file_system(here, before_it="true"):
+def in_a_small_file_system(here, before_it="true", beside=()):
     if not own_mounts():
         pytest.skip("this system has no mounts for a process of its own")
     (here.folder / "run.sh").write_text(SMALL.replace("{}", f"{before_it}; $@"))
@@ -184,14 +184,18 @@ def in_a_small_file_system(here, before_it="true"):
         "audit", here.audits("Broken"), "--out", "out", shell="unshare -rm sh run.sh {}"
     )
     kept = here.folder / "kept"
-    assert {one.name for one in kept.iterdir()} == {"report.json"}
+    assert {one.name for one in kept.iterdir()} == {"report.json", *beside}
     assert (kept / "report.json").read_text() == "old\n"
     return ran
 
 
 @WAYS.end(2, WRITING, CANNOT.format("No space left on device"), pytest.mark.slow)
 def _a_file_system_that_is_too_small(here):
-    return in_a_small_file_system(here)
+    """What a store was begun with stays, as outputs may cost; a line says that it is not whole."""
+    ran = in_a_small_file_system(here, beside=["store.sqlite"])
+    assert "store out/store.sqlite: the disk is full;" in ran.err
+    assert "is not kept" in ran.err
+    return ran
 
 
 @WAYS.end(2, WRITING, CANNOT.format("Read-only file system"), pytest.mark.slow)
