@@ -82,7 +82,7 @@ def of_event(
         (
             *_no_files(drawer),
             *something_returned(drawer.mechanism, drawn.outputs),
-            *independence.checks(*drawn.outputs, hits),
+            *_with_cure(drawer, independence.checks(*drawn.outputs, hits)),
         ),
         (_note("Certifying", drawn), *_compared(drawn, tally), *timed),
     )
@@ -100,6 +100,7 @@ def _looked_at_closely(
         return Kept((*kept.checks, _ONE_PROCESS), kept.notes)
     checks, drawn = alone.checks(drawer, counted, tally, against)
     same = sameness.looked_at(drawer, counted, by_score=against.bet is not None)
+    checks = _with_cure(drawer, checks)
     return Kept(
         (*kept.checks, *same.checks, *checks), (*kept.notes, _alone_note(drawn)), same.remark
     )
@@ -129,7 +130,7 @@ def of_bets(
     fine = replace(drawer, unit=max(1, min(drawer.unit, count // _CALLS)))
     tally, drawn = fine.certifying(counted, count, "contract")
     further = of_event(drawer, drawn, tally, counted, against)
-    checks = (*independence.checks(on_p, on_q), *further.checks)
+    checks = (*_with_cure(drawer, independence.checks(on_p, on_q)), *further.checks)
     notes = _note(f"{pairs} bet on and {count} further", drawn), *further.notes[1:]
     return Kept(checks, notes, further.remark)
 
@@ -171,21 +172,25 @@ def _no_files(drawer: Drawer) -> list[SelfCheck]:
     ]
 
 
-def _compared_by(drawer: Drawer, checks: Sequence[SelfCheck]) -> list[SelfCheck]:
+def _with_cure(drawer: Drawer, checks: Sequence[SelfCheck]) -> list[SelfCheck]:
     """Return checks that say which parts of an output may be left out, if it has several."""
     layout = getattr(drawer.mechanism, "layout", None)
-    numbers = [one.path for one in getattr(layout, "columns", ()) if _is_number(one)]
-    if len(numbers) < 2:
+    columns = [one for one in getattr(layout, "columns", ()) if _has_name(one)]
+    named = list(dict.fromkeys(one.path for one in columns))
+    if len(named) < 2:
         return list(checks)
-    named = ", ".join(map(shorten, numbers[:5]))
-    cure = f"; of {named}, what is no noise, such as a time stamp, is left out by ignore="
+    shown = ", ".join(named[:5])
+    cure = (
+        f"; of {shown}, parts that are no noise, such as time stamps, counters and process "
+        "numbers, are left out by ignore="
+    )
     return [
         one if one.passed else replace(one, statement=f"{one.statement}{cure}") for one in checks
     ]
 
 
-def _is_number(column: Column) -> bool:
-    return column.everywhere and not column.discrete and not column.length
+def _has_name(column: Column) -> bool:
+    return column.everywhere and column.path not in sameness.REST
 
 
 def _compared(drawn: Certifying, tally: Tally) -> list[str]:

@@ -31,6 +31,7 @@ from dpaudit.execution.ledger import current
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.isolated import Isolated, named
 from dpaudit.laws.layout import Column, Layout, is_one, last_bits
+from dpaudit.laws.marks import ANSWERS, marks_of_processes
 from dpaudit.laws.mechanism import name_of
 from dpaudit.laws.reaching import beyond_data
 from dpaudit.laws.touching import Touch
@@ -39,6 +40,7 @@ from dpaudit.neighbours import Pair, Side
 _PROCESSES, _CALLS = 8, 16  # whose answers show what varies
 _SPARING = 2, 5  # of slow code
 _FEW = 3  # answers that differ from the one before: fewer are a glitch
+REST = {"the rest", "the values of the rest"}
 _NAME = "what is the same in every answer comes from the data"
 _CURE = (
     "draw noise anew in each call, or say what is made anew for each output: "
@@ -106,11 +108,12 @@ def looked_at(drawer: Drawer, counted: Counted, *, by_score: bool) -> Sameness:
 def narrowed(case: PrivacyCase, seed: int, count: int) -> tuple[PrivacyCase, SelfCheck | None]:
     """Return a case whose outputs are read without the parts that nothing can be said of.
 
-    That are counters and clocks, which tell two datasets apart by which was drawn first. And what
-    is the same in every answer, where the code reaches what nobody sees: what is left may refute
-    the claim; where it does not, the check says why nothing is said.
+    That are counters and clocks, which tell two datasets apart by which was drawn first, and
+    numbers and names of processes, which these answers have in common. And what is the same in
+    every answer, where the code reaches what nobody sees: what is left may refute the claim; where
+    it does not, the check says why nothing is said.
     """
-    case = _without_drifts(case, seed, count)
+    case = _without_marks(_without_drifts(case, seed, count), seed, count)
     mechanism = case.mechanism
     if not isinstance(mechanism, Isolated) or mechanism.layout is None:
         return case, None
@@ -134,14 +137,52 @@ def _without_drifts(case: PrivacyCase, seed: int, count: int) -> PrivacyCase:
     return _left_out(case, drifts, "as time stamps and counters do, it only grew", seed, count)
 
 
+def _without_marks(case: PrivacyCase, seed: int, count: int) -> PrivacyCase:
+    """Return a case without what tells processes apart, and no datasets."""
+    mechanism = case.mechanism
+    if not isinstance(mechanism, Isolated) or mechanism.layout is None or mechanism.one_a_process:
+        return case
+    each = ANSWERS // len(Side)
+    if count < each:  # it is slow
+        return case
+    given = mechanism, [case.pair.on(side) for side in Side], seed, each
+    marks = current().fact("marks of processes", lambda: _marks(*given), given)
+    known = {one.path for one in mechanism.layout.columns}
+    rest = {*known, *getattr(mechanism.layout, "usual", ())} - {*marks, *REST}
+    if not marks or not rest & known:
+        return case
+    return _leaving_out(case, marks, "it is one in each process, whatever the data", seed, count)
+
+
+def _marks(mechanism: Isolated, datasets: Sequence[Any], seed: int, count: int) -> list[str]:
+    rngs = [default_rng(stream(seed, "marks", str(n))) for n in range(len(datasets))]
+    with named(name_of(mechanism)):
+        return marks_of_processes(mechanism, datasets, count, rngs)
+
+
 def _left_out(
     case: PrivacyCase, columns: Sequence[int], why: str, seed: int, count: int
 ) -> PrivacyCase:
     mechanism: Any = case.mechanism
-    paths = _paths(mechanism.layout.columns, columns)
     every = [mechanism.layout.columns[n].path for n in columns]
+    return _leaving_out(case, every, why, seed, count)
+
+
+def _leaving_out(
+    case: PrivacyCase, every: Sequence[str], why: str, seed: int, count: int
+) -> PrivacyCase:
+    """Return a case without parts, by their paths; those of some outputs alone stay unnamed."""
+    mechanism: Any = case.mechanism
+    columns = mechanism.layout.columns
+    number = {one.path: n for n, one in enumerate(columns)}
+    paths = [
+        name
+        for one in every
+        for name in ([one] if one not in number else _paths(columns, [number[one]]))
+    ]
     other = outcomes.without(case, every, seed, count)
-    note = f"Left out: {', '.join(paths)} ({why}); ignore= leaves out what is no noise."
+    shown = ", ".join(list(dict.fromkeys(paths))[:5])
+    note = f"Left out: {shown} ({why}); ignore= leaves out what is no noise."
     return replace(other, notes=(*other.notes, note))
 
 
@@ -164,8 +205,7 @@ def columns_of(mechanism: Any, count: int) -> Sequence[Column]:
 def _others_stay(layout: Layout, columns: Sequence[int]) -> bool:
     """Return whether something that varies is left when parts are left out."""
     gone = {layout.columns[n].path for n in columns}
-    rest = {"the rest", "the values of the rest"}
-    return any(one.path not in gone | rest for one in layout.columns)
+    return any(one.path not in gone | REST for one in layout.columns)
 
 
 def _answers(drawer: Drawer, processes: int, calls: int) -> Answers:

@@ -39,6 +39,12 @@ def texts(mechanism: Any, *arguments: Any) -> list[tuple[float, str, str]]:
     return [(code, *named) for code, named in mechanism.texts(*arguments).items()]
 
 
+def fixed_parts(mechanism: Any, *arguments: Any) -> dict[str, list[float]]:
+    """Return the parts that are the same in all observations of this process, by path."""
+    found: dict[str, list[float]] = mechanism.fixed_parts(*arguments)
+    return found
+
+
 def neighbours(mechanism: Any, pair: Any) -> bytes:
     """Return the neighbours that a mechanism has for a pair, pickled."""
     return pickled(list(mechanism.neighbours(pair)))

@@ -32,7 +32,7 @@ from dpaudit.laws.layout import (
     layout_of,
 )
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, calling, name_of
-from dpaudit.laws.observations import Token, parts
+from dpaudit.laws.observations import Part, Token, parts
 from dpaudit.laws.tensors import host_array
 
 Observable = Literal["exceptions", "warnings", "time"]
@@ -149,9 +149,27 @@ class Observed(Wraps):
         if "" not in kinds and rows.size:
             told = repr((sorted(kinds), rows.shape)).encode() + rows.tobytes()
         else:
-            read = [sorted(kept_parts(one, self.ignored).items()) for one in found]
+            read = [sorted(self._kept(one).items()) for one in found]
             told = repr(read).encode("utf-8", "surrogatepass")
         return blake2b(told, digest_size=16).hexdigest(), seconds
+
+    def fixed_parts(
+        self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]
+    ) -> dict[str, list[float]]:
+        """Return the parts that are the same in all of so many observations on each dataset."""
+        read = [
+            {path: list(map(_number, values)) for path, values in self._kept(one).items()}
+            for dataset, rng in zip(datasets, rngs, strict=True)
+            for one in self._checked(dataset, trials, rng)
+        ]
+        return {
+            path: value
+            for path, value in read[0].items()
+            if all(one.get(path) == value for one in read[1:])
+        }
+
+    def _kept(self, observation: Any) -> dict[str, tuple[Part, ...]]:
+        return kept_parts(observation, self.ignored)
 
     def _checked(self, dataset: Any, trials: int, rng: Generator) -> Any:
         """Return so many observations, or refuse what is something else."""
@@ -192,6 +210,10 @@ class Observed(Wraps):
                 yield part
         if isinstance(self.layout, Parted):
             yield from self.layout.tokens(observation)
+
+
+def _number(part: Part) -> float:
+    return part.code if isinstance(part, Token) else float(part)
 
 
 def with_layout(mechanism: Observed, layout: Layout) -> Observed:
