@@ -148,6 +148,29 @@ def test_first_outputs_are_shared_out_and_show_the_pace():
     assert len(found.seconds) == 8  # two of each dataset, twice
 
 
+DRAWN = []
+
+
+def once_a_process(data, rng):
+    """Return what is private: one draw of a process stays, and each call adds a little."""
+    time.sleep(2 * SLOW)
+    if not DRAWN:
+        DRAWN.append(rng.laplace())
+    return sum(data) + DRAWN[0] + rng.laplace(scale=0.05)
+
+
+LOOKS = [14, pytest.param(30, marks=pytest.mark.slow), pytest.param(120, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("trials", LOOKS)
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_few_slow_outputs_accuse_no_noise_that_a_process_draws_once(trials, seed):
+    """About as many as a minute has of calls that take a second, drawn as slow ones are."""
+    settings = {"looks": ((trials, 0.8),), "unit": 1, "seed": seed}
+    found = dpaudit.audit(once_a_process, *PAIR, epsilon=1.0, **settings)
+    assert found.verdict in ("withheld", "not refuted")
+
+
 STATE = np.random.default_rng(3)
 
 
