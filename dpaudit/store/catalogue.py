@@ -230,7 +230,15 @@ class _Parquet:
 def merge(into: Store, others: Sequence[Store]) -> tuple[int, int]:
     """Add what other stores hold; return how many audits and results that were new.
 
-    Audits are the same if their identity is; what two stores have of one is the same.
+    Audits are the same if their identity is, and what two stores have of one is the same: where it
+    is not, as where a store was changed or a generator was not the seed's alone, nothing tells
+    which of the two is right.
+
+    Raises
+    ------
+    StoreError
+        Two stores have other outputs at one place; both are named. Nothing is added of the store
+        that has them; what stands before it among ``others`` is.
     """
     before = _counts(into)
     for other in others:
@@ -238,9 +246,35 @@ def merge(into: Store, others: Sequence[Store]) -> tuple[int, int]:
             raise InvalidArgument("merge", str(other.path), "other files than the one written")
         with into.together():
             for row in other.rows("SELECT * FROM audits ORDER BY id"):
+                _require_the_same(into, other, row)
                 _merge_audit(into, other, row)
     after = _counts(into)
     return after[0] - before[0], after[1] - before[1]
+
+
+# Of one audit by its identity: the stage, the place and a block; what was found by its name.
+_BLOCKS = (
+    "SELECT s.identity, s.name, b.place, b.data FROM blocks b JOIN stages s ON s.id = b.stage "
+    "JOIN audits a ON a.id = s.audit WHERE a.identity = ? ORDER BY b.id"
+)
+_BLOCK = (
+    "SELECT b.data FROM blocks b JOIN stages s ON s.id = b.stage JOIN audits a ON a.id = s.audit "
+    "WHERE a.identity = ? AND s.identity = ? AND b.place = ?"
+)
+
+
+def _require_the_same(into: Store, other: Store, row: tuple[Any, ...]) -> None:
+    """Refuse an audit of which two stores hold other outputs at one place."""
+    identity = row[1]
+    for stage, name, place, data in other.rows(_BLOCKS, (identity,)):
+        for (there,) in into.run(_BLOCK, (identity, stage, place)):
+            if there != data:
+                raise StoreError(
+                    f"store {other.path}: what it holds of the audit {row[2]!r}, stage {name!r}, "
+                    f"outputs from {place} on, is not what {into.path} holds of them; one seed "
+                    "gives one output, so that one of the two files was changed, or the mechanism "
+                    "has randomness of its own: draw these outputs again, and merge the rest"
+                )
 
 
 def _counts(store: Store) -> tuple[int, int]:

@@ -370,6 +370,21 @@ def test_shares_that_overlap_and_are_somebody_elses_make_the_whole(tmp_path, see
 
 
 @pytest.mark.parametrize("seed", TEN)
+def test_two_shares_that_differ_at_one_place_are_never_merged(tmp_path, seed):
+    place = seed % len(UNITS)
+    into, other = share(tmp_path / "into", [place]), tmp_path / "other"
+    with storing(Storing(other)), kept("one") as ledger:
+        stage = ledger.stage(Drawing(), UNITS, "drawing")
+        stage.keep([place], [np.nextafter(Drawing()(UNITS[place]), np.inf)])
+    with Store(into) as target, Store(other) as one:
+        with pytest.raises(StoreError) as refused:
+            merge(target, [one])
+        assert str(into) in str(refused.value)
+        assert str(other) in str(refused.value)
+    assert intact(into)
+
+
+@pytest.mark.parametrize("seed", TEN)
 def test_of_a_damaged_share_nothing_is_merged_but_what_is_whole(tmp_path, interrupted, seed):
     damage = DAMAGE[seed % len(DAMAGE)]
     other, into = tmp_path / "damaged", share(tmp_path / "into", [0, 1])
