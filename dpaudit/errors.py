@@ -21,10 +21,11 @@ import itertools
 import os
 import re
 import traceback
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from types import FrameType
 
+from dpaudit._harmless import is_of_a_file, is_of_arithmetic, is_of_code, names_on_the_way
 from dpaudit._installed import is_installed
 from dpaudit.records import Record, are_shown, said
 from dpaudit.text import one_line, printable
@@ -140,22 +141,7 @@ def require_posix(what: str) -> None:
         )
 
 
-# What other people's code says when it fails may be a record: `float('Alice')` does. These speak of
-# code, of the system, or of nothing else than types and shapes.
-_OF_CODE: tuple[type[BaseException], ...] = (
-    *(ImportError, SyntaxError, NameError, AttributeError),
-    ZeroDivisionError,
-)
-_OF_TYPES = re.compile(
-    r"[\w.<>]+\(\) (takes|missing|got an unexpected keyword|got multiple values) .*"
-    r"|unsupported operand type\(s\) for .*|'[\w.]+' object (is not|does not|cannot) [\w ]+"
-    r"|cannot pickle '[\w. ]+' object|object of type '[\w.]+' has no len\(\)"
-    r"|operands could not be broadcast together with [a-z ]*shapes [\d,() ]+"
-    r"|shapes [\d,()]+ and [\d,()]+ not aligned: [\d() dim!=]+"
-    r"|(assignment destination|output array) is read-only"
-    r"|cannot reshape array of size \d+ into shape [\d,()]+"
-    r"|maximum recursion depth exceeded[a-z A-Z]*"
-)
+# What other people's code says when it fails may be a record: `float('Alice')` does.
 _OF_SYSTEM = re.compile(r"\[Errno (\d{1,4})\]")
 _WORDS = 100_000  # characters that are looked at: a text may be of any size
 _MOST = 10_000  # entries of a list or the like that are looked at, of which a line has few
@@ -190,7 +176,9 @@ def _how_it_ended(error: BaseException) -> str:
     words = words_of(error)
     if words is None:
         return f"{type(error).__name__}: its text cannot be shown"
-    shown = shorten(words) if hasattr(error, _OF_NO_RECORD) else shown_words(type(error), words)
+    harmless = hasattr(error, _OF_NO_RECORD) or is_of_a_file(error)
+    written = () if harmless else names_on_the_way(error)
+    shown = shorten(words) if harmless else shown_words(type(error), words, written)
     return f"{type(error).__name__}: {shown}"
 
 
@@ -211,20 +199,26 @@ def let_be_shown(error: BaseException) -> None:
 _OF_NO_RECORD = "_dpaudit_of_no_record"
 
 
-def shown_words(kind: type[BaseException], words: str) -> str:
+def shown_words(kind: type[BaseException], words: str, written: Collection[str] = ()) -> str:
     """Return the words of an error as a message may have them: in full if they hold no record.
+
+    Parameters
+    ----------
+    kind, words
+        Of the error.
+    written
+        Names in the code on the way to it: such a name in the words is no record.
 
     Examples
     --------
-    >>> print(shown_words(NameError, "name 'nupmy' is not defined"))
+    >>> print(shown_words(NameError, "name 'nupmy' is not defined", {"nupmy"}))
     "name 'nupmy' is not defined"
-    >>> print(shown_words(KeyError, "'Alice'"))
+    >>> print(shown_words(NameError, "name 'Alice' is not defined"))
     (show_records=True, or --show-records, shows its words)
     >>> print(shown_words(FileNotFoundError, "[Errno 2] No such file or directory: 'Alice.csv'"))
     [Errno 2] No such file or directory (show_records=True, or --show-records, shows its words)
     """
-    harmless = issubclass(kind, _OF_CODE) or not words
-    if are_shown() or harmless or _OF_TYPES.fullmatch(words):
+    if are_shown() or is_of_code(words, written):
         return shorten(words)
     number = _OF_SYSTEM.match(words) if issubclass(kind, OSError) else None
     if number is None:
@@ -277,12 +271,13 @@ def warning_line(message: Warning | str, category: type[Warning], file: str, lin
     words = _line(str(message))
     if category.__module__.partition(".")[0] == "dpaudit":
         return f"warning: {words}"
-    said = words if issubclass(category, _OF_USE) else shown_words(category, words)
+    of_use = issubclass(category, _OF_USE) and is_installed(file)
+    said = words if of_use or is_of_arithmetic(words) else shown_words(category, words)
     return f"warning: {category.__name__}: {said} in {_short(file)}, line {line}"
 
 
-# Of arithmetic and of versions: no value is in their words.
-_OF_USE = (RuntimeWarning, DeprecationWarning, PendingDeprecationWarning, FutureWarning)
+# Of versions: no value is in their words.
+_OF_USE = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 
 
 def words_of(error: BaseException) -> str | None:

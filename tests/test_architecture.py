@@ -31,7 +31,7 @@ LAYERS = {
 }
 # Rooms of dpaudit from the ground up, as docs/architecture.md draws them.
 FLOORS = (
-    ("text", "records", "reals", "verdicts", "_installed"),
+    ("text", "records", "reals", "verdicts", "_installed", "_harmless"),
     ("errors", "_typing"),
     ("_validate", "_references", "formats", "files"),
     ("datasets", "toml", "notebook"),

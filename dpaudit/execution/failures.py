@@ -101,7 +101,8 @@ def _words(what: dict[str, Any]) -> str:
     if what["name"] == CannotBeSent.__name__:
         return shorten(what["words"])
     kind = getattr(builtins, what["name"], Exception)
-    return shown_words(kind if isinstance(kind, type) else Exception, what["words"])
+    written = str(what.get("written", "")).split()
+    return shown_words(kind if isinstance(kind, type) else Exception, what["words"], written)
 
 
 def failure(what: dict[str, Any], arguments: Any) -> DpauditError:

@@ -359,8 +359,19 @@ def described(error: BaseException) -> dict[str, Any]:
         "name": kind.__qualname__,
         "words": words,
         "calls": "".join(calls),
+        "written": " ".join(_written(error)),
         "told": "".join([*calls[:-1], f"{kind.__qualname__}: {words}\n"]),
     }
+
+
+def _written(error: BaseException) -> list[str]:
+    """Return names that code on the way to an error has written; "*" if this module has asked."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    own = [one for one in frames if one.f_globals.get("__name__") != "importlib"]
+    own = [one for one in own if not one.f_code.co_filename.startswith("<")]
+    if not own or own[-1].f_globals is globals():
+        return ["*"]
+    return sorted({name for one in own for name in (*one.f_code.co_names, *one.f_code.co_varnames)})
 
 
 def _calls(error: BaseException) -> list[str]:
