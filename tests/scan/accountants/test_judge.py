@@ -4,9 +4,11 @@ import math
 from collections import Counter
 
 import pytest
+from mpmath import mpf
 
+from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.scan.accountants.cases import Question, grid, part
-from dpaudit.scan.accountants.judge import DEFECTS, VIOLATIONS, disorders
+from dpaudit.scan.accountants.judge import DEFECTS, VIOLATIONS, _by_delta, disorders
 
 DELTAS = (1e-20, 1e-9, 1e-5, 0.1)
 
@@ -153,6 +155,28 @@ def test_an_estimate_is_off_and_refutes_nothing(judgements):
     found = judgements(code, questions("gaussian", asks=("epsilon",)), states="estimate")
     assert verdicts(found).keys() <= {"off", "close"}
     assert "off" in verdicts(found)
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "close"), (1.5, "off"), (0.5, "off")])
+def test_an_estimate_is_off_on_either_side(judgements, factor, verdict):
+    code = f"METHODS = {{'m': lambda q: {factor} * gaussian(q)}}"
+    asked = [one for one in questions("gaussian", asks=("epsilon",)) if one.at == 1e-5][:2]
+    found = judgements(code, asked, states="estimate")
+    assert verdicts(found).keys() == {verdict}
+
+
+@pytest.mark.parametrize(
+    ("delta", "second", "verdict"),
+    [
+        (1e-5, 1.1e-5, "under"),
+        (1e-12, 1.1e-12, "under"),
+        (1e-15, 2e-15, "rounding"),
+        (1e-5, 1e-5, "unconfirmed"),
+    ],
+)
+def test_what_rounding_explains_is_no_false_claim(delta, second, verdict):
+    bracket = Bracket(1.0, 1.0)
+    assert _by_delta(None, 0.9, bracket, (mpf(second), "a sum"), delta).verdict == verdict
 
 
 @pytest.mark.parametrize(
