@@ -39,7 +39,9 @@ def judge(
     lower
         What is certified from below.
     proved
-        What a theorem gives from above, if one does: rounded up, as all upper ends are.
+        What a theorem gives from above for all neighbours, if one does: rounded up, as all upper
+        ends are. What is certified from below contradicts one that is smaller, which proves nothing
+        then.
     trusted
         Whether every check passed on which the bounds rest.
 
@@ -49,12 +51,16 @@ def judge(
     ('refuted', 'withheld')
     >>> judge(claimed=1.0, lower=0.75), judge(claimed=1.0, lower=0.75, proved=1.0)
     ('not refuted', 'proved')
+    >>> judge(claimed=1.0, lower=0.75, proved=0.5), judge(claimed=1.0, lower=0.75, proved=1.25)
+    ('not refuted', 'not refuted')
     """
     if not trusted:
         return "withheld"
     if lower > claimed * (1 + RELATIVE_ROUNDING):
         return "refuted"
-    return "proved" if proved is not None and proved <= claimed else "not refuted"
+    if proved is None or not lower <= proved + RELATIVE_ROUNDING * abs(proved):
+        return "not refuted"
+    return "proved" if proved <= claimed else "not refuted"
 
 
 def gravest(verdicts: Iterable[Verdict]) -> Verdict:

@@ -152,8 +152,8 @@ def audit(
     Returns
     -------
     Result
-        ``verdict`` is ``refuted`` or ``not refuted``, and ``measured.lower`` the certified lower
-        bound on epsilon; that a claim is not refuted is no evidence of privacy.
+        ``verdict`` is ``refuted``, ``not refuted`` or ``withheld``, and ``measured.lower`` the
+        certified lower bound on epsilon; that a claim is not refuted is no evidence of privacy.
 
     Raises
     ------

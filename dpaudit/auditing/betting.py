@@ -25,7 +25,7 @@ from dpaudit.auditing.evidence import Evidence, WealthPath
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.estimation.counted import Counted, Event, grain, rounded
 from dpaudit.estimation.independence import Outputs
-from dpaudit.estimation.sequential.game import STAKES, Game, Target, boundaries
+from dpaudit.estimation.sequential.game import STAKES, Game, Target, boundaries, most_of_bets
 from dpaudit.execution import Progress, Silent, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
@@ -333,7 +333,7 @@ def evidence_of(bettor: Bettor, attacks: Sequence[str], most: int | None) -> Evi
         The cap on the transcripts of each dataset, or None.
     """
     allowed = {} if most is None else {"allowed at most, per dataset": most}
-    bet = bettor.pairs - bettor.learned_from
+    bet, target = bettor.pairs - bettor.learned_from, bettor.target
     words = "refuted" if bettor.refuted_after else "not refuted"
     return Evidence(
         lower=bettor.lower,
@@ -356,6 +356,7 @@ def evidence_of(bettor: Bettor, attacks: Sequence[str], most: int | None) -> Evi
             refuted_after=bettor.refuted_after or None,
         ),
         remark=_stopped(bettor, most),
+        cap=min(most_of_bets(bet, target.delta, target.alpha), float(target.epsilons[-1])),
         notes=(_shares(bettor, attacks),),
     )
 

@@ -26,6 +26,7 @@ from dpaudit.estimation.counted import Counted, Tally
 from dpaudit.estimation.divergence import (
     Bins,
     Chosen,
+    RenyiBet,
     choose_bet,
     promise,
     resized,
@@ -138,6 +139,7 @@ def divergence(
         lower=seen.lower / scale,
         upper=None,
         upper_note=_NO_UPPER,
+        cap=_most(chosen.bet, alpha) / scale,
         estimate=None,
         estimator=f"bet on binned scores, {first.attack.name} attack",
         trials=trials,
@@ -154,6 +156,17 @@ def divergence(
         remark=kept.remark,
         at_delta=first.at_delta,
     )
+
+
+def _most(bet: RenyiBet, alpha: float) -> float:
+    """Return what a bet certifies at most, whatever its transcripts are.
+
+    All of the favoured side are then in the bin that gains most, all others in the one that costs
+    least: the logarithm of the wealth is linear in the counts.
+    """
+    favoured, other = np.zeros(len(bet.log_ratios)), np.zeros(len(bet.log_ratios))
+    favoured[np.argmax(bet.log_ratios)], other[np.argmin(bet.log_ratios)] = bet.trials
+    return bet.lower(favoured, other, alpha)
 
 
 def _of(case: PrivacyCase) -> Currency:

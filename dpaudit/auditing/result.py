@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -18,14 +18,13 @@ import dpaudit.auditing.release as release
 from dpaudit.accounting.proved import TabulatedDP
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.outcomes import UNVARYING
-from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, SearchCase
+from dpaudit.extension.case import AssumptionOutcome, PrivacyCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.neighbours import compare
 from dpaudit.neighbours.found import Declared, depends_on_reading
-from dpaudit.refutation import Attained
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import (
     AssumptionCheck,
@@ -55,23 +54,32 @@ def reason(
     *,
     long: bool = False,
     cap: float | None = None,
+    proved: float | None = None,
 ) -> str:
     """Return the verdict's reason in one sentence; the certified end is rounded down.
 
     A ``long`` name of the quantity comes after its number; ``cap`` is the most that so many outputs
-    can certify.
+    can certify, and ``proved`` what a theorem gives, which is rounded up.
 
     Examples
     --------
     >>> reason("epsilon", 20.0, 20.0001, "refuted")
     'The certified lower bound 20.0001 exceeds the claimed epsilon 20.'
+    >>> reason("epsilon", 1.0, 0.5, "proved", proved=0.75)[:73]
+    'A theorem proves at most 0.75, which does not exceed the claimed epsilon '
     """
     claim = number(claimed)
     stated = f"{claim}, the claimed {quantity}" if long else f"the claimed {quantity} {claim}"
     if verdict == "refuted":
         return f"{subject} {_shown_above(lower, claimed)} exceeds {stated}."
     shown = number(lower, rounding=ROUND_FLOOR)
-    share = f"; it reaches {min(lower / claimed, 1):.1%} of the claim" if claimed > 0 else ""
+    if verdict == "proved" and proved is not None:
+        return (
+            f"A theorem proves at most {_shown_within(proved, claimed)}, which does not exceed "
+            f"{stated}. {subject} {shown} agrees with it."
+        )
+    reached = min(lower / claimed, 1.0 if lower >= claimed else 0.999) if claimed > 0 else 0.0
+    share = f"; it reaches {reached:.1%} of the claim" if claimed > 0 else ""
     return (
         f"{subject} {shown} does not exceed {stated}{share}. "
         f"This is not evidence that the claim holds.{_at_most(cap, claimed)}"
@@ -95,6 +103,15 @@ def _shown_above(lower: float, claimed: float) -> str:
     return number(lower, 12, ROUND_FLOOR)
 
 
+def _shown_within(proved: float, claimed: float) -> str:
+    """Return what is proved, rounded up, with the digits that show it within the claim."""
+    for digits in range(4, 12):
+        shown = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(f"{proved:.12g}")
+        if shown <= Decimal(f"{claimed:.4g}"):
+            return number(proved, digits, ROUND_CEILING)
+    return number(claimed) if math.isclose(proved, claimed) else number(proved, 12, ROUND_CEILING)
+
+
 _RATES = tuple(np.concatenate([np.geomspace(1e-6, 0.05, 40), np.linspace(0.06, 1, 48)]).tolist())
 
 
@@ -113,7 +130,8 @@ def privacy_result(
     """
     claimed = stated_in_claim(case, case.claimed)
     lower = evidence.lower if evidence.trusted else 0.0
-    verdict = judge(claimed, lower, trusted=evidence.trusted)
+    proved = _for_all_neighbours(case)
+    verdict = judge(claimed, lower, proved=proved, trusted=evidence.trusted)
     said = _privacy_reason(
         evidence,
         claimed,
@@ -123,6 +141,7 @@ def privacy_result(
         _ceiling(case),
         _name(case),
         _declared(case),
+        proved,
     )
     event = carrying_event(evidence, verdict)
     carried = [] if event is None else [event.sentence]
@@ -220,6 +239,7 @@ def _privacy_reason(
     ceiling: float | None,
     name: str = "epsilon",
     declared: float | None = None,
+    proved: float | None = None,
 ) -> str:
     if broken_contract := [check for check in evidence.contract if not check.passed]:
         return (
@@ -244,8 +264,22 @@ def _privacy_reason(
             f" It also exceeds the proved {number(ceiling)}: the proof is wrong, or the law is, or "
             "this is one of the few audits that the confidence allows to err."
         )
-    said = reason(name, claimed, lower, verdict, long=name[-1].isdigit(), cap=evidence.cap)
+    long, cap = name[-1].isdigit(), evidence.cap
+    said = reason(name, claimed, lower, verdict, long=long, cap=cap, proved=proved)
     return f"{said}{caveat} {evidence.remark}".rstrip()
+
+
+def _for_all_neighbours(case: PrivacyCase) -> float | None:
+    """Return what a theorem gives for all neighbours of what was run; None where none does.
+
+    What is proved of a release as declared is nothing about the code, what is proved of a pair
+    nothing about others, and a theorem says nothing where an assumption does not hold.
+    """
+    if case.proved is None or case.proved.source == release.AS_DECLARED:
+        return None
+    if not all(outcome.holds for outcome in case.assumptions):
+        return None
+    return stated_in_claim(case, case.proved.guarantee)
 
 
 def _ceiling(case: PrivacyCase) -> float | None:
@@ -366,9 +400,6 @@ def _interpolated(
     return [None if np.isnan(value) else float(value) for value in curve]
 
 
-_NO_UPPER = "a search finds no upper end; a proved bound is one"
-
-
 def with_relation(result: Result, case: PrivacyCase) -> Result:
     """Return a result that says by which relation the two are neighbours, if none was named.
 
@@ -393,104 +424,3 @@ def _on_another_reading(case: PrivacyCase, lower: float) -> list[str]:
     allowed = stated_in_claim(case, case.claimed.group(2))
     other = depends_on_reading(case.pair.relation, claimed, allowed, lower)
     return [] if other is None else [other]
-
-
-def search_result(
-    claim: Statement,
-    case: SearchCase,
-    attained: Attained,
-    settings: Settings,
-    trials: int,
-    rerun: str,
-) -> Result:
-    """Return the result of a search against a claimed bound.
-
-    Every evaluated instance is exact, so no error probability is spent. Where the bound is the same
-    for all instances the worst ratio is shown times it; a property has its bound on the instance.
-    """
-    bound, lower = case.bound, attained.ratio * case.bound
-    if attained.scale is not None or claim.kind != "sensitivity":
-        bound, lower = attained.bound, attained.value
-    verdict: Verdict = "refuted" if attained.refutes else "not refuted"
-    stated: dict[str, Any] = {**_stated(claim, case, bound), "strict": attained.strict}
-    return Result(
-        claim=claim.name,
-        kind=claim.kind,
-        quantity=case.quantity,
-        statement=claim.statement,
-        source=claim.source,
-        verdict=verdict,
-        reason=_search_reason(claim, case, attained, bound, lower, verdict),
-        claimed=Claimed(**stated),
-        proved=case.proved
-        and Proved(source=case.proved[1], **_stated(claim, case, case.proved[0])),
-        measured=Measured(
-            lower=lower,
-            upper=None,
-            confidence=attained.confidence,
-            estimate=lower,
-            estimator=_estimator(claim, case, attained),
-            upper_note=_NO_UPPER if attained.confidence == 1 else "what is counted has none",
-        ),
-        trials=trials,
-        seed=settings.seed,
-        view=case.view,
-        relation=case.relation,
-        pair=case.pair,
-        data=case.data,
-        parameters=plain(case.parameters),
-        assumptions=assumption_checks(claim, case.assumptions),
-        self_checks=[],
-        budget=_chance(attained),
-        notes=[*case.notes, *_found(attained)],
-        counts={case.effort: trials},
-        rerun=rerun,
-    )
-
-
-def _search_reason(
-    claim: Statement,
-    case: SearchCase,
-    attained: Attained,
-    bound: float,
-    lower: float,
-    verdict: Verdict,
-) -> str:
-    name = {"privacy": "epsilon", "sensitivity": "sensitivity"}.get(claim.kind, case.quantity)
-    subject = "Found by search:" if attained.confidence == 1 else "Measured:"
-    property_ = claim.kind == "property"
-    if attained.strict and verdict == "refuted" and lower <= bound:
-        sentence = f"{subject} {number(lower)} is not below {number(bound)}, the claimed {name}."
-    else:
-        sentence = reason(str(name), bound, lower, verdict, subject, long=property_)
-    return sentence if attained.because is None else f"{sentence} {attained.because}"
-
-
-def _estimator(claim: Statement, case: SearchCase, attained: Attained) -> str:
-    names = {"privacy": "epsilon", "sensitivity": "movement"}
-    name = names.get(claim.kind, case.quantity or "value")
-    return f"{name}, counted" if attained.confidence < 1 else f"largest {name} found by search"
-
-
-def _stated(claim: Statement, case: SearchCase, value: float) -> dict[str, Any]:
-    match claim.kind:
-        case "privacy":
-            return {"epsilon": value, "delta": case.at_delta}
-        case "sensitivity":
-            return {"sensitivity": value}
-        case "property":
-            return {"value": value}
-
-
-def _chance(attained: Attained) -> list[BudgetEntry]:
-    """Return what a count spends; what was computed spends nothing."""
-    if attained.confidence == 1:
-        return []
-    return [BudgetEntry(purpose="a count that chance alone exceeds", alpha=1 - attained.confidence)]
-
-
-def _found(attained: Attained) -> list[str]:
-    notes = [f"Found at: {attained.instance}."]
-    if attained.minimal is not None:
-        notes.append(f"Smallest instance that breaks the claim: {attained.minimal}.")
-    return notes

@@ -36,10 +36,10 @@ from dpaudit.auditing.rerun import (
 )
 from dpaudit.auditing.result import (
     privacy_result,
-    search_result,
     with_relation,
 )
 from dpaudit.auditing.schedule import Schedule, require_shares_alike, tell_plan
+from dpaudit.auditing.search import search_result
 from dpaudit.auditing.stated import stated
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.execution import Executor, importable, one_thread, stream

@@ -33,7 +33,7 @@ from dpaudit.laws.features import (
 )
 from dpaudit.laws.layout import Layout
 from dpaudit.neighbours import Side
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import number, percent
 from dpaudit.report.schema import Result, Witness
 
 # Transcripts of each dataset that choose an event, and that count it: of those that certified one
@@ -203,7 +203,7 @@ def _witness(
     always = never and max(on_p, on_q) == runs and most is not None
     success = 0.5 + abs(on_p - on_q) / (2 * runs)
     begins = "What leaked" if best.refutes else "Where it shows best"
-    sure = f"{number(100 * (1 - alpha))}%"
+    sure = percent(1 - alpha)
     bound = number(best.lower, rounding=ROUND_FLOOR)
     explains = "" if best.refutes else ": it explains, and carries no bound above the claim"
     sentences = [

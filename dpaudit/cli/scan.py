@@ -284,11 +284,14 @@ def _show_findings(title: str, findings: Sequence[Finding]) -> None:
 
 
 def _closing(result: ScanResult) -> str:
+    from decimal import ROUND_FLOOR
+
+    from dpaudit.report.formatting import number
     from dpaudit.scan.pages import undecided
 
     checks = ", ".join(f"{count} {what}" for what, count in result.checks.items())
     found = f"{len(result.findings)} findings" if result.findings else "No finding"
-    sure = f"{result.certainty.confidence:.10g}"
+    sure = number(result.certainty.confidence, 10, ROUND_FLOOR)
     return (
         f"{found}{undecided(len(result.withheld))} at a confidence of {sure} for all together. "
         f"Checked: {checks}, in {result.seconds:.0f} seconds. One seed gives the same verdicts; "

@@ -162,14 +162,15 @@ def _finish(watch: Watch, settings: Settings, source: str, output: Output, secon
 def _result(watch: Watch, settings: Settings, source: str) -> Result:
     evidence = evidence_of(watch.bettor, [one.name for one in watch.distinguishers], None)
     verdict = judge(settings.epsilon, evidence.lower)
-    wealth = evidence.wealth
+    wealth, cap = evidence.wealth, evidence.cap
+    said = reason("epsilon", settings.epsilon, evidence.lower, verdict, cap=cap)
     return Result(
         claim="watched stream",
         kind="privacy",
         statement=f"the mechanism is ({settings.epsilon:g}, {settings.delta:g})-DP",
         source="the command line",
         verdict=verdict,
-        reason=f"{reason('epsilon', settings.epsilon, evidence.lower, verdict)} {evidence.remark}",
+        reason=f"{said} {evidence.remark}",
         claimed=Claimed(epsilon=settings.epsilon, delta=settings.delta),
         proved=None,
         measured=Measured(
@@ -178,6 +179,7 @@ def _result(watch: Watch, settings: Settings, source: str) -> Result:
             confidence=settings.confidence,
             estimator=evidence.estimator,
             upper_note=evidence.upper_note,
+            cap=cap,
         ),
         trials=watch.bettor.pairs,
         seed=settings.seed,

@@ -21,6 +21,7 @@ from dpaudit.freezing.outputs import Output
 ALPHA = 1e-6  # the error probability of all counts
 COUNTS = 4  # at most
 _LEAST, _MOST = 64, 4000  # runs on each dataset
+GUIDED = 2000  # runs, of which a quarter chooses the event
 _SECONDS = 2.0
 
 
@@ -100,6 +101,19 @@ def needed(epsilon: float, delta: float, alpha: float = ALPHA / COUNTS) -> int:
     while runs < _MOST and not _suffices(runs, epsilon, delta, alpha):
         runs *= 2
     return min(runs, _MOST)
+
+
+def most_of_counts(epsilon: float, delta: float, pairs: int) -> float:
+    """Return the most that a count of a replay certifies, of so many pairs, if every run tells.
+
+    Examples
+    --------
+    >>> 5 < most_of_counts(1.0, 0.0, 1) < 5.5
+    True
+    """
+    alpha = ALPHA / (COUNTS * pairs)
+    runs = max(needed(epsilon, delta, alpha), GUIDED - GUIDED // 4)
+    return joint_lower_bound(runs, 0, runs, runs, delta=delta, alpha=alpha)
 
 
 def _suffices(runs: int, epsilon: float, delta: float, alpha: float) -> bool:

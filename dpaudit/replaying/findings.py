@@ -29,6 +29,7 @@ from dpaudit.replaying.confirming import confirmed, exceeds, stays, without_cons
 from dpaudit.replaying.counting import (
     ALPHA,
     COUNTS,
+    GUIDED,
     Counted,
     Seen,
     constants,
@@ -46,7 +47,6 @@ Tier = Literal["proof", "violation", "withheld", "hint"]
 _MARGIN = 1e-9
 # Packages that draw past everything that is intercepted.
 OWN_SAMPLERS = ("opendp", "pydp", "jax", "tensorflow", "cupy", "tumult", "qrandom")
-_GUIDED = 2000
 COUNTED = "counted event"  # what varies, and is counted
 
 
@@ -365,7 +365,7 @@ def _structure_moves(sides: tuple[Side, Side]) -> bool:
 def _guided(function: Function, data: tuple[Any, Any], asked: Asked) -> Iterator[Finding]:
     """Yield what counts of the events say that the movements point at."""
     seed = 9_000_000 + asked.seed
-    chosen = guided(function, data, asked.delta, _GUIDED, seed, asked.alpha)
+    chosen = guided(function, data, asked.delta, GUIDED, seed, asked.alpha)
     if chosen is None or chosen[1].epsilon <= asked.epsilon:
         return
     words, found = chosen

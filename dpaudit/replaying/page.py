@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 from dpaudit.notebook import piece, table
 from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
@@ -75,8 +75,25 @@ def summary(found: Replay) -> Iterator[str]:
         f"shown."
     )
     yield from _spending(found)
+    yield from _of_no_other(found)
     if found.unread:
         yield f"No law was read of: {', '.join(found.unread[:8])}."
+
+
+def _of_no_other(found: Replay) -> Iterator[str]:
+    """Yield what *not refuted* leaves open, and the most that the runs can show."""
+    if found.verdict != "not refuted":
+        return
+    pairs = "one pair was" if found.pairs == 1 else f"{found.pairs} pairs were"
+    yield (
+        f"Not refuted: {pairs} looked at. What is spent on a pair proves nothing of any other, nor "
+        "what frozen runs show anything of noise that none of them had: this is not evidence that "
+        "the claim holds."
+    )
+    yield (
+        "A law that was read shows an epsilon of any size. What has none is counted, on so many "
+        f"runs that they can certify {_down(found.cap)} at most."
+    )
 
 
 _WHY: Mapping[Why, str] = {
@@ -122,6 +139,12 @@ def _spending(found: Replay) -> Iterator[str]:
 def _up(value: float) -> str:
     """Return an upper number in four digits, rounded up."""
     context = Context(prec=4, rounding=ROUND_CEILING)
+    return f"{float(context.create_decimal_from_float(value)):.4g}"
+
+
+def _down(value: float) -> str:
+    """Return a lower number in four digits, rounded down."""
+    context = Context(prec=4, rounding=ROUND_FLOOR)
     return f"{float(context.create_decimal_from_float(value)):.4g}"
 
 

@@ -192,7 +192,8 @@ def audited(
         relation="replace-record",
         form="f(data, rng)",
     )
-    spent = epsilon if result.verdict == "not refuted" else max(epsilon, result.measured.lower)
+    stands = result.verdict in ("not refuted", "proved")
+    spent = epsilon if stands else max(epsilon, result.measured.lower)
     return replace(part, epsilon=spent, label="audited", audited=result)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from dpaudit.formats import stamped
 from dpaudit.refutation.certificate import Certificate
+from dpaudit.replaying.counting import most_of_counts
 from dpaudit.replaying.shifts import Unknown
 from dpaudit.replaying.spending import Spending
 from dpaudit.verdicts import Verdict
@@ -100,7 +101,8 @@ class Replay:
     def verdict(self) -> Verdict:
         """``refuted`` by a proof, ``withheld`` where nothing can be said, else ``not refuted``.
 
-        A violation without a proof withholds it, and a hint does not.
+        A violation without a proof withholds it, and a hint does not. It is never ``proved``: what
+        two datasets spend says nothing of other pairs.
         """
         first = self.findings[0].tier if self.findings else ""
         return _VERDICTS.get(first, "not refuted")
@@ -109,6 +111,11 @@ class Replay:
     def composed(self) -> float | None:
         """The epsilon of all noisy values, released one by one, on this pair; None if unknown."""
         return self.spending.epsilon
+
+    @property
+    def cap(self) -> float:
+        """The most that its counts of runs can certify, if all of them tell; laws have none."""
+        return most_of_counts(self.epsilon, self.delta, self.pairs)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -142,6 +149,7 @@ class Replay:
                 "runs": {"ordinary": self.spending.ordinary, "graded": self.spending.graded},
             },
             "unread": list(self.unread),
+            "cap": self.cap,
             "runs": self.runs,
             "pairs": self.pairs,
             "form": self.form,

@@ -107,14 +107,26 @@ def count(value: int) -> str:
 
 
 def percent(value: float) -> str:
-    """Return a probability as a percentage.
+    """Return a probability as a percentage: as it was asked for, or rounded down.
 
     Examples
     --------
-    >>> percent(0.95), percent(0.999)
-    ('95%', '99.9%')
+    >>> percent(0.95), percent(0.99999), percent(0.949995997)
+    ('95%', '99.999%', '94.99%')
     """
-    return number(100 * value, 6) + "%"
+    asked = len(Decimal(f"{100 * value:.10g}").as_tuple().digits) <= 6
+    return number(100 * value, 6 if asked else DIGITS, ROUND_FLOOR) + "%"
+
+
+def error_probability(confidence: float) -> float:
+    """Return one minus a confidence, as they differ in decimals.
+
+    Examples
+    --------
+    >>> error_probability(0.999999), 1 - 0.999999 == 1e-6
+    (1e-06, False)
+    """
+    return float(1 - Decimal(repr(float(confidence))))
 
 
 def setting(value: Any) -> str:
@@ -231,9 +243,19 @@ def surety(measured: Measured) -> str:
     """Return how sure the measured number is: found by search, or at a confidence."""
     if measured.confidence == 1:
         return "found by search"
-    rate = 1 - measured.confidence
-    shown = percent(measured.confidence) if rate > 1e-5 else f"1 - {number(rate, 2)}"
-    return f"at {shown} confidence"
+    return f"at {as_certain(measured.confidence)} confidence"
+
+
+def as_certain(confidence: float) -> str:
+    """Return a confidence, rounded down: as a percentage, or as one minus a small probability.
+
+    Examples
+    --------
+    >>> as_certain(0.95), as_certain(0.999999), as_certain(1 - 1.04e-9)
+    ('95%', '1 - 1e-6', '1 - 1.1e-9')
+    """
+    error = error_probability(confidence)
+    return percent(confidence) if error > 1e-5 else f"1 - {number(error, 2, ROUND_CEILING)}"
 
 
 def modelled(one: ModelBased) -> str:

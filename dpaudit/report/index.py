@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from importlib.resources import files
 
 from dpaudit.report.formatting import Numbers, divisor, number, percent, value_of
@@ -126,10 +126,12 @@ def headline(rows: Sequence[Row]) -> str:
     several = len(verdicts) > 1
     of = f"{len(verdicts)} claims" if several else "1 claim"
     said = [f"{counts['refuted'] or 'None'} of {of} {_is(counts['refuted'])} refuted as printed"]
+    if counts["proved"] and counts["not refuted"]:
+        said.append(f"a theorem proves {counts['proved']}")
+    elif counts["proved"]:
+        said.append(f"a theorem proves {_others(counts['proved'], counts)}")
     if counts["not refuted"]:
         said.append(f"nothing that was tried contradicts {_others(counts['not refuted'], counts)}")
-    if counts["proved"]:
-        said.append(f"a theorem proves {_others(counts['proved'], counts)}")
     if counts["withheld"]:
         said.append(f"of {counts['withheld']} no verdict was reached")
     return "; ".join(said) + "."
@@ -218,6 +220,10 @@ def _hash(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
 
+def _up(alpha: float) -> str:
+    return number(alpha, rounding=ROUND_CEILING)
+
+
 def _surety(rows: Sequence[Row]) -> str:
     """Return the confidence of the whole index, and how it is shared."""
     spent = [row.result.alpha for row in rows if row.result.alpha > 0]
@@ -227,7 +233,7 @@ def _surety(rows: Sequence[Row]) -> str:
     drawn = "1 audit that draws" if len(spent) == 1 else f"{len(spent)} audits that draw"
     return (
         f"All of it together holds at {percent(1 - alpha)} confidence: the {drawn} share one error "
-        f"probability of {number(alpha)}, at most {number(max(spent))} each, and the other "
+        f"probability of {_up(alpha)}, at most {_up(max(spent))} each, and the other "
         f"{len(rows) - len(spent)} were computed and spend none. Each report alone holds at what "
         "it states, which is more."
     )

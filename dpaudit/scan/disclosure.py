@@ -163,7 +163,7 @@ def _threads(threads: Sequence[Thread]) -> list[str]:
 
 
 def _surety(confidence: float) -> str:
-    return f"{confidence:.10g}"
+    return number(confidence, 10, ROUND_FLOOR)
 
 
 def _filled(text: str) -> str:

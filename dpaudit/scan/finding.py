@@ -273,7 +273,7 @@ class ScanResult(Document):
         found = dict[str, str]()
         for subject, lines in _by_claim(self.checked).items():
             for of_claim in lines:
-                if all(one.verdict != "not refuted" for one in of_claim):
+                if all(one.verdict in ("refuted", "withheld", None) for one in of_claim):
                     why = [one.why for one in of_claim if one.verdict == "withheld"]
                     found |= {subject: why[0]} if why and subject not in found else {}
         return found | self.skipped

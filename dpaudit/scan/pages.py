@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR
 from typing import Any
 
-from dpaudit.report.formatting import NONE, count, number, percent
+from dpaudit.report.formatting import NONE, as_certain, count, number
 from dpaudit.report.render import templates
 from dpaudit.scan.finding import CarryingCounts, Checked, FloatingCheck
 from dpaudit.scan.published import PublishedScan
@@ -16,7 +16,6 @@ from dpaudit.text import one_line, printable
 from dpaudit.verdicts import VERDICTS
 
 _DIGITS = 7  # of what a bound is worked out of again
-_SUREST = 1e-5  # error probabilities below are said as such
 _NOT_TRIED = "not tried"  # of a corner of numbers that a subject does not have
 _WORST = (*VERDICTS, _NOT_TRIED)
 
@@ -166,8 +165,7 @@ def _sentences(lines: Sequence[Checked]) -> list[str]:
 
 
 def _surety(confidence: float) -> str:
-    error = 1 - confidence
-    return percent(confidence) if error > _SUREST else f"1 - {number(error, 2)}"
+    return as_certain(confidence)
 
 
 def release_name(scan: PublishedScan) -> str:

@@ -146,6 +146,25 @@ def lower_bound(wealth: Wealth, epsilons: Array) -> Array:
     return np.asarray(np.concatenate([[0.0], epsilons])[count])
 
 
+def most_of_bets(pairs: int, delta: float, alpha: float) -> float:
+    """Return an epsilon that no fair bets on so many pairs of outputs exclude, whatever they are.
+
+    Of all rates that an epsilon allows, ``p (1 - q)`` is largest where the lines of an event and of
+    its complement cross: ``((e^epsilon + delta) / (1 + e^epsilon))^2``. A factor of mean at most 1
+    there is at most one over that on a pair that tells the two apart, and at most 1 on any other.
+
+    Examples
+    --------
+    >>> round(most_of_bets(10_000, 0.0, 0.05), 2), most_of_bets(1, 0.0, 0.05)
+    (8.81, 0.0)
+    """
+    if pairs == 0:
+        return 0.0
+    growth = math.expm1(-math.log(alpha) / (2 * pairs))
+    odds = (1 - (1 + growth) * delta) / growth
+    return math.log(odds) if odds > 1 else 0.0
+
+
 STAKES = (0.5, 1.0)  # of the Kelly stake; each has half of its event's share
 PILOT = 50
 """Pairs that the first bets are learned from, and not bet on."""

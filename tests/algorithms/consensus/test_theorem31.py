@@ -134,7 +134,10 @@ def test_penalties_of_figure_1a_are_refuted_with_the_papers_loss(verified, seed)
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_that_no_more_than_the_start_is_left_is_not_refuted(seed):
-    assert audited(seed=seed, factor=100.0, iterations=60).result.verdict == "not refuted"
+    assert audited(seed=seed, factor=100.0, iterations=60).result.verdict in (
+        "not refuted",
+        "proved",
+    )
 
 
 # --- penalties that settle ---------------------------------------------------------------------
@@ -145,7 +148,7 @@ def test_that_no_more_than_the_start_is_left_is_not_refuted(seed):
 @pytest.mark.parametrize(("nodes", "penalties"), [(2, "own"), (5, "own"), (4, "shared")])
 def test_no_mode_grows_once_penalties_have_settled(seed, nodes, penalties):
     result = audited(4_000, seed, part="bounded", nodes=nodes, penalties=penalties).result
-    assert result.verdict == "not refuted"
+    assert result.verdict in ("not refuted", "proved")
     assert 0.999 < result.measured.lower < 1
 
 
@@ -153,7 +156,7 @@ def test_no_mode_grows_once_penalties_have_settled(seed, nodes, penalties):
 @pytest.mark.parametrize("nodes", [3, 5, 8])
 def test_no_mode_grows_at_ten_times_the_budget(nodes):
     result = audited(200_000, part="bounded", nodes=nodes).result
-    assert result.verdict == "not refuted"
+    assert result.verdict in ("not refuted", "proved")
 
 
 def test_half_the_modulus_is_refuted_and_the_eigenvalue_verified(verified):
@@ -248,7 +251,7 @@ def test_inequality_19_fails_for_penalties_of_their_own(verified, seed, nodes):
 def test_inequality_19_survives_for_a_shared_penalty(seed, factor):
     chosen = {"part": "inequality", "penalties": "shared", "factor": factor, "nodes": 4}
     result = audited(4_000, seed, **chosen).result
-    assert result.verdict == "not refuted"
+    assert result.verdict in ("not refuted", "proved")
     if factor == 1:
         assert -1e-3 < result.measured.lower <= 0
 

@@ -105,14 +105,14 @@ def test_the_limit_of_two_nodes_that_agree():
 @pytest.mark.parametrize(("seed", "nodes"), SIZES)
 def test_the_repaired_rate_survives_ten_times_the_budget_and_is_close(seed, nodes):
     result = audited(40_000, seed, nodes=nodes, rate="proved").result
-    assert result.verdict == "not refuted"
+    assert result.verdict in ("not refuted", "proved")
     assert 0.999 < result.measured.lower <= 1
     assert result.proved.value == 1
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_twice_the_bound_is_not_refuted(seed):
-    assert audited(8_000, seed, factor=2.0).result.verdict == "not refuted"
+    assert audited(8_000, seed, factor=2.0).result.verdict in ("not refuted", "proved")
 
 
 @pytest.mark.slow

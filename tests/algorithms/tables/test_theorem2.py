@@ -162,7 +162,7 @@ def alone():
 
 @pytest.mark.slow
 def test_one_clients_models_are_as_private_as_claimed_and_the_accounting_is_tight(alone):
-    assert alone.verdict == "not refuted"
+    assert alone.verdict in ("not refuted", "proved")
     assert all(check.passed for check in alone.self_checks)
     assert 0.95 * alone.proved.epsilon < alone.measured.lower <= alone.proved.epsilon
     assert alone.measured.upper == pytest.approx(alone.proved.epsilon, rel=0.05)
@@ -204,7 +204,7 @@ def test_true_variants_are_not_refuted(parameters, seed):
     settings = Settings(trials=300, seed=seed, parameters={"view": "model", **parameters})
     result = audit_claim(CLAIM, settings)
     assert result.proved.epsilon <= result.claimed.epsilon
-    assert result.verdict == "not refuted"
+    assert result.verdict in ("not refuted", "proved")
     # Across clients nothing that is released in the first round depends on the features.
     assert (result.measured.lower > 0) == (parameters != {"joined": 10, "iterations": 1})
 
@@ -273,7 +273,7 @@ def test_what_is_proved_on_batches_has_not_moved():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "not refuted"), (0.1, "refuted")])
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "proved"), (0.1, "refuted")])
 def test_batches_are_audited_next_to_what_is_proved(factor, verdict):
     given = {"view": "model", "sampling_ratio": 0.5, "first_constant": 10.0, "factor": factor}
     settings = Settings(

@@ -65,7 +65,10 @@ def test_what_rests_on_it_falls_too(audited, plain, judged, card, verifier, seed
     verdict = judged(plain(found.certificate), verifier)
     assert verdict.failures == ()
     assert verdict.ratio > 1.8
-    assert audited(card, seed=seed, parameters={"parties": 2}).result.verdict == "not refuted"
+    assert audited(card, seed=seed, parameters={"parties": 2}).result.verdict in (
+        "not refuted",
+        "proved",
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,7 +84,7 @@ def test_what_rests_on_it_falls_too(audited, plain, judged, card, verifier, seed
 )
 def test_what_does_not_grow_is_not_refuted(audited, parameters):
     found = audited(CLAIM, parameters=parameters)
-    assert found.result.verdict == "not refuted"
+    assert found.result.verdict in ("not refuted", "proved")
     assert found.certificate is None
 
 

@@ -1,0 +1,60 @@
+"""The most that so many outputs can certify: no outputs certify more, and the best come close."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpaudit.auditing.divergence import _most
+from dpaudit.estimation.divergence import choose_bet
+from dpaudit.estimation.sequential.game import Game, Target, most_of_bets
+
+
+def largest_on_a_grid(epsilon, delta):
+    """Return the largest ``p (1 - q)`` of the rates that an epsilon allows, by brute force."""
+    p, q = np.meshgrid(np.linspace(0, 1, 801), np.linspace(0, 1, 801), indexing="ij")
+    grown = math.exp(epsilon)
+    allowed = (p <= grown * q + delta + 1e-12) & (1 - q <= grown * (1 - p) + delta + 1e-12)
+    return (p * (1 - q))[allowed].max()
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.05])
+@pytest.mark.parametrize("pairs", [5, 40, 300])
+def test_the_cap_is_where_the_best_pairs_just_reach_the_goal(pairs, delta):
+    cap = most_of_bets(pairs, delta, 0.05)
+    assert cap > 0
+    reached = -pairs * math.log(largest_on_a_grid(cap, delta))
+    assert reached == pytest.approx(math.log(20), rel=0.02 + pairs / 150)
+    assert ((math.exp(cap) + delta) / (1 + math.exp(cap))) ** (2 * pairs) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_bets_on_outputs_that_never_overlap_stay_below_the_cap_and_come_near(delta):
+    target = Target(1.0, delta, 0.05)
+    above, below = np.ones((1, 400)), np.zeros((1, 400))
+    game = Game.open(
+        above[:, :50],
+        below[:, :50],
+        epsilons=target.epsilons,
+        claim=target.claim,
+        delta=delta,
+        alpha=0.05,
+    )
+    for start in range(50, 400, 50):
+        part = slice(start, start + 50)
+        game = game.play(above[:, part], below[:, part])[0].learn(above[:, part], below[:, part])
+    cap = most_of_bets(350, delta, 0.05)
+    assert 0.5 * cap < float(game.lower) <= cap
+
+
+def test_a_renyi_bet_certifies_no_more_than_its_cap():
+    rng = np.random.default_rng(5)
+    p, q = rng.normal(1, 1, (2, 4000)), rng.normal(0, 1, (2, 4000))
+    chosen = choose_bet(p[0], q[0], [2.0], 4000, 0.05)
+    most = _most(chosen.bet, 0.05)
+    real = chosen.lower(*[chosen.bins.counts(side[1]) for side in (p, q)], 0.05)
+    assert 0 < real < most
+    for _ in range(50):
+        sides = rng.dirichlet(np.full(len(chosen.bins), 0.05), size=2)
+        counts = [rng.multinomial(4000, side).astype(float) for side in sides]
+        assert chosen.lower(*counts, 0.05) <= most * (1 + 1e-9)
