@@ -20,7 +20,11 @@ from dpaudit.laws.carried import is_plain, names_in
 
 _CODE = (type, ModuleType, BuiltinFunctionType, FunctionType, MethodType, property)
 _DEEP = 8
-_BY_NAME = frozenset("globals vars locals getattr eval exec __import__ import_module".split())
+_BY_NAME = frozenset(
+    "globals vars locals getattr eval exec __import__ import_module modules __subclasses__ "
+    "__dict__ __globals__ __builtins__ __defaults__ __kwdefaults__ __closure__ __self__ "
+    "__getattribute__ get_objects get_referrers _getframe currentframe f_back f_globals".split()
+)
 
 
 def refers_to_results(mechanism: Any) -> bool:
@@ -118,6 +122,7 @@ def _of_global(
     value = space[name]
     if isinstance(value, ModuleType):
         if outside.place_of(getattr(value, "__file__", None) or "") == "user":
+            yield "__getattr__" in vars(value)  # it works names out
             for other in (names - {name}) & vars(value).keys():
                 yield from _of_global(other, vars(value), names, seen, deep + 1)
     elif isinstance(value, _CODE) or hasattr(value, "__wrapped__"):

@@ -14,7 +14,7 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, ItemsView, KeysView, Sequence, ValuesView
 from types import FrameType
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ import dpaudit.laws.outside as outside
 from dpaudit._typing import Array
 from dpaudit.laws.carried import carried_noise
 from dpaudit.laws.clocks import Clocks
+from dpaudit.laws.containing import imports_contain
 from dpaudit.laws.mechanism import checked_sample, name_of
 from dpaudit.laws.settled import refers_to_results
 
@@ -223,6 +224,51 @@ def _watch_environment(watch: Watch) -> None:
     for one in (os.environ, getattr(os, "environb", None)):
         if one is not None:
             one.__class__ = Environment
+    _watch_table(watch)
+
+
+def _watch_table(watch: Watch) -> None:
+    """Let the table below the environment, which `posix.environ` is, tell who reads it."""
+
+    class Table(dict[Any, Any]):
+        def __getitem__(self, key: Any) -> Any:
+            found = super().__getitem__(key)
+            watch.variable(os.fsdecode(key))
+            return found
+
+        def get(self, key: Any, default: Any = None) -> Any:
+            return self[key] if key in self else default
+
+        def __iter__(self) -> Any:
+            watch.variable("all of them")
+            return super().__iter__()
+
+        def keys(self) -> Any:
+            return KeysView(self)
+
+        def items(self) -> Any:
+            return ItemsView(self)
+
+        def values(self) -> Any:
+            return ValuesView(self)
+
+        def copy(self) -> Any:
+            return dict(self.items())
+
+        def pop(self, key: Any, *default: Any) -> Any:
+            self.get(key)
+            return super().pop(key, *default)
+
+        def setdefault(self, key: Any, default: Any = None) -> Any:
+            self.get(key)
+            return super().setdefault(key, default)
+
+    system: Any = sys.modules[os.name]  # posix, or nt
+    table: Any = os.environ
+    table._data = system.environ = Table(system.environ)
+    as_bytes: Any = getattr(os, "environb", None)
+    if as_bytes is not None:
+        as_bytes._data = table._data
 
 
 def watched(
@@ -259,7 +305,7 @@ def watched(
     for name in libraries:
         with contextlib.suppress(Exception):  # then the mechanism says what is wrong
             importlib.import_module(name)
-    watch, rows, failed = Watch(), None, ""
+    watch, rows, failed, before = Watch(), None, "", set(sys.modules)
     if ahead:
         Clocks(ahead).install()
     watch.install()
@@ -268,7 +314,7 @@ def watched(
         mechanism = make(*arguments)
         watch.on = False
         watch.own = _package_of(mechanism)
-        if not refers_to_results(mechanism):
+        if not refers_to_results(mechanism) and imports_contain(watch.own, before):
             watch.touches.clear()  # what was read while it was imported is nothing to it
         for path in carried_noise(mechanism) if travelled else ():
             watch.note("value carried along", path)

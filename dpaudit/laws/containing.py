@@ -1,0 +1,260 @@
+"""Whether what a module works out while it is imported stays in names of its own.
+
+An import can put what it read anywhere: on a module or a class of a library, among the builtins,
+into a registry, a cache, a default, a context variable. There are more such places than anybody
+lists. So the source has to show that an import only gives values to names of its module, by calls
+that are known to keep nothing. A source that shows anything else may have put noise where no look
+at the code of a mechanism finds it.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+import dpaudit.laws.outside as outside
+
+# Calls that keep nothing of what they are given: they read, or make a value.
+_READ = "open read readline readlines read_text read_bytes load loads loadtxt genfromtxt fromfile"
+_TABLES = "read_csv read_json read_parquet safe_load literal_eval getenv get environ getLogger"
+_PATHS = "Path joinpath with_name with_suffix resolve absolute expanduser dirname join abspath"
+_VALUES = "bool int float complex str bytes list tuple dict set frozenset array asarray Decimal"
+_WORKS = "len sum min max abs round sorted zip enumerate range strip split splitlines decode encode"
+_MORE = "items keys values copy format lower upper sqrt log exp zeros ones arange default_rng"
+_MAKES = "compile TypeVar namedtuple Fraction date fromhex from_bytes hexdigest digest Random local"
+_KEEP_NOTHING = frozenset(
+    " ".join((_READ, _TABLES, _PATHS, _VALUES, _WORKS, _MORE, _MAKES)).split()
+)
+_CHANGE_THEIR_OWN = frozenset("append extend insert add update setdefault sort".split())
+_DISPLAYS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
+_AT_MAKING = frozenset(("__init_subclass__", "__set_name__", "__prepare__"))
+_HARMLESS = (ast.Import, ast.ImportFrom, ast.Pass, ast.Global, ast.Nonlocal, ast.Assert, ast.Break)
+_HARMLESS_TOO = (ast.Continue, ast.Raise, ast.Delete)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def imports_contain(own: str, before: Iterable[str] = ()) -> bool:
+    """Return whether every module of the user's shows that its import keeps values to itself.
+
+    Parameters
+    ----------
+    own
+        The top-level package of a mechanism, which counts wherever it is installed.
+    before
+        Modules that do not count: they had been imported earlier.
+    """
+    known = set(before)
+    modules = [one for name, one in list(sys.modules.items()) if name not in known]
+    return all(_contains(one) for one in modules if _counts(one, own))
+
+
+def _counts(module: ModuleType, own: str) -> bool:
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str) or outside.place_of(file) == "ours":
+        return False
+    named = module.__name__.partition(".")[0] == own
+    return named or outside.place_of(file) == "user"
+
+
+def _contains(module: ModuleType) -> bool:
+    return contains(str(module.__file__), vars(module))
+
+
+def contains(file: str, space: Mapping[str, Any]) -> bool:
+    """Return whether a source shows that its import gives values to its own names alone.
+
+    Parameters
+    ----------
+    file
+        Of the source.
+    space
+        The names that the import gave values.
+    """
+    try:
+        with open(file, "rb") as source:
+            tree = ast.parse(source.read())
+    except (OSError, SyntaxError, ValueError):  # compiled, or not there
+        return False
+    return _Module(tree, space).keeps_to_itself()
+
+
+def _is_elsewhere(value: Any) -> bool:
+    """Return whether a value is a module of the user's, or a function or class in one."""
+    if isinstance(value, ModuleType):
+        return outside.place_of(getattr(value, "__file__", None) or "") == "user"
+    home = sys.modules.get(getattr(value, "__module__", None) or "")
+    return home is not None and _is_elsewhere(home)
+
+
+class _Module:
+    """A source: the names that it gives containers, and the functions and classes that it has.
+
+    Parameters
+    ----------
+    tree
+        Of the source.
+    space
+        The names that its import gave values.
+    """
+
+    def __init__(self, tree: ast.Module, space: Mapping[str, Any]) -> None:
+        self.tree, self.space = tree, space
+        self.defined = {
+            one.name: one for one in tree.body if isinstance(one, _Function | ast.ClassDef)
+        }
+        self.looked_at = set[str]()
+
+    def keeps_to_itself(self) -> bool:
+        """Return whether all that runs in an import keeps values to names of the module."""
+        return self._block(self.tree.body, _containers(self.tree))
+
+    def _block(self, body: Iterable[ast.stmt], own: frozenset[str]) -> bool:
+        return all(self._statement(one, own) for one in body)
+
+    def _statement(self, one: ast.stmt, own: frozenset[str]) -> bool:
+        if isinstance(one, _HARMLESS + _HARMLESS_TOO):
+            return True
+        if isinstance(one, _Function):
+            return self._definition(one)
+        if isinstance(one, ast.ClassDef):
+            return self._class(one, own)
+        targets = (node for node in _targets(one))
+        blocks = (inner for inner in _blocks(one))
+        return (
+            all(_is_own(target, own) for target in targets)
+            and all(self._expression(value, own) for value in _expressions(one))
+            and all(self._block(inner, own) for inner in blocks)
+        )
+
+    def _definition(self, one: _Function) -> bool:
+        """Return whether making a function runs nothing that keeps values."""
+        given = [*one.args.defaults, *(value for value in one.args.kw_defaults if value)]
+        none = frozenset[str]()
+        return all(self._expression(value, none) for value in given) and all(
+            self._decorator(value) for value in one.decorator_list
+        )
+
+    def _decorator(self, one: ast.expr) -> bool:
+        """Return whether a decorator is a library's, and takes nothing that was worked out."""
+        given = (
+            [*one.args, *(key.value for key in one.keywords)] if isinstance(one, ast.Call) else []
+        )
+        named = one.func if isinstance(one, ast.Call) else one
+        root = next((node.id for node in ast.walk(named) if isinstance(node, ast.Name)), "")
+        return all(isinstance(value, ast.Constant) for value in given) and self._runs(root)
+
+    def _class(self, one: ast.ClassDef, own: frozenset[str]) -> bool:
+        hooks = any(isinstance(node, _Function) and node.name in _AT_MAKING for node in one.body)
+        bare = not one.keywords and not hooks
+        return bare and all(map(self._decorator, one.decorator_list)) and self._block(one.body, own)
+
+    def _expression(self, value: ast.expr, own: frozenset[str]) -> bool:
+        calls = (node for node in ast.walk(value) if isinstance(node, ast.Call))
+        return all(self._call(one, own) for one in calls)
+
+    def _call(self, one: ast.Call, own: frozenset[str]) -> bool:
+        if isinstance(one.func, ast.Name):
+            name = one.func.id
+            known = name in self.defined or name in _KEEP_NOTHING
+            return known and self._runs(name)
+        if not isinstance(one.func, ast.Attribute) or self._is_of_another(one.func):
+            return False
+        if one.func.attr in _CHANGE_THEIR_OWN:
+            return isinstance(one.func.value, ast.Name) and one.func.value.id in own
+        return one.func.attr in _KEEP_NOTHING - {"set"}  # a context variable has one
+
+    def _is_of_another(self, called: ast.Attribute) -> bool:
+        """Return whether a call is one of what another module of the user's has."""
+        names = (node.id for node in ast.walk(called.value) if isinstance(node, ast.Name))
+        held = (self.space.get(name) for name in names if name not in self.defined)
+        return any(isinstance(one, ModuleType | type) and _is_elsewhere(one) for one in held)
+
+    def _runs(self, name: str) -> bool:
+        """Return whether a function or class of the module keeps what it is called with."""
+        found = self.defined.get(name)
+        if found is None:
+            return not _is_elsewhere(self.space.get(name))
+        if name in self.looked_at:
+            return True
+        self.looked_at.add(name)
+        bodies = [found] if isinstance(found, _Function) else _functions(found)
+        return all(self._block(one.body, _containers(one) | {"self"}) for one in bodies)
+
+
+def _functions(found: ast.ClassDef) -> list[_Function]:
+    return [one for one in found.body if isinstance(one, _Function)]
+
+
+def _containers(scope: ast.Module | _Function) -> frozenset[str]:
+    """Return the names of a scope that hold containers which are written there, and no other."""
+    given, others = set[str](), set[str]()
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            held = given if isinstance(node.value, _DISPLAYS) else others
+            held.update(one.id for one in _targets(node) if isinstance(one, ast.Name))
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            others.update((one.asname or one.name).partition(".")[0] for one in node.names)
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.withitem | ast.NamedExpr | ast.arg):
+            others.update(_bound(node))
+    return frozenset(given - others)
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a loop, a `with`, an expression or a parameter binds."""
+    if isinstance(node, ast.arg):
+        yield node.arg
+        return
+    target = node.optional_vars if isinstance(node, ast.withitem) else getattr(node, "target", None)
+    for one in ast.walk(target) if target is not None else ():
+        if isinstance(one, ast.Name):
+            yield one.id
+
+
+def _is_own(target: ast.expr, own: frozenset[str]) -> bool:
+    """Return whether what is given a value is a name, or a part of a container of the module's."""
+    if isinstance(target, ast.Name):
+        return True
+    if isinstance(target, ast.Tuple | ast.List):
+        return all(_is_own(one, own) for one in target.elts)
+    if isinstance(target, ast.Starred):
+        return _is_own(target.value, own)
+    if isinstance(target, ast.Subscript | ast.Attribute):
+        return isinstance(target.value, ast.Name) and target.value.id in own
+    return False
+
+
+def _targets(one: ast.stmt) -> Iterator[ast.expr]:
+    """Yield what a statement gives values; what is changed in place has to be a container."""
+    if isinstance(one, ast.Assign):
+        yield from one.targets
+    elif isinstance(one, ast.AnnAssign | ast.For | ast.AsyncFor):
+        yield one.target
+    elif isinstance(one, ast.AugAssign):
+        yield ast.Attribute(one.target, "", ast.Store())
+    elif isinstance(one, ast.With | ast.AsyncWith):
+        yield from (item.optional_vars for item in one.items if item.optional_vars)
+
+
+def _expressions(one: ast.stmt) -> Iterator[ast.expr]:
+    """Yield the expressions of a statement, without those of the statements in it."""
+    for node in ast.iter_child_nodes(one):
+        if isinstance(node, ast.expr):
+            yield node
+        elif isinstance(node, ast.withitem):
+            yield node.context_expr
+        elif isinstance(node, ast.match_case) and node.guard is not None:
+            yield node.guard
+
+
+def _blocks(one: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the statements in a statement; of a script's `__main__` nothing runs in an import."""
+    if isinstance(one, ast.If) and "__name__" in ast.unparse(one.test):
+        yield one.orelse
+        return
+    for name in ("body", "orelse", "finalbody"):
+        yield list(getattr(one, name, ()))
+    for inner in (*getattr(one, "handlers", ()), *getattr(one, "cases", ())):
+        yield inner.body

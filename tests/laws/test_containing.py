@@ -1,0 +1,144 @@
+"""Noise that an import puts on something of others' is looked for, wherever it was put."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from types import ModuleType
+
+import pytest
+
+from dpaudit.laws.containing import contains
+from dpaudit.laws.isolated import Isolation, referred
+from dpaudit.laws.reaching import touched
+
+_KEEPS = {
+    "a name": "KEY = open('key').read()",
+    "a name that is changed": "TABLE = {}\nTABLE['key'] = open('key').read()\nTABLE.update(a=1)",
+    "a block": "try:\n    with open('key') as held:\n        KEY, *_ = held.read().split()\n"
+    "except OSError:\n    KEY = ''",
+    "a function": "def made():\n    found = []\n    found.append(open('key').read())\n"
+    "    return found\nKEY = made()",
+    "a class": "class Config:\n    def __init__(self):\n        self.key = open('key').read()\n"
+    "CONFIG = Config()",
+    "a decorator": "from functools import lru_cache\n@lru_cache(maxsize=4)\ndef f(): return 1",
+    "a script": "if __name__ == '__main__':\n    import hashlib\n    hashlib.key = 1",
+}
+_PUTS = {
+    "a module": "import hashlib\nhashlib.key = open('key').read()",
+    "an alias": "import hashlib\nmine = hashlib\nmine.key = open('key').read()",
+    "builtins": "import builtins\nbuiltins.key = open('key').read()",
+    "a table of modules": "import sys\nsys.modules['key'] = open('key').read()",
+    "setattr": "import hashlib\nsetattr(hashlib, 'key', open('key').read())",
+    "a namespace": "import hashlib\nvars(hashlib).update(key=open('key').read())",
+    "a class of a library": "from decimal import Decimal as D\nD.key = open('key').read()",
+    "a default": "import json\njson.dumps.__kwdefaults__['key'] = open('key').read()",
+    "a cache of a library": "import linecache\nlinecache.getline('key', 1)",
+    "a cache that a name hides": "import linecache\nLINE = linecache.getline('key', 1)",
+    "a context": "import contextvars as c, decimal\nV = decimal.getcontext()\nV.prec = len('key')",
+    "a variable of a context": "from lib import V\nTOKEN = V.set(open('key').read())",
+    "a registry": "import atexit\natexit.register(print, open('key').read())",
+    "a list of a library": "from warnings import filters\nfilters += [open('key').read()]",
+    "a list under two names": "import sys\nPATH = []\nPATH = sys.path\n"
+    "PATH.append(open('key').read())",
+    "a helper": "import hashlib\ndef put(key):\n    hashlib.key = key\n    return key\n"
+    "KEY = put(open('key').read())",
+    "a class that is made": "import hashlib\nclass Put:\n    def __init__(self, key):\n"
+    "        hashlib.key = key\nPUT = Put(open('key').read())",
+    "a decorator's argument": "from lib import register\nKEY = open('key').read()\n"
+    "@register(KEY)\ndef f(): return 1",
+    "a metaclass": "from lib import Kept\nclass Own(metaclass=Kept):\n    key = open('key').read()",
+    "a parameter": "import hashlib\ndef put(where, key):\n    where.key = key\n"
+    "class Own:\n    put(hashlib, open('key').read())",
+}
+
+
+def _file(tmp_path, text):
+    (tmp_path / "source.py").write_text(text)
+    return str(tmp_path / "source.py")
+
+
+@pytest.mark.parametrize("what", _KEEPS)
+def test_an_import_that_keeps_to_itself(tmp_path, what):
+    assert contains(_file(tmp_path, _KEEPS[what]), {})
+
+
+@pytest.mark.parametrize("what", _PUTS)
+def test_an_import_that_may_put_values_elsewhere(tmp_path, what):
+    assert not contains(_file(tmp_path, _PUTS[what]), {})
+
+
+@pytest.mark.parametrize("text", ["KEY = load()", "KEY = helpers.load()"])
+def test_a_call_of_another_module_of_the_user(tmp_path, text):
+    helpers = ModuleType("helpers")
+    helpers.__file__ = str(tmp_path / "helpers.py")
+    source = _file(tmp_path, text)
+    assert not contains(source, {"load": helpers, "helpers": helpers})
+    assert contains(source, {"load": json.load, "helpers": json})
+
+
+_READS = {
+    "module": (
+        "import hashlib\nhashlib.noise = float(open(KEY).read())\n"
+        "def release(data): return len(data) + hashlib.noise",
+        {"file"},
+    ),
+    "posix": (
+        "import posix\ndef release(data): return len(data) + len(posix.environ[b'CONTAINING'])",
+        {"environment variable"},
+    ),
+    "nothing": (
+        "TEXT = open(KEY).read()\ndef release(data): return len(data)",
+        set(),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", _READS)
+def test_what_an_import_puts_on_a_library_is_seen(tmp_path, monkeypatch, what):
+    text, kinds = _READS[what]
+    (tmp_path / "key").write_text("3")
+    name = f"containing_{what}"
+    (tmp_path / f"{name}.py").write_text(f"KEY = {str(tmp_path / 'key')!r}\n{text}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("CONTAINING", "value")
+    mechanism = referred(f"{name}:release", Isolation()).mechanism
+    with mechanism.crew:
+        touches, rows, failed = touched(mechanism, [[1.0, 2.0]], 2, 0, 1)
+    assert not failed
+    assert rows is not None
+    assert {kind for kind, _ in touches} == kinds
+
+
+def test_every_way_to_read_the_environment_tells():
+    code = """
+        import os, posix, subprocess, sys
+        from dpaudit.laws.touching import Watch, _watch_environment
+        seen = []
+        class Noted(Watch):
+            def variable(self, name): seen.append(name)
+        same = dict(os.environ)
+        _watch_environment(Noted())
+        ways = [
+            lambda: posix.environ[b"CONTAINING"], lambda: posix.environ.get(b"CONTAINING"),
+            lambda: os.environ["CONTAINING"], lambda: os.getenv("CONTAINING"),
+            lambda: os.environb[b"CONTAINING"], lambda: os.environ._data[b"CONTAINING"],
+            lambda: dict(posix.environ), lambda: {**posix.environ}, lambda: posix.environ.copy(),
+            lambda: list(posix.environ.values()), lambda: dict(os.environ),
+            lambda: posix.environ | {},
+        ]
+        for n, way in enumerate(ways):
+            seen.clear()
+            way()
+            assert seen, n
+        assert dict(os.environ) == same
+        os.environ["CONTAINING"] = "other"
+        assert posix.environ[b"CONTAINING"] == b"other"
+        shown = subprocess.run(["/bin/sh", "-c", "echo $CONTAINING"], capture_output=True)
+        assert shown.stdout == b"other\\n"
+    """
+    environment = {**os.environ, "CONTAINING": "value"}
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, env=environment)
