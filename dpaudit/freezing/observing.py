@@ -136,7 +136,7 @@ REACHES = tuple(2.0**level for level in range(14))
 
 def runs_of_every_size(
     function: Function, data: Any, first: int, seconds: float, least: int = 4
-) -> Iterator[Run]:
+) -> Iterator[tuple[Run, Output]]:
     """Yield runs with other ordinary noise, and with noise of every size up to 16,384 scales.
 
     Of the latter each has all its draws between one power of two and the next, up or down by
@@ -152,8 +152,9 @@ def runs_of_every_size(
             seed = -2 * (seeds + n) - half % 2 if graded else seeds + n
             reach = REACHES[5 * half % len(REACHES)]  # large and small ones mixed
             run = recorder.call_recorded(function, data, seed, primitives.generator(), reach=reach)
+            output = flattened(run.value, run.error)
             run.value = None
-            yield run
+            yield run, output
 
 
 def _run(function: Function, side: Side, data: Any, seeds: Any) -> None:

@@ -11,7 +11,7 @@ noise. One that is the same in all of them may still depend on noise that none o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,10 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.freezing.observing import Function, Side, runs_of_every_size
+from dpaudit.freezing.outputs import Output
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
+from dpaudit.replaying.laws import Draw, Law, Laws, draws_of, holds
 
 _SECONDS = 0.5  # of the runs on one dataset beyond those that are there
 
@@ -35,12 +37,15 @@ class Looked:
         Keys of the calls whose centre, scale and sums were the same in all runs on each dataset.
     same_calls
         Whether all runs on both datasets made the same calls.
+    lawful
+        Whether every run with noise of another size returned what the laws say that were read.
     ordinary, graded
         Runs on each dataset with ordinary noise, and with noise that was made large on purpose.
     """
 
     steady: set[str] = field(default_factory=set)
     same_calls: bool = True
+    lawful: bool = True
     ordinary: int = 0
     graded: int = 0
 
@@ -65,18 +70,29 @@ def look_again(
     looked: Looked,
     function: Function,
     data: tuple[Any, Any],
-    sides: tuple[Side, Side],
+    known: tuple[tuple[Side, Side], tuple[Laws, Laws]],
     first: int,
 ) -> Looked:
-    """Return what is left after more runs, with noise of every size."""
-    more = [
-        _compare(side.runs[0], runs_of_every_size(function, one, first, _SECONDS))
-        for side, one in zip(sides, data, strict=True)
-    ]
+    """Return what is left after more runs, with noise of every size.
+
+    Parameters
+    ----------
+    looked, function, data, first
+        What was found, what is run on which datasets, and the seed of the first run.
+    known
+        The runs that are there, and the laws that were read off them.
+    """
+    sides, more = known[0], list[Looked]()
+    for side, laws, one in zip(*known, data, strict=True):
+        made = list(runs_of_every_size(function, one, first, _SECONDS))
+        found = _compare(side.runs[0], (run for run, _ in made))
+        found.lawful = _obey(laws, made)
+        more.append(found)
     found = _together(more, sides)
     return Looked(
         looked.steady & found.steady,
         looked.same_calls and found.same_calls,
+        looked.lawful and found.lawful,
         looked.ordinary + found.ordinary - 1,  # the first run is in both
         looked.graded + found.graded,
     )
@@ -95,12 +111,34 @@ def _compare(first: Run, others: Iterable[Run]) -> Looked:
     return found
 
 
+def _obey(laws: Laws, made: Sequence[tuple[Run, Output]]) -> bool:
+    """Return whether runs returned what the laws say that were read off others."""
+    side = Side(runs=[run for run, _ in made], outputs=[output for _, output in made])
+    if any(one.structure != laws.structure for one in side.outputs):
+        return False
+    if any(tuple(one.texts) != laws.texts for one in side.outputs):
+        return False
+    numbers, draws = np.array([one.numbers for one in side.outputs], float), draws_of(side)
+    columns = dict(zip(draws.names, draws.columns, strict=True))
+    return all(
+        law is None or _obeys(law, numbers[:, n], columns) for n, law in enumerate(laws.numbers)
+    )
+
+
+def _obeys(law: Law, numbers: Array, columns: Mapping[Draw, Array]) -> bool:
+    if law.constant:
+        return bool(np.array_equal(numbers, np.full_like(numbers, law.centre), equal_nan=True))
+    z = None if law.draw is None else columns.get(law.draw)
+    return z is not None and holds(law, numbers, z)
+
+
 def _together(looked: list[Looked], sides: tuple[Side, Side]) -> Looked:
     one, other = looked
     first = [_outermost(named_calls(side.runs[0])) for side in sides]
     return Looked(
         one.steady & other.steady,
         one.same_calls and other.same_calls and first[0] == first[1],
+        one.lawful and other.lawful,
         min(one.ordinary, other.ordinary),
         min(one.graded, other.graded),
     )

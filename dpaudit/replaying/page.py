@@ -105,6 +105,8 @@ _WHY: Mapping[Why, str] = {
     "calls": "runs do not all make the same calls of primitives: noise or data decide which",
     "elsewhere": "some randomness is not intercepted, or calls keep a state",
     "outputs": "the data reach the output past the noise",
+    "unread": "a part of the output moves with noise in a way that was not read, and may show it",
+    "seeded": "noise is drawn with a seed that several runs have, and hides nothing",
     "infinite": "no epsilon is finite at that delta",
 }
 _LEAST_EXCESS = 2.0

@@ -3,7 +3,9 @@
 The number is that of releasing every noisy value itself, with the movements of this pair as the
 sensitivities: what the pair cannot exceed, if nothing else looks at the data. It stands only where
 a movement of frozen runs is a sensitivity: a centre that depends on earlier noise has none, as its
-noise also moves the centres after it (`dpaudit.replaying.dependence`).
+noise also moves the centres after it (`dpaudit.replaying.dependence`). And it stands only where
+every part of the output is read: what moves with noise otherwise than by a law may show the noise
+itself, beside a value that it hides. Noise with a seed that several runs have is no noise.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ from dpaudit.replaying.movement import MECHANISMS, Moved, movements
 from dpaudit.replaying.shifts import Unknown
 
 # Beside those of a call: runs make other calls, what they draw is not all intercepted, an output
-# looks at the data past the noise, or no epsilon is finite at the claimed delta.
-Why = Unknown | Literal["calls", "elsewhere", "outputs", "infinite"]
+# looks at the data past the noise, a part of it moves with noise and has no law that was read,
+# noise has a seed that several runs have, or no epsilon is finite at the claimed delta.
+Why = Unknown | Literal["calls", "elsewhere", "outputs", "unread", "seeded", "infinite"]
 _TOLERANCE = 1e-9
 _HALVINGS = 100
 
@@ -107,7 +110,7 @@ def measure_spending(
     moved, found = judged(looked)
     if found.epsilon is None and found.mu is None and not any(one.declared for one in moved):
         return moved, found
-    return judged(look_again(looked, function, data, sides, seed + 1))
+    return judged(look_again(looked, function, data, (sides, laws), seed + 1))
 
 
 def spending_of(
@@ -133,7 +136,9 @@ def spending_of(
     """
     reasons = [*_of_calls(moved), *_of_all(sides, laws, looked, hidden_state)]
     runs = (looked.ordinary, looked.graded)
-    if not reasons and not any(one.spent for one in moved) and _differ(sides):
+    if any(one.spent for one in moved):
+        reasons += _of_noise_that_shows(sides, laws, looked)
+    elif not reasons and _differ(sides):
         reasons = [Reason("outputs")]
     if reasons:
         return Spending(None, tuple(reasons), None, None, *runs)
@@ -161,6 +166,27 @@ def _of_all(
         yield Reason("elsewhere")
     if _past_noise(laws):
         yield Reason("outputs")
+
+
+def _of_noise_that_shows(
+    sides: tuple[Side, Side], laws: tuple[Laws, Laws], looked: Looked
+) -> Iterator[Reason]:
+    """Yield why noise may hide less than its scale says: it is seen itself, or comes again."""
+    if not looked.lawful or any(map(_is_unread, laws)):
+        yield Reason("unread")
+    if any(map(_seeds_come_again, sides)):
+        yield Reason("seeded")
+
+
+def _is_unread(laws: Laws) -> bool:
+    """Return whether a part of the output moves with noise, and not by a law that was read."""
+    return laws.structure is None or laws.texts is None or laws.cut or None in laws.numbers
+
+
+def _seeds_come_again(side: Side) -> bool:
+    """Return whether two runs with other noise gave a generator one seed: it is no noise's."""
+    given = [{text for text, _ in run.seeds} for run in side.runs]  # far draws are at ends
+    return any(count > 1 for count in Counter(text for one in given for text in one).values())
 
 
 def _past_noise(laws: tuple[Laws, Laws]) -> bool:

@@ -178,7 +178,7 @@ def test_noise_that_meets_two_values_has_no_total_unless_they_move_alike(replay_
     def shared(apart):
         def release(data, rng):
             noise = rng.laplace(scale=4.0)
-            return [data.mean() + noise > 1, data.mean() * apart + noise > 1]
+            return [data.mean() + noise, data.mean() * apart + noise]
 
         return release
 
@@ -191,7 +191,7 @@ def test_noise_that_meets_two_values_has_no_total_unless_they_move_alike(replay_
 
 def test_one_noise_for_all_entries_of_a_vector_has_no_total(replay_here):
     def release(data, rng):
-        return (data + rng.laplace(scale=100.0) > 50).tolist()
+        return (data + rng.laplace(scale=100.0)).tolist()
 
     zeros, one = np.zeros(4), np.array([1.0, 0.0, 0.0, 0.0])
     user = "declared: one user"
@@ -318,3 +318,61 @@ def test_what_is_added_and_taken_away_moves_apart(replay_here):
     found = replay_here(release, ZEROS, ONES)
     assert found.composed is None
     assert {one.why for one in found.spending.reasons} == {"shared"}
+
+
+def beside(shown):
+    """Return a release of a value with noise beside something else that is made of its noise."""
+
+    def release(data, rng):
+        noise = float(rng.laplace())
+        return [float(data[0]) + noise, shown(noise)]
+
+    return release
+
+
+SHOWN = {
+    "rounded": lambda z: round(1000 * z),
+    "cancelled": lambda z: (1.0 + z) - 1.0 - z / 2 * (z > 0),
+    "flag": lambda z: abs(z) > 1,
+    "rare flag": lambda z: 5 < z < 9,
+    "text": lambda z: "far" if z > 1 else "near",
+    "length": lambda z: [1.0] * (z > 1),
+    "square": lambda z: z * z,
+    "tail": lambda z: min(z, -6.0),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_noise_that_shows_beside_what_it_hides_leaves_no_total(name, replay_here):
+    """The noise tells the value: epsilon is infinite at delta = 0, and the movement says 1."""
+    found = replay_here(beside(SHOWN[name]), ZEROS, ONES, epsilon=30.0)
+    assert found.composed is None
+    assert {one.why for one in found.spending.reasons} & {"unread", "unseen"}
+    assert total(parts(found)) is None
+
+
+def fixed(data, rng):
+    return float(data[0]) + np.random.default_rng(0).laplace()
+
+
+def of_the_data(data, rng):
+    return float(data[0]) + np.random.RandomState(int(data[0])).laplace()
+
+
+def of_few_seeds(data, rng):
+    return float(data[0]) + np.random.default_rng(int(rng.integers(3))).laplace()
+
+
+@pytest.mark.parametrize("release", [fixed, of_the_data, of_few_seeds])
+def test_noise_of_a_seed_that_comes_again_leaves_no_total(release, replay_here):
+    found = replay_here(release, ZEROS, ONES, epsilon=30.0)
+    assert found.composed is None
+    assert "seeded" in {one.why for one in found.spending.reasons}
+
+
+def test_a_fresh_seed_does_not_come_again(replay_here):
+    def release(data, rng):
+        return float(data[0]) + np.random.default_rng(int(rng.integers(2**62))).laplace()
+
+    found = replay_here(release, ZEROS, ONES, epsilon=30.0)
+    assert "seeded" not in {one.why for one in found.spending.reasons}
