@@ -1,0 +1,28 @@
+"""The probability of a half-line of noise that is turned, shifted and clipped."""
+
+import math
+
+import pytest
+
+from dpaudit.verification.replayed import _half_line, _Law
+
+
+def beyond(z):
+    """Return the probability that Laplace noise of scale 1 is at least z."""
+    return math.exp(-z) / 2 if z > 0 else 1 - math.exp(z) / 2
+
+
+@pytest.mark.parametrize("factor", [2.0, -2.0])
+@pytest.mark.parametrize("threshold", [-1.5, 0.5, 2.0])
+def test_noise_of_either_sign_is_beyond_a_threshold_as_often(factor, threshold):
+    law = _Law(1.0, factor, "laplace", "", 0.0)
+    above = beyond((threshold - 1.0) / 2)  # the noise is symmetric: its sign says nothing
+    assert float(_half_line(law, threshold, above=True)) == pytest.approx(above)
+    assert float(_half_line(law, threshold, above=False)) == pytest.approx(1 - above)
+
+
+@pytest.mark.parametrize(("threshold", "above"), [(-1.0, 1.0), (4.0, 0.0)])
+def test_beyond_an_end_of_a_clip_everything_or_nothing_is(threshold, above):
+    law = _Law(1.0, 2.0, "laplace", "", 0.0, 0.0, 3.0)
+    assert float(_half_line(law, threshold, above=True)) == above
+    assert float(_half_line(law, threshold, above=False)) == 1 - above
