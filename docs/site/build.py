@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import reference
+from gallery import write_pages
 from pages import HOME, PAGES, ROOT, found_pages, navigation, with_links_of_the_site
 from sphinx.cmd.build import main as sphinx
 
@@ -22,7 +23,9 @@ SITE = ROOT / "build" / "docs"
 def assembled() -> None:
     """Put together in build/docs-source what Sphinx reads."""
     shutil.rmtree(SOURCE, ignore_errors=True)
-    site = shutil.ignore_patterns("__pycache__", *("build.py", "pages.py", "reference.py", "*.txt"))
+    site = shutil.ignore_patterns(
+        "__pycache__", *("build.py", "gallery.py", "pages.py", "reference.py", "*.txt")
+    )
     shutil.copytree(PAGES / "site", SOURCE, ignore=site)
     for name, path in found_pages().items():
         text = with_links_of_the_site(path, name, _copied)
@@ -59,6 +62,7 @@ def main() -> int:
     status = sphinx(["-b", "html", *strict, "--jobs", "2", str(SOURCE), str(SITE)])
     scripts = shutil.ignore_patterns("*.py")
     shutil.copytree(ROOT / "reports", SITE / "reports", dirs_exist_ok=True, ignore=scripts)
+    write_pages(SITE / "reports")
     if status == 0:
         print(f"The documentation is in {(SITE / 'index.html').relative_to(ROOT)}.")
     return status

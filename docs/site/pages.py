@@ -92,5 +92,5 @@ def with_links_of_the_site(file: Path, name: str, needed: Callable[[Path], None]
 
 
 def _rendered(report: Path) -> str:
-    page = report.with_suffix(".html")
-    return page.as_posix() if (ROOT / page).is_file() else report.as_posix()
+    has_page = (ROOT / report.with_suffix(".json")).is_file()  # gallery.py makes one of it
+    return (report.with_suffix(".html") if has_page else report).as_posix()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
 
@@ -120,15 +118,3 @@ def test_what_nobody_claims_and_variants_are_no_claims(index):
     for name in set(CLAIMS) - questions:
         first = rows_of(index, name)[0]
         assert (first["variant"], first["standing"]) == (None, "claim")
-
-
-def test_links_of_the_index_lead_somewhere(folder):
-    page = (folder / "index.html").read_text(encoding="utf-8")
-    markdown = (folder / "index.md").read_text(encoding="utf-8")
-    links = re.findall(r'href="([^"]+)"', page) + re.findall(r"\]\(([^)\s]+)\)", markdown)
-    assert len(links) >= 2 * len(CLAIMS)
-    for link in links:
-        path, _, anchor = unquote(link).partition("#")
-        target = folder / (path or "index.html")
-        assert target.is_file(), link
-        assert not anchor or f'id="{anchor}"' in target.read_text(encoding="utf-8"), link
