@@ -35,6 +35,7 @@ from scipy.special import bdtrc, chdtrc, ndtr
 
 from dpaudit._typing import Array
 from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.laws.recurrence import equal_pairs, variance_of_ties
 
 # With so small a probability is any of the tests of one audit to fail by chance.
 FALSE_ALARM = 3e-4
@@ -282,31 +283,15 @@ def ties(z: Array, groups: Labels) -> float:
     few = counts[which.ravel()] <= _ALIKE
     if not few.all():  # what is common says little of its place, and has other tests
         return ties(z[few], groups[few])
-    pairs, sizes = _pairs(counts), np.bincount(groups)
+    pairs, sizes = equal_pairs(counts), np.bincount(groups)
     if not pairs or len(z) < 4:
         return 1.0
     cells = which.ravel() * len(sizes) + groups
-    found = _pairs(np.unique(cells, return_counts=True)[1])
-    share = _pairs(sizes) / _pairs(np.array([len(z)]))
-    spread = math.sqrt(max(0.0, _tie_variance(counts, sizes, share)))
+    found = equal_pairs(np.unique(cells, return_counts=True)[1])
+    share = equal_pairs(sizes) / equal_pairs(np.array([len(z)]))
+    spread = math.sqrt(max(0.0, variance_of_ties(counts, sizes, share)))
     normal = float(ndtr(-(found - pairs * share) / spread)) if spread else 1.0
     return max(normal, float(bdtrc(found - 1, pairs, share)) if found else 1.0)
-
-
-def _pairs(counts: Labels) -> int:
-    return int(np.sum(counts * (counts - 1)) // 2)
-
-
-def _tie_variance(counts: Labels, sizes: Labels, share: float) -> float:
-    """Return the variance of the pairs of equal outputs in one group, in a random order."""
-    pairs, n = _pairs(counts), float(counts.sum())
-    twos = float(np.sum(sizes * (sizes - 1.0)))
-    threes = float(np.sum(sizes * (sizes - 1.0) * (sizes - 2.0)))
-    sharing = float(np.sum(counts * (counts - 1.0) * (counts - 2.0))) / 2
-    apart = pairs * (pairs - 1) / 2 - sharing
-    three = threes / (n * (n - 1) * (n - 2))
-    four = (twos**2 - 4 * threes - 2 * twos) / (n * (n - 1) * (n - 2) * (n - 3))
-    return pairs * share + 2 * sharing * three + 2 * apart * four - (pairs * share) ** 2
 
 
 def _joined(groups: Labels, least: int, within: Labels | None) -> Labels:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,10 +18,13 @@ from dpaudit.execution.units import stream
 from dpaudit.laws.isolated import Isolated, Isolation, isolated, referred, unpickled
 from dpaudit.laws.layout import LAST_BITS
 from dpaudit.laws.observed import Reading, made_with_layout, without_parts
+from dpaudit.laws.recurrence import TOO_MANY, recurrence
 from dpaudit.laws.touching import Touch, libraries_beside, watched
 
 _WATCHED = 3  # calls on either dataset whose touches are watched, the first with its imports
 _OBSERVED = 16  # observations of each dataset that a layout is made of
+_ANSWERS = 64  # of each dataset, where answers come back only now and then
+_SECONDS = 2.0  # for them
 
 
 def touched(
@@ -56,6 +60,7 @@ def beyond_data(
     datasets: Sequence[Any],
     seed: int,
     usual: Sequence[tuple[int, int, float]],
+    answers: Sequence[Array] = (),
 ) -> list[Touch]:
     """Return what answers that never vary may come from besides their data; nothing if from none.
 
@@ -68,11 +73,15 @@ def beyond_data(
     usual
         Dataset, column and value of what never varies: at another time, in a new interpreter, it
         has to be the same.
+    answers
+        Of each dataset, from one process, each of shape ``(calls, columns)``: what comes back
+        among them has to come back there as well.
     """
     entropy = int(stream(seed, "what is touched").generate_state(1)[0])
-    touches, rows, failed = touched(mechanism, datasets, _WATCHED, entropy, 1)
+    calls = max([_WATCHED, *map(len, answers)])
+    touches, rows, failed = touched(mechanism, datasets, calls, entropy, 1)
     if rows is None:  # it may be the clocks that it does not take
-        touches, rows, failed = touched(mechanism, datasets, _WATCHED, entropy, 0)
+        touches, rows, failed = touched(mechanism, datasets, calls, entropy, 0)
         touches = [*touches, ("clock", "at another time it fails")]
     if rows is None:
         return [*touches, ("process", f"in a new interpreter it fails ({failed})")]
@@ -80,8 +89,19 @@ def beyond_data(
     for side, column, value in usual:
         now = flat[side][:, column]
         if np.any(np.abs(now - value) > LAST_BITS * np.maximum(np.abs(now), abs(value))):
-            return [("clock", "in a new interpreter, at another time, it returns something else")]
-    return touches
+            return [_ELSEWHERE]
+    kept = any(_comes_back(*both) for both in zip(answers, flat, strict=bool(answers)))
+    return [_ELSEWHERE] if kept else touches
+
+
+_ELSEWHERE = ("clock", "in a new interpreter, at another time, it returns something else")
+
+
+def _comes_back(here: Array, there: Array) -> bool:
+    """Return whether a column has values that come back in one process, and not in the other."""
+    groups = np.repeat([0, 1], [len(here), len(there)])
+    columns = np.concatenate([here, there]).T
+    return any(recurrence(column, groups) > TOO_MANY for column in columns)
 
 
 def beyond_data_of(given: Any, reading: Reading, datasets: Sequence[Any], seed: int) -> list[Touch]:
@@ -105,11 +125,24 @@ def beyond_data_of(given: Any, reading: Reading, datasets: Sequence[Any], seed: 
         return [("process", "it cannot be sent to another one")]
     try:
         mechanism, usual = _laid_out(mechanism, datasets, seed)
-        return beyond_data(mechanism, datasets, seed, usual)
+        answers = [_answers(mechanism, one, seed + n) for n, one in enumerate(datasets)]
+        return beyond_data(mechanism, datasets, seed, usual, answers)
     except MechanismError:
         return [("process", "it fails in another one")]
     finally:
         mechanism.crew.close()
+
+
+def _answers(mechanism: Isolated, dataset: Any, seed: int) -> Array:
+    """Return so many answers as there is time for, each as a row."""
+    rng, rows, end = (
+        default_rng(stream(seed, "answers")),
+        list[Array](),
+        time.monotonic() + _SECONDS,
+    )
+    while len(rows) < _WATCHED or (len(rows) < _ANSWERS and time.monotonic() < end):
+        rows.append(mechanism.sample(dataset, 1, rng).reshape(1, -1))
+    return np.concatenate(rows)
 
 
 def _laid_out(

@@ -225,6 +225,11 @@ def _seen_again(
         with named(name):
             return processes.in_processes(held, there.limits, task.seed)
 
+    def answers(reads: list[list[Any]]) -> list[processes.Answers]:
+        asked = _Answers(pickled(alone), reads)
+        with named(name):
+            return processes.answers_of(asked, there.limits, task.seed)
+
     def beyond() -> list[Touch]:
         reading = Reading(task.form, task.read, ("exceptions",))
         return beyond_data_of(code, reading, pair[:2], task.seed)
@@ -232,7 +237,8 @@ def _seen_again(
     def again() -> list[dict[str, Any]]:
         return list(_run(alone, there, name)[0]["findings"])
 
-    return processes.judged(found["findings"], kept, again, elsewhere, beyond)
+    there_too = processes.Elsewhere(again, elsewhere, answers, beyond)
+    return processes.judged(found["findings"], kept, there_too)
 
 
 class _Held:
@@ -247,6 +253,20 @@ class _Held:
 
         seed = int(unit.generator().integers(2**31))
         return running.held_elsewhere(cloudpickle.loads(self.blob), self.constants, seed)
+
+
+class _Answers:
+    """What counts read in some calls of a process, as a task."""
+
+    def __init__(self, blob: bytes, reads: list[list[Any]]) -> None:
+        self.blob, self.reads = blob, reads
+
+    def __call__(self, unit: Unit) -> list[list[list[str]]]:
+        """Return it of the process that calls this."""
+        import cloudpickle
+
+        seed = int(unit.generator().integers(2**31))
+        return running.answers_elsewhere(cloudpickle.loads(self.blob), self.reads, seed)
 
 
 def _replayed_elsewhere(blob: bytes) -> str:

@@ -80,7 +80,10 @@ def constants(dataset: Sequence[Output], neighbour: Sequence[Output]) -> Iterato
 
 @dataclass(frozen=True)
 class Counted:
-    """How often an event was seen on fresh runs, and the epsilon that this certifies."""
+    """How often an event was seen on fresh runs, and the epsilon that this certifies.
+
+    Of an event that is chosen from many, ``seen`` has no value: it says what the event is about.
+    """
 
     seen: Seen
     hits: int
@@ -173,48 +176,51 @@ def guided(
     chosen = _chosen([side[:half] for side in outputs], delta)
     if chosen is None:
         return None
-    words, favours, test = chosen
+    (words, what, place, test), favours = chosen
     rest = [side[half:] for side in outputs]
     own, other = rest if favours == "dataset" else rest[::-1]
     hits, other_hits = sum(map(test, own)), sum(map(test, other))
     lower = joint_lower_bound(hits, other_hits, len(own), len(other), delta=delta, alpha=alpha)
-    seen = Seen("number", favours, None)
+    seen = Seen(what, favours, None, place)
     return words, Counted(seen, hits, other_hits, len(own), lower)
 
 
-_Test = Callable[[Output], bool]
+# An event in words, what it is about, in which place, and whether an output is in it.
+_Test = tuple[str, str, int, Callable[[Output], bool]]
 
 
-def _chosen(outputs: Sequence[list[Output]], delta: float) -> tuple[str, str, _Test] | None:
-    best: tuple[float, tuple[str, str, _Test]] | None = None
+def _chosen(outputs: Sequence[list[Output]], delta: float) -> tuple[_Test, str] | None:
+    best: tuple[float, tuple[_Test, str]] | None = None
     count = len(outputs[0])
-    for words, test in _tests(outputs):
-        hits = [sum(map(test, side)) for side in outputs]
+    for test in _tests(outputs):
+        hits = [sum(map(test[3], side)) for side in outputs]
         for favours, (a, b) in (("dataset", hits), ("neighbour", hits[::-1])):
             lower = joint_lower_bound(a, b, count, count, delta=delta, alpha=0.5)
             if best is None or lower > best[0]:
-                best = lower, (words, favours, test)
+                best = lower, (test, favours)
     return None if best is None or best[0] <= 0 else best[1]
 
 
-def _tests(outputs: Sequence[list[Output]]) -> Iterator[tuple[str, _Test]]:
+def _tests(outputs: Sequence[list[Output]]) -> Iterator[_Test]:
     first = outputs[0][0]
     for place, path in list(enumerate(first.paths))[:16]:
         values = [o.numbers[place] for side in outputs for o in side if place < len(o.numbers)]
         finite = [one for one in values if math.isfinite(one)]
         for level in np.unique(np.quantile(finite, [0.02, 0.2, 0.5, 0.8, 0.98])) if finite else ():
             bound = float(level)
-            yield f"{path} at or above a level", _at_least(place, bound, True)
-            yield f"{path} below a level", _at_least(place, bound, False)
+            yield f"{path} at or above a level", "number", place, _at_least(place, bound, True)
+            yield f"{path} below a level", "number", place, _at_least(place, bound, False)
     for place, path in list(enumerate(first.text_paths))[:8]:
         values_seen = {o.texts[place] for side in outputs for o in side if place < len(o.texts)}
         for value in sorted(values_seen)[:16]:
-            yield f"{path} is one of its values", Seen("text", "dataset", value, place).happened
+            seen = Seen("text", "dataset", value, place)
+            yield f"{path} is one of its values", "text", place, seen.happened
     for structure in sorted({o.structure for side in outputs for o in side})[:8]:
-        yield "the structure is one that it has", Seen("structure", "dataset", structure).happened
+        seen = Seen("structure", "dataset", structure)
+        yield "the structure is one that it has", "structure", 0, seen.happened
 
 
-def _at_least(place: int, level: float, above: bool) -> _Test:
+def _at_least(place: int, level: float, above: bool) -> Callable[[Output], bool]:
     def test(output: Output) -> bool:
         if place >= len(output.numbers):
             return False

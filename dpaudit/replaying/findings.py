@@ -68,6 +68,8 @@ class Finding:
         Where in the source.
     event, seen
         What a verifier looks at again.
+    reads
+        What a count of runs that vary is about, and in which place.
     """
 
     kind: str
@@ -78,6 +80,7 @@ class Finding:
     event: Event | None = None
     seen: Seen | None = None
     call: int | None = None
+    reads: tuple[str, int] | None = None
 
 
 @dataclass
@@ -318,6 +321,7 @@ def _of_count(found: Counted, sides: tuple[Side, Side], asked: Asked) -> Finding
         found.epsilon,
         seeds[0][1] if kind == "fixed seed" else None,
         seen=seen,
+        reads=(seen.what, seen.place) if kind == COUNTED else None,
     )
 
 
@@ -374,6 +378,7 @@ def _guided(function: Function, data: tuple[Any, Any], asked: Asked) -> Iterator
         "proof",
         f"{words}: {_counts(found, asked)}",
         found.epsilon,
+        reads=(found.seen.what, found.seen.place),
     )
 
 

@@ -4,16 +4,21 @@ A replay runs in one process. What that process drew when it imported the code, 
 the code holds, and values that travelled with the code are the same in all of its runs, as a
 function of the data is. So a proof or a violation is looked for once more, in a process of its own
 and with other noise; a value that is always the same is looked at in several more, and what the
-code reaches is watched, as an audit does it. Where they do not agree, or where noise may be kept
-outside the call, the finding is withheld.
+code reaches is watched, as an audit does it. What is only nearly always the same is looked at in as
+many: noise that a process keeps comes back in it, and in no other, however many calls draw anew.
+Where processes do not agree, or where noise may be kept outside the call, the finding is withheld.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
+import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
 
 from dpaudit.errors import shorten
 from dpaudit.execution.pool import Crew
@@ -21,16 +26,27 @@ from dpaudit.execution.processes import Limits
 from dpaudit.execution.units import Unit, planned_units, stream
 from dpaudit.freezing.observing import Function, really
 from dpaudit.freezing.outputs import Output
+from dpaudit.laws.recurrence import TOO_MANY, recurrence
 from dpaudit.laws.touching import Touch
 from dpaudit.replaying.counting import Seen
 
 _PROCESSES, _WORKERS, _CALLS = 8, 2, 2
+_ANSWERS, _SECONDS = 32, 1.0  # calls on either dataset that a count is looked at in, in a process
 _DIGEST = 16  # bytes
+ResultT = TypeVar("ResultT")
 _CLOSE = 0.05  # relative to an epsilon: both are read off runs
 _STANDS = ("proof", "violation")
 _KEPT = (
     "something is the same in every call of one process, and another in the next: calls reuse what "
     "an earlier one, or the import, drew or kept. Draw noise in every call"
+)
+_KEPT_OFTEN = (
+    "the same answers come back in the calls of one process, and others in the next: calls reuse "
+    "what an earlier one, or the import, drew or kept. Draw noise in every call"
+)
+_OFTEN = (
+    "the same answers come back, and may be noise that was drawn before and is kept outside the "
+    "call ({}): draw noise anew in each call"
 )
 _ONE_PROCESS = (
     "the code cannot be sent to another process, and this one may keep noise that it drew before: "
@@ -46,12 +62,46 @@ _OUTSIDE = (
 )
 
 
+@dataclass(frozen=True)
+class Answers:
+    """What a count reads, in further processes.
+
+    Parameters
+    ----------
+    come_back
+        Whether anything is the same in two calls of one process.
+    kept
+        Whether that happens more often in one process than across processes.
+    """
+
+    come_back: bool
+    kept: bool
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What other processes show, each asked for only where a finding rests on it.
+
+    Parameters
+    ----------
+    again
+        Returns what a second replay finds, in another process and with other noise.
+    constants
+        Returns of what `constant_of` gives which are so in further processes.
+    answers
+        Returns what counts read in further processes.
+    beyond_data
+        Returns what answers that come back may come from besides the data.
+    """
+
+    again: Callable[[], Sequence[dict[str, Any]]]
+    constants: Callable[[list[list[Any]]], list[bool]]
+    answers: Callable[[list[list[Any]]], list[Answers]]
+    beyond_data: Callable[[], Sequence[Touch]]
+
+
 def judged(
-    findings: Sequence[dict[str, Any]],
-    kept: Sequence[str],
-    again: Callable[[], Sequence[dict[str, Any]]],
-    constants_elsewhere: Callable[[list[list[Any]]], list[bool]],
-    beyond_data: Callable[[], Sequence[Touch]],
+    findings: Sequence[dict[str, Any]], kept: Sequence[str], elsewhere: Elsewhere
 ) -> list[dict[str, Any]]:
     """Return findings, those withheld that other processes do not bear out.
 
@@ -61,12 +111,8 @@ def judged(
         Of a replay.
     kept
         Files that its code wrote and read again.
-    again
-        Returns what a second replay finds, in another process and with other noise.
-    constants_elsewhere
-        Returns of what `constant_of` gives which are so in further processes.
-    beyond_data
-        Returns what constants may come from besides the data.
+    elsewhere
+        What other processes show.
     """
     standing = [one for one in findings if one["tier"] in _STANDS]
     if kept:
@@ -75,18 +121,35 @@ def judged(
         standing = []
     constant = [one for one in standing if one["constant"] is not None]
     varying = [one for one in standing if one["constant"] is None]
-    agree = constants_elsewhere([one["constant"] for one in constant]) if constant else []
-    second = again() if varying else []
+    agree = elsewhere.constants([one["constant"] for one in constant]) if constant else []
+    second = elsewhere.again() if varying else []
     agree += [any(_is_same(one, other) for other in second) for one in varying]
     for one, agrees in zip([*constant, *varying], agree, strict=True):
         if not agrees:
             _withhold(one, _KEPT)
-    if (left := [one for one in constant if one["tier"] in _STANDS]) and (causes := beyond_data()):
+    come_back = [*constant, *_that_come_back(varying, elsewhere)]
+    left = [one for one in come_back if one["tier"] in _STANDS]
+    if left and (causes := elsewhere.beyond_data()):
         told = [f"{kind} {shorten(name)}" for kind, name in causes[:3]]
         for one in left:
-            _withhold(one, _OUTSIDE.format("; ".join(told)))
+            always = one["constant"] is not None
+            _withhold(one, (_OUTSIDE if always else _OFTEN).format("; ".join(told)))
     order = {"proof": 0, "violation": 1, "withheld": 2, "hint": 3}
     return sorted(findings, key=lambda one: order[one["tier"]])
+
+
+def _that_come_back(
+    varying: Sequence[dict[str, Any]], elsewhere: Elsewhere
+) -> list[dict[str, Any]]:
+    """Return counts of answers that come back, those withheld that a process keeps."""
+    counts = [one for one in varying if one["reads"] is not None and one["tier"] in _STANDS]
+    if not counts:
+        return []
+    read = elsewhere.answers([list(one["reads"]) for one in counts])
+    for one, seen in zip(counts, read, strict=True):
+        if seen.kept:
+            _withhold(one, _KEPT_OFTEN)
+    return [one for one, seen in zip(counts, read, strict=True) if seen.come_back]
 
 
 def _named(names: Sequence[str]) -> str:
@@ -153,8 +216,49 @@ def _holds(constant: Sequence[Any], on_p: Sequence[Output], on_q: Sequence[Outpu
 
 def in_processes(task: Callable[[Unit], list[bool]], limits: Limits, seed: int) -> list[bool]:
     """Return what holds in all of several fresh processes."""
+    return [all(one) for one in zip(*_dealt(task, limits, seed), strict=True)]
+
+
+def _dealt(task: Callable[[Unit], ResultT], limits: Limits, seed: int) -> list[ResultT]:
+    """Return what each of several fresh processes returns."""
     units = planned_units(_PROCESSES, 1, stream(seed, "processes"))
     with Crew(limits) as crew:
         hands = [[unit] for unit in units]
-        found = [one for part in crew.deal(task, hands, _WORKERS) for one in part]
-    return [all(one) for one in zip(*found, strict=True)]
+        return [one for part in crew.deal(task, hands, _WORKERS) for one in part]
+
+
+# Answers that come back
+
+
+def answers(
+    function: Function, data: tuple[Any, Any], reads: Sequence[Sequence[Any]], seed: int
+) -> list[list[list[str]]]:
+    """Return digests of what each count reads in some calls on either dataset."""
+    sides, end = list[list[Output]](), time.monotonic()
+    for which, one in enumerate(data):
+        outputs, end = list[Output](), end + _SECONDS
+        while len(outputs) < _CALLS or (len(outputs) < _ANSWERS and time.monotonic() < end):
+            outputs.append(really(function, one, seed + _ANSWERS * which + len(outputs)))
+        sides.append(outputs)
+    return [
+        [[_digest(Seen(what, "", None, place).value_in(o)) for o in side] for side in sides]
+        for what, place in reads
+    ]
+
+
+def answers_of(
+    task: Callable[[Unit], list[list[list[str]]]], limits: Limits, seed: int
+) -> list[Answers]:
+    """Return what counts read in several fresh processes: whether it comes back, and is kept."""
+    found = _dealt(task, limits, seed)
+    return [_compared(one) for one in zip(*found, strict=True)]
+
+
+def _compared(processes: Sequence[Sequence[Sequence[str]]]) -> Answers:
+    """Return it of one count, whose answers each process gives on both datasets."""
+    come_back = kept = False
+    for side in zip(*processes, strict=True):
+        groups = np.repeat(np.arange(len(side)), [len(one) for one in side])
+        kept = kept or recurrence(np.array([d for one in side for d in one]), groups) > TOO_MANY
+        come_back = come_back or any(len(set(one)) < len(one) for one in side)
+    return Answers(come_back, kept)

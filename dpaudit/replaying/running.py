@@ -24,7 +24,7 @@ from dpaudit.laws.code import hashed, place_of
 from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, Asked, Compared, compared
 from dpaudit.replaying.movement import Moved
 from dpaudit.replaying.nothing import KIND
-from dpaudit.replaying.processes import constant_of, hold
+from dpaudit.replaying.processes import answers, constant_of, hold
 
 _SECONDS = 8.0  # for all pairs
 _BEST = 4
@@ -172,6 +172,7 @@ def _finding(one: Any, found: Compared) -> dict[str, Any]:
         "place": one.place,
         "evidence": _evidence(one, found),
         "constant": None if one.kind == COUNTED else constant_of(one.seen),
+        "reads": one.reads,
     }
 
 
@@ -181,6 +182,14 @@ def held_elsewhere(task: Task, constants: list[list[Any]], seed: int) -> list[bo
         _, function, _, _ = loaded(task.code, task.form, task.read)
         dataset, neighbour, _ = task.pairs[0]
         return hold(constants, function, (dataset, neighbour), seed)
+
+
+def answers_elsewhere(task: Task, reads: list[list[Any]], seed: int) -> list[list[list[str]]]:
+    """Return what each count reads in some calls of this process, on both datasets."""
+    with redirect_stdout(sys.stderr):
+        _, function, _, _ = loaded(task.code, task.form, task.read)
+        dataset, neighbour, _ = task.pairs[0]
+        return answers(function, (dataset, neighbour), reads, seed)
 
 
 def _evidence(one: Any, found: Compared) -> dict[str, Any] | None:

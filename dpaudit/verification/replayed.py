@@ -195,7 +195,7 @@ def elsewhere(blob: bytes, reader: Reader) -> str:
 
 
 def _beyond_data(reader: Reader, pair: Pair[Any]) -> list[str]:
-    """Return a failure where what is always the same may be noise that is kept outside the call."""
+    """Return a failure where answers that come back may be noise that is kept outside the call."""
     from dpaudit.laws.observed import Reading
     from dpaudit.laws.reaching import beyond_data_of
 
@@ -204,7 +204,7 @@ def _beyond_data(reader: Reader, pair: Pair[Any]) -> list[str]:
     if not found:
         return []
     told = "; ".join(f"{kind} {shorten(name)}" for kind, name in found[:3])
-    return [f"counts: every answer is the same, and may be noise kept outside the call ({told})"]
+    return [f"counts: the same answers come back, and may be noise kept outside the call ({told})"]
 
 
 def _seen_elsewhere(blob: bytes) -> str:
@@ -417,7 +417,7 @@ def _by_contrast(
     weight = -first.factor / second.factor
     unit = max(abs(first.factor), abs(first.centre), abs(weight * second.centre))
     asked = {"contrast": [*places, weight, 1e-7 * unit], "favours": event.favours}
-    return _counts(document, claimed, reader, pair, asked)[0]
+    return _counts(document, claimed, reader, pair, asked)
 
 
 def _by_counts(
@@ -429,8 +429,8 @@ def _by_counts(
 ) -> Judged:
     what, favours, place = counted
     asked = {"counted": [what, place], "favours": favours}
-    judged, varies = _counts(document, claimed, reader, pair, asked)
-    if judged.failures or varies:
+    judged = _counts(document, claimed, reader, pair, asked)
+    if judged.failures:
         return judged
     return replace(judged, failures=tuple(_beyond_data(reader, pair)))
 
@@ -441,8 +441,8 @@ def _counts(
     reader: Reader,
     pair: Pair[Any],
     asked: Mapping[str, Any],
-) -> tuple[Judged, bool]:
-    """Return what counts of an event say, and whether it happens in some runs and not in others."""
+) -> Judged:
+    """Return what counts of an event say."""
     from dpaudit.estimation.joint import joint_lower_bound
 
     epsilon, delta = claimed
@@ -466,7 +466,7 @@ def _counts(
         f"{hits} and {other} of {made} fresh runs certify an epsilon of {rounded_down(lower)} at "
         f"delta = {delta:g} (confidence {reader.confidence:.10g})"
     )
-    return Judged(tuple(failures), ratio, summary), hits < made or other > 0
+    return Judged(tuple(failures), ratio, summary)
 
 
 # Declarations

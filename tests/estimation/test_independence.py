@@ -19,6 +19,7 @@ from dpaudit.estimation.independence import (
     variety,
 )
 from dpaudit.laws.drawn import compared
+from dpaudit.laws.recurrence import variance_of_ties
 
 LAWS = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -112,7 +113,7 @@ def test_equal_outputs_meet_as_often_as_in_a_random_order(groups):
     found = [pairs(np.unique(one, return_counts=True)[1]) for one in cells]
     share = pairs(sizes) / pairs(len(z))
     assert np.mean(found) == pytest.approx(pairs(counts) * share, rel=0.01)
-    spread = independence._tie_variance(counts, sizes, share)
+    spread = variance_of_ties(counts, sizes, share)
     assert np.var(found) == pytest.approx(spread, rel=0.12)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from dpaudit.execution.parcels import parcel_of
 from dpaudit.replaying.api import replay
-from dpaudit.replaying.processes import judged
+from dpaudit.replaying.processes import Elsewhere, judged
 
 PAIR = np.zeros(3), np.array([0.0, 0.0, 1.0])
 KEYED = """
@@ -115,7 +115,7 @@ def test_a_script_is_run_afresh_up_to_its_first_call(tmp_path):
 
 
 def finding(tier="proof", constant=None, **held):
-    base = {"kind": "a", "words": "", "epsilon": 2.0, "evidence": {"event": {}}}
+    base = {"kind": "a", "words": "", "epsilon": 2.0, "evidence": {"event": {}}, "reads": None}
     return {**base, "tier": tier, "constant": constant, **held}
 
 
@@ -131,12 +131,12 @@ def finding(tier="proof", constant=None, **held):
 )
 def test_each_doubt_alone_withholds_what_it_is_about(kept, again, agree, beyond, tiers):
     findings = [finding(constant=["number", "dataset", 0, "1f"], evidence=None), finding()]
-    found = judged(
-        findings,
-        kept,
-        lambda: [finding(epsilon=again)],
-        lambda constants: [agree for _ in constants],
-        lambda: beyond,
+    elsewhere = Elsewhere(
+        again=lambda: [finding(epsilon=again)],
+        constants=lambda constants: [agree for _ in constants],
+        answers=lambda reads: [],
+        beyond_data=lambda: beyond,
     )
+    found = judged(findings, kept, elsewhere)
     assert [one["tier"] for one in found] == tiers
     assert all(one["evidence"] is None for one in found if one["tier"] == "withheld")
