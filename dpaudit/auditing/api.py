@@ -20,8 +20,8 @@ import dpaudit.auditing.claims as claims
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.records as records
 from dpaudit._references import stop_here
+from dpaudit.auditing.plan import Call, Code
 from dpaudit.auditing.release import Release, proof_of
-from dpaudit.auditing.rerun import with_looks
 from dpaudit.auditing.run import run_case
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor, stream
@@ -191,14 +191,18 @@ def audit(
         looks=looks,
         show_records=show_records,
     )
-    rerun = (
-        f"dpaudit.audit(mechanism, dataset, neighbour, {claims.as_given(claimed)}, "
-        f"relation={_named(relation)}, trials={trials}, confidence={confidence!r}, seed={seed}"
-        f"{_given(form=form, read=read, observe=observe, ignore=ignore, fresh=fresh)}"
-        f"{_given(bounds=bounds, release=release)})"
+    plan = Call(
+        {
+            "relation": _named(relation),
+            "trials": trials,
+            "confidence": confidence,
+            "seed": seed,
+            **_given(form=form, read=read, observe=observe, ignore=ignore, fresh=fresh),
+            **_given(bounds=bounds, release=release),
+            "looks": settings.looks,
+        },
+        f"dpaudit.audit(mechanism, dataset, neighbour, {claims.as_given(claimed)}, ",
     )
-    if settings.looks is not None:
-        rerun = with_looks(rerun, settings.looks)
     with _storing(store), records.run(show_records):
         made = list[Candidate]()
         if neighbour is None:
@@ -217,7 +221,7 @@ def audit(
             reading=Reading(form, read, observe, ignore, fresh),
             notes=() if words is None else (words,),
         )
-        audited = run_case(case, settings, statement=statement, executor=executor, rerun=rerun)
+        audited = run_case(case, settings, statement=statement, executor=executor, rerun=plan)
         return audited.result.keep(audited.certificate, holds_records=records.are_shown())
 
 
@@ -232,18 +236,19 @@ def _storing(store: str | os.PathLike[str] | None) -> AbstractContextManager[Non
     return nullcontext() if store is None else storing(Storing(Path(store)))
 
 
-def _given(**arguments: Any) -> str:
+def _given(**arguments: Any) -> dict[str, Any]:
     """Return arguments that were given, as a call names them."""
     shown = {name: one for name, one in arguments.items() if one not in (None, ())}
-    names = {name: getattr(one, "__name__", None) or repr(one) for name, one in shown.items()}
-    return "".join(f", {name}={text}" for name, text in names.items())
+    return {
+        name: Code(one.__name__) if hasattr(one, "__name__") else one for name, one in shown.items()
+    }
 
 
-def _named(relation: Any) -> str:
+def _named(relation: Any) -> Any:
     """Return a relation as the call that repeats an audit names it."""
     if relation is None or isinstance(relation, str):
-        return repr(relation)
-    return str(getattr(relation, "__name__", getattr(relation, "name", "relation")))
+        return Code(repr(relation))
+    return Code(str(getattr(relation, "__name__", getattr(relation, "name", "relation"))))
 
 
 def own_case(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -28,12 +28,8 @@ from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.kept import what_determines, with_machines
 from dpaudit.auditing.own_certificate import own_certificate
-from dpaudit.auditing.rerun import (
-    rerun_command,
-    statistical_certificate,
-    with_looks,
-    with_unit,
-)
+from dpaudit.auditing.plan import Call, Command, Plan, Wording
+from dpaudit.auditing.rerun import statistical_certificate
 from dpaudit.auditing.result import (
     privacy_result,
     with_relation,
@@ -118,9 +114,9 @@ class Prepared:
     ----------
     claim, case, settings
         The claim in words, its case, and how it is audited.
-    repeated
-        The command line that repeats an audit that a file specifies. An installed claim's is made
-        of its settings, and its counts can be drawn again.
+    plan
+        How an audit that a file specifies is repeated. An installed claim's is made of its
+        settings, and its counts can be drawn again.
     folder
         The folder of that file: modules beside it can be imported while the audit runs.
     """
@@ -128,7 +124,7 @@ class Prepared:
     claim: Statement
     case: Case
     settings: Settings
-    repeated: str | None = None
+    plan: Plan | None = None
     folder: Path | None = None
 
     @property
@@ -140,14 +136,14 @@ class Prepared:
 
     def run(self, executor: Executor) -> Audited:
         """Run the audit; a refutation by drawing gets its counts and seed as a certificate."""
-        rerun = self.repeated or rerun_command(self.claim.name, self.settings)
+        plan = self.plan or Command.of_claim(self.claim.name, self.settings)
         with importable(self.folder):
             audited = run_case(
-                self.case, self.settings, statement=self.claim, executor=executor, rerun=rerun
+                self.case, self.settings, statement=self.claim, executor=executor, rerun=plan
             )
         audited = _without_records(audited, self.settings)
         refuted = audited.result.verdict == "refuted"
-        if self.repeated is not None or not refuted or audited.certificate is not None:
+        if self.plan is not None or not refuted or audited.certificate is not None:
             return audited
         settings = self.settings
         if audited.looks is not None:
@@ -215,7 +211,7 @@ def audit_case(
     *,
     statement: Statement | None = None,
     executor: Executor | None = None,
-    rerun: str | None = None,
+    rerun: Plan | str | None = None,
 ) -> Result:
     """Audit a case that is already prepared.
 
@@ -230,7 +226,8 @@ def audit_case(
     executor
         Who computes; never changes a number.
     rerun
-        How the report says that this audit is repeated.
+        How this audit is repeated: a plan, in which the audit states what it settles as it runs, or
+        words, which the report shows as they are.
 
     Raises
     ------
@@ -259,20 +256,20 @@ def run_case(
     *,
     statement: Statement | None = None,
     executor: Executor | None = None,
-    rerun: str | None = None,
+    rerun: Plan | str | None = None,
 ) -> Audited:
     """Audit a case; return the result, and the certificate that the case has for it, if any."""
     settings, executor = settings or Settings(), executor or Executor()
-    claim, rerun = statement or stated(case), _call(settings) if rerun is None else rerun
+    claim, plan = statement or stated(case), _planned(rerun, settings)
     trials = case.default_trials if settings.trials is None else settings.trials
     known_by = what_determines(case, settings, trials)
     with one_thread(), _released(case), records.run(settings.show_records):
         with kept(claim.name, *known_by) as ledger:
             match case:
                 case PrivacyCase():
-                    found = _run_privacy(claim, case, settings, executor, rerun, trials)
+                    found = _run_privacy(claim, case, settings, executor, plan, trials)
                 case SearchCase():
-                    found = _run_search(claim, case, settings, executor, rerun, trials)
+                    found = _run_search(claim, case, settings, executor, plan, trials)
             if not found.interrupted:
                 ledger.end()
         return replace(found, result=with_machines(found.result, ledger, executor))
@@ -288,13 +285,10 @@ def _released(case: Case) -> Iterator[None]:
             case.mechanism.crew.close()
 
 
-def _call(settings: Settings) -> str:
-    """Return the call that repeats an audit of a case, with the settings that are not defaults."""
-    usual = Settings()
-    names = [field.name for field in fields(settings)]
-    changed = [name for name in names if getattr(settings, name) != getattr(usual, name)]
-    given = ", ".join(f"{name}={getattr(settings, name)!r}" for name in changed)
-    return f"audit_case(case, Settings({given}))"
+def _planned(rerun: Plan | str | None, settings: Settings) -> Plan:
+    if rerun is None:
+        return Call.of_case(settings)
+    return Wording(words=rerun) if isinstance(rerun, str) else rerun
 
 
 def _run_privacy(
@@ -302,15 +296,15 @@ def _run_privacy(
     case: PrivacyCase,
     settings: Settings,
     executor: Executor,
-    rerun: str,
+    plan: Plan,
     trials: int,
 ) -> Audited:
     schedule = Schedule.of(case, settings, executor, trials)
     with schedule.ending():
-        return _run_scheduled(claim, schedule, rerun)
+        return _run_scheduled(claim, schedule, plan)
 
 
-def _run_scheduled(claim: Statement, schedule: Schedule, rerun: str) -> Audited:
+def _run_scheduled(claim: Statement, schedule: Schedule, plan: Plan) -> Audited:
     settings, began = schedule.settings, monotonic()
     laid_out = outcomes.laid_out(
         schedule.case,
@@ -337,19 +331,19 @@ def _run_scheduled(claim: Statement, schedule: Schedule, rerun: str) -> Audited:
     taken = None
     if schedule.by_looks:
         evidence, taken, unit = schedule.evidence(drawer, partial(_privacy_evidence, case))
-        rerun = with_looks(rerun, taken)
+        plan = plan.with_looks(taken)
     else:
         evidence, unit = _privacy_evidence(case, drawer, settings, chosen.trials), drawer.unit
         evidence = replace(evidence, unit=unit)
     if not is_ours(case.mechanism):
-        rerun = with_unit(rerun, unit)
+        plan = plan.with_unit(unit)
     evidence = _noted(sameness.of_the_rest(evidence, case, unjudged), chosen, drawer)
     evidence = outcomes.of_bets_on_nothing(evidence, case.mechanism)
     if evidence.interrupted:
-        rerun = f"{rerun} --trials {evidence.trials}"
+        plan = plan.updated(trials=evidence.trials)
     if evidence.at_delta is not None:
         case = replace(case, at_delta=evidence.at_delta)
-    result = privacy_result(claim, case, evidence, settings, rerun, chosen.search)
+    result = privacy_result(claim, case, evidence, settings, str(plan), chosen.search)
     result = with_relation(result, case)
     if result.verdict != "refuted":
         return Audited(result, None, evidence.interrupted, taken)
@@ -406,7 +400,7 @@ def _run_search(
     case: SearchCase,
     settings: Settings,
     executor: Executor,
-    rerun: str,
+    plan: Plan,
     trials: int,
 ) -> Audited:
     executor.progress.start("searching", trials)
@@ -415,7 +409,7 @@ def _run_search(
     if math.isnan(attained.ratio):
         sides = f"{attained.value} <= {attained.bound}"
         raise MechanismError(f"{claim.name}: the search returned {sides}, expected two numbers")
-    result = search_result(claim, case, attained, settings, trials, rerun)
+    result = search_result(claim, case, attained, settings, trials, str(plan))
     return Audited(result, attained.certificate if result.verdict == "refuted" else None)
 
 

@@ -22,6 +22,7 @@ import dpaudit.auditing.claims as claims
 from dpaudit.auditing.api import DEFAULT_TRIALS, made_from, own_case
 from dpaudit.auditing.arrays import read_array
 from dpaudit.auditing.beside import require_reachable
+from dpaudit.auditing.plan import Plan
 from dpaudit.auditing.release import proof_of
 from dpaudit.auditing.run import Prepared
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
@@ -215,7 +216,7 @@ def prepared_mechanism(
     specification: MechanismAudit,
     settings: Settings,
     path: Path,
-    repeated: str,
+    plan: Plan,
     isolation: Isolation,
 ) -> Prepared:
     """Return the audit of a mechanism of the user's own, whose module may lie beside the file."""
@@ -240,7 +241,7 @@ def prepared_mechanism(
             reading=reading,
             notes=() if words is None else (words,),
         )
-    return Prepared(statement, case, settings, repeated, folder)
+    return Prepared(statement, case, settings, plan, folder)
 
 
 def _origin(specification: MechanismAudit) -> str:

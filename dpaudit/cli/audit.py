@@ -31,6 +31,7 @@ from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.records import are_shown
 
 if TYPE_CHECKING:
+    from dpaudit.auditing.plan import Command
     from dpaudit.auditing.run import Prepared
     from dpaudit.auditing.specification import Specification
     from dpaudit.cli.description import AuditCommand
@@ -318,16 +319,16 @@ def run(
     KeyboardInterrupt
         Somebody stopped it; what had ended is shown and written.
     """
-    from dpaudit.auditing.rerun import repeated_command
+    from dpaudit.auditing.plan import Command
     from dpaudit.files import prepare_directory
 
     own = own or {}
-    repeated = repeated_command(targets, {**overrides, **own})
+    plan = Command({**overrides, **own}, tuple(targets))
     if own and not any(map(_is_own, targets)):
         expected = "nothing: it is of a target module:function, and there is none"
         raise InvalidArgument(f"--{next(iter(own))}", next(iter(own.values())), expected)
     asked = [
-        audit for target in targets for audit in _asked(target, overrides, repeated, isolation, own)
+        audit for target in targets for audit in _asked(target, overrides, plan, isolation, own)
     ]
     batch = Batch(
         names=[one.name for one in asked],
@@ -358,7 +359,7 @@ class Asked:
 def _asked(
     target: str,
     overrides: dict[str, Any],
-    repeated: str,
+    plan: Command,
     isolation: Isolation,
     own: Mapping[str, Any],
 ) -> list[Asked]:
@@ -378,7 +379,7 @@ def _asked(
         return [_claim(target, Settings(**overrides))]
     return [
         replace(
-            _specified(one, path, overrides, repeated, isolation),
+            _specified(one, path, overrides, plan, isolation),
             where=partial(_place, one, path, None if _is_own(target) else number),
         )
         for number, one in enumerate(specified)
@@ -414,7 +415,7 @@ def _specified(
     specified: Specification,
     path: Path,
     overrides: dict[str, Any],
-    repeated: str,
+    plan: Command,
     isolation: Isolation,
 ) -> Asked:
     import dpaudit.auditing.specification as specification
@@ -423,7 +424,7 @@ def _specified(
     own = specified.confidence is not None and "confidence" not in overrides
     if isinstance(specified, specification.ClaimAudit):
         return _claim(specified.claim, settings, own)
-    given = (specified, settings, path, repeated, isolation)
+    given = (specified, settings, path, plan, isolation)
     prepare = partial(specification.prepared_mechanism, *given)
     return Asked(specified.name or specified.mechanism, prepare, own)
 

@@ -22,7 +22,7 @@ from pydantic import (
     ValidationInfo,
 )
 
-from dpaudit.auditing.rerun import repeated_command, with_options
+from dpaudit.auditing import plan
 from dpaudit.errors import DataError, shorten
 from dpaudit.text import one_line
 
@@ -132,9 +132,8 @@ class AuditCommand(_Described):
     def line(self) -> str:
         """The command line."""
         targets = ["--all"] if self.every else self.targets
-        limits = {"--timeout": self.timeout, "--memory": self.memory}
-        line = repeated_command(targets, {**self.overrides, **self.own})
-        return with_options(line, {**limits, "--in-process": self.in_process or None})
+        where = self._given(("timeout", "memory", "in_process"))
+        return str(plan.Command({**self.overrides, **self.own, **where}, tuple(targets)))
 
 
 class AttackCommand(_Described):
@@ -148,8 +147,8 @@ class AttackCommand(_Described):
     @property
     def line(self) -> str:
         """The command line."""
-        given = {"--set": self.parameters or None, "--seed": self.seed}
-        return with_options("dpaudit attack " + one_line(self.name), given)
+        given = (("--set", self.parameters or None), ("--seed", self.seed))
+        return plan.join_options(["dpaudit", "attack", one_line(self.name)], given)
 
 
 class SelftestCommand(_Described):
@@ -163,7 +162,7 @@ class SelftestCommand(_Described):
     def line(self) -> str:
         """The command line."""
         size = "--full" if self.full else "--quick"
-        return with_options(f"dpaudit selftest {size}", {"--seed": self.seed})
+        return plan.join_options(["dpaudit", "selftest", size], [("--seed", self.seed)])
 
 
 Command = AuditCommand | AttackCommand | SelftestCommand

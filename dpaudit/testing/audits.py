@@ -6,6 +6,7 @@ from typing import Any
 
 import dpaudit._validate as check
 from dpaudit.auditing.api import Sample, own_case
+from dpaudit.auditing.plan import Call
 from dpaudit.auditing.run import audit_case
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings
@@ -129,12 +130,10 @@ confidence=0.999999, seed=0, unit=...)
     return result
 
 
-def _repeat(settings: Settings) -> str:
-    return (
-        f"assert_not_refuted(mechanism, pair, epsilon={settings.epsilon!r}, "
-        f"delta={settings.delta!r}, trials={settings.trials}, confidence={settings.confidence!r}, "
-        f"seed={settings.seed})"
-    )
+def _repeat(settings: Settings) -> Call:
+    names = ("epsilon", "delta", "trials", "confidence", "seed")
+    given = {name: getattr(settings, name) for name in names}
+    return Call(given, "assert_not_refuted(mechanism, pair, ")
 
 
 def _refuted(result: Result) -> str:

@@ -1,0 +1,210 @@
+"""The plan of an audit: how it is asked for and with which settings, written out when it ended.
+
+While an audit runs, it fixes settings that were left to it: the unit of work, the looks in place of
+a time, the outputs that there were when somebody stopped it. Each is a change of a setting of the
+plan, and only `Plan.render` makes text of it.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+from dpaudit.extension.settings import Settings
+
+
+@dataclass(frozen=True)
+class Code:
+    """What a call names without stating it, such as a function: its own words."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Plan(ABC):
+    """How an audit is repeated.
+
+    Parameters
+    ----------
+    given
+        Settings by their names; one that is None is left to the audit.
+    """
+
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def updated(self, **changed: Any) -> Self:
+        """Return the plan with other settings.
+
+        Examples
+        --------
+        >>> str(Command({"seed": 0}, targets=("own.toml",)).updated(unit=16))
+        'dpaudit audit own.toml --seed 0 --unit 16'
+        """
+        return replace(self, given={**self.given, **changed})
+
+    def with_unit(self, unit: int) -> Self:
+        """Return the plan with a unit of work, unless it states one."""
+        return self if self.given.get("unit") is not None else self.updated(unit=unit)
+
+    def with_looks(self, looks: Sequence[tuple[int, float]]) -> Self:
+        """Return the plan with the looks that were taken in place of a time.
+
+        Examples
+        --------
+        >>> str(Call({"seed": 0, "time": 30.0}, "audit(f, ").with_looks([(100, 0.1)]))
+        'audit(f, seed=0, looks=((100, 0.1),))'
+        """
+        return self.updated(time=None, looks=tuple((trials, share) for trials, share in looks))
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Return the one line that repeats the audit."""
+
+
+@dataclass(frozen=True)
+class Command(Plan):
+    """A command line of ``dpaudit audit``.
+
+    Parameters
+    ----------
+    targets
+        Claims, files of audits and mechanisms, in the order in which they are audited.
+
+    Examples
+    --------
+    >>> str(Command({"looks": ((100, 0.1), (900, 0.8))}, targets=("own.toml",)))
+    'dpaudit audit own.toml --looks 100:0.1,900:0.8'
+    """
+
+    targets: Sequence[str] = ()
+
+    @classmethod
+    def of_claim(cls, name: str, settings: Settings) -> Command:
+        """Return the command that repeats the audit of an installed claim.
+
+        Examples
+        --------
+        >>> str(Command.of_claim("c", Settings(parameters={"nodes": 3})))
+        'dpaudit audit c --epsilon 1.0 --delta 1e-05 --data worst-case --confidence 0.95 --seed 0 \
+--set nodes=3'
+        """
+        given = {one.name: getattr(settings, one.name) for one in fields(settings)}
+        if settings.estimator == "auto":
+            del given["estimator"]
+        return cls(given, (name,))
+
+    def __str__(self) -> str:
+        given = ((flag, self.given.get(name)) for name, flag in FLAGS.items())
+        return join_options(["dpaudit", "audit", *self.targets], given)
+
+
+@dataclass(frozen=True)
+class Call(Plan):
+    """A call from Python: what stands before the settings, and after them."""
+
+    before: str = "dpaudit.audit("
+    after: str = ")"
+
+    def __str__(self) -> str:
+        given = [f"{name}={one!r}" for name, one in self.given.items() if one is not None]
+        return f"{self.before}{', '.join(given)}{self.after}"
+
+    @classmethod
+    def of_case(cls, settings: Settings) -> Call:
+        """Return the call that repeats an audit of a case, with the settings that are no defaults.
+
+        Examples
+        --------
+        >>> str(Call.of_case(Settings(seed=3)).updated(trials=50))
+        'audit_case(case, Settings(seed=3, trials=50))'
+        """
+        usual = Settings()
+        asked = {one.name: getattr(settings, one.name) for one in fields(settings)}
+        changed = {name: one for name, one in asked.items() if one != getattr(usual, name)}
+        return cls(changed, "audit_case(case, Settings(", "))")
+
+
+@dataclass(frozen=True)
+class Wording(Plan):
+    """Words of whoever asked, which stay as they are."""
+
+    words: str = ""
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def join_options(words: Sequence[str], given: Iterable[tuple[str, Any]]) -> str:
+    """Return a command line with options, by their flags; those that are None left out.
+
+    Examples
+    --------
+    >>> join_options(["dpaudit", "attack", "a"], [("--set", {"k": 2}), ("--quiet", None)])
+    'dpaudit attack a --set k=2'
+    """
+    return shlex.join([*words, *(word for flag, one in given for word in _option(flag, one))])
+
+
+FLAGS = {
+    "epsilon": "--epsilon",
+    "delta": "--delta",
+    "data": "--data",
+    "trials": "--trials",
+    "confidence": "--confidence",
+    "seed": "--seed",
+    "data_path": "--data-path",
+    "distinguisher": "--distinguisher",
+    "estimator": "--estimator",
+    "candidate_pairs": "--pairs",
+    "unit": "--unit",
+    "time": "--time",
+    "looks": "--looks",
+    "until_refuted": "--until-refuted",
+    "show_records": "--show-records",
+    "data_options": "--data-option",
+    "parameters": "--set",
+    "dataset": "--dataset",
+    "neighbour": "--neighbour",
+    "relation": "--relation",
+    "mu": "--mu",
+    "rho": "--rho",
+    "renyi": "--renyi",
+    "curve": "--curve",
+    "form": "--form",
+    "read": "--read",
+    "observe": "--observe",
+    "ignore": "--ignore",
+    "fresh": "--fresh",
+    "timeout": "--timeout",
+    "memory": "--memory",
+    "in_process": "--in-process",
+}
+
+
+def _option(flag: str, value: Any) -> list[str]:
+    match value:
+        case None | False:
+            return []
+        case True:
+            return [flag]
+        case Mapping():
+            return [word for key, one in value.items() for word in (flag, f"{key}={_toml(one)}")]
+        case (float(order), float(epsilon)):
+            return [flag, repr(order), repr(epsilon)]
+        case list():
+            return [word for one in value for word in (flag, str(one))]
+        case tuple():
+            return [flag, ",".join(f"{trials}:{share!r}" for trials, share in value)]
+        case _:
+            return [flag, str(value)]
+
+
+def _toml(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
