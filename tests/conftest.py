@@ -18,6 +18,7 @@ os.environ.pop("PY_COLORS", None)
 import hypothesis
 import pytest
 
+import tests.costs as costs
 from dpaudit.auditing.run import run_case
 from dpaudit.execution import one_thread
 from dpaudit.extension.parameters import parsed_parameters
@@ -31,14 +32,19 @@ hypothesis.settings.load_profile("tests")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects by markers
-def pytest_collection_modifyitems(items):
-    """Leave ``sampled(count)`` of a function's cases in the fast suite; the others are slow."""
-    cases = defaultdict(list)
+def pytest_collection_modifyitems(config, items):
+    """Leave some cases of a function in the fast suite, where all cost too much; others are slow.
+
+    So many as ``sampled(count)`` says, or else as ``costs.toml`` allows.
+    """
+    measured = config.pluginmanager.hasplugin("tests.costs")
+    cases, known = defaultdict(list), {} if measured else costs.read_costs()
     for item in items:
-        if item.get_closest_marker("sampled") and not item.get_closest_marker("slow"):
-            cases[item.nodeid.partition("[")[0]].append(item)
+        if not item.get_closest_marker("slow"):
+            cases[costs.family_of(item.nodeid)].append(item)
     for name, found in cases.items():
-        (count,) = found[0].get_closest_marker("sampled").args
+        marker = found[0].get_closest_marker("sampled")
+        count = marker.args[0] if marker else costs.fast_cases(name, len(found), known)
         fast = random.Random(name).sample(range(len(found)), min(count, len(found)))
         for place in set(range(len(found))) - set(fast):
             found[place].add_marker(pytest.mark.slow)
