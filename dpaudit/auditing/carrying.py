@@ -131,9 +131,7 @@ def sentence_of(event: CarryingEvent, refutes: bool) -> str:
     (on_p, on_q), (of_p, of_q) = event.hits, event.runs
     said = (
         f"{begins}: {event.words} in {on_p} of {of_p} runs on the dataset and in {on_q} of "
-        f"{of_q} on its neighbour, which certifies an epsilon of at least "
-        f"{number(event.epsilon, rounding=ROUND_FLOOR)} at delta {number(event.delta, _DIGITS)} "
-        f"with an error probability of {number(event.alpha, _DIGITS)}."
+        f"{of_q} on its neighbour, which {certifies(event.epsilon, event.delta, event.alpha)}."
     )
     if min(event.hits) > 0 or not refutes:
         return said
@@ -141,6 +139,24 @@ def sentence_of(event: CarryingEvent, refutes: bool) -> str:
     always = max(on_p / of_p, on_q / of_q) == 1
     most = "that is all that so many runs can certify, and " if always else ""
     return f"{said} It was never seen on the {where}: {most}the truth may be infinite."
+
+
+def certifies(lower: float, delta: float, alpha: float) -> str:
+    """Return what counts certify, with all that it is worked out of again.
+
+    Examples
+    --------
+    >>> certifies(1.23456, 0.0, 0.01)
+    'certifies an epsilon of at least 1.234 at delta 0 with an error probability of 0.01'
+    >>> certifies(0.0, 0.0, 0.01)
+    'certifies no epsilon above 0'
+    """
+    if lower == 0:
+        return "certifies no epsilon above 0"
+    return (
+        f"certifies an epsilon of at least {number(lower, rounding=ROUND_FLOOR)} at delta "
+        f"{number(delta, _DIGITS)} with an error probability of {number(alpha, _DIGITS)}"
+    )
 
 
 def in_document(event: CarryingEvent, refutes: bool) -> Document:

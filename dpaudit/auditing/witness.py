@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 import dpaudit.auditing.contract as contract
 import dpaudit.auditing.outcomes as outcomes
 from dpaudit._typing import Array
+from dpaudit.auditing.carrying import certifies
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.wording import Tried, Words, first_said, path_of, plainness_of
 from dpaudit.estimation.event import choose_event
@@ -33,7 +34,7 @@ from dpaudit.laws.features import (
 )
 from dpaudit.laws.layout import Layout
 from dpaudit.neighbours import Side
-from dpaudit.report.formatting import number, percent
+from dpaudit.report.formatting import number
 from dpaudit.report.schema import Result, Witness
 
 # Transcripts of each dataset that choose an event, and that count it: of those that certified one
@@ -94,8 +95,9 @@ def of(
     if not any(one.lower > 0 for one in found) and len({one.path for one in layout.columns}) > 1:
         return None
     best = found[-1] if found[-1].refutes else max(found, key=lambda one: one.lower)
-    said = _said(best, Words(layout, features, drawer, fresh, _USUALLY * runs), runs)
-    return _witness(best, said, layout, case, (runs, trials), alpha)
+    words = Words(layout, features, drawer, fresh, _USUALLY * runs)
+    event, best = _said(best, words, case, runs, alpha)
+    return _witness(best, event, layout, case, (runs, trials), alpha)
 
 
 def _counted_events(
@@ -182,34 +184,42 @@ class _Together:
         return found
 
 
-def _said(best: _Counted, words: Words, runs: int) -> tuple[str, tuple[int, int]]:
-    """Return the event and its counts, or those of its complement where that is said plainly."""
+def _said(
+    best: _Counted, words: Words, case: PrivacyCase, runs: int, alpha: float
+) -> tuple[str, _Counted]:
+    """Return the event with its counts, or its complement with those where that is said plainly.
+
+    What is said of the complement is what either test certifies, so that whoever counts it finds
+    as much.
+    """
     event, flipped = words.of(best.tried, best.hits)
-    on_p, on_q = best.hits
-    return event, (runs - on_p, runs - on_q) if flipped else (on_p, on_q)
+    if not flipped:
+        return event, best
+    on_p, on_q = (runs - hits for hits in best.hits)
+    counts = (on_q, on_p) if best.tried.event.above else (on_p, on_q)
+    again = joint_lower_bound(*counts, runs, runs, delta=case.at_delta, alpha=alpha / ATTEMPTS)
+    return event, replace(best, hits=(on_p, on_q), lower=min(best.lower, again))
 
 
 def _witness(
     best: _Counted,
-    said: tuple[str, tuple[int, int]],
+    event: str,
     layout: Layout,
     case: PrivacyCase,
     sizes: tuple[int, int],
     alpha: float,
 ) -> Witness:
-    (event, (on_p, on_q)), (runs, trials) = said, sizes
+    (on_p, on_q), (runs, trials) = best.hits, sizes
     most = _ceiling(case, trials, alpha)
     never = min(on_p, on_q) == 0 and best.refutes
     always = never and max(on_p, on_q) == runs and most is not None
     success = 0.5 + abs(on_p - on_q) / (2 * runs)
     begins = "What leaked" if best.refutes else "Where it shows best"
-    sure = percent(1 - alpha)
-    bound = number(best.lower, rounding=ROUND_FLOOR)
     explains = "" if best.refutes else ": it explains, and carries no bound above the claim"
     sentences = [
         f"{begins}: {event} in {on_p} of {runs} runs on the dataset and in {on_q} of {runs} on its "
-        f"neighbour, runs of its own that certify an epsilon of {bound} at {sure} confidence"
-        f"{explains}."
+        f"neighbour, which {certifies(best.lower, case.at_delta, alpha / ATTEMPTS)} on runs of "
+        f"its own{explains}."
     ]
     if never:
         where = "neighbour" if on_q == 0 else "dataset"

@@ -60,7 +60,8 @@ def _of_outputs(result: Result) -> list[str]:
     if event is not None and event.plain:
         return _SENTENCES.split(event.sentence)
     if witness is not None and witness.lower > 0:
-        return _SENTENCES.split(witness.sentence)
+        carried = [] if event is None else _SENTENCES.split(event.sentence)
+        return [*_SENTENCES.split(witness.sentence), *carried]
     if event is not None:
         return _SENTENCES.split(event.sentence)
     return [

@@ -12,12 +12,13 @@ from dpaudit.estimation.counted import Event
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.laws.isolated import Isolation
+from tests.audit.printed_bounds import printed
 
 HERE = Isolation(in_process=True)
 _SHOWN = re.compile(
     r"in (\d+) of (\d+) runs on the dataset and in (\d+) of (\d+) on its neighbour, which "
     r"certifies an epsilon of at least ([\d.]+) at delta ([\d.e-]+) with an error probability of "
-    r"([\d.e-]+)\."
+    r"([\d.e-]+)\.(?: |$)"
 )
 
 
@@ -41,6 +42,8 @@ def audited(mechanism, **options):
 def test_the_printed_bound_is_worked_out_again_from_the_printed_counts(mechanism):
     found = audited(mechanism)
     text = " ".join([found.reason, *found.notes])
+    for bound in printed(text):
+        assert bound.p_value(bound.epsilon) <= bound.alpha < bound.p_value(bound.epsilon + 0.03)
     (shown,) = _SHOWN.findall(text)
     on_p, of_p, on_q, of_q = map(int, shown[:4])
     lower, delta, alpha = map(float, shown[4:])
@@ -56,7 +59,8 @@ def test_an_event_that_only_explains_carries_a_number_of_its_own():
     assert found.verdict == "refuted"
     witness = found.witness
     assert 0 < witness.lower < found.measured.lower
-    assert "runs of its own that certify an epsilon of" in witness.sentence
+    assert "which certifies an epsilon of at least" in witness.sentence
+    assert "on runs of its own" in witness.sentence
     assert "even odds" not in found.reason
 
 

@@ -11,6 +11,7 @@ from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.report.formatting import number
 from dpaudit.scan.finding import CarryingCounts
 from dpaudit.scan.pages import certified, supported
+from tests.audit.printed_bounds import Printed
 
 GALLERY = Path(__file__).parents[2] / "reports" / "packages"
 PAGES = sorted(GALLERY.glob("*/scan.json"))
@@ -93,3 +94,19 @@ def test_moved_counts_carry_less(moved):
 def test_the_other_direction_carries_nothing():
     tested = CarryingCounts.of((3, 90), 100, False, 0.0, 1e-3)
     assert tested.model_copy(update={"favours": "dataset"}).recomputed() == 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.parent.name)
+def test_the_first_findings_are_carried_by_the_definition_of_the_test(path):
+    """Berger and Boos's p-value, worked out without a line of the package."""
+    scan = json.loads(path.read_text(encoding="utf-8"))
+    for one in scan["findings"][:2]:
+        tested = CarryingCounts(**one["finding"]["tested"])
+        x, y = tested.on_dataset, tested.on_neighbour
+        hits = (x, y) if tested.favours == "dataset" else (y, x)
+        bound = Printed(
+            hits[0], tested.runs, hits[1], tested.runs, tested.lower, tested.delta, tested.alpha
+        )
+        assert bound.p_value(tested.lower) <= tested.alpha
+        assert bound.p_value(1.02 * tested.lower + 0.02) > tested.alpha
