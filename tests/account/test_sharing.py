@@ -102,7 +102,7 @@ def test_the_joint_release_is_attained_in_two_dimensions():
 
 
 def test_two_laplace_sums_of_one_sample_by_quadrature():
-    q, epsilon, x = 0.2, 0.1, np.linspace(-25, 25, 6001)
+    q, epsilon, x = 0.2, 0.1, np.linspace(-25, 25, 2001)
     none = np.exp(-np.abs(x)) / 2
     there = np.exp(-np.abs(x - 0.7)) / 2
     plain, moved = np.outer(none, none), np.outer(there, there)

@@ -69,8 +69,7 @@ def accused(toy, seeds, confidence):
 
 
 def test_a_few_scans_of_correct_mechanisms(toy):
-    assert len(accused(toy, range(1), 0.95)) <= 1
-    assert accused(toy, range(1), SURE) == []
+    assert accused(toy, range(1), 0.95) == []
 
 
 @pytest.mark.slow

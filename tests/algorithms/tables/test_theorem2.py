@@ -82,7 +82,7 @@ def test_the_published_variants():
 )
 def test_many_steps_break_it_even_where_tuples_are_removed(steps, removed):
     own = {"view": "model", "iterations": steps, "removed": removed}
-    asked = Settings(epsilon=float(steps), trials=300, parameters=own)
+    asked = Settings(epsilon=float(steps), trials=100, parameters=own)
     found = run_claim(CLAIM, asked, Executor()).result
     sigma = 4 * math.sqrt(steps * math.log(1e5)) / steps
     mu = (1 if removed else 2) * math.sqrt(steps) / sigma
