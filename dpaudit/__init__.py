@@ -9,6 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
+
+    from dpaudit.accounting.calibrate import calibrate
     from dpaudit.accounting.composition import gaussian_guarantee
     from dpaudit.accounting.discrete_events import (
         DiscreteGaussianRelease,
@@ -61,6 +64,7 @@ if TYPE_CHECKING:
     from dpaudit.neighbours import Pair, Side, relation
     from dpaudit.replaying.api import replay
     from dpaudit.report.schema import Result
+    from dpaudit.verification.drawn import Reader
     from dpaudit.verification.judge import Verdict
     from dpaudit.verification.judge import verify_file as verify
 
@@ -99,6 +103,7 @@ _HOME = {
     "Proof": "extension.case",
     "PureDP": "guarantees.kinds",
     "RandomizedResponse": "accounting.discrete_events",
+    "Reader": "verification.drawn",
     "RenyiDP": "guarantees.kinds",
     "Result": "report.schema",
     "SearchCase": "extension.case",
@@ -119,6 +124,7 @@ _HOME = {
     "audit_claim": "auditing.run",
     "audit_outputs": "auditing.drawn",
     "audit_scores": "auditing.canaries",
+    "calibrate": "accounting.calibrate",
     "gaussian_guarantee": "accounting.composition",
     "one_budget": "accounting.sharing",
     "one_sample": "accounting.sharing",
@@ -163,6 +169,7 @@ __all__ = [
     "Proof",
     "PureDP",
     "RandomizedResponse",
+    "Reader",
     "RenyiDP",
     "Result",
     "SearchCase",
@@ -177,12 +184,14 @@ __all__ = [
     "Verdict",
     "ZeroConcentratedDP",
     "ZeroConcentratedRelease",
+    "__version__",
     "account",
     "audit",
     "audit_case",
     "audit_claim",
     "audit_outputs",
     "audit_scores",
+    "calibrate",
     "gaussian_guarantee",
     "one_budget",
     "one_sample",
@@ -194,6 +203,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("dpaudit")
     if name not in _HOME:
         raise AttributeError(f"module 'dpaudit' has no attribute {name!r}")
     home, _, attribute = _HOME[name].partition(":")

@@ -113,6 +113,10 @@ def noisy(release):
     return release(sensitivity=1.0, noise_scale=2.0)
 
 
+def noisy_at(scale):
+    return dpaudit.GaussianRelease(sensitivity=1.0, noise_scale=scale)
+
+
 def norm_noise(release):
     return release(sensitivity=1.0, noise_rate=2.0, dimension=3)
 
@@ -216,6 +220,9 @@ USES = {
     "Verdict": lambda: dpaudit.Verdict(claim="c", failures=(), ratio=2.0, summary="").verified,
     "ZeroConcentratedDP": lambda: dpaudit.ZeroConcentratedDP(0.5).rho == 0.5,
     "ZeroConcentratedRelease": lambda: dpaudit.ZeroConcentratedRelease(rho=0.5).rho == 0.5,
+    "Reader": lambda: dpaudit.Reader(confidence=0.9).confidence == 0.9,
+    "__version__": lambda: dpaudit.__version__.count(".") == 2,
+    "calibrate": lambda: round(dpaudit.calibrate(noisy_at, 1.0, 1e-5).value, 3) == 3.731,
     "account": lambda: dpaudit.account("gaussian", delta=1e-5).proved.upper > 4,
     "audit": lambda: (
         dpaudit.audit(laplace, np.zeros(1), np.ones(1), epsilon=1.0, trials=200).verdict
