@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
 
+import dpaudit.laws.drawn as drawn
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.first_outputs import FirstOutputs, first_outputs
 from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.self_check import SelfCheck
-from dpaudit.execution import Executor, stream
+from dpaudit.execution import Executor, planned_units, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.isolated import Isolated, named
 from dpaudit.laws.layout import EXACTLY, Layout, Parted
 from dpaudit.laws.mechanism import Mechanism, name_of
 from dpaudit.laws.observations import Token
 from dpaudit.laws.observed import Observed, with_layout
+from dpaudit.laws.reads import Read, layout_of_reads
 from dpaudit.neighbours import Side
 
 # Observations of each dataset that a layout is made of, and how many trials are worth one.
 _OBSERVED, _LEAST, _WORTH = 64, 4, 50
+_WORKERS = 2  # that look at the outputs of slow code
 _SLOWLY, _SPARING = 6, 3  # of each dataset, of what is slow, and of looks at that
 # Noise varies, so this is a function without a return statement more often than not.
 UNVARYING = (
@@ -89,7 +93,35 @@ def laid_out(
     most = _SLOWLY if few else _OBSERVED
     least = _SPARING if few and by_looks else _LEAST
     count = max(least, min(most, trials // _WORTH) // len(cases))
+    slow = first is not None and first.is_slow
+    layout = _layout_by_workers(case, seed, count, executor) if slow else None
+    if layout is not None:
+        return LaidOut(_having(case, having(mechanism, layout), layout), first, count)
     return LaidOut(with_layout_of(case, seed, count), first, count)
+
+
+def _layout_by_workers(
+    case: PrivacyCase, seed: int, count: int, executor: Executor
+) -> Layout | None:
+    """Return the layout of slow code, whose outputs are units; None where it takes more of them.
+
+    Two workers at most: of a few outputs in many processes nobody sees what a process counts.
+    """
+    if not isinstance(case.mechanism, Isolated):
+        return None
+    cases = case.candidates or (case,)
+    datasets = [one.pair.on(side) for one in cases for side in Side]
+    units = [
+        unit
+        for n in range(len(datasets))
+        for unit in planned_units(count, 1, stream(seed, "layout", str(n)), n)
+    ]
+    task = partial(drawn.read_unit, case.mechanism, tuple(datasets))
+    few = replace(executor, workers=min(executor.workers, _WORKERS))
+    with named(name_of(case.mechanism)):
+        found = list(few.map(task, units, "what outputs are made of", case.mechanism.crew))
+    reads = [Read(*one) for one in found]
+    return layout_of_reads([reads[n * count :][:count] for n in range(len(datasets))])
 
 
 def with_layout_of(case: PrivacyCase, seed: int, count: int) -> PrivacyCase:

@@ -106,6 +106,11 @@ def glance_unit(mechanism: Any, datasets: tuple[Any, ...], unit: Unit) -> tuple[
     return found
 
 
+def read_unit(mechanism: Any, datasets: tuple[Any, ...], unit: Unit) -> tuple[Any, ...]:
+    """Return what a layout takes of the output of a unit, of the dataset with its number."""
+    return tuple(mechanism.read(datasets[unit.which], unit.generator()))
+
+
 def side_unit(mechanism: Mechanism[Any], pair: Pair[Any], score: Any, unit: Unit) -> Array:
     """Return two numbers of a unit of transcripts of the unit's side, shape ``(2, R)``.
 

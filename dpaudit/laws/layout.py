@@ -9,7 +9,7 @@ of. Where all observations are arrays of finite numbers of one shape, they are r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.laws.observations import ABSENT, Part, Token, parts
 from dpaudit.laws.outcomes import Inexact, as_doubles
 
-_MOST = 4096  # columns
+MOST = 4096  # columns
 # What stands in an array of numbers for what is no finite number: far from what people add up.
 NAN, INFINITE, _ODD = 1e300, 2e300, 4e300
 EXACTLY = "="  # before the name of a part that is the only one to be left out
@@ -241,8 +241,14 @@ def clocked(layout: Layout | None) -> list[int]:
     return [n for n, column in enumerate(columns) if column.clock]
 
 
-def layout_of(sides: Sequence[Any], ignored: Sequence[str] = ()) -> Layout:
+def layout_of(
+    sides: Sequence[Any],
+    ignored: Sequence[str] = (),
+    drifting: Callable[[Sequence[Array]], tuple[int, ...]] | None = None,
+) -> Layout:
     """Return a layout for observations, some of each dataset, without the parts that are ignored.
+
+    ``drifting`` returns which columns drift, if the observations were not made in this order.
 
     Raises
     ------
@@ -264,7 +270,7 @@ def layout_of(sides: Sequence[Any], ignored: Sequence[str] = ()) -> Layout:
     _require_named(sides, ignored)
     read = [[kept_parts(one, ignored) for one in side] for side in sides]
     found = _parted([one for side in read for one in side])
-    return _with_looks(replace(found, ignored=tuple(ignored)), sides)
+    return _with_looks(replace(found, ignored=tuple(ignored)), sides, drifting or drifts_in)
 
 
 def kept_parts(observation: Any, ignored: Sequence[str]) -> dict[str, tuple[Part, ...]]:
@@ -326,8 +332,10 @@ def steady_in(sides: Sequence[Array]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def drifts_in(sides: Sequence[Array]) -> tuple[int, ...]:
+def drifts_in(sides: Sequence[Array], *, apart: bool = False) -> tuple[int, ...]:
     """Return which columns of rows, drawn in this order, only grow, or only fall.
+
+    ``apart`` says that no order is known between one side and the next.
 
     Examples
     --------
@@ -338,7 +346,8 @@ def drifts_in(sides: Sequence[Array]) -> tuple[int, ...]:
     rows = np.concatenate(sides)
     if len(rows) < _DRIFTS:
         return ()
-    steps = np.diff(rows, axis=0)
+    runs = sides if apart else [rows]
+    steps = np.concatenate([np.diff(one, axis=0) for one in runs])
     one_way = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
     often = (steps != 0).sum(axis=0) >= len(rows) // 2
     return tuple(np.flatnonzero(one_way & often).tolist())
@@ -369,9 +378,13 @@ def last_bits(values: Array) -> float:
     return LAST_BITS * float(sizes[(len(sizes) - 1) * 9 // 10] or sizes[-1])
 
 
-def _with_looks(layout: Parted, sides: Sequence[Any]) -> Parted:
+def _with_looks(
+    layout: Parted,
+    sides: Sequence[Any],
+    drifting: Callable[[Sequence[Array]], tuple[int, ...]],
+) -> Parted:
     rows = [layout.rows(list(side), len(side)) for side in sides]
-    steady, drifts = steady_in(rows), drifts_in(rows)
+    steady, drifts = steady_in(rows), drifting(rows)
     columns = [
         replace(one, steady=n in steady, drifts=n in drifts and not one.discrete)
         for n, one in enumerate(layout.columns)
@@ -413,7 +426,7 @@ def _parted(observed: Sequence[dict[str, tuple[Part, ...]]]) -> Parted:
         for path, code in found
     ]
     rest = (Column("the rest", True), Column("the values of the rest", True))
-    return Parted((*columns[:_MOST], *rest), usual)
+    return Parted((*columns[:MOST], *rest), usual)
 
 
 def _is_text(values: tuple[Part, ...]) -> bool:

@@ -54,6 +54,19 @@ class Token(NamedTuple):
         return (1 + int.from_bytes(digest.digest(), "big")) / 2**44
 
 
+class Coded(Token):
+    """A discrete value of which the code alone is known: its text is that number."""
+
+    @property
+    def code(self) -> float:
+        """The number."""
+        return float(self.text)
+
+
+class PartsOf(dict[str, tuple["float | Token", ...]]):
+    """The parts of an observation, read where it was made."""
+
+
 Part = float | Token
 ABSENT = Token("absent", "")
 
@@ -77,6 +90,8 @@ def parts(observation: Any) -> dict[str, tuple[Part, ...]]:
     >>> parts([2.0, float("nan")])["output[1]"]
     (Token(kind='number', text='nan'),)
     """
+    if type(observation) is PartsOf:
+        return observation
     found = dict[str, tuple[Part, ...]]()
     for path, part in _parts(observation, "", ()):
         found[_free(_short(path), found)] = part

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 import inspect
+import os
+import platform
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +35,7 @@ from dpaudit.laws.layout import (
 )
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, calling, name_of
 from dpaudit.laws.observations import Part, Token, parts
+from dpaudit.laws.reads import Read, read_of
 from dpaudit.laws.tensors import host_array
 
 Observable = Literal["exceptions", "warnings", "time"]
@@ -139,6 +142,11 @@ class Observed(Wraps):
     def one_a_call(self) -> bool:
         """Whether a call draws one output, and nothing depends on which call was before it."""
         return not self.calls.form.many and "time" not in self.watched
+
+    def read(self, dataset: Any, rng: Generator) -> Read:
+        """Return what a layout takes of one observation."""
+        (found,) = self._checked(dataset, 1, rng)
+        return read_of(found, f"{platform.node()} {os.getpid()}", self.ignored)
 
     def glance(self, dataset: Any, trials: int, rng: Generator) -> tuple[str, float]:
         """Return a digest of so many observations, and the seconds that one of them took."""
