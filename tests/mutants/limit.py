@@ -1,4 +1,8 @@
-"""A plugin for pytest: a test that runs too long fails; a fault may send it round in a loop."""
+"""A plugin for pytest: a test that takes too much CPU fails; a fault may send it round in a loop.
+
+One that waits for what does not come is told so by SIGALRM (`tests.mutants.nursery`). No limit is
+one of a clock on the wall, which a busy machine would reach.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +17,19 @@ SECONDS = float(os.environ.get("MUTANT_SECONDS", "120"))
 
 
 def _late(*_: object) -> NoReturn:
-    raise TimeoutError(f"no answer within {SECONDS:g} s")
+    raise TimeoutError(f"no answer within {SECONDS:g} s of CPU")
+
+
+def _waits(*_: object) -> NoReturn:
+    raise TimeoutError("it waits for something that does not come")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    signal.signal(signal.SIGALRM, _late)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.signal(signal.SIGPROF, _late)
+    signal.signal(signal.SIGALRM, _waits)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         return (yield)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)

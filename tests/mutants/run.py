@@ -20,7 +20,6 @@ import importlib.util
 import json
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
@@ -30,7 +29,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
@@ -52,7 +50,7 @@ LEFT_OUT = (
 )
 _TOLD = 20  # faults after which the time that is left is told
 FIRST = 3  # test files that run before the others are as much as imported
-QUICK, NEAR, ALL = 300, 1200, 1800  # seconds: one test, those that reach the module, all
+QUICK, NEAR, ALL = 300, 1200, 1800  # CPU seconds: one test, those that reach the module, all
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.*?)?)(?: - .*)?$", re.MULTILINE)
 _PASSED, _STOPPED = (0, 5), (1, 2)  # statuses of pytest: none failed; tests or imports failed
 # Of a module its doctests: classes such as Tested are none that pytest should collect.
@@ -76,6 +74,7 @@ class Copy:
     """A copy of the working tree that is what its tests import."""
 
     root: Path
+    nursery: subprocess.Popen[str] = field(init=False)
 
     @classmethod
     def made_in(cls, folder: Path) -> Copy:
@@ -84,6 +83,7 @@ class Copy:
         shutil.copytree(ROOT, folder, symlinks=True, ignore=ignored, dirs_exist_ok=True)
         copy = cls(folder)
         copy.check_imports()
+        copy.start()
         return copy
 
     def check_imports(self) -> None:
@@ -133,21 +133,16 @@ class Copy:
 
     def _tested(self, arguments: Sequence[str], seconds: float) -> tuple[int, str]:
         log = self.root / "pytest.log"
-        asked = json.dumps({"arguments": arguments, "log": str(log)})
+        asked = json.dumps({"arguments": arguments, "log": str(log), "seconds": seconds})
         self.nursery.stdin.write(f"{asked}\n")
         self.nursery.stdin.flush()
-        child = int(self.nursery.stdout.readline())
-        ready, _, _ = select.select([self.nursery.stdout], [], [], seconds)
-        if not ready:
-            os.killpg(child, signal.SIGKILL)  # and the workers that it started
-        status = int(self.nursery.stdout.readline())
-        if not ready:
+        answer = json.loads(self.nursery.stdout.readline())
+        if answer["late"]:
             raise TimeoutError
-        return status, log.read_text(encoding="utf-8", errors="replace")
+        return answer["status"], log.read_text(encoding="utf-8", errors="replace")
 
-    @cached_property
-    def nursery(self) -> subprocess.Popen[str]:
-        """The process that runs pytest in this copy."""
+    def start(self) -> None:
+        """Start the process that runs pytest in this copy; it ends with the thread that does so."""
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.mutants.nursery"],
             cwd=self.root,
@@ -159,24 +154,29 @@ class Copy:
         )
         if process.stdout.readline() != "ready\n":
             raise RuntimeError("the process that runs the tests does not start")
-        return process
+        self.nursery = process
 
     def close(self) -> None:
-        """End that process."""
-        if "nursery" in vars(self):
-            self.nursery.stdin.close()
-            self.nursery.wait()
+        """End that process, and all that it started."""
+        self.nursery.terminate()
+        self.nursery.wait()
 
 
 @dataclass
 class Runner:
     """Gives every fault to a copy that is free."""
 
+    every: Sequence[Copy]
     copies: SimpleQueue[Copy]
     reach: Reach
     killers: dict[str, str]
     near: float = NEAR
     lock: Lock = field(default_factory=Lock)
+
+    def close(self) -> None:
+        """End the processes of all copies."""
+        for one in self.every:
+            one.close()
 
     def outcome(self, fault: Fault) -> Outcome:
         """Return what becomes of a fault."""
@@ -200,7 +200,7 @@ class Runner:
             try:
                 found = copy.failing(selection, seconds)
             except TimeoutError:
-                return None, f"undecided after {seconds:g} s"
+                return None, f"undecided after {seconds:g} s of CPU"
             if found:
                 return found[0], ""
         return None, ""
@@ -229,6 +229,7 @@ def main() -> int:
         for one in chosen:
             print(f"{one.room:12}{one.kind:13}{one.name:40}{one.what}")
         return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and leave nothing behind
     known = json.loads(KILLERS.read_text(encoding="utf-8")) if KILLERS.exists() else {}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         outcomes = _run(chosen, asked, dict(known), Path(folder))
@@ -258,9 +259,19 @@ def _run(
     chosen: Sequence[Fault], asked: argparse.Namespace, known: dict[str, str], folder: Path
 ) -> list[Outcome]:
     copies: SimpleQueue[Copy] = SimpleQueue()
-    for number in range(asked.workers):
-        copies.put(Copy.made_in(folder / str(number)))
-    runner, journal = Runner(copies, reach(), known, asked.near), Journal(JOURNAL)
+    every = list[Copy]()
+    runner = Runner(every, copies, reach(), known, asked.near)
+    try:
+        for number in range(asked.workers):
+            every.append(Copy.made_in(folder / str(number)))
+            copies.put(every[-1])
+        return _run_by(runner, chosen, asked)
+    finally:
+        runner.close()
+
+
+def _run_by(runner: Runner, chosen: Sequence[Fault], asked: argparse.Namespace) -> list[Outcome]:
+    journal = Journal(JOURNAL)
     if not asked.resume:
         journal.forget()
     kept = {one.name: journal.killer_of(one) for one in chosen}
@@ -271,23 +282,25 @@ def _run(
         if found.killer is not None:
             journal.add(found.fault, found.killer)
         print(f"{number}/{len(chosen)} {_line(found)}", flush=True)
-    free = [copies.get() for _ in range(asked.workers)]
-    outcomes = _without_false_killers(outcomes, free[0])
-    for copy in free:
-        copy.close()
-    return outcomes
+    return _without_false_killers(outcomes, runner.every[0])
 
 
 def _outcomes(runner: Runner, faults: Sequence[Fault], workers: int) -> Iterator[Outcome]:
     """Yield outcomes as they come, and say now and then how long the others take."""
     began = time.perf_counter()
-    with ThreadPoolExecutor(workers) as pool:
+    pool = ThreadPoolExecutor(workers)
+    try:
         running = [pool.submit(runner.outcome, one) for one in faults]
         for number, done in enumerate(as_completed(running), start=1):
             yield done.result()
             if number % _TOLD == 0:
                 pace = (time.perf_counter() - began) / number
                 print(f"about {pace * (len(faults) - number) / 60:.0f} min left", flush=True)
+    except BaseException:  # those that run end with the processes of their copies
+        runner.close()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _without_false_killers(outcomes: list[Outcome], copy: Copy) -> list[Outcome]:
@@ -322,7 +335,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--resume", action="store_true", help="go on where a run was ended")
     parser.add_argument("--list", action="store_true", help="name the faults and run none")
     parser.add_argument(
-        "--near", type=float, default=NEAR, help="seconds; if given, not `make test`"
+        "--near", type=float, default=NEAR, help="CPU seconds; if given, not `make test`"
     )
     parser.add_argument("--record", action="store_true", help="keep the killers for the next run")
     parser.add_argument("--workers", type=int, default=2)
