@@ -1,0 +1,44 @@
+"""How far a noisy call moved, and at which scale, where only its output shows it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpaudit.freezing.observing import observed
+from dpaudit.replaying.laws import laws_of
+from dpaudit.replaying.movement import movements
+
+
+def moved(function, dataset=(0.0,), neighbour=(1.0,)):
+    one, other = observed(function, np.array(dataset), np.array(neighbour)).sides
+    laws = laws_of(one), laws_of(other)
+    (found,) = movements(one, other, laws, frozenset({call.key for call in one.runs[0].calls}))
+    return found
+
+
+def hidden(data, rng):
+    """Return two numbers of one call, whose sums with noise are made where nothing sees them."""
+    small, large = rng.laplace(size=2)
+    weight = 5.0 if data.sum() == 0 else 7.0
+    return [math.fsum([data.sum(), 2.0 * small]), math.fsum([3 * data.sum(), weight * large])]
+
+
+def test_an_output_shows_the_whole_movement_and_the_largest_scale_of_either_dataset():
+    found = moved(hidden)
+    assert found.seen == "output"
+    assert found.moved == pytest.approx(1.0 + 3.0)  # of Laplace noise, in L1
+    assert (found.scale, found.other_scale) == pytest.approx((5.0, 7.0))
+    assert found.scale_moved
+
+
+def test_an_output_of_gaussian_noise_moves_by_its_euclidean_length():
+    def gaussian(data, rng):
+        small, large = rng.normal(size=2)
+        return [math.fsum([3 * data.sum(), small]), math.fsum([4 * data.sum(), -2.0 * large])]
+
+    found = moved(gaussian)
+    assert found.seen == "output"
+    assert (found.moved, found.scale) == pytest.approx((5.0, 2.0))
