@@ -105,7 +105,7 @@ _HOME = {
     "RandomizedResponse": "accounting.discrete_events",
     "Reader": "verification.drawn",
     "RenyiDP": "guarantees.kinds",
-    "Result": "report.schema",
+    "Result": "report.document",
     "SearchCase": "extension.case",
     "Sequence": "accounting.events",
     "Settings": "extension.settings",

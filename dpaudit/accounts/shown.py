@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR
+from typing import TYPE_CHECKING
 
 from dpaudit.accounting.accountants import Answer
-from dpaudit.accounts.account import Account
 from dpaudit.notebook import piece, table
 from dpaudit.report.formatting import NONE, number
+
+if TYPE_CHECKING:
+    from dpaudit.accounts.account import Account
 
 _DIGITS = 6
 

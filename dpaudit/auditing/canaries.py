@@ -28,6 +28,7 @@ from dpaudit.execution.executor import Silent
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.refutation.inequality import Condition
+from dpaudit.report.document import Result
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import (
     AssumptionCheck,
@@ -35,7 +36,6 @@ from dpaudit.report.schema import (
     Claimed,
     Measured,
     ModelBased,
-    Result,
     SelfCheck,
 )
 from dpaudit.verdicts import judge

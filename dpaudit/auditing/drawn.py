@@ -25,7 +25,8 @@ from dpaudit.extension.settings import Settings
 from dpaudit.laws.outcomes import Inexact, as_doubles
 from dpaudit.neighbours import Side
 from dpaudit.records import Record
-from dpaudit.report.schema import BudgetEntry, Claimed, Measured, ModelBased, Result
+from dpaudit.report.document import Result
+from dpaudit.report.schema import BudgetEntry, Claimed, Measured, ModelBased
 from dpaudit.verdicts import judge
 
 _LEAST = 40  # runs of a side, so that every part has some

@@ -25,6 +25,7 @@ from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.neighbours import compare
 from dpaudit.neighbours.found import Declared, depends_on_reading
+from dpaudit.report.document import Result
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import (
     AssumptionCheck,
@@ -36,7 +37,6 @@ from dpaudit.report.schema import (
     ModelBased,
     PairSearch,
     Proved,
-    Result,
     ScoreCounts,
     SelfCheck,
     TradeOffCurves,

@@ -9,8 +9,9 @@ from dpaudit.extension.case import SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import Attained
+from dpaudit.report.document import Result
 from dpaudit.report.formatting import number
-from dpaudit.report.schema import BudgetEntry, Claimed, Measured, Proved, Result
+from dpaudit.report.schema import BudgetEntry, Claimed, Measured, Proved
 from dpaudit.verdicts import Verdict, judge
 
 _NO_UPPER = "a search finds no upper end; a proved bound is one"

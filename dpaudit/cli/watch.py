@@ -31,10 +31,10 @@ from dpaudit.estimation.sequential.game import Target
 from dpaudit.extension.settings import Settings
 from dpaudit.files import prepare_directory
 from dpaudit.neighbours import Side
-from dpaudit.report.document import write_report
+from dpaudit.report.document import Result, write_report
 from dpaudit.report.entries import entries_of
 from dpaudit.report.formatting import count, number
-from dpaudit.report.schema import BudgetEntry, Claimed, Environment, Measured, Result, WealthPath
+from dpaudit.report.schema import BudgetEntry, Claimed, Environment, Measured, WealthPath
 from dpaudit.verdicts import judge
 
 _CHUNK = 2**16

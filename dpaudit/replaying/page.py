@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from typing import TYPE_CHECKING
 
 from dpaudit.notebook import piece, table
-from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
 from dpaudit.replaying.spending import Reason, Why
 from dpaudit.report.render import templates
 from dpaudit.text import one_line, printable
+
+if TYPE_CHECKING:
+    from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
 
 COLUMNS = ("#", "place", "primitive", "shape", "scale", "moved", "seen", "declared", "spent")
 _NONE = "—"

@@ -7,20 +7,25 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from pydantic import ValidationError
 
 from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.execution import available_cores
 from dpaudit.files import write_files
 from dpaudit.formats import later, read_json, schema_of, stamped
 from dpaudit.refutation.certificate import Certificate, certificates_text
 from dpaudit.report.formatting import label, numbers, value_of
 from dpaudit.report.index import Row, render_index
 from dpaudit.report.render import render_html, render_markdown
-from dpaudit.report.schema import SCHEMA_VERSION, Report
+from dpaudit.report.schema import SCHEMA_VERSION, BudgetEntry, Environment, Report
+from dpaudit.report.shown import Result as Result
+from dpaudit.report.views import save_report
 from dpaudit.text import json_escaped, one_line
 
+_BEGAN = monotonic()
 AGAIN = "run the audit again, or take the file from a backup"
 
 
@@ -97,6 +102,19 @@ def write_report(
     gone = () if certificates else (certificate,)
     write_files(folder, files, gone=gone, private=holds_records)
     return replace(paths, certificate=certificate if certificates else None)
+
+
+@save_report.register
+def save_result(result: Result, directory: str | os.PathLike[str]) -> ReportPaths:
+    """Write a result as a report of its own, with its certificate if there is one."""
+    report = Report(
+        confidence=result.measured.confidence,
+        budget=[BudgetEntry(purpose=label(result), alpha=result.alpha)] if result.alpha else [],
+        results=[result],
+        environment=Environment.of_this_machine(available_cores(), monotonic() - _BEGAN),
+    )
+    certificates = () if result.certificate is None else (result.certificate,)
+    return write_report(report, directory, certificates, holds_records=result.holds_records)
 
 
 def write_index(

@@ -21,6 +21,7 @@ from pydantic_core import core_schema
 
 from dpaudit.execution import available_cores
 from dpaudit.formats import SCHEMAS
+from dpaudit.report.views import render_notebook, render_text, save_report
 from dpaudit.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -366,26 +367,20 @@ class Result(Document):
         DataError
             The directory or a file in it cannot be written.
         """
-        from dpaudit.report.shown import saved
-
-        return saved(self, directory)
+        return save_report(self, directory)
 
     def show(self) -> None:
         """Print the claim, the three numbers and the reason of the verdict."""
         print(self)
 
     def __str__(self) -> str:
-        from dpaudit.report.shown import as_text
-
-        return as_text(self)
+        return render_text(self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {str(self).splitlines()[0]}>"
 
     def _repr_html_(self) -> str:
-        from dpaudit.report.shown import as_html
-
-        return as_html(self)
+        return render_notebook(self)
 
     @property
     def alpha(self) -> float:

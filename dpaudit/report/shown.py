@@ -1,35 +1,20 @@
-"""A single result where somebody looks at it: in a terminal, in a notebook, in a folder."""
+"""A single result where somebody looks at it: in a terminal and in a notebook."""
 
 from __future__ import annotations
 
-import os
 import textwrap
-from time import monotonic
 
-from dpaudit.execution import available_cores
 from dpaudit.notebook import own_prefix, piece, table
-from dpaudit.report.document import ReportPaths, write_report
 from dpaudit.report.figures import three_numbers
 from dpaudit.report.formatting import NONE, Numbers, label, numbers
-from dpaudit.report.schema import BudgetEntry, Environment, Report, Result
+from dpaudit.report.schema import Result as Result
+from dpaudit.report.views import render_notebook, render_text
 from dpaudit.text import printable
 
 _WIDTH = 96
-_BEGAN = monotonic()
 
 
-def saved(result: Result, directory: str | os.PathLike[str]) -> ReportPaths:
-    """Write a result as a report of its own, with its certificate if there is one."""
-    report = Report(
-        confidence=result.measured.confidence,
-        budget=[BudgetEntry(purpose=label(result), alpha=result.alpha)] if result.alpha else [],
-        results=[result],
-        environment=Environment.of_this_machine(available_cores(), monotonic() - _BEGAN),
-    )
-    certificates = () if result.certificate is None else (result.certificate,)
-    return write_report(report, directory, certificates, holds_records=result.holds_records)
-
-
+@render_text.register
 def as_text(result: Result) -> str:
     """Return a result as a few lines."""
     shown = numbers(result)
@@ -43,6 +28,7 @@ def as_text(result: Result) -> str:
     return printable("\n".join(line.rstrip() for line in lines))
 
 
+@render_notebook.register
 def as_html(result: Result) -> str:
     """Return a result as a piece of HTML: its three numbers as a table and as a picture."""
     shown = numbers(result)

@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -43,7 +43,6 @@ from dpaudit._typing import Array
 from dpaudit.accounting.composition import advanced
 from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
-from dpaudit.algorithms.sharing.claims.hu2020.corollary1 import RunParameters
 from dpaudit.algorithms.sharing.claims.hu2020.message import Theorem1
 from dpaudit.algorithms.sharing.claims.hu2020.search import neighbours, space
 from dpaudit.algorithms.sharing.claims.hu2020.update import ROUNDING, Setting
@@ -68,6 +67,9 @@ from dpaudit.refutation import (
     searched,
 )
 from dpaudit.refutation.search import Batch
+
+if TYPE_CHECKING:
+    from dpaudit.algorithms.sharing.claims.hu2020.corollary1 import RunParameters
 
 SEPARATED = 1e-6  # least relative distance from col(D') that is told from rounding
 _INDEPENDENT = 1e-3  # least pivot of a design, relative to its largest
