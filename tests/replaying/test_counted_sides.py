@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import dpaudit.replaying.counting as counting
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.freezing.observing import really
 from dpaudit.replaying.counting import Seen, constants, counted, guided, needed
+from dpaudit.replaying.spending import _seeds_come_again
 
 QUIET, LOUD = [0.0], [1.0]
 ALPHA = 1e-3
@@ -80,6 +83,28 @@ def test_so_many_runs_as_are_needed_refute(epsilon, delta):
     assert runs == 64 or (
         joint_lower_bound(half, 0, half, half, delta=delta, alpha=ALPHA) <= epsilon
     )
+
+
+def test_what_a_count_may_certify_is_that_of_a_share_of_alpha_for_each_pair():
+    for pairs in (1, 3, 10):
+        share = counting.ALPHA / (counting.COUNTS * pairs)
+        runs = max(needed(1.0, 0.0, share), 3 * counting.GUIDED // 4)
+        due = joint_lower_bound(runs, 0, runs, runs, delta=0.0, alpha=share)
+        assert counting.most_of_counts(1.0, 0.0, pairs) == due
+
+
+@pytest.mark.parametrize(
+    ("given", "again"),
+    [
+        ([{"7"}, {"8"}, {"9"}], False),
+        ([{"7"}, {"8"}, {"7"}], True),
+        ([{"7", "1"}, {"1"}, set()], True),
+        ([{"7", "1"}, set(), set()], False),
+    ],
+)
+def test_two_runs_with_one_seed_are_enough(given, again):
+    runs = [SimpleNamespace(seeds=[(one, "a.py:1") for one in seeds]) for seeds in given]
+    assert _seeds_come_again(SimpleNamespace(runs=runs)) is again
 
 
 def test_a_missing_number_is_a_constant_too():
