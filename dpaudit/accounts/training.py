@@ -55,7 +55,7 @@ _WHY_NOT = {
     "cyclic": "with a record more or fewer all later records change their batches",
 }
 _SENTENCES = {
-    "poisson": "each record is in each batch by itself, with probability {ratio:.6g}",
+    "poisson": "each record is in each batch by itself, with probability {ratio}",
     "fixed": "each batch is a fresh uniform subset of {batch} of {records} records",
     "fixed-replacement": "each batch is {batch} draws of a record out of {records}",
     "shuffle": "{batches} batches an epoch, in a random order of the records",
@@ -243,7 +243,7 @@ def sentence(training: Training) -> str:
 1 epoch.'
     """
     how = _SENTENCES[training.sampling].format(
-        ratio=training.batch_size / training.records,
+        ratio=_probability(training),
         batch=training.batch_size,
         records=training.records,
         batches=_bins(training),
@@ -253,6 +253,13 @@ def sentence(training: Training) -> str:
     else:
         times = f"{training.passes} epoch" + ("s" if training.passes > 1 else "")
     return f"Holds for --sampling {training.sampling}: {how}; {times}."
+
+
+def _probability(training: Training) -> str:
+    """Return that of a record to be drawn; as a fraction where digits would make it 1."""
+    batch, records = training.batch_size, training.records
+    shown = number(batch / records, _DIGITS, ROUND_CEILING)
+    return f"{batch} / {records}" if shown == "1" and batch < records else shown
 
 
 def _bins(training: Training) -> int:

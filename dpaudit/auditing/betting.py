@@ -30,7 +30,7 @@ from dpaudit.execution import Progress, Silent, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.neighbours import Side
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import number, share_of
 
 FitAll = Callable[[Array, Array], Sequence[Score]]
 
@@ -384,5 +384,7 @@ def _shares(bettor: Bettor, attacks: Sequence[str]) -> str:
     names = [f"{name} for the dataset" for name in attacks]
     names += [f"{name} for the neighbour" for name in attacks]
     shares = bettor.shares or [1 / len(names)] * len(names)
-    listed = ", ".join(f"{name} {share:.0%}" for name, share in zip(names, shares, strict=True))
+    listed = ", ".join(
+        f"{name} {share_of(share, 1.0)}" for name, share in zip(names, shares, strict=True)
+    )
     return f"Shares of the one wealth, set on the pilot, {len(STAKES)} stakes each: {listed}."

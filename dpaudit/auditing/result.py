@@ -26,7 +26,7 @@ from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.neighbours import compare
 from dpaudit.neighbours.found import Declared, depends_on_reading
 from dpaudit.report.document import Result
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import number, share_of
 from dpaudit.report.schema import (
     AssumptionCheck,
     BudgetEntry,
@@ -78,8 +78,7 @@ def reason(
             f"A theorem proves at most {_shown_within(proved, claimed)}, which does not exceed "
             f"{stated}. {subject} {shown} agrees with it."
         )
-    reached = min(lower / claimed, 1.0 if lower >= claimed else 0.999) if claimed > 0 else 0.0
-    share = f"; it reaches {reached:.1%} of the claim" if claimed > 0 else ""
+    share = f"; it reaches {share_of(max(lower, 0.0), claimed)} of the claim" if claimed > 0 else ""
     return (
         f"{subject} {shown} does not exceed {stated}{share}. "
         f"This is not evidence that the claim holds.{_at_most(cap, claimed)}"

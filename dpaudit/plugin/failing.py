@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from decimal import ROUND_FLOOR
 
-from dpaudit.report.formatting import number, numbers
+from dpaudit.report.formatting import as_certain, numbers
 from dpaudit.report.schema import Result
 from dpaudit.text import printable
 
@@ -84,7 +83,7 @@ def _name(result: Result) -> str:
 
 
 def _sure(result: Result) -> str:
-    return f"{number(100 * result.measured.confidence, 6, ROUND_FLOOR)}%"
+    return as_certain(result.measured.confidence)
 
 
 def _wrapped(line: str) -> list[str]:

@@ -42,6 +42,7 @@ from dpaudit.replaying.laws import Laws, laws_of
 from dpaudit.replaying.movement import Moved
 from dpaudit.replaying.nothing import KIND, nothing_released
 from dpaudit.replaying.spending import Spending, measure_spending
+from dpaudit.report.formatting import as_certain
 
 Tier = Literal["proof", "violation", "withheld", "hint"]
 _MARGIN = 1e-9
@@ -329,7 +330,7 @@ def _counts(found: Counted, asked: Asked) -> str:
     runs = f"{found.hits} of {found.runs} and {found.other_hits} of {found.runs} runs"
     return (
         f"seen in {runs}, which certifies an epsilon of {found.epsilon:.4g} (claimed "
-        f"{asked.epsilon:g}; confidence {1 - ALPHA:.6f})"
+        f"{asked.epsilon:g}; confidence {as_certain(1 - ALPHA)})"
     )
 
 

@@ -109,13 +109,37 @@ def count(value: int) -> str:
 def percent(value: float) -> str:
     """Return a probability as a percentage: as it was asked for, or rounded down.
 
+    Less than 1 is never shown as 100%.
+
     Examples
     --------
-    >>> percent(0.95), percent(0.99999), percent(0.949995997)
-    ('95%', '99.999%', '94.99%')
+    >>> percent(0.95), percent(0.99999), percent(0.949995997), percent(1 - 1e-15)
+    ('95%', '99.999%', '94.99%', '99.9999%')
     """
     asked = len(Decimal(f"{100 * value:.10g}").as_tuple().digits) <= 6
-    return number(100 * value, 6 if asked else DIGITS, ROUND_FLOOR) + "%"
+    return number(_below_all(100 * value), 6 if asked else DIGITS, ROUND_FLOOR) + "%"
+
+
+def share_of(part: float, whole: float) -> str:
+    """Return what ``part`` is of ``whole``, both at least 0: a percentage, rounded down.
+
+    What is less than all of it is not shown as all, and what is more than nothing not as nothing.
+
+    Examples
+    --------
+    >>> share_of(0.9999, 1.0), share_of(1 - 1e-15, 1.0), share_of(1e-7, 20.0), share_of(0.0, 1.0)
+    ('99.9%', '99.9%', '5e-7%', '0%')
+    >>> share_of(2.0, 2.0), share_of(2.0, math.inf)
+    ('100%', '0%')
+    """
+    if part >= whole:
+        return "100%"
+    return number(_below_all(100 * (part / whole)), 3, ROUND_FLOOR) + "%"
+
+
+def _below_all(share: float) -> float:
+    """Return a percentage that does not become 100 when it is rounded to 12 digits."""
+    return min(share, 99.9999) if share < 100 else share
 
 
 def error_probability(confidence: float) -> float:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from importlib.resources import files
 
-from dpaudit.report.formatting import Numbers, divisor, number, percent, value_of
+from dpaudit.report.formatting import Numbers, divisor, number, percent, share_of, value_of
 from dpaudit.report.render import missing_audits, templates
 from dpaudit.report.schema import Result, Standing
 from dpaudit.text import one_line, printable
@@ -175,18 +175,14 @@ def plainly(result: Result) -> str:
     times = lower / ratio
     if times > 1:
         return f"It is {number(times, 2, ROUND_FLOOR)} times what is claimed."
-    return f"It reaches {_share(max(times, 0.0))} of what is claimed."
+    return f"It reaches {share_of(max(times, 0.0), 1.0)} of what is claimed."
 
 
 def _sure(epsilon: float) -> str:
     share = 1 / (1 + math.exp(-epsilon))
     if share == 1:
         return "entirely" if math.isinf(epsilon) else "almost entirely"
-    return f"more than {percent(_SUREST)}" if share > _SUREST else _share(share)
-
-
-def _share(share: float) -> str:
-    return f"{number(100 * share, 3, ROUND_FLOOR)}%"
+    return f"more than {percent(_SUREST)}" if share > _SUREST else share_of(share, 1.0)
 
 
 def _picture(rows: Sequence[Row]) -> str | None:

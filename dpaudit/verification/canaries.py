@@ -211,10 +211,12 @@ def _usual_design(stated: Stated, table: Table | None) -> Design:
 
 
 def _too_likely(least: Real, reader: Reader) -> str:
+    from dpaudit.report.formatting import as_certain
+
     confidence = reader.of_scores
     return (
         f"p_value: {least.shown()} is not below {1 - confidence:.4g}, as a confidence of "
-        f"{confidence:.10g} asks (--confidence)"
+        f"{as_certain(confidence)} asks (--confidence)"
     )
 
 

@@ -444,6 +444,7 @@ def _counts(
 ) -> Judged:
     """Return what counts of an event say."""
     from dpaudit.estimation.joint import joint_lower_bound
+    from dpaudit.report.formatting import as_certain
 
     epsilon, delta = claimed
     alpha = 1 - reader.confidence
@@ -464,7 +465,7 @@ def _counts(
     ratio = min(lower / epsilon, _MOST_RATIO) if epsilon > 0 else _MOST_RATIO
     summary = (
         f"{hits} and {other} of {made} fresh runs certify an epsilon of {rounded_down(lower)} at "
-        f"delta = {delta:g} (confidence {reader.confidence:.10g})"
+        f"delta = {delta:g} (confidence {as_certain(reader.confidence)})"
     )
     return Judged(tuple(failures), ratio, summary)
 

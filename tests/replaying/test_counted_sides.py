@@ -20,6 +20,12 @@ QUIET, LOUD = [0.0], [1.0]
 ALPHA = 1e-3
 
 
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch):
+    """Count all runs also where the machine is busy."""
+    monkeypatch.setattr("dpaudit.replaying.counting._SECONDS", 60.0)
+
+
 def constant_when_quiet(data, rng):
     return 7.0 if data[0] == 0 else float(rng.normal())
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaudit.report.formatting import number, numbers, percent, setting
+from dpaudit.auditing.result import reason
+from dpaudit.report.formatting import as_certain, number, numbers, percent, setting, share_of
 from dpaudit.report.schema import Claimed, Measured
 from dpaudit.text import one_line, printable
 
@@ -105,3 +107,25 @@ def test_settings_and_percentages():
     assert setting({"a": [1, None]}) == '{"a": [1, null]}'
     assert setting(10**7) == "10000000"
     assert percent(0.9990000000000001) == "99.9%"
+
+
+@pytest.mark.parametrize("whole", [1.0, 20.0, 409435.37088468904, 1e-9])
+@pytest.mark.parametrize("gap", [1e-15, 1e-12, 1e-6, 4e-4, 0.1, 0.5])
+def test_less_than_all_is_not_shown_as_all(whole, gap):
+    shown = share_of(whole * (1 - gap), whole)
+    assert Fraction(shown[:-1]) / 100 <= Fraction(whole * (1 - gap)) / Fraction(whole) < 1
+    assert "reaches 100" not in reason("epsilon", whole, whole * (1 - gap), "not refuted")
+
+
+@pytest.mark.parametrize("part", [1e-3, 1e-7, 1e-12, 1e-300])
+def test_more_than_nothing_is_not_shown_as_nothing(part):
+    assert 0 < Fraction(share_of(part, 20.0)[:-1])
+    assert 0 < Fraction(percent(part)[:-1]) / 100 <= Fraction(part) * (1 + Fraction(1, 10**11))
+    assert "reaches 0%" not in reason("epsilon", 20.0, part, "not refuted")
+
+
+@pytest.mark.parametrize("error", [1e-4, 1e-7, 1e-12, 1e-15])
+def test_no_confidence_below_1_is_shown_as_100_percent(error):
+    assert Fraction(percent(1 - error)[:-1]) / 100 <= 1 - Fraction(error) + Fraction(1, 2**53)
+    assert percent(1 - error) != "100%"
+    assert not as_certain(1 - error).startswith("100")

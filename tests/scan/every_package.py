@@ -40,7 +40,7 @@ def outcome(package, version, folder, words):
     said = f"{len(found.findings)} findings, {len(found.information)} under another relation"
     checks = ", ".join(f"{count} {what}" for what, count in found.checks.items())
     line = f"{name}: {said}; {checks}; {found.seconds:.0f} seconds"
-    left = [f"  {subject}: not run: {why}" for subject, why in found.skipped.items()]
+    left = [f"  {subject}: withheld: {why}" for subject, why in found.skipped.items()]
     return "\n".join([line, *left]), done.returncode in JUDGED or bool(left)
 
 

@@ -351,6 +351,8 @@ def _epsilon(pairs: Composition, delta: float, cells: int, share: float) -> Brac
     if most == 0 or delta <= betrayed * (1 + _ULPS) or delta == 0:
         least = most if delta >= betrayed * (1 - _ULPS) else math.inf
         return Bracket(least, most if delta >= betrayed else math.inf)
+    if pairs.distance <= delta:  # too rarely drawn for any epsilon above 0
+        return Bracket.exactly(0.0)
     if pairs.out_of_range:
         return Bracket(0.0, most)
     pairs = pairs.trimmed(share * (delta - betrayed))

@@ -181,7 +181,13 @@ class Composition:
         """Whether losses are so small or so large that only their bound is told."""
         bounded = all(count * pair.largest <= _FAINT for pair, count in self.parts)
         faint = any(isinstance(pair, GaussianPair) and pair.mu < _FAINT for pair, _ in self.parts)
-        return bounded or faint or any(_VAST < pair.largest < math.inf for pair, _ in self.parts)
+        vast = any(_VAST < pair.largest < math.inf for pair, _ in self.parts)
+        return bounded or faint or vast or not self.farthest_order > 0
+
+    @property
+    def distance(self) -> float:
+        """A bound on the total variation distance of both products, and so on delta at 0."""
+        return rounding.sum_up((count, pair.distance) for pair, count in self.parts)
 
     @property
     def farthest_order(self) -> float:

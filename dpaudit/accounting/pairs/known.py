@@ -281,6 +281,11 @@ class SubsampledGaussianPair(Continuous):
         """Infinite for a removal, ``-log(1 - q)`` for an addition; at most ``most``."""
         return min(self.most, math.inf if self.removal else -math.log1p(-self.ratio))
 
+    @property
+    def distance(self) -> float:
+        """At most the probability that the record is drawn at all."""
+        return self.ratio
+
     def up_to(self, most: float) -> SubsampledGaussianPair:
         """Return the pair without outputs of a larger loss."""
         return replace(self, most=most) if self.removal else self

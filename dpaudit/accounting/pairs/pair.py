@@ -25,6 +25,7 @@ Complex = NDArray[np.complex128]
 
 # Panels are at most this share of the scale on which a density bends.
 _PANEL = 0.125
+_MOST_PANELS = 10**6  # of some hundred bytes each
 # Of a wave within a cell, in radians, and how many cells are worth the work; without a fast
 # transform, how many times frequencies.
 _PHASE, _MOST_CELLS, _MOST_WORK = 1.6, 4e5, 2e7
@@ -125,6 +126,11 @@ class DominatingPair(ABC):
         """Largest order in size up to which `log_mgf` is a moment; beyond, it is a bound of it."""
         return math.inf
 
+    @property
+    def distance(self) -> float:
+        """Return a bound on the total variation distance of P and Q, which is delta(0)."""
+        return 1.0
+
     def variation(self, order: float) -> float:
         """Return a bound on the total variation of the tilted density of the rest of P."""
         return np.inf
@@ -178,7 +184,13 @@ class Continuous(DominatingPair):
     def panels(self, outputs: Array) -> tuple[Array, Array]:
         """Return nodes of Gauss-Legendre rules between the outputs, and their log-weights."""
         widths = np.diff(outputs)
-        parts = np.ceil(widths / (_PANEL * self.scale)).astype(np.intp)
+        parts = np.ceil(widths / (_PANEL * self.scale))
+        if not parts.sum() <= _MOST_PANELS:
+            raise ConvergenceError(
+                f"quadrature: outputs bend on {self.scale:.1e} of a range of {widths.sum():.1e}, "
+                "which is too much work; for so little noise nothing is worked out"
+            )
+        parts = parts.astype(np.intp)
         panel = np.repeat(widths / np.maximum(parts, 1), parts)
         first = np.repeat(outputs[:-1], parts)
         number = np.arange(len(panel)) - np.repeat(np.cumsum(parts) - parts, parts)

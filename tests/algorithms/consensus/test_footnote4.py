@@ -25,7 +25,7 @@ OTHER = {"power": -1}
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_power_of_60_is_not_refuted_and_the_other_is(audited, plain, judged, seed):
     found = audited(CLAIM, seed=seed)
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "proved"
     assert found.result.proved.value == 0
     other = audited(CLAIM, seed=seed, parameters=OTHER)
     assert other.result.verdict == "refuted"

@@ -112,7 +112,7 @@ def test_the_repaired_rate_survives_ten_times_the_budget_and_is_close(seed, node
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_twice_the_bound_is_not_refuted(seed):
-    assert audited(8_000, seed, factor=2.0).result.verdict in ("not refuted", "proved")
+    assert audited(8_000, seed, factor=2.0).result.verdict == "not refuted"
 
 
 @pytest.mark.slow

@@ -66,7 +66,7 @@ VARIANTS = [
 @pytest.mark.parametrize("parameters", VARIANTS)
 def test_the_claim_is_not_refuted(parameters, seed):
     result = audited(seed=seed, **parameters).result
-    assert result.verdict in ("not refuted", "proved")
+    assert result.verdict == "proved"
     assert result.measured.lower <= result.proved.epsilon * (1 + 1e-12)
     assert result.proved.epsilon <= result.claimed.epsilon
     assert all(outcome.holds for outcome in result.assumptions)
@@ -87,7 +87,7 @@ def test_the_tightness_that_is_reached(noise_rate, share):
 def test_it_holds_without_the_condition_on_theta(seed):
     result = audited(seed=seed, penalty=0.01, dual_step=0.01, records=1).result
     assert [o.name for o in result.assumptions if not o.holds] == ["small curvature"]
-    assert result.verdict in ("not refuted", "proved")
+    assert result.verdict == "not refuted"
     assert 0.88 * result.claimed.epsilon < result.measured.lower <= result.proved.epsilon
 
 
@@ -127,7 +127,7 @@ def test_a_bound_just_below_what_is_reached_is_refuted_and_one_just_above_is_not
     reached = audited().result
     share = reached.measured.lower / reached.claimed.epsilon
     assert audited(factor=share * (1 - 1e-3)).result.verdict == "refuted"
-    assert audited(factor=share * (1 + 1e-3)).result.verdict in ("not refuted", "proved")
+    assert audited(factor=share * (1 + 1e-3)).result.verdict == "not refuted"
 
 
 @pytest.mark.parametrize("parameters", [{}, {"nodes": 3, "records": 3, "dimension": 4}])

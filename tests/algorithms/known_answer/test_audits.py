@@ -118,7 +118,7 @@ def test_the_ideal_attack_finds_out_every_broken_mechanism(audit, name, trials):
 )
 def test_a_correct_mechanism_is_not_accused(audit, name, trials, seed, attack):
     result = audit(name, trials, seed, attack)
-    assert result.verdict in ("not refuted", "proved")
+    assert result.verdict == "not refuted"
     assert result.measured.lower <= KNOWN_ANSWERS[name].event
 
 

@@ -77,7 +77,7 @@ def test_the_law_s_own_draws_have_the_moments_of_the_code_s(variant):
 def test_the_audit_finds_the_exact_epsilon_with_a_law_that_passes_its_checks(epsilon, parameters):
     asked = Settings(epsilon=epsilon, trials=1_000, parameters=parameters)
     result = audit_claim(BROADCAST, asked)
-    assert result.verdict in ("not refuted", "proved")
+    assert result.verdict == "proved"
     assert all(check.passed for check in result.self_checks)
     measured = result.measured
     assert measured.lower <= measured.pair_ceiling <= measured.upper
@@ -99,7 +99,7 @@ def test_less_than_what_the_averages_leak_is_refuted(factor, verdict):
 def test_other_losses_have_an_event_bound():
     asked = Settings(epsilon=20.0, trials=300, parameters=SMALL | {"loss": "logistic"})
     result = audit_claim(BROADCAST, asked)
-    assert result.verdict in ("not refuted", "proved")
+    assert result.verdict == "proved"
     assert result.measured.estimator.startswith("event bound")
 
 
@@ -109,7 +109,7 @@ def test_other_losses_have_an_event_bound():
 )
 def test_a_run_with_more_noise_or_a_larger_claim_is_not_refuted(true, seed):
     asked = Settings(trials=300, seed=seed, parameters=SMALL | true)
-    assert audit_claim(BROADCAST, asked).verdict in ("not refuted", "proved")
+    assert audit_claim(BROADCAST, asked).verdict == "proved"
 
 
 def test_bad_input_is_named():

@@ -60,7 +60,7 @@ def test_half_of_the_corrected_bound_is_refuted(audited, plain, judged, seed):
 )
 def test_what_is_true_is_not_refuted(audited, asked, seed):
     found = audited(CLAIM, seed=seed, **asked)
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "proved"
     assert found.certificate is None
 
 

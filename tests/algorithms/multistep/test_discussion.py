@@ -66,7 +66,7 @@ def test_the_default_budget_refutes_on_three_seeds(audited, card, seed):
 )
 def test_true_variants_are_not_refuted(audited, card, true):
     found = audited(card, **quick(card, **true))
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "not refuted"
     assert found.certificate is None
 
 

@@ -20,7 +20,7 @@ LEMMA_5 = "huang2020-lemma5"
 
 def test_the_worst_case_attains_the_bound_and_never_exceeds_it():
     result = audit_claim(LEMMA_5, Settings(trials=5000))
-    assert result.verdict in ("not refuted", "proved")
+    assert result.verdict == "proved"
     assert result.measured.lower == pytest.approx(result.claimed.sensitivity, rel=1e-9)
     assert result.kind == "sensitivity"
 
@@ -49,7 +49,7 @@ def test_a_deployment_stays_below_the_bound_but_comes_near_it(graph):
 def test_rounding_never_refutes_a_true_lemma(epsilon, delta, parameters):
     settings = Settings(epsilon=epsilon, delta=delta, trials=3000, parameters=parameters)
     result = audit_claim(LEMMA_5, settings)
-    assert result.verdict in ("not refuted", "proved")
+    assert result.verdict == "proved"
     assert result.measured.lower <= result.claimed.sensitivity * (1 + 1e-9)
 
 
@@ -107,7 +107,7 @@ def test_half_the_bound_is_refuted_with_a_certificate_that_verifies(data, checke
 @pytest.mark.parametrize("factor", [1.0, 1.01, 2.0])
 def test_the_lemma_and_anything_above_it_are_not_refuted(factor, seed):
     found = halved(factor=factor, seed=seed)
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "proved"
     assert found.certificate is None
 
 

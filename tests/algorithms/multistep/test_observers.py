@@ -67,7 +67,7 @@ def test_averages_gain_little():
 )
 def test_what_is_measured_is_at_most_15_percent_below_what_is_proved(parameters, trials):
     found = audit_claim(QUESTION, Settings(trials=trials, parameters=parameters))
-    assert found.verdict in ("not refuted", "proved")
+    assert found.verdict == "proved"
     assert all(check.passed for check in found.self_checks)
     proved = found.proved.epsilon
     assert 0.85 * proved < found.measured.lower <= proved * (1 + 1e-9)

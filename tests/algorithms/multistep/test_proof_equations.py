@@ -83,7 +83,7 @@ def test_what_is_false_is_refuted_and_the_certificate_is_verified(
 @pytest.mark.parametrize(("number", "parameters"), both(TRUE), ids=str)
 def test_what_is_true_is_not_refuted(audited, number, parameters, seed):
     found = audited(CARDS[number][0], parameters=parameters, seed=seed)
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "not refuted"
     assert found.certificate is None
 
 

@@ -1,0 +1,71 @@
+"""The most that a replay's counts can certify, against every count that there may be."""
+
+import math
+
+import pytest
+
+from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.replaying.counting import ALPHA, COUNTS, GUIDED, most_of_counts, needed
+from dpaudit.replaying.page import summary
+from dpaudit.replaying.result import Replay
+from dpaudit.replaying.spending import Spending
+
+CLAIMS = [(1.0, 0.0, 1), (5.0, 1e-5, 3)]
+
+
+def made(epsilon, delta, pairs, **given):
+    fields = {"edit": None, "findings": (), "calls": (), "unread": (), "runs": 12, "form": "f"}
+    return Replay(
+        mechanism="f",
+        epsilon=epsilon,
+        delta=delta,
+        relation="replace-record",
+        spending=Spending(),
+        pairs=pairs,
+        seed=0,
+        **fields | given,
+    )
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "pairs"), CLAIMS)
+def test_no_counts_certify_more_and_some_certify_as_much(epsilon, delta, pairs):
+    cap, alpha = most_of_counts(epsilon, delta, pairs), ALPHA / (COUNTS * pairs)
+    assert made(epsilon, delta, pairs).cap == cap
+    few, many = needed(epsilon, delta, alpha), GUIDED - GUIDED // 4
+    runs = max(few, many)
+    counts = [(runs - 1, 0), (runs, 1), (runs // 2, 0), (runs, runs // 2)]
+    tried = [(min(few, many), 0, min(few, many)), *((*one, runs) for one in counts)]
+    found = [
+        joint_lower_bound(hits, other, made, made, delta=delta, alpha=alpha)
+        for hits, other, made in tried
+    ]
+    assert max(found) <= cap
+    assert cap == joint_lower_bound(runs, 0, runs, runs, delta=delta, alpha=alpha) > max(found[1:])
+
+
+def test_without_delta_it_is_near_a_closed_form():
+    """Randomised response makes so clear counts likeliest: ``(1 + e^-epsilon)^(-2 n) = alpha``."""
+    alpha = ALPHA / (COUNTS * 4)
+    runs = max(needed(2.0, 0.0, alpha), 1500)
+    most = -math.log(math.expm1(-math.log(alpha) / (2 * runs)))
+    assert most - 0.05 < most_of_counts(2.0, 0.0, 4) <= most
+
+
+def test_more_pairs_share_one_error_probability_and_show_less():
+    caps = [most_of_counts(1.0, 0.0, pairs) for pairs in (1, 8)]
+    assert caps == sorted(caps, reverse=True)
+    assert len(set(caps)) == 2
+
+
+@pytest.mark.parametrize(("pairs", "words"), [(1, "one pair was"), (3, "3 pairs were")])
+def test_not_refuted_says_what_was_looked_at_and_the_cap_and_other_verdicts_do_not(pairs, words):
+    from dpaudit.replaying.result import ReplayFinding
+
+    said = " ".join(summary(made(1.0, 0.0, pairs)))
+    assert f"Not refuted: {words} looked at." in said
+    shown = float(said.split("they can certify ")[1].split(" at most")[0])
+    cap = most_of_counts(1.0, 0.0, pairs)
+    assert cap * (1 - 1e-3) <= shown <= cap
+    for tier in ("proof", "violation", "withheld"):
+        found = ReplayFinding(kind="raw value", tier=tier, words="w")
+        assert "they can certify" not in " ".join(summary(made(1.0, 0.0, pairs, findings=(found,))))
