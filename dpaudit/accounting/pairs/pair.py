@@ -184,13 +184,13 @@ class Continuous(DominatingPair):
     def panels(self, outputs: Array) -> tuple[Array, Array]:
         """Return nodes of Gauss-Legendre rules between the outputs, and their log-weights."""
         widths = np.diff(outputs)
-        parts = np.ceil(widths / (_PANEL * self.scale))
-        if not parts.sum() <= _MOST_PANELS:
+        whole = np.ceil(widths / (_PANEL * self.scale))
+        if not whole.sum() <= _MOST_PANELS:
             raise ConvergenceError(
                 f"quadrature: outputs bend on {self.scale:.1e} of a range of {widths.sum():.1e}, "
                 "which is too much work; for so little noise nothing is worked out"
             )
-        parts = parts.astype(np.intp)
+        parts = whole.astype(np.intp)
         panel = np.repeat(widths / np.maximum(parts, 1), parts)
         first = np.repeat(outputs[:-1], parts)
         number = np.arange(len(panel)) - np.repeat(np.cumsum(parts) - parts, parts)
