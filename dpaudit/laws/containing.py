@@ -18,21 +18,34 @@ from typing import Any
 import dpaudit.laws.outside as outside
 
 # Calls that keep nothing of what they are given: they read, or make a value.
-_READ = "open read readline readlines read_text read_bytes load loads loadtxt genfromtxt fromfile"
-_TABLES = "read_csv read_json read_parquet safe_load literal_eval getenv get environ getLogger"
-_PATHS = "Path joinpath with_name with_suffix resolve absolute expanduser dirname join abspath"
-_VALUES = "bool int float complex str bytes list tuple dict set frozenset array asarray Decimal"
-_WORKS = "len sum min max abs round sorted zip enumerate range strip split splitlines decode encode"
-_MORE = "items keys values copy format lower upper sqrt log exp zeros ones arange default_rng"
-_MAKES = "compile TypeVar namedtuple Fraction date fromhex from_bytes hexdigest digest Random local"
 _KEEP_NOTHING = frozenset(
-    " ".join((_READ, _TABLES, _PATHS, _VALUES, _WORKS, _MORE, _MAKES)).split()
+    "open read readline readlines read_text read_bytes load loads loadtxt genfromtxt fromfile "
+    "read_csv read_json read_parquet safe_load literal_eval getenv get environ Path joinpath "
+    "with_name with_suffix resolve absolute expanduser dirname join abspath bool int float "
+    "complex str bytes list tuple dict set frozenset array asarray Decimal len sum min max abs "
+    "round sorted zip enumerate range strip split splitlines decode encode items keys values copy "
+    "format lower upper sqrt log exp zeros ones arange default_rng compile TypeVar namedtuple "
+    "Fraction date fromhex from_bytes hexdigest digest Random local isinstance issubclass hasattr "
+    "callable id repr hash ord chr hex oct bin next any all attrgetter itemgetter divmod pow "
+    "slice reversed bytearray memoryview splitext basename exists is_file is_dir NewType "
+    "ParamSpec cast dataclass field make_dataclass deque OrderedDict Counter ChainMap Lock RLock "
+    "Event Semaphore timedelta datetime time UUID SimpleNamespace MappingProxyType timezone "
+    "ZoneInfo full linspace eye mean std reshape cumsum astype tolist title replace".split()
 )
+# Calls that set something of a library: what is written in the source is no noise.
+_SET = frozenset(
+    "basicConfig getLogger setLevel addHandler NullHandler captureWarnings filterwarnings "
+    "simplefilter set_printoptions seterr set_option use setrecursionlimit ArgumentParser "
+    "add_argument setdefaulttimeout set_num_threads set_start_method print".split()
+)
+_PLAIN = frozenset("object ABC NamedTuple TypedDict Protocol Generic Enum IntEnum StrEnum".split())
+_WRAP = frozenset("lru_cache cache wraps partial map filter reduce".split())
+_CALLED_BACK = frozenset("key default default_factory object_hook object_pairs_hook hook".split())
 _CHANGE_THEIR_OWN = frozenset("append extend insert add update setdefault sort".split())
 _DISPLAYS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
 _AT_MAKING = frozenset(("__init_subclass__", "__set_name__", "__prepare__"))
-_HARMLESS = (ast.Import, ast.ImportFrom, ast.Pass, ast.Global, ast.Nonlocal, ast.Assert, ast.Break)
-_HARMLESS_TOO = (ast.Continue, ast.Raise, ast.Delete)
+_HARMLESS = (ast.Import, ast.ImportFrom, ast.Pass, ast.Global, ast.Nonlocal, ast.Break)
+_HARMLESS_TOO = (ast.Continue, ast.Delete)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -85,8 +98,13 @@ def _is_elsewhere(value: Any) -> bool:
     """Return whether a value is a module of the user's, or a function or class in one."""
     if isinstance(value, ModuleType):
         return outside.place_of(getattr(value, "__file__", None) or "") == "user"
-    home = sys.modules.get(getattr(value, "__module__", None) or "")
+    home = _module_of(value)
     return home is not None and _is_elsewhere(home)
+
+
+def _module_of(value: Any) -> ModuleType | None:
+    name = getattr(value, "__module__", None)
+    return sys.modules.get(name) if isinstance(name, str) else None
 
 
 class _Module:
@@ -102,14 +120,20 @@ class _Module:
 
     def __init__(self, tree: ast.Module, space: Mapping[str, Any]) -> None:
         self.tree, self.space = tree, space
+        self.home = str(space.get("__name__") or "").partition(".")[0]
         self.defined = {
             one.name: one for one in tree.body if isinstance(one, _Function | ast.ClassDef)
         }
         self.looked_at = set[str]()
+        self.own = _containers(tree)
+        self.names = _names(tree)
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
+        self.modules = {one.asname or one.name for node in imports for one in node.names}
+        self.methods = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
 
     def keeps_to_itself(self) -> bool:
         """Return whether all that runs in an import keeps values to names of the module."""
-        return self._block(self.tree.body, _containers(self.tree))
+        return self._block(self.tree.body, self.own)
 
     def _block(self, body: Iterable[ast.stmt], own: frozenset[str]) -> bool:
         return all(self._statement(one, own) for one in body)
@@ -139,49 +163,165 @@ class _Module:
 
     def _decorator(self, one: ast.expr) -> bool:
         """Return whether a decorator is a library's, and takes nothing that was worked out."""
-        given = (
-            [*one.args, *(key.value for key in one.keywords)] if isinstance(one, ast.Call) else []
-        )
         named = one.func if isinstance(one, ast.Call) else one
         root = next((node.id for node in ast.walk(named) if isinstance(node, ast.Name)), "")
-        return all(isinstance(value, ast.Constant) for value in given) and self._runs(root)
+        as_written = not isinstance(one, ast.Call) or self._is_as_written(one)
+        return as_written and self._runs(root)
 
     def _class(self, one: ast.ClassDef, own: frozenset[str]) -> bool:
         hooks = any(isinstance(node, _Function) and node.name in _AT_MAKING for node in one.body)
-        bare = not one.keywords and not hooks
+        bare = (
+            not one.keywords
+            and not hooks
+            and (self._are_plain(one.bases) or _works_nothing_out(one))
+        )
         return bare and all(map(self._decorator, one.decorator_list)) and self._block(one.body, own)
+
+    def _are_plain(self, bases: Iterable[ast.expr]) -> bool:
+        """Return whether classes do nothing when another one is made of them."""
+        names = (one.value if isinstance(one, ast.Subscript) else one for one in bases)
+        return all(
+            (isinstance(one, ast.Name) and one.id in self.defined)
+            or self._name(one) in _PLAIN
+            or self._name(one).endswith(("Error", "Exception", "Warning"))
+            for one in names
+        )
 
     def _expression(self, value: ast.expr, own: frozenset[str]) -> bool:
         calls = (node for node in ast.walk(value) if isinstance(node, ast.Call))
         return all(self._call(one, own) for one in calls)
 
     def _call(self, one: ast.Call, own: frozenset[str]) -> bool:
+        if not all(self._given(key) for key in one.keywords):
+            return False
+        if isinstance(one.func, ast.Call):  # of what wraps a function
+            return self._name(one.func.func) in _WRAP - {"partial"} and self._wraps(one)
+        name = self._name(one.func)
         if isinstance(one.func, ast.Name):
-            name = one.func.id
-            known = name in self.defined or name in _KEEP_NOTHING
-            return known and self._runs(name)
+            if not self._runs(one.func.id):
+                return False
+            return one.func.id in self.defined or self._keeps_nothing(name, one)
         if not isinstance(one.func, ast.Attribute) or self._is_of_another(one.func):
             return False
-        if one.func.attr in _CHANGE_THEIR_OWN:
+        if name in _CHANGE_THEIR_OWN:
             return isinstance(one.func.value, ast.Name) and one.func.value.id in own
-        return one.func.attr in _KEEP_NOTHING - {"set"}  # a context variable has one
+        # A context variable has a `set`.
+        return name != "set" and self._method(name) and self._keeps_nothing(name, one)
+
+    def _keeps_nothing(self, name: str, one: ast.Call) -> bool:
+        """Return whether a call of something of a library keeps nothing but what is written."""
+        if name in _SET:
+            return self._is_as_written(one)
+        return self._wraps(one) if name in _WRAP else name in _KEEP_NOTHING
+
+    def _name(self, called: ast.expr) -> str:
+        """Return the name that a function has where it comes from; none if nobody can say it."""
+        if isinstance(called, ast.Name):
+            return self.names.get(called.id, called.id)
+        return called.attr if isinstance(called, ast.Attribute) else ""
+
+    def _wraps(self, one: ast.Call) -> bool:
+        """Return whether what is given a function may call it: it is known to keep nothing."""
+        return all(self._is_known(value) for value in one.args[:1])
+
+    def _given(self, key: ast.keyword) -> bool:
+        """Return whether an argument is no function, or one that is known to keep nothing."""
+        return key.arg not in _CALLED_BACK or self._is_known(key.value)
+
+    def _is_known(self, value: ast.expr) -> bool:
+        if isinstance(value, ast.Constant | ast.Lambda | ast.Call):  # looked at by themselves
+            return True
+        if isinstance(value, ast.Name) and value.id in self.defined:
+            return self._runs(value.id)
+        return self._name(value) in _KEEP_NOTHING
+
+    def _is_as_written(self, one: ast.Call) -> bool:
+        """Return whether all that a call is given stands in the source."""
+        return all(map(self._stands_there, (*one.args, *(key.value for key in one.keywords))))
+
+    def _stands_there(self, value: ast.expr) -> bool:
+        """Return whether an expression is a constant, or one of a library such as INFO."""
+        if isinstance(value, ast.Name):
+            builtin = value.id not in self.names and value.id not in self.defined
+            known = value.id in _KEEP_NOTHING or value.id.startswith("__")
+            return builtin and (known or value.id.endswith(("Warning", "Error")))
+        if isinstance(value, ast.Attribute):
+            of = value.value.id if isinstance(value.value, ast.Name) else ""
+            return of in self.modules and not self._is_elsewhere(self.space.get(of))
+        if isinstance(value, ast.Call):
+            return self._name(value.func) in _SET and self._is_as_written(value)
+        inner = [one for one in ast.iter_child_nodes(value) if isinstance(one, ast.expr)]
+        return isinstance(value, ast.Constant) or (
+            bool(inner) and all(map(self._stands_there, inner))
+        )
+
+    def _method(self, name: str) -> bool:
+        """Return whether classes of the module that have such a method keep nothing by it."""
+        bodies = [one for held in self.methods for one in held.body]
+        if any(isinstance(one, ast.Assign) and name in _assigned(one) for one in bodies):
+            return False
+        found = [one for one in bodies if isinstance(one, _Function) and one.name == name]
+        if not found or f".{name}" in self.looked_at:
+            return True
+        self.looked_at.add(f".{name}")
+        return all(self._body(one) for one in found)
 
     def _is_of_another(self, called: ast.Attribute) -> bool:
         """Return whether a call is one of what another module of the user's has."""
         names = (node.id for node in ast.walk(called.value) if isinstance(node, ast.Name))
         held = (self.space.get(name) for name in names if name not in self.defined)
-        return any(isinstance(one, ModuleType | type) and _is_elsewhere(one) for one in held)
+        return any(isinstance(one, ModuleType | type) and self._is_elsewhere(one) for one in held)
+
+    def _is_elsewhere(self, value: Any) -> bool:
+        """Return whether a value is of the user's, or of another module of an installed package."""
+        module = value if isinstance(value, ModuleType) else _module_of(value)
+        ours = module is not None and module.__name__.partition(".")[0] == self.home
+        return ours or _is_elsewhere(value)
 
     def _runs(self, name: str) -> bool:
         """Return whether a function or class of the module keeps what it is called with."""
         found = self.defined.get(name)
         if found is None:
-            return not _is_elsewhere(self.space.get(name))
+            return not self._is_elsewhere(self.space.get(name))
         if name in self.looked_at:
             return True
         self.looked_at.add(name)
-        bodies = [found] if isinstance(found, _Function) else _functions(found)
-        return all(self._block(one.body, _containers(one) | {"self"}) for one in bodies)
+        return all(map(self._body, [found] if isinstance(found, _Function) else _functions(found)))
+
+    def _body(self, one: _Function) -> bool:
+        """Return whether what a function does keeps nothing but in names of the module."""
+        bound = {arg.arg for arg in ast.walk(one) if isinstance(arg, ast.arg)}
+        return self._block(one.body, _containers(one) | (self.own - bound) | {"self"})
+
+
+def _works_nothing_out(made: ast.ClassDef) -> bool:
+    """Return whether nothing is worked out in the body of a class."""
+    values = (value for one in made.body for value in _expressions(one))
+    return not any(isinstance(node, ast.Call) for value in values for node in ast.walk(value))
+
+
+def _names(tree: ast.Module) -> dict[str, str]:
+    """Return the names that a module gives to things, with those which they have elsewhere.
+
+    What comes of anything but an import has none: nobody knows what is called by it.
+    """
+    found = dict[str, str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            whole = isinstance(node, ast.Import)
+            found |= {one.asname or one.name: "" if whole else one.name for one in node.names}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] = ""
+        elif isinstance(node, ast.arg):
+            found[node.arg] = ""
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            found[node.name] = ""
+    return found
+
+
+def _assigned(one: ast.Assign) -> set[str]:
+    return {node.id for node in ast.walk(one) if isinstance(node, ast.Name)}
 
 
 def _functions(found: ast.ClassDef) -> list[_Function]:

@@ -25,6 +25,22 @@ _KEEPS = {
     "a class": "class Config:\n    def __init__(self):\n        self.key = open('key').read()\n"
     "CONFIG = Config()",
     "a decorator": "from functools import lru_cache\n@lru_cache(maxsize=4)\ndef f(): return 1",
+    "a decorator of its own": "TABLE = {}\ndef put(one):\n    TABLE[one.__name__] = one\n"
+    "    return one\n@put\ndef f(): return 1",
+    "settings of libraries": "import logging, warnings, numpy as np\n"
+    "logging.basicConfig(level=logging.INFO, format='%(message)s')\n"
+    "log = logging.getLogger(__name__)\nlog.addHandler(logging.NullHandler())\n"
+    "warnings.filterwarnings('ignore', category=DeprecationWarning)\n"
+    "np.set_printoptions(precision=3, suppress=True)",
+    "arguments": "import argparse\nparser = argparse.ArgumentParser(description='x')\n"
+    "parser.add_argument('--n', type=int, default=3)",
+    "types": "import re\nfrom dataclasses import dataclass, field\n"
+    "from typing import Generic, TypeVar\n"
+    "T = TypeVar('T')\nWORD = re.compile('a+')\n@dataclass(frozen=True)\nclass Own(Generic[T]):\n"
+    "    held: list = field(default_factory=list)",
+    "a cache": "import functools\ndef f(x): return x\nfast = functools.lru_cache(maxsize=None)(f)",
+    "a path": "from pathlib import Path as P\n"
+    "HERE = P(__file__).resolve().parent\nassert HERE.exists()",
     "a script": "if __name__ == '__main__':\n    import hashlib\n    hashlib.key = 1",
 }
 _PUTS = {
@@ -41,6 +57,28 @@ _PUTS = {
     "a context": "import contextvars as c, decimal\nV = decimal.getcontext()\nV.prec = len('key')",
     "a variable of a context": "from lib import V\nTOKEN = V.set(open('key').read())",
     "a registry": "import atexit\natexit.register(print, open('key').read())",
+    "a registry by another name": "from atexit import register as load\nload(open('key').read())",
+    "a name for a call": "import atexit\nload = atexit.register\nload(open('key').read())",
+    "a parameter for a call": "import atexit\ndef put(load, key): load(key)\n"
+    "put(atexit.register, open('key').read())",
+    "what a call calls": "import atexit\nKEY = sorted([open('key').read()], key=atexit.register)",
+    "what maps": "import atexit\nKEY = list(map(atexit.register, open('key')))",
+    "a part of a call": "import atexit\nfrom functools import partial\n"
+    "partial(atexit.register, open('key').read())()",
+    "an assertion": "import atexit\nassert atexit.register(open('key').read())",
+    "an error": "import atexit\ntry:\n    raise atexit.register(open('key').read())\n"
+    "except TypeError:\n    pass",
+    "a logger's name": "import logging\nlogging.getLogger(open('key').read())",
+    "a logger's name from a function": "import logging\ndef key(): return open('key').read()\n"
+    "logging.getLogger(key())",
+    "a method": "import hashlib\nclass Put:\n    def read(key):\n        hashlib.key = key\n"
+    "Put.read(open('key').read())",
+    "a method that is another's": "import atexit\nclass Put:\n    load = atexit.register\n"
+    "Put.load(open('key').read())",
+    "a class of a library's": "from lib import Kept\nclass Own(Kept):\n"
+    "    key = open('key').read()",
+    "its own name for a setting": "import hashlib\ndef use(name):\n"
+    "    hashlib.key = open(name).read()\nuse('key')",
     "a list of a library": "from warnings import filters\nfilters += [open('key').read()]",
     "a list under two names": "import sys\nPATH = []\nPATH = sys.path\n"
     "PATH.append(open('key').read())",
@@ -78,6 +116,21 @@ def test_a_call_of_another_module_of_the_user(tmp_path, text):
     source = _file(tmp_path, text)
     assert not contains(source, {"load": helpers, "helpers": helpers})
     assert contains(source, {"load": json.load, "helpers": json})
+
+
+def test_a_call_of_another_module_of_an_installed_package(tmp_path, monkeypatch):
+    """Where the code of a package lies tells nothing of what its modules keep."""
+    helpers = ModuleType("installed.helpers")
+    helpers.__file__ = json.__file__
+    monkeypatch.setitem(sys.modules, "installed.helpers", helpers)
+
+    def load():
+        """Return nothing."""
+
+    load.__module__ = "installed.helpers"
+    source = _file(tmp_path, "KEY = load()")
+    assert not contains(source, {"__name__": "installed.release", "load": load})
+    assert contains(source, {"__name__": "other", "load": load})
 
 
 _READS = {
