@@ -35,7 +35,7 @@ FLOORS = (
     ("errors", "_typing"),
     ("_validate", "_references", "formats", "files"),
     ("datasets", "toml", "notebook"),
-    ("neighbours", "execution", "drawing", "freezing"),
+    ("neighbours", "execution", "drawing", "freezing", "watching"),
     ("store",),
     ("guarantees",),
     ("laws",),

@@ -34,8 +34,8 @@ from dpaudit.laws.layout import Column, Layout, is_one, last_bits
 from dpaudit.laws.marks import ANSWERS, marks_of_processes
 from dpaudit.laws.mechanism import name_of
 from dpaudit.laws.reaching import beyond_data
-from dpaudit.laws.touching import Touch
 from dpaudit.neighbours import Pair, Side
+from dpaudit.watching.watch import Touch
 
 _PROCESSES, _CALLS = 8, 16  # whose answers show what varies
 _SPARING = 2, 5  # of slow code

@@ -99,6 +99,11 @@ class Crew:
         finally:
             self._end_by(before)
 
+    @property
+    def until(self) -> float | None:
+        """The moment of `time.monotonic` by which draws end, None for none."""
+        return self._until
+
     def _end_by(self, until: float | None) -> None:
         self._until = until
         for worker in self._workers:

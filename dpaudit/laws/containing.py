@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-import dpaudit.laws.outside as outside
+import dpaudit.watching.outside as outside
 
 # Calls that keep nothing of what they are given: they read, or make a value.
 _KEEP_NOTHING = frozenset(

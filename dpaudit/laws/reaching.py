@@ -19,7 +19,8 @@ from dpaudit.laws.isolated import Isolated, Isolation, isolated, referred, unpic
 from dpaudit.laws.layout import LAST_BITS
 from dpaudit.laws.observed import Reading, made_with_layout, without_parts
 from dpaudit.laws.recurrence import TOO_MANY, recurrence
-from dpaudit.laws.touching import Touch, libraries_beside, watched
+from dpaudit.laws.touching import libraries_beside, watched
+from dpaudit.watching.watch import Touch
 
 _WATCHED = 3  # calls on either dataset whose touches are watched, the first with its imports
 _OBSERVED = 16  # observations of each dataset that a layout is made of

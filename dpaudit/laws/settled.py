@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-import dpaudit.laws.outside as outside
+import dpaudit.watching.outside as outside
 from dpaudit.laws.calling import Calls
 from dpaudit.laws.carried import is_plain, names_in
 

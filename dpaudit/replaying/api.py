@@ -26,7 +26,6 @@ from dpaudit.laws.isolated import Isolation, named
 from dpaudit.laws.mechanism import name_of
 from dpaudit.laws.observed import Reading
 from dpaudit.laws.reaching import beyond_data_of
-from dpaudit.laws.touching import Touch
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.candidates import Bounds, candidates
 from dpaudit.neighbours.found import found_pair
@@ -34,6 +33,7 @@ from dpaudit.replaying import processes, running
 from dpaudit.replaying.certificate import certificates_of
 from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
 from dpaudit.replaying.spending import Reason, Spending
+from dpaudit.watching.watch import Touch
 
 _MOST_PAIRS = 12
 

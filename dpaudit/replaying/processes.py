@@ -27,8 +27,8 @@ from dpaudit.execution.units import Unit, planned_units, stream
 from dpaudit.freezing.observing import Function, really
 from dpaudit.freezing.outputs import Output
 from dpaudit.laws.recurrence import TOO_MANY, recurrence
-from dpaudit.laws.touching import Touch
 from dpaudit.replaying.counting import Seen
+from dpaudit.watching.watch import Touch
 
 _PROCESSES, _WORKERS, _CALLS = 8, 2, 2
 _ANSWERS, _SECONDS = 32, 1.0  # calls on either dataset that a count is looked at in, in a process

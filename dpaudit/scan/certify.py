@@ -24,10 +24,9 @@ package keeps between calls, such as a budget that ends or a warning that comes 
 both alike: a call that depends on those before it, but not on their data, has on the dataset and on
 its neighbour rates that the claim bounds, and a random order gives either the same mean of them.
 
-Code that keeps its answers, such as a cache by dataset or noise that the first call draws, gives
-outputs of one process that are no independent ones. What seems to refute is therefore looked at in
-new processes: where rates, or a part that never varied, are others there, nothing is refuted. This
-can only withdraw a refutation, so that it costs no error probability.
+Outputs of one process may share a state, and what never varies may be noise that is kept elsewhere:
+`dpaudit.scan.keeping` looks at what seems to refute again. This can only withdraw a refutation, so
+that it costs no error probability.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import default_rng
-from scipy.stats import fisher_exact
 
 from dpaudit._typing import Array
 from dpaudit.auditing.witness import ATTEMPTS, attempts
@@ -48,7 +46,7 @@ from dpaudit.auditing.wording import Tried, Words
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.likelihood import boundary
 from dpaudit.execution import stream
-from dpaudit.execution.failures import OutOfTime, WorkerEnded
+from dpaudit.execution.failures import WorkerEnded
 from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.laws.features import Features, OneOf, OnePart, OneValue
 from dpaudit.laws.layout import INFINITE, NAN, Layout
@@ -56,6 +54,7 @@ from dpaudit.laws.observations import ABSENT
 from dpaudit.neighbours import Pair, Side
 from dpaudit.scan.finding import CarryingCounts, Kind, SeenEvent, Test
 from dpaudit.scan.foreign import DrawnTogether, Foreign
+from dpaudit.scan.keeping import Look, Seen
 from dpaudit.scan.screen import nats, points
 
 _LAID_OUT = 32  # observations of each dataset that a layout is made of
@@ -64,10 +63,6 @@ _SPARE = 2  # times as many as the events seem to take
 _CAUTION = 2.0  # standard errors by which the rates that were seen are moved together
 _OF_THE_REST = 0.5  # of the time that is left, for the fresh outputs
 _USUALLY = 0.9  # of the outputs on either side: then what is rare is said
-# New processes in which a refutation is looked at again where outputs did not vary, more of them as
-# long as this takes so few seconds; outputs of each dataset there; what is too improbable for
-# outputs of one law; and the seconds that a package may take to be imported.
-_PROCESSES, _SECONDS, _LOOKED, _IMPROBABLE, _IMPORTING = (2, 24), 1.0, 8, 1e-6, 180.0
 _ODD = 1e290
 _ODDITIES = {NAN: "nan", INFINITE: "inf", -INFINITE: "-inf"}
 
@@ -88,7 +83,7 @@ class Certified:
 
     ``lower`` is at most the pair's epsilon at ``at_delta``, but for the error probability;
     ``claimed`` is the claim's there. ``event`` and ``kind`` are None where nothing was counted.
-    ``kept`` says that outputs of a process have a state in common: they certify nothing then.
+    ``kept`` says that outputs may have noise in common, and ``why``: they certify nothing then.
     ``tested`` are the counts that carry ``lower``.
     """
 
@@ -102,6 +97,7 @@ class Certified:
     kind: Kind | None = None
     kept: bool = False
     tested: CarryingCounts | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -188,8 +184,8 @@ def _attempted(
     tried, tested = refuting[0] if refuting else max(counted, key=lambda one: one[1].lower)
     hits = (tested.on_dataset, tested.on_neighbour)
     drawn += 2 * counting
-    if refuting and _is_kept(laid_out, features, tried, hits, fresh):
-        return Certified(False, 0.0, *point, counting, drawn, kept=True)
+    if refuting and (why := _why_kept(laid_out, features, tried, fresh)):
+        return Certified(False, 0.0, *point, counting, drawn, kept=True, why=why)
     words = Words(layout, features, laid_out, fresh, _USUALLY * counting)
     if not refuting:
         return Certified(False, tested.lower, *point, counting, drawn, tested=tested)
@@ -199,38 +195,20 @@ def _attempted(
     return Certified(True, tested.lower, *point, counting, drawn, event, kind, tested=tested)
 
 
-def _is_kept(
-    draws: Draws, features: Features, tried: Tried, hits: tuple[int, int], fresh: Sequence[Array]
-) -> bool:
-    """Return whether new processes show that the outputs which were counted share a state."""
-    crew, until = draws.mechanism.crew, time.monotonic() + _SECONDS
-    varies = any(0 < one < len(side) for one, side in zip(hits, fresh, strict=True))
-    fewest, most = _PROCESSES
-    for place in range(1 if varies else most):
-        if place >= fewest and time.monotonic() > until:
-            break
-        crew.close()  # the next call starts another process
-        try:
-            with crew.patient(_IMPORTING):
-                drawn = draws.transcripts(_LOOKED, f"process {place}")
-        except OutOfTime:
-            break
-        for seen, counted, again in zip(hits, fresh, map(features, drawn), strict=True):
-            if _is_another(tried, seen, counted, again):
-                return True
-    return False
+def _why_kept(draws: Draws, features: Features, tried: Tried, fresh: Sequence[Array]) -> str:
+    """Return why outputs that were counted refute nothing, as they may share noise."""
 
+    def seen(on: Array) -> Seen:
+        return Seen(on[:, list(tried.columns)], int(tried.event.hits(tried.score(on))))
 
-def _is_another(tried: Tried, seen: int, counted: Array, again: Array) -> bool:
-    """Return whether outputs of another process have another law, by an event or what was fixed."""
-    columns = list(tried.columns)
-    held, others = counted[:, columns], again[:, columns]
-    fixed = (held == held[:1]).all(axis=0) & (others == others[:1]).all(axis=0)
-    if (held[0, fixed] != others[0, fixed]).any():
-        return True
-    hits = tried.event.hits(tried.score(again))
-    table = [[seen, len(counted) - seen], [hits, len(again) - hits]]
-    return bool(fisher_exact(table).pvalue < _IMPROBABLE)
+    look = Look(
+        draws.mechanism,
+        draws.pair,
+        draws.seed,
+        draws.transcripts,
+        lambda rows: seen(features(np.asarray(rows).reshape(len(rows), -1))),
+    )
+    return look.why_kept([seen(side) for side in fresh])
 
 
 def _by(until: float, pace: float) -> float:

@@ -92,7 +92,7 @@ def moved(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list[A
     declare whose value moved. ``task`` is that of `sampled`, with ``freezing``, the folder of
     `dpaudit.freezing`.
     """
-    glimpse = _package(task["freezing"])
+    glimpse = _module_of("freezing", task["freezing"], "glimpse")
     function = _function(task["file"], task["function"])
     return [
         list(one)
@@ -100,22 +100,73 @@ def moved(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list[A
     ]
 
 
-_FREEZING = "freezing_of_a_scan"
+def watched(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list[Any]:
+    """Return one output, and all that this process has touched since it watches.
+
+    The process is there for this alone: it watches from its first request on, before it imports the
+    function, and calls alone are watched where the import is another one's. ``task`` is that of
+    `sampled`, with ``watching``, the folder of `dpaudit.watching`, ``distribution``, whose package
+    the function is of, and ``ahead``, by how many steps the clocks are set forward.
+    """
+    watch = _watch_of(task)
+    opened, known = watch.opened, (task["file"], task["function"]) in _functions
+    watch.begin_call()
+    reads, watch.on = _reads(watch), True
+    try:
+        call, data = _Call.of(task, rng), task["data"]
+        answer = call.together(data, 1) if call.many else _batch([call.observed(data)])
+    finally:
+        watch.on = False
+    # What was imported in a first call was read by Python itself; one read is the counter's own.
+    if known and watch.opened == opened and _reads(watch) - reads > 1:
+        watch.note("compiled code", "a file that compiled code reads")
+    return [[list(one) for one in watch.touches], answer]
 
 
-def _package(folder: str) -> Any:
-    """Return what compares frozen runs, of a folder that is a package of its own."""
-    if _FREEZING not in sys.modules:
+_watches: list[Any] = []
+
+
+def _watch_of(task: dict[str, Any]) -> Any:
+    """Return what watches this process, from the first time on that it is asked for."""
+    if not _watches:
+        own = {_MODULE, *_import_names(task["distribution"])}
+        made = _module_of("watching", task["watching"], "watch").Watch(own)
+        if task["ahead"]:
+            _module_of("watching", task["watching"], "clocks").Clocks(task["ahead"]).install()
+        made.install()
+        _watches.append(made)
+    return _watches[0]
+
+
+def _reads(watch: Any) -> int:
+    found = sys.modules[type(watch).__module__].reads_so_far()
+    return 0 if found is None else int(found)
+
+
+def _import_names(distribution: str) -> set[str]:
+    """Return the top-level packages that a distribution installs."""
+    names = {distribution.replace("-", "_"), distribution.replace("-", "_").lower()}
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        found = importlib.metadata.distribution(distribution)
+        names.update((found.read_text("top_level.txt") or "").split())
+        parts = [one.parts for one in found.files or () if one.suffix in (".py", ".so", ".pyd")]
+        names.update(one[0].partition(".")[0] for one in parts)
+    return names
+
+
+def _module_of(name: str, folder: str, module: str) -> Any:
+    """Return a module of a folder that is a package of its own."""
+    package = f"{name}_of_a_scan"
+    if package not in sys.modules:
         path = os.path.join(folder, "__init__.py")
-        places = [folder]
         spec = importlib.util.spec_from_file_location(
-            _FREEZING, path, submodule_search_locations=places
+            package, path, submodule_search_locations=[folder]
         )
         if spec is None or spec.loader is None:
             raise ImportError(f"{path} is no module")
-        sys.modules[_FREEZING] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[_FREEZING])
-    return importlib.import_module(f"{_FREEZING}.glimpse")
+        sys.modules[package] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[package])
+    return importlib.import_module(f"{package}.{module}")
 
 
 def _function(file: str, name: str) -> Any:

@@ -276,7 +276,16 @@ class ScanResult(Document):
                 if all(one.verdict in ("refuted", "withheld", None) for one in of_claim):
                     why = [one.why for one in of_claim if one.verdict == "withheld"]
                     found |= {subject: why[0]} if why and subject not in found else {}
-        return found | self.skipped
+        return self._withheld_of_numbers() | found | self.skipped
+
+    def _withheld_of_numbers(self) -> dict[str, str]:
+        """Return subjects of which the verdict on a corner of numbers is withheld, and why."""
+        claimed = {one.subject for one in self.floating if one.documented}
+        return {
+            one.subject: one.why
+            for one in self.floating
+            if one.verdict == "withheld" and (one.documented or one.subject not in claimed)
+        }
 
     @property
     def verdicts(self) -> list[Verdict]:

@@ -38,14 +38,17 @@ from dpaudit.scan.certify import Certified, Sizes, certified
 from dpaudit.scan.corners import BITS, CORNERS, Corner, CornerPair, corner_pairs
 from dpaudit.scan.finding import CarryingCounts, FloatingCheck, SeenEvent
 from dpaudit.scan.foreign import DrawnTogether, Foreign
+from dpaudit.scan.keeping import Look, Seen
 from dpaudit.scan.pairs import Candidate
 from dpaudit.scan.screen import points, second_look
+from dpaudit.verdicts import Verdict
 
 _SCREENED, _SCREEN = 3, 400  # pairs, and outputs of each dataset that choose among them
 _LEARNED = 2000  # outputs of each dataset that fit, and as many that choose an event
 _CHOOSE = 400  # that choose one at a corner
 _FEW, _FEW_OF_MANY = 8, 256  # that tell how quick a subject is, and one that draws many at once
 _FEWEST = 200  # that are drawn in any case
+_NO_NUMBER = -1e300  # stands for a part of an output that is none
 _BITS_SHARE = 3.0  # times the time of another corner: what is counted is rarer
 
 _NO_PAIR = "no such values within the bounds, or refuted without it"
@@ -343,11 +346,38 @@ def certified_bits(
     epsilon, delta = point
     tested = CarryingCounts.of(hits, sizes.counting, event.above, delta, alpha)
     refuted = tested.lower > epsilon
-    seen = _said(card, event, hits, sizes.counting) if refuted else None
     drawn = 2 * (2 * sizes.choosing + sizes.counting)
-    kind: Literal["floating point"] | None = "floating point" if refuted else None
     at = (epsilon, delta, sizes.counting, drawn)
+    shape = halves[0][0].shape[1:]
+    if refuted and (why := _why_kept(mechanism, pair, seed, score, event, shape, fresh)):
+        return Certified(False, 0.0, *at, kept=True, why=why)
+    seen = _said(card, event, hits, sizes.counting) if refuted else None
+    kind: Literal["floating point"] | None = "floating point" if refuted else None
     return Certified(refuted, tested.lower, *at, seen, kind, tested=tested)
+
+
+def _why_kept(
+    mechanism: Foreign,
+    pair: Pair[Any],
+    seed: int,
+    score: Callable[[Array], Array],
+    event: Event,
+    shape: tuple[int, ...],
+    fresh: Sequence[Any],
+) -> str:
+    """Return why outputs that were counted refute nothing, as they may share noise."""
+
+    def seen(observed: Any) -> Seen:
+        parts = np.full((len(observed), math.prod(shape)), _NO_NUMBER)
+        for row, one in zip(parts, observed, strict=True):
+            if _is_number(one) and np.shape(one) == shape:
+                row[:] = np.nan_to_num(np.asarray(one, dtype=np.float64).reshape(-1))
+        return Seen(parts, _hits(observed, score, event, shape))
+
+    def draw(count: int, purpose: str) -> tuple[Any, Any]:
+        return _observed(mechanism, pair, count, seed, purpose)
+
+    return Look(mechanism, pair, seed, draw, seen).why_kept(list(map(seen, fresh)))
 
 
 def _hits(
@@ -414,17 +444,24 @@ def _check(
     ]
     worst = max(tested, key=lambda one: one.result.lower - one.result.claimed, default=None)
     refuted = any(one.result.refuted for one in tested)
-    why = ran.skipped.get(corner.name, _NO_PAIR)
+    kept = [one.result.why for one in tested if one.result.kept]
+    why = kept[0] if kept else ran.skipped.get(corner.name, _NO_PAIR)
     return FloatingCheck(
         subject=subject.name,
         corner=corner.name,
         relation=relation,
         documented=claim.relation == relation,
-        verdict=None if worst is None else "refuted" if refuted else "not refuted",
+        verdict=None if worst is None else _verdict(refuted, kept),
         settings=len({one.candidate.setting for one in tested}),
         runs=sum(one.result.drawn for one in tested),
         lower=None if worst is None else worst.result.lower,
         tested=None if worst is None else worst.result.tested,
         claimed=None if worst is None else worst.result.claimed,
-        why=why if worst is None else "",
+        why=why if worst is None or (kept and not refuted) else "",
     )
+
+
+def _verdict(refuted: bool, kept: Sequence[str]) -> Verdict:
+    if refuted:
+        return "refuted"
+    return "withheld" if kept else "not refuted"

@@ -8,6 +8,10 @@ request of its own, so that what happened belongs to one output and the next one
 from __future__ import annotations
 
 import contextlib
+import math
+import os
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, SeedSequence
 
+import dpaudit.watching as watching
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import OutOfTime, WorkerEnded
@@ -26,8 +31,12 @@ from dpaudit.laws.layout import Layout, Parted, layout_of
 from dpaudit.laws.observations import Token, parts
 from dpaudit.scan import child
 from dpaudit.scan.decoding import ProcessEnded, decoded
+from dpaudit.watching.watch import Touch
 
 SCRIPT = str(Path(child.__file__).resolve())
+_WATCHING = str(Path(watching.__file__).resolve().parent)
+_WATCHED = 3  # calls on either dataset whose touches are watched, the first with its imports
+_IN_ANY_CASE = 2.0  # seconds that there are for them, whenever a scan has to end
 _UNIT, _TOGETHER = 16, 512  # outputs of a request, and of one call that draws many
 # Outputs that texts are read off at a time: where each is drawn in a request of its own, and else.
 _FEW, _SOME = 4, 32
@@ -59,6 +68,8 @@ class Foreign:
         Whether each output is drawn in a request of its own, and an ended process is an outcome.
     workers
         How many workers share a draw.
+    distribution
+        Whose package it is of: what that reads when it is imported counts as well.
     """
 
     crew: Crew
@@ -70,6 +81,7 @@ class Foreign:
     layout: Layout | None = None
     alone: bool = False
     workers: int = 1
+    distribution: str = ""
 
     @property
     def called_as(self) -> str:
@@ -150,6 +162,63 @@ class Foreign:
             found[side].extend(self._one(tasks[side], next(units)))
         return found
 
+    def watched(
+        self, datasets: Sequence[Any], seed: SeedSequence, ahead: int, patience: float
+    ) -> tuple[list[Touch], list[Any]]:
+        """Return what import and a few calls touch in a new interpreter, and what these return.
+
+        Parameters
+        ----------
+        datasets
+            On which it is called.
+        seed
+            Of the calls.
+        ahead
+            Steps that the clocks of the interpreter are set forward.
+        patience
+            Seconds that a call may take, as the first one does, which imports.
+
+        Returns
+        -------
+        tuple
+            Kinds and names of what was touched; and of each dataset what `sample` returns.
+
+        Raises
+        ------
+        OutOfTime
+            There was no time for it.
+        WorkerEnded
+            Its process ended, and outputs are not drawn one by one.
+        """
+        more = {"watching": _WATCHING, "distribution": self.distribution, "ahead": ahead}
+        calls = iter(planned_units(_WATCHED * len(datasets), 1, seed))
+        touches, found = dict[Touch, None](), list[Any]()
+        with Crew(self.crew.limits, _another(self.crew.python or sys.executable)) as crew:
+            until = math.inf if self.crew.until is None else self.crew.until
+            by = max(until, time.monotonic() + _IN_ANY_CASE)
+            with crew.patient(patience), crew.by(by):
+                for dataset in datasets:
+                    task = Referred(f"{SCRIPT}:watched", self.task(dataset) | more)
+                    some = [self._watched_call(crew, task, next(calls)) for _ in range(_WATCHED)]
+                    touches |= {(str(a), str(b)): None for seen, _ in some for a, b in seen}
+                    found.append(self._as_sampled([one for _, one in some]))
+        return list(touches), found
+
+    def _watched_call(self, crew: Crew, task: Referred, unit: Unit) -> tuple[list[Any], Any]:
+        try:
+            (((seen, batch),),) = crew.draw(task, [unit], 1)
+        except WorkerEnded as error:
+            if not self.alone:
+                raise
+            return [], [ProcessEnded(str(error))]
+        return seen, joined([batch])
+
+    def _as_sampled(self, found: Sequence[Any]) -> Any:
+        """Return outputs of calls as `sample` returns those of one."""
+        numbers = not self.alone and all(isinstance(one, np.ndarray) for one in found)
+        every = np.concatenate(found) if numbers else [each for one in found for each in one]
+        return every if self.layout is None else self.layout.rows(every, len(every))
+
     def _units(self, trials: int, seed: SeedSequence) -> Sequence[Unit]:
         return planned_units(trials, _TOGETHER if self.many else _UNIT, seed)
 
@@ -204,6 +273,11 @@ class Foreign:
         except WorkerEnded as error:
             return [ProcessEnded(str(error))]
         return list(joined([batch]))
+
+
+def _another(python: str) -> str:
+    """Return a path of a Python whose interpreter is none of those that draw: hashes are others."""
+    return os.path.join(os.path.dirname(python), os.curdir, os.path.basename(python))
 
 
 def _agreeing(batches: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:

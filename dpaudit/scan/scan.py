@@ -54,7 +54,7 @@ from dpaudit.scan.floating import hypotheses as floating_hypotheses
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.guide import frozen_noise
 from dpaudit.scan.pairs import made
-from dpaudit.scan.subject import KEPT, PAIRS, Guide, Hypothesis, Ran, SubjectScan, hypotheses
+from dpaudit.scan.subject import PAIRS, Guide, Hypothesis, Ran, SubjectScan, hypotheses
 from dpaudit.scan.values import expression
 from dpaudit.verdicts import Verdict
 
@@ -280,7 +280,8 @@ class _Scan:
         crew = self._crew("drawing")
 
         def mechanism(parameters: Mapping[str, Any]) -> Foreign:
-            return Foreign(crew, file, subject.code, parameters, many=many)
+            own = self.package.distribution
+            return Foreign(crew, file, subject.code, parameters, many=many, distribution=own)
 
         alpha = (1 - self.budget.confidence) / self.total
         trials, looking = self.budget.trials, seconds
@@ -447,9 +448,8 @@ def _verdict(tested: Sequence[Hypothesis], ran: Ran) -> tuple[Verdict, str]:
         return "withheld", ran.why or _OUT_OF_TIME
     if any(one.result.refuted for one in tested):
         return "refuted", ""
-    if any(one.result.kept for one in tested):
-        return "withheld", KEPT
-    return "not refuted", ""
+    kept = [one.result.why for one in tested if one.result.kept]
+    return ("withheld", kept[0]) if kept else ("not refuted", "")
 
 
 def _refuted_under(ran: Ran, claim: Claimed) -> set[str]:

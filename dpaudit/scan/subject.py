@@ -46,11 +46,6 @@ _FIRST_UNTIL, _GUIDED_UNTIL, _SECOND_UNTIL = 0.3, 0.4, 0.6
 # drawn for it take three times as much. Where few are to be certified each has more.
 _COUNTING_SHARE, _OF_FEW = 0.1, 0.25
 
-KEPT = (
-    "outputs differ from process to process, as where an answer is kept: what one process showed "
-    "certifies nothing"
-)
-
 # Returns what is seen of each pair by other means: what moves farthest is looked at first.
 Guide = Callable[[Foreign, Sequence[Candidate]], Sequence[Glimpse]]
 
@@ -321,8 +316,8 @@ class SubjectScan:
             min(self.until, self._began + self.seconds),
         )
         self.ran.tested.append(Hypothesis(candidate, claim, found))
-        if found.kept and (said := KEPT) not in self.ran.notes:
-            self.ran.notes.append(said)
+        if found.kept and found.why not in self.ran.notes:
+            self.ran.notes.append(found.why)
         self._count(candidate.relation, found.drawn)
 
     def _sizes(self, setting: int, *, clear: bool, waiting: int) -> Sizes:

@@ -18,6 +18,7 @@ from dpaudit.errors import Shown, shorten
 from dpaudit.reals import Real, log, ncdf, sqrt
 from dpaudit.verification.document import Document, rounded_down
 from dpaudit.verification.drawn import Reader
+from dpaudit.verification.reruns import beyond_data, disagreements, elsewhere, task_of
 from dpaudit.verification.tails import less, more, unrounded
 
 if TYPE_CHECKING:
@@ -154,19 +155,7 @@ def _counted(document: Document, stated: Any) -> tuple[str, int, int]:
 
 def _runs(document: Document, reader: Reader, pair: Pair[Any], asked: Mapping[str, Any]) -> Any:
     """Return what a process of its own saw of the reader's code, and whether it is the file's."""
-    from dpaudit.execution.tasks import pickled
-    from dpaudit.laws.code import for_another_process
-
-    task = {
-        "code": for_another_process(reader.mechanism),
-        "form": reader.form,
-        "read": reader.read,
-        "data": (pair.dataset, pair.neighbour),
-        "seed": reader.seed,
-        "seconds": reader.seconds / 2,
-        **asked,
-    }
-    seen = json.loads(elsewhere(pickled(task), reader))
+    seen = json.loads(elsewhere(task_of(reader, pair, asked), reader))
     stated = part(document, "mechanism").get("sha256")
     seen["failures"] = []
     if seen["sha256"] is None or seen["sha256"] != stated:
@@ -179,40 +168,6 @@ def _runs(document: Document, reader: Reader, pair: Pair[Any], asked: Mapping[st
         words = f"mechanism: it writes and reads {named}, which may carry noise from call to call"
         seen["failures"].append(words)
     return seen
-
-
-def elsewhere(blob: bytes, reader: Reader) -> str:
-    """Return what a process of its own sees of the runs of a task."""
-    from dpaudit.execution.keeper import the_keeper
-    from dpaudit.execution.pool import Crew
-    from dpaudit.execution.processes import Limits
-    from dpaudit.laws.isolated import named
-
-    the_keeper().preload(["dpaudit.verification.rerun_replay", "dpaudit.laws.calling"])
-    with named(shorten(str(reader.mechanism))), Crew(Limits(timeout=reader.seconds)) as crew:
-        seen: dict[str, Any] = json.loads(crew.call(_seen_elsewhere, blob))
-        return json.dumps(seen | {"kept_files": crew.kept_files})
-
-
-def _beyond_data(reader: Reader, pair: Pair[Any]) -> list[str]:
-    """Return a failure where answers that come back may be noise that is kept outside the call."""
-    from dpaudit.laws.observed import Reading
-    from dpaudit.laws.reaching import beyond_data_of
-
-    reading = Reading(reader.form, reader.read, ("exceptions",))
-    found = beyond_data_of(reader.mechanism, reading, (pair.dataset, pair.neighbour), reader.seed)
-    if not found:
-        return []
-    told = "; ".join(f"{kind} {shorten(name)}" for kind, name in found[:3])
-    return [f"counts: the same answers come back, and may be noise kept outside the call ({told})"]
-
-
-def _seen_elsewhere(blob: bytes) -> str:
-    import cloudpickle
-
-    from dpaudit.verification.rerun_replay import seen
-
-    return seen(cloudpickle.loads(blob))
 
 
 # Events
@@ -240,7 +195,7 @@ def _by_event(
 ) -> Judged:
     asked = {"conditions": [[c.place, list(c.draws), list(c.posts)] for c in event.conditions]}
     seen = _runs(document, reader, pair, asked)
-    failures = list(seen["failures"])
+    failures = [*seen["failures"], *disagreements(reader, pair, asked, seen)]
     laws = [[_law(one, failures) for one in side] for side in seen["laws"]]
     if any(law is None for side in laws for law in side):
         return Judged(tuple(failures), 0.0, "")
@@ -417,7 +372,10 @@ def _by_contrast(
     weight = -first.factor / second.factor
     unit = max(abs(first.factor), abs(first.centre), abs(weight * second.centre))
     asked = {"contrast": [*places, weight, 1e-7 * unit], "favours": event.favours}
-    return _counts(document, claimed, reader, pair, asked)
+    judged = _counts(document, claimed, reader, pair, asked)
+    if judged.failures:
+        return judged
+    return replace(judged, failures=tuple(beyond_data(reader, pair)))
 
 
 def _by_counts(
@@ -432,7 +390,7 @@ def _by_counts(
     judged = _counts(document, claimed, reader, pair, asked)
     if judged.failures:
         return judged
-    return replace(judged, failures=tuple(_beyond_data(reader, pair)))
+    return replace(judged, failures=tuple(beyond_data(reader, pair)))
 
 
 def _counts(
@@ -457,6 +415,8 @@ def _counts(
     hits, other, made = seen["hits"]
     lower = joint_lower_bound(hits, other, made, made, delta=delta, alpha=alpha) if made else 0.0
     failures = list(seen["failures"])
+    if "contrast" in asked:
+        failures += disagreements(reader, pair, {**asked, "count": runs}, seen)
     if not lower > epsilon:
         failures.append(
             f"counts: {hits} and {other} of {made} fresh runs certify an epsilon of "
@@ -477,11 +437,13 @@ def _by_declaration(document: Document, stated: Any, reader: Reader, pair: Pair[
     key = stated.get("draw") if isinstance(stated, dict) else None
     if not isinstance(key, str):
         raise document.refused("instance.evidence.declared", stated, "a draw")
-    seen = _runs(document, reader, pair, {"declared": key})
+    asked = {"declared": key}
+    seen = _runs(document, reader, pair, asked)
     failures, found = list(seen["failures"]), seen["declaration"]
     if found is None:
         failures.append("declared: no such call, or its value depends on noise before it")
         return Judged(tuple(failures), 0.0, "")
+    failures += disagreements(reader, pair, asked, seen)
     moved, declared = found
     ratio = min(moved / declared, _MOST_RATIO) if declared > 0 else _MOST_RATIO
     if not ratio > 1 + _MARGIN:

@@ -19,6 +19,7 @@ from dpaudit.freezing import patching, primitives, recorder
 from dpaudit.freezing.observing import really
 from dpaudit.freezing.outputs import Output, flattened
 from dpaudit.freezing.recorder import Run
+from dpaudit.watching.clocks import Clocks
 
 _RANDOM, _FAR = 24, 6
 _FIRST = 9  # runs that choose which value is counted, on others
@@ -28,6 +29,8 @@ Function = Callable[[Any, Any], Any]
 
 def seen(task: Mapping[str, Any]) -> str:
     """Return what the runs that a verifier asks for show, as JSON."""
+    if task.get("ahead"):
+        Clocks(task["ahead"]).install()
     given, drawn = task["code"], 0
     if isinstance(given, str | bytes):
         with patching.patched():
@@ -43,8 +46,8 @@ def seen(task: Mapping[str, Any]) -> str:
             found["laws"] = _laws(function, task, first)
         if "declared" in task:
             found["declaration"] = _declaration(function, task, first)
-    if "count" in task:
-        found["hits"] = _hits(function, task)
+    if task.get("count"):
+        found["hits"], found["value"] = _hits(function, task)
     return json.dumps(found)
 
 
@@ -328,8 +331,11 @@ def _declaration(
     return float(np.abs(one - other).max(initial=0.0)), float(declared.pop() or 0.0)
 
 
-def _hits(function: Function, task: Mapping[str, Any]) -> tuple[int, int, int]:
-    """Return how many fresh real runs on either dataset are in an event, and of how many."""
+def _hits(function: Function, task: Mapping[str, Any]) -> tuple[tuple[int, int, int], float | None]:
+    """Return how many fresh real runs on either dataset are in an event, and of how many.
+
+    And the value that the event is about, where it is a number.
+    """
     data = task["data"][::-1] if task["favours"] else task["data"]
     seed = 10**6 + 2 * (int(task["seed"]) % 2**40)
     value = _commonest([_value(really(function, data[0], seed - n), task) for n in range(_FIRST)])
@@ -341,7 +347,7 @@ def _hits(function: Function, task: Mapping[str, Any]) -> tuple[int, int, int]:
             made_value = _value(really(function, one, seed + 2 + 2 * made + which), task)
             hits[which] += _equal(made_value, value, task)
         made += 1
-    return hits[0], hits[1], made
+    return (hits[0], hits[1], made), value if isinstance(value, float) else None
 
 
 def _commonest(values: Sequence[Any]) -> Any:

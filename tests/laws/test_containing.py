@@ -169,12 +169,10 @@ def test_what_an_import_puts_on_a_library_is_seen(tmp_path, monkeypatch, what):
 def test_every_way_to_read_the_environment_tells():
     code = """
         import os, posix, subprocess, sys
-        from dpaudit.laws.touching import Watch, _watch_environment
+        from dpaudit.watching import environment
         seen = []
-        class Noted(Watch):
-            def variable(self, name): seen.append(name)
         same = dict(os.environ)
-        _watch_environment(Noted())
+        environment.watch(seen.append)
         ways = [
             lambda: posix.environ[b"CONTAINING"], lambda: posix.environ.get(b"CONTAINING"),
             lambda: os.environ["CONTAINING"], lambda: os.getenv("CONTAINING"),

@@ -89,7 +89,7 @@ def test_dates_and_times_agree_and_stay_dates():
     code = """
         import datetime, time
         real = time.time()
-        from dpaudit.laws.clocks import Clocks, STEP
+        from dpaudit.watching.clocks import Clocks, STEP
         Clocks(1).install()
         assert abs(time.time() - real - STEP) < 60
         shown = [

@@ -63,6 +63,12 @@ class Local:
             [self.draw(float(d[0]), count, r) for d, r in zip(datasets, rngs, strict=True)]
         )
 
+    def watched(self, datasets, seed, ahead, patience):
+        """Return answers, as of what touches nothing."""
+        rngs = np.random.default_rng(seed).spawn(2)
+        found = [self.draw(float(d[0]), 3, r) for d, r in zip(datasets, rngs, strict=True)]
+        return [], [self.layout.rows(one, 3) for one in found]
+
     def in_turn(self, datasets, trials, rng):
         self.words.append(int(rng.integers(2**63)))
         found = [self.draw(float(one[0]), trials, rng) for one in datasets]

@@ -1,12 +1,17 @@
 """Correct mechanisms, and broken twins of them: plain functions, as a package's own module has."""
 
+import hashlib
 import math
 import os
+import socket
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
+
+HERE = Path(__file__).parent
 
 
 def _clipped_sum(data):
@@ -159,3 +164,64 @@ def not_there(data, epsilon):
     import no_such_module
 
     return no_such_module.mean(data)
+
+
+# Noise that is kept outside: correct for whoever does not have it
+
+
+def _noise_of(secret, data, epsilon):
+    """Return Laplace noise that follows from a secret and the data, as of a keyed hash."""
+    digest = hashlib.sha256(f"{secret}{sorted(data)}".encode()).digest()
+    return float(np.random.default_rng(list(digest)).laplace(scale=1 / epsilon))
+
+
+def keyed_by_a_file(data, epsilon):
+    return _clipped_sum(data) + _noise_of((HERE / "key.txt").read_text(), data, epsilon)
+
+
+def keyed_by_a_variable(data, epsilon):
+    return _clipped_sum(data) + _noise_of(os.environ["TOY_KEY"], data, epsilon)
+
+
+def keyed_by_the_hour(data, epsilon):
+    return _clipped_sum(data) + _noise_of(time.time() // 3600, data, epsilon)
+
+
+def keyed_by_a_salt(data, epsilon):
+    return _clipped_sum(data) + _noise_of(hash("toy"), data, epsilon)
+
+
+def keyed_by_a_connection(data, epsilon):
+    """The secret is what a service answers; here it has none to reach, and a default."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as held:
+        held.sendto(b"", ("127.0.0.1", 9))
+    return _clipped_sum(data) + _noise_of("answer", data, epsilon)
+
+
+def keyed_at_import(data, epsilon):
+    """The package reads its key when it is imported, as an installed one does."""
+    import toy_keyed
+
+    return _clipped_sum(data) + _noise_of(toy_keyed.KEY, data, epsilon)
+
+
+# Broken, whatever they read
+
+
+def scaled_by_a_file(data, epsilon, rng):
+    scale = float((HERE / "scale.txt").read_text())
+    return float(_clipped_sum(data) + rng.laplace(scale=scale / epsilon))
+
+
+def scaled_by_a_variable(data, epsilon, rng):
+    scale = float(os.environ["TOY_SCALE"])
+    return float(_clipped_sum(data) + rng.laplace(scale=scale / epsilon))
+
+
+def scaled_by_an_installed_file(data, epsilon):
+    """Broken without any noise: what it reads is installed with a package."""
+    return _clipped_sum(data) + len(Path(np.__file__).read_text()[:1])
+
+
+def exact(data, epsilon):
+    return _clipped_sum(data)

@@ -18,6 +18,7 @@ _real = {
     for name in ("time", "time_ns", "localtime", "gmtime", "ctime", "strftime")
 }
 _date, _datetime = datetime.date, datetime.datetime
+_UTC = datetime.timezone(datetime.timedelta())  # Python 3.9 has no datetime.UTC
 _REAL: dict[str, type] = {"date": _date, "datetime": _datetime}
 
 
@@ -74,7 +75,7 @@ def _dates(clocks: Clocks) -> tuple[type[Any], type[Any]]:
 
         @classmethod
         def utcnow(cls) -> Any:
-            return _datetime.fromtimestamp(clocks.seconds, datetime.UTC).replace(tzinfo=None)
+            return _datetime.fromtimestamp(clocks.seconds, _UTC).replace(tzinfo=None)
 
         @classmethod
         def today(cls) -> Any:

@@ -10,13 +10,11 @@ import os
 import site
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
-
-import dpaudit
 
 Place = Literal["ours", "standard", "library", "user"]
 _SOURCES = (".py", ".pyc", ".pyi", ".so", ".pth", ".dll", ".dylib")
@@ -44,7 +42,7 @@ _CONFIGURING = frozenset(
 def _roots() -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Return where this package, other packages, and the standard library are."""
     paths = sysconfig.get_paths()
-    home = str(Path(dpaudit.__file__).resolve().parent)
+    home = str(Path(__file__).resolve().parent.parent)
     packages = {paths["purelib"], paths["platlib"], *site.getsitepackages()}
     packages.add(site.getusersitepackages())
     standard = {paths["stdlib"], paths["platstdlib"], os.path.dirname(os.__file__)}
@@ -61,7 +59,7 @@ def place_of(file: str) -> Place:
 
     Examples
     --------
-    >>> place_of(dpaudit.__file__), place_of(os.__file__), place_of("/home/me/release.py")
+    >>> place_of(__file__), place_of(os.__file__), place_of("/home/me/release.py")
     ('ours', 'standard', 'user')
     """
     home, packages, standard = _roots()
@@ -107,7 +105,7 @@ def frames(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def who_asks(frame: FrameType | None, own: str) -> Place | None:
+def who_asks(frame: FrameType | None, own: Container[str]) -> Place | None:
     """Return whose code asks for something, None where a library is only being imported.
 
     Parameters
@@ -115,14 +113,14 @@ def who_asks(frame: FrameType | None, own: str) -> Place | None:
     frame
         The innermost one.
     own
-        The top-level package of the mechanism, whose import counts wherever it is installed.
+        The top-level packages of the mechanism, whose imports count wherever they are installed.
     """
     first: Place | None = None
     for one in frames(frame):
         place = place_of(one.f_code.co_filename)
         named = str(one.f_globals.get("__name__") or "")
         body = one.f_code.co_name == "<module>" and place in ("standard", "library")
-        if body and named.partition(".")[0] != own:
+        if body and named.partition(".")[0] not in own:
             return None
         if first is None and place != "standard":
             first = place
@@ -137,6 +135,14 @@ def reads_sources(frame: FrameType | None) -> bool:
             return True
         if place_of(one.f_code.co_filename) != "standard":
             return False
+    return False
+
+
+def is_own(frame: FrameType | None, own: Container[str]) -> bool:
+    """Return whether a package that is one of ``own`` asks for something."""
+    for one in frames(frame):
+        if place_of(one.f_code.co_filename) != "standard":
+            return str(one.f_globals.get("__name__") or "").partition(".")[0] in own
     return False
 
 

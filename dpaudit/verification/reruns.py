@@ -1,0 +1,120 @@
+"""Runs of a reader's code in processes of their own: what one shows, and whether others agree."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpaudit.errors import shorten
+from dpaudit.verification.drawn import Reader
+
+if TYPE_CHECKING:
+    from dpaudit.neighbours import Pair
+
+_SAME = 1e-7  # relative to a number and its noise: what two processes show is read off runs
+
+
+def task_of(reader: Reader, pair: Pair[Any], asked: Mapping[str, Any]) -> bytes:
+    """Return which runs of a reader's code are asked for."""
+    from dpaudit.execution.tasks import pickled
+    from dpaudit.laws.code import for_another_process
+
+    task = {
+        "code": for_another_process(reader.mechanism),
+        "form": reader.form,
+        "read": reader.read,
+        "data": (pair.dataset, pair.neighbour),
+        "seed": reader.seed,
+        "seconds": reader.seconds / 2,
+    }
+    return pickled({**task, **asked})
+
+
+def disagreements(
+    reader: Reader, pair: Pair[Any], asked: Mapping[str, Any], seen: Mapping[str, Any]
+) -> list[str]:
+    """Return a failure where a new interpreter, whose clocks are ahead, shows something else.
+
+    What one process drew when it imported the code, its hashes and the hour are the same in all of
+    its runs, as a function of the data is.
+    """
+    from dpaudit.errors import MechanismError
+    from dpaudit.execution.failures import CodeFailed, WorkerEnded
+
+    other = {**asked, "ahead": 1, "seed": reader.seed + 1, "count": min(8, asked.get("count", 0))}
+    try:
+        again = json.loads(elsewhere(task_of(reader, pair, other), reader, sys.executable))
+    except (MechanismError, WorkerEnded, CodeFailed) as error:
+        return [
+            f"mechanism: in another process, at another time, it fails ({type(error).__name__})"
+        ]
+    same = _same_laws(seen.get("laws", []), again.get("laws", []))
+    numbers = [*zip(seen.get("declaration") or (), again.get("declaration") or (), strict=False)]
+    values = seen.get("value"), again.get("value")
+    if all(isinstance(one, float) for one in values):
+        numbers.append(values)
+    if same and all(_close(*one) for one in numbers):
+        return []
+    return ["mechanism: it returns something else in another process, or at another time"]
+
+
+def _same_laws(first: Sequence[Any], second: Sequence[Any]) -> bool:
+    """Return whether two processes have the same numbers, as lines of their noise."""
+    laws = [one for side in first for one in side], [one for side in second for one in side]
+    return all(
+        one["problem"] is not None  # said already
+        or (
+            other["problem"] is None
+            and (one["kind"], one["post"]) == (other["kind"], other["post"])
+            and all(_close(one[n], other[n], one["factor"]) for n in _NUMBERS)
+        )
+        for one, other in zip(*laws, strict=True)
+    )
+
+
+_NUMBERS = ("centre", "factor", "low", "high")
+
+
+def _close(one: float | None, other: float | None, scale: float = 0.0) -> bool:
+    if one is None or other is None:
+        return one is other
+    return abs(one - other) <= _SAME * (abs(one) + abs(scale))
+
+
+def elsewhere(blob: bytes, reader: Reader, python: str | None = None) -> str:
+    """Return what a process of its own sees of the runs of a task; one of another interpreter."""
+    from dpaudit.execution.keeper import the_keeper
+    from dpaudit.execution.pool import Crew
+    from dpaudit.execution.processes import Limits
+    from dpaudit.laws.isolated import named
+
+    the_keeper().preload(["dpaudit.verification.rerun_replay", "dpaudit.laws.calling"])
+    with (
+        named(shorten(str(reader.mechanism))),
+        Crew(Limits(timeout=reader.seconds), python) as crew,
+    ):
+        seen: dict[str, Any] = json.loads(crew.call(_seen_elsewhere, blob))
+        return json.dumps(seen | {"kept_files": crew.kept_files})
+
+
+def beyond_data(reader: Reader, pair: Pair[Any]) -> list[str]:
+    """Return a failure where answers that come back may be noise that is kept outside the call."""
+    from dpaudit.laws.observed import Reading
+    from dpaudit.laws.reaching import beyond_data_of
+
+    reading = Reading(reader.form, reader.read, ("exceptions",))
+    found = beyond_data_of(reader.mechanism, reading, (pair.dataset, pair.neighbour), reader.seed)
+    if not found:
+        return []
+    told = "; ".join(f"{kind} {shorten(name)}" for kind, name in found[:3])
+    return [f"counts: the same answers come back, and may be noise kept outside the call ({told})"]
+
+
+def _seen_elsewhere(blob: bytes) -> str:
+    import cloudpickle
+
+    from dpaudit.verification.rerun_replay import seen
+
+    return seen(cloudpickle.loads(blob))

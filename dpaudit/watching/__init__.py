@@ -1,0 +1,5 @@
+"""What code touches beside its arguments: the standard library alone, so that it runs anywhere.
+
+An environment in which dpaudit cannot be installed takes this folder as a package of its own, from
+Python 3.9 on. The modules import one another by relative names for that reason.
+"""

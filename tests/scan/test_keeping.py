@@ -1,0 +1,78 @@
+"""Noise that is kept outside all processes accuses nobody; and what is read excuses nobody."""
+
+import secrets
+from pathlib import Path
+
+import pytest
+
+from dpaudit.execution import Limits
+from dpaudit.guarantees.kinds import PureDP
+from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
+from dpaudit.scan.certify import Sizes, certified
+from dpaudit.scan.child import _import_names
+from dpaudit.scan.environments import Place
+from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.scan import Budget, file_of, scan
+from dpaudit.verdicts import status_of
+
+PAIR = Pair([1.0, 0.0], [0.0], ADD_REMOVE_RECORD)
+PRIVATE = {
+    "keyed_by_a_file": "file",
+    "keyed_by_a_variable": "environment variable",
+    "keyed_by_the_hour": "clock",
+    "keyed_by_a_salt": "clock",  # of a new interpreter
+    "keyed_by_a_connection": "connection",
+    "keyed_at_import": "file",
+}
+BROKEN = ("scaled_by_a_file", "scaled_by_a_variable", "scaled_by_an_installed_file", "exact")
+
+
+@pytest.fixture
+def reached(toy, monkeypatch):
+    """Return the toy package with the files and variables that its mechanisms read."""
+    site = Path(toy.__file__).parent
+    (site / "key.txt").write_text(secrets.token_hex(16))
+    (site / "scale.txt").write_text("0.1")
+    (site / "toy_keyed.py").write_text(
+        "from pathlib import Path\nKEY = (Path(__file__).parent / 'key.txt').read_text()\n"
+    )
+    monkeypatch.setenv("TOY_KEY", secrets.token_hex(16))
+    monkeypatch.setenv("TOY_SCALE", "0.1")
+    return toy
+
+
+def found(toy, code):
+    with Place(None, "1.0").crew(Limits()) as crew:
+        mechanism = Foreign(crew, file_of(toy.PACKAGE), code, {"epsilon": 1.0}, distribution="toy")
+        return certified(mechanism, PAIR, PureDP(1.0), Sizes(64, 200), 1e-6, seed=3)
+
+
+@pytest.mark.parametrize("code", PRIVATE)
+def test_noise_that_is_kept_outside_accuses_nobody(reached, code):
+    result = found(reached, code)
+    assert (result.refuted, result.kept) == (False, True)
+    assert f"kept outside the call ({PRIVATE[code]} " in result.why
+
+
+@pytest.mark.parametrize("code", BROKEN)
+def test_what_a_broken_one_reads_excuses_it_nowhere(reached, code):
+    result = found(reached, code)
+    assert (result.refuted, result.kept, result.why) == (True, False, "")
+    assert result.lower > 1.0
+
+
+def test_a_scan_withholds_the_verdict_and_names_the_cause(reached):
+    card = reached.package(reached.subject("keyed_by_a_file"), reached.subject("scaled_by_a_file"))
+    result = scan(card, budget=Budget(confidence=1 - 1e-6, trials=400, seconds=60.0), seed=0)
+    assert {one.subject for one in result.findings} == {"scaled_by_a_file"}
+    assert list(result.withheld) == ["keyed_by_a_file"]
+    assert "key.txt" in result.withheld["keyed_by_a_file"]
+    assert status_of(result.verdicts) == 2
+
+
+@pytest.mark.parametrize(
+    ("distribution", "package"),
+    [("scikit-learn", "sklearn"), ("numpy", "numpy"), ("No-One", "no_one")],
+)
+def test_a_distribution_is_known_by_the_packages_that_it_installs(distribution, package):
+    assert package in _import_names(distribution)
