@@ -11,12 +11,14 @@ import numpy as np
 from numpy.random import default_rng
 
 import dpaudit.laws.drawn as drawn
+import dpaudit.laws.instances as instances
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.first_outputs import FirstOutputs, first_outputs
 from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.execution import Executor, planned_units, stream
 from dpaudit.extension.case import PrivacyCase
+from dpaudit.laws.calling import When
 from dpaudit.laws.isolated import Isolated, named
 from dpaudit.laws.layout import EXACTLY, Layout, Parted
 from dpaudit.laws.mechanism import Mechanism, name_of
@@ -28,6 +30,7 @@ from dpaudit.neighbours import Side
 # Observations of each dataset that a layout is made of, and how many trials are worth one.
 _OBSERVED, _LEAST, _WORTH = 64, 4, 50
 _WORKERS = 2  # that look at the outputs of slow code
+_CHANGING = 1  # calls on each dataset that may change an instance, where it had none
 _SLOWLY, _SPARING = 6, 3  # of each dataset, of what is slow, and of looks at that
 # Noise varies, so this is a function without a return statement more often than not.
 UNVARYING = (
@@ -48,12 +51,14 @@ _NOTHING = SelfCheck(
 class LaidOut:
     """A case whose mechanism has a layout, and what its first outputs showed, if any were drawn.
 
-    ``count`` outputs of each dataset made the layout.
+    ``count`` outputs of each dataset made the layout. ``changes`` says whether calls change the
+    instance that is called.
     """
 
     case: PrivacyCase
     first: FirstOutputs | None = None
     count: int = _LEAST
+    changes: bool = False
 
 
 def laid_out(
@@ -95,9 +100,38 @@ def laid_out(
     count = max(least, min(most, trials // _WORTH) // len(cases))
     slow = first is not None and first.is_slow
     layout = _layout_by_workers(case, seed, count, executor) if slow else None
-    if layout is not None:
-        return LaidOut(_having(case, having(mechanism, layout), layout), first, count)
-    return LaidOut(with_layout_of(case, seed, count), first, count)
+    if layout is None:
+        found = with_layout_of(case, seed, count)
+    else:
+        found = _having(case, having(mechanism, layout), layout)
+    return LaidOut(found, first, count, _is_changed(mechanism, found, seed))
+
+
+def _is_changed(mechanism: Any, case: PrivacyCase, seed: int) -> bool:
+    """Return whether calls change the instance that is called, as each process sees it."""
+    datasets = [case.pair.on(side) for side in Side]
+    rngs = [default_rng(stream(seed, "changes", str(n))) for n in range(len(datasets))]
+    with named(name_of(mechanism)):
+        if isinstance(mechanism, Isolated):
+            return mechanism.is_changed(datasets, _CHANGING, rngs)
+        return instances.is_changed(mechanism, datasets, _CHANGING, rngs)
+
+
+def at_calls(case: PrivacyCase, when: When) -> PrivacyCase:
+    """Return the case of the first or of the later calls of the instance that is called."""
+    make = case.elsewhere
+
+    def placed(mechanism: Any) -> Mechanism[Any]:
+        if isinstance(mechanism, Isolated):
+            return mechanism.at_calls(when)
+        return instances.with_calls(mechanism, when)
+
+    return replace(
+        case,
+        mechanism=placed(case.mechanism),
+        elsewhere=None if make is None else lambda: placed(make()),
+        candidates=tuple(at_calls(one, when) for one in case.candidates),
+    )
 
 
 def _layout_by_workers(

@@ -13,6 +13,7 @@ from time import monotonic
 from numpy.random import default_rng
 
 import dpaudit.auditing.betting as sequential_audit
+import dpaudit.auditing.calls as calls
 import dpaudit.auditing.divergence as divergence
 import dpaudit.auditing.event as black_box
 import dpaudit.auditing.exact as white_box
@@ -305,14 +306,30 @@ def _run_privacy(
 
 
 def _run_scheduled(claim: Statement, schedule: Schedule, plan: Plan) -> Audited:
-    settings, began = schedule.settings, monotonic()
-    laid_out = outcomes.laid_out(
+    laid_out = _laid_out(schedule)
+    if not laid_out.changes:
+        return _run_laid_out(claim, schedule, laid_out, plan)
+
+    def run(own: Schedule) -> Audited:
+        return _run_laid_out(claim, own, _laid_out(own), plan)
+
+    return calls.at_both(run, schedule)
+
+
+def _laid_out(schedule: Schedule) -> outcomes.LaidOut:
+    return outcomes.laid_out(
         schedule.case,
-        settings.seed,
+        schedule.settings.seed,
         schedule.executor,
         schedule.first_trials,
         by_looks=schedule.by_looks,
     )
+
+
+def _run_laid_out(
+    claim: Statement, schedule: Schedule, laid_out: outcomes.LaidOut, plan: Plan
+) -> Audited:
+    settings, began = schedule.settings, monotonic()
     chosen = worst_pair.choose(laid_out.case, schedule.executor, settings, schedule.trials)
     case, unjudged = sameness.narrowed(chosen.case, settings.seed, laid_out.count)
     drawer = Drawer.probing(

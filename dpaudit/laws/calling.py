@@ -13,7 +13,7 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -216,6 +216,8 @@ def _roles_of(required: list[inspect.Parameter], function: Callable[..., Any]) -
     return tuple(roles)
 
 
+When = Literal["first", "later"]  # calls of an instance
+_called_before: set[int] = set()  # instances that had their first call in this process, by id
 _returned: set[int] = set()  # what was called in this process and returned, by its id
 
 
@@ -234,12 +236,17 @@ class Calls:
         the name of an attribute, or several.
     fresh
         What is made anew before every output; None for nothing.
+    when, again
+        Of an instance that calls change: whether outputs are those of its first call or of its
+        later ones, and what makes another one that was not called yet.
     """
 
     function: Any
     form: Form
     read: Any = None
     fresh: Fresh | None = None
+    when: When | None = None
+    again: Callable[[], Any] | None = None
 
     def observations(self, dataset: Any, trials: int, rng: Generator) -> Any:
         """Return ``trials`` observations: an array, or a list of whatever they are.
@@ -248,10 +255,11 @@ class Calls:
         standard library: these are then set from it.
         """
         with self.generators(rng):
-            if self.fresh is not None and self.form.many:
+            if (self.fresh is not None or self.when == "first") and self.form.many:
                 return [self._first(self.one(dataset, rng)) for _ in range(trials)]
             if not self.form.many:
                 return [self.one(dataset, rng) for _ in range(trials)]
+            self._call_before(dataset, rng)
             many = self._call(dataset, trials, rng)
         if self.read is None:
             return many
@@ -269,6 +277,9 @@ class Calls:
 
     def one(self, dataset: Any, rng: Generator) -> Any:
         """Return one observation; of code that draws several what it returns for one."""
+        if self.when == "first" and self.again is not None:
+            return replace(self, function=self.again(), when=None).one(dataset, rng)
+        self._call_before(dataset, rng)
         if self.fresh is not None:
             self.fresh.make(self.function, rng)
         if self.form.many:
@@ -278,6 +289,13 @@ class Calls:
         else:
             found = self._call(dataset, 1, rng)
         return found if self.read is None else looked_at(self.read, found)
+
+    def _call_before(self, dataset: Any, rng: Generator) -> None:
+        """Let an instance of which later calls count have its first one."""
+        if self.when == "later" and id(self.function) not in _called_before:
+            _called_before.add(id(self.function))
+            with suppress(Exception):  # what every call raises, the next one does
+                replace(self, when=None).one(dataset, rng)
 
     def _first(self, many: Any) -> Any:
         """Return the one output of a call that was asked for one, as it is looked at."""
@@ -298,7 +316,8 @@ class Calls:
         if self.fresh is not None:
             named |= self.fresh.arguments(self.function, rng)
         found = method(*placed, **named)
-        _returned.add(id(self.function))
+        if self.when is not None or self.again is None:  # else one for one call, with an id no more
+            _returned.add(id(self.function))
         return found
 
     def _fitted(self, dataset: Any, rng: Generator) -> Any:

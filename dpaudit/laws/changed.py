@@ -12,7 +12,10 @@ import sys
 from types import FunctionType, ModuleType
 from typing import Any
 
+from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution.looks import codes_of, look, names_of
+from dpaudit.execution.pool import Crew
+from dpaudit.execution.scripts import source_of
 
 
 def owner_of(mechanism: Any) -> FunctionType | type:
@@ -22,6 +25,24 @@ def owner_of(mechanism: Any) -> FunctionType | type:
         found = inner
     found = getattr(found, "__self__", found)
     return found if isinstance(found, (FunctionType, type)) else type(found)
+
+
+def require_as_imported(owner: FunctionType | type, crew: Crew) -> None:
+    """Refuse a mechanism whose module was changed since its import, as no worker has the change."""
+    module = sys.modules.get(owner.__module__ or "")
+    here = looks(owner)
+    if not here or module is None or source_of(module) is not None:
+        return
+    fresh = [crew.call(of_named, owner.__module__, list(here))]
+    if changes(here, fresh):
+        with Crew(crew.limits) as another:
+            fresh.append(another.call(of_named, owner.__module__, list(here)))
+    if found := changes(here, fresh):
+        given = Shown(
+            f"one whose module {owner.__module__} has another {', '.join(found)} than its file says"
+        )
+        expected = "a module as it is imported; what is to differ goes in as an argument, or in a "
+        raise InvalidArgument("mechanism", given, expected + "function made where it is changed")
 
 
 def looks(owner: FunctionType | type) -> dict[str, str]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from time import monotonic
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,11 +28,12 @@ from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.ledger import current
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
-from dpaudit.execution.scripts import source_of
 from dpaudit.execution.surveys import parcel_for_processes
 from dpaudit.execution.tasks import libraries_here, pickled, start_generators_anew
+from dpaudit.laws.calling import When
 from dpaudit.laws.code import Code, hashed, place_of
 from dpaudit.laws.fresh import PROCESS
+from dpaudit.laws.instances import at_calls, is_changed, remember
 from dpaudit.laws.layout import Layout
 from dpaudit.laws.mechanism import DIGITS, Mechanism, TiltedSample, Wraps, name_of
 from dpaudit.laws.observed import (
@@ -136,6 +136,7 @@ class Isolated:
     not_afresh: tuple[str, ...] = ()
     worked_out: tuple[str, ...] = ()
     _without_layout: Isolated | None = None
+    _at_all_calls: tuple[Isolated, When] | None = None
 
     def __init__(self, crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> None:
         self.crew, self.made, self.key = crew, made, f"{id(crew)}.{next(_keys)}"
@@ -180,6 +181,19 @@ class Isolated:
         base = self._without_layout or self
         return base._like((without_parts, (*base.made, list(names))))
 
+    def at_calls(self, when: When) -> Isolated:
+        """Return the proxy, in the same workers, of the first or the later calls of instances."""
+        base = self._without_layout or self
+        proxy = base._like((at_calls, (*base.made, when)))
+        proxy._at_all_calls = base, when
+        return proxy
+
+    def is_changed(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> bool:
+        """Return whether calls change the instance that is called, as its pickle shows."""
+        base, given = self._without_layout or self, (list(datasets), trials, list(rngs))
+        about = base, *given
+        return bool(current().fact("changed", lambda: base._call(is_changed, *given), about))
+
     def _like(self, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
         proxy = type(self)(self.crew, made)
         vars(proxy).update({one: vars(self)[one] for one in _KNOWN if one in vars(self)})
@@ -190,6 +204,8 @@ class Isolated:
         """What identifies the mechanism and its code, worked out where it is."""
         if self._without_layout is not None:
             return identified(self._without_layout, self.layout).digest
+        if self._at_all_calls is not None:
+            return identified(*self._at_all_calls).digest
         return self.__identified__.sealed()
 
     @cached_property
@@ -197,6 +213,8 @@ class Isolated:
         """Its identity in parts, with what nobody can look at."""
         if self._without_layout is not None:
             return self._without_layout.__identified__
+        if self._at_all_calls is not None:
+            return self._at_all_calls[0].__identified__
         digest, *named, nothing = self._call(_identity)
         if nothing is not None:
             raise Unidentified(nothing)
@@ -288,8 +306,10 @@ def isolated(given: Any, isolation: Isolation, reading: Reading = AS_IT_IS) -> P
     _require_processes(isolation, reading)
     mechanism = as_mechanism(given, reading)
     if isolation.in_process:
+        remember(mechanism, anew=True)
         return Placed(mechanism, _ASKED, lambda: isolated(given, Isolation(), reading).mechanism)
     if not hasattr(sys.modules["os"], "fork"):
+        remember(mechanism, anew=True)
         return Placed(mechanism, "this system has no fork")
     crew = Crew(isolation.limits)
     try:
@@ -314,6 +334,7 @@ def referred(reference: str, isolation: Isolation, reading: Reading = AS_IT_IS) 
     _require_processes(isolation, reading)
     if isolation.in_process:
         mechanism = mechanism_called(reference, reading)
+        remember(mechanism, anew=True)
         return Placed(
             mechanism, _ASKED, lambda: referred(reference, Isolation(), reading).mechanism
         )
@@ -386,28 +407,10 @@ def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
         parcel = parcel_for_processes(mechanism, own_generators=True, by_value=home)
         proxy = _proxy(crew, (unpickled, (parcel.blob,)))
     else:
-        _require_as_imported(owner, crew)
+        changed.require_as_imported(owner, crew)
     proxy.carried, proxy.not_afresh = tuple(sorted(parcel.held.names)), parcel.not_afresh
     proxy.worked_out = tuple(sorted(parcel.held.worked_out))
     return proxy
-
-
-def _require_as_imported(owner: FunctionType | type, crew: Crew) -> None:
-    """Refuse a mechanism whose module was changed since its import, as no worker has the change."""
-    module = sys.modules.get(owner.__module__ or "")
-    here = changed.looks(owner)
-    if not here or module is None or source_of(module) is not None:
-        return
-    fresh = [crew.call(changed.of_named, owner.__module__, list(here))]
-    if changed.changes(here, fresh):
-        with Crew(crew.limits) as another:
-            fresh.append(another.call(changed.of_named, owner.__module__, list(here)))
-    if found := changed.changes(here, fresh):
-        given = Shown(
-            f"one whose module {owner.__module__} has another {', '.join(found)} than its file says"
-        )
-        expected = "a module as it is imported; what is to differ goes in as an argument, or in a "
-        raise InvalidArgument("mechanism", given, expected + "function made where it is changed")
 
 
 def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
@@ -449,6 +452,7 @@ def _mechanism_of_this_process(
     if key not in _here:
         try:
             _here[key] = make(*arguments)
+            remember(_here[key])
             start_generators_anew()
         except KeyboardInterrupt as error:  # nobody is at the keyboard of a worker
             raise CodeFailed(what_happened(error)) from error

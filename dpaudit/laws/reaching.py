@@ -15,6 +15,7 @@ from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import CodeFailed, WorkerEnded
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.units import stream
+from dpaudit.laws.instances import at_calls
 from dpaudit.laws.isolated import Isolated, Isolation, isolated, referred, unpickled
 from dpaudit.laws.layout import LAST_BITS
 from dpaudit.laws.observed import Reading, made_with_layout, without_parts
@@ -165,6 +166,6 @@ def _laid_out(
 def _travelled(mechanism: Isolated) -> bool:
     """Return whether what is called came by value, and was not made where it is."""
     make, given = mechanism.made
-    while make in (made_with_layout, without_parts):
+    while make in (made_with_layout, without_parts, at_calls):
         make, given = given[:2]
     return make is unpickled and bool(mechanism.carried)

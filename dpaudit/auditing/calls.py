@@ -1,0 +1,127 @@
+"""An audit of an instance that calls change: of its first call, and of its later ones.
+
+A process has one first call and many later ones: outputs that are mixed hide what either leaks. The
+two are two mechanisms, each audited with half of the error probability, as whoever releases the
+output of a new instance needs the claim of the first, and whoever goes on with it of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import dpaudit.auditing.outcomes as outcomes
+from dpaudit.auditing.schedule import Schedule
+from dpaudit.execution.failures import OutOfTime
+from dpaudit.laws.calling import When
+from dpaudit.report.schema import BudgetEntry, Result
+from dpaudit.verdicts import VERDICTS
+
+if TYPE_CHECKING:
+    from dpaudit.auditing.run import Audited
+
+_WORDS: dict[When, str] = {
+    "first": "the first call of an instance",
+    "later": "the later calls of an instance",
+}
+
+
+def at_both(run: Callable[[Schedule], Audited], schedule: Schedule) -> Audited:
+    """Return the graver of the two audits, with what the other says.
+
+    Parameters
+    ----------
+    run
+        Audits the case of a schedule.
+    schedule
+        Of an instance that calls change; a time is shared out.
+    """
+    first = run(_halved(schedule, "first"))
+    if first.interrupted:
+        return _told(first, None, "first", schedule)
+    try:
+        later = run(_halved(schedule, "later", first))
+    except OutOfTime:
+        if first.result.verdict != "refuted":
+            raise
+        return _told(first, None, "first", schedule)
+    if _gravity(later.result) < _gravity(first.result):
+        return _told(later, first, "later", schedule)
+    return _told(first, later, "first", schedule)
+
+
+def _gravity(result: Result) -> tuple[int, float]:
+    return VERDICTS.index(result.verdict), -result.measured.lower
+
+
+def _halved(schedule: Schedule, when: When, before: Audited | None = None) -> Schedule:
+    """Return the schedule of one of the two: with half of what may err, and of the time.
+
+    The second takes the looks of the first, so that one list of them repeats both.
+    """
+    settings = schedule.settings
+    asked = replace(settings, confidence=1 - (1 - settings.confidence) / 2)
+    case, executor = outcomes.at_calls(schedule.case, when), schedule.executor
+    if settings.time is None:
+        return replace(schedule, case=case, settings=asked)
+    if before is not None and before.looks is not None:
+        asked = replace(asked, time=None, looks=tuple(before.looks))
+        return replace(schedule, case=case, settings=asked, clock=None)
+    assert schedule.clock is not None
+    left = schedule.clock.began + settings.time - monotonic()
+    asked = replace(asked, time=max(left / 2, 1e-3))
+    own = Schedule.of(case, asked, replace(executor, since=monotonic()), schedule.trials)
+    return replace(own, executor=replace(own.executor, until=executor.until))
+
+
+def _told(one: Audited, other: Audited | None, when: When, schedule: Schedule) -> Audited:
+    """Return an audit as one of the whole: which call it is of, and what the other one says."""
+    result, confidence = one.result, schedule.settings.confidence
+    measured = result.measured
+    if measured.confidence < 1:
+        measured = measured.model_copy(update={"confidence": confidence})
+    alpha = (1 - confidence) / 2
+    rest: When = "later" if when == "first" else "first"
+    verdict, reason = result.verdict, f"At {_WORDS[when]}: {result.reason}"
+    if other is None and verdict != "refuted":
+        verdict, reason = "withheld", f"Only {_WORDS[when]} was audited, not the others. {reason}"
+    result = result.model_copy(
+        update={
+            "verdict": verdict,
+            "reason": reason,
+            "measured": measured,
+            "budget": [*result.budget, BudgetEntry(purpose=_WORDS[rest], alpha=alpha)]
+            if result.budget
+            else [],
+            "notes": [*result.notes, _note(other, rest)],
+            "counts": _counted(result, other, rest),
+        }
+    )
+    certificate = one.certificate
+    if certificate is not None and certificate.kind == "mechanism":
+        stated = {**certificate.instance["settings"], "confidence": confidence}
+        certificate = replace(
+            certificate,
+            parameters={**certificate.parameters, "confidence": confidence},
+            instance={**certificate.instance, "settings": stated},
+        )
+    interrupted = one.interrupted or (other is not None and other.interrupted)
+    return replace(one, result=result, certificate=certificate, interrupted=interrupted)
+
+
+def _counted(result: Result, other: Audited | None, rest: When) -> dict[str, int]:
+    if other is None:
+        return result.counts
+    there = other.result.counts
+    return result.counts | {f"{_WORDS[rest]}: {name}": count for name, count in there.items()}
+
+
+def _note(other: Audited | None, rest: When) -> str:
+    said = "was not audited" if other is None else f"said: {other.result.reason}"
+    return (
+        "Calls change the instance, so that its first call and its later ones were audited each "
+        f"for itself, with half of the error probability. The audit of {_WORDS[rest]} {said}"
+        f"{'.' if other is None else ''}"
+    )

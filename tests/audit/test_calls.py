@@ -1,0 +1,243 @@
+"""An instance that calls change is audited at its first call and at its later ones."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+
+import dpaudit
+from dpaudit.auditing import Audited, calls
+from dpaudit.auditing.schedule import Schedule
+from dpaudit.execution import Executor
+from dpaudit.execution.failures import OutOfTime
+from dpaudit.extension.settings import Settings
+from dpaudit.laws import instances
+from dpaudit.laws.observed import Observed, as_mechanism
+from dpaudit.report.schema import BudgetEntry, Measured, Result
+from dpaudit.verdicts import STATUSES
+
+DATA = [1.0, 2.0, 3.0], [1.0, 2.0, 2.0]
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def kinds(monkeypatch):
+    monkeypatch.syspath_prepend(str(HERE))
+    import varying_calls
+
+    return varying_calls
+
+
+def _made(kinds, given):
+    """Return what a text makes of those kinds; a name of one as the text that refers to it."""
+    return given if given.startswith("varying_calls:") else eval(given, vars(kinds))
+
+
+def _observed(given):
+    mechanism = as_mechanism(given)
+    assert isinstance(mechanism, Observed)
+    instances.remember(mechanism, anew=True)
+    return mechanism
+
+
+def _spread(mechanism, outputs=400):
+    drawn = np.array(mechanism.observations(DATA[0], outputs, default_rng(0)))
+    return np.mean(np.abs(drawn - 6.0))  # of a Laplace law: its scale
+
+
+@pytest.mark.parametrize("given", ["Noisy(0.05, 1.5)", "Noisy(0.05, 1.5).release"])
+def test_first_calls_and_later_ones_have_their_own_laws(kinds, given):
+    mechanism = _observed(_made(kinds, given))
+    first, later = (instances.with_calls(mechanism, when) for when in ("first", "later"))
+    assert _spread(first) == pytest.approx(0.05, rel=0.3)
+    assert _spread(later) == pytest.approx(1.5, rel=0.3)
+
+
+def test_the_output_that_a_later_call_needs_before_it_is_dropped(kinds):
+    """The first output that counts is that of the second call."""
+    later = instances.with_calls(_observed(kinds.Noisy(0.0, 1e6)), "later")
+    assert abs(later.observations(DATA[0], 1, default_rng(0))[0] - 6.0) > 1.0
+
+
+def test_first_calls_have_generators_of_their_own(kinds):
+    first = instances.with_calls(_observed(kinds.Steady()), "first")
+    assert len(set(first.observations(DATA[0], 50, default_rng(0)))) == 50
+
+
+@pytest.mark.parametrize(
+    ("given", "changed"),
+    [
+        ("Noisy(1.0, 1.0)", True),
+        ("Noisy(1.0, 1.0).release", True),
+        ("counting()", True),
+        ("WarmUp()", True),
+        ("Steady()", False),
+        ("Steady", False),
+        ("noisy", False),
+    ],
+)
+def test_a_change_is_seen_in_the_state_but_not_in_its_generators(kinds, given, changed):
+    mechanism = _observed(_made(kinds, given))
+    rngs = [default_rng(n) for n in range(2)]
+    assert instances.is_changed(mechanism, DATA, 2, rngs) is changed
+
+
+def _audited(given, **settings):
+    asked = {"epsilon": 1.0, "trials": 600, "confidence": 0.9999, "seed": 0} | settings
+    return dpaudit.audit(given, *DATA, **asked)
+
+
+class Asked(Exception):
+    """Both calls were to be audited."""
+
+
+@pytest.mark.parametrize(("given", "both"), [("Noisy(0.05, 1.5)", True), ("Steady()", False)])
+def test_an_audit_asks_for_both_where_calls_change_an_instance(kinds, monkeypatch, given, both):
+    def asked(run, schedule):
+        raise Asked
+
+    monkeypatch.setattr("dpaudit.auditing.run.calls.at_both", asked)
+    with pytest.raises(Asked) if both else nullcontext():
+        _audited(_made(kinds, given), trials=100, confidence=0.95)
+
+
+def _of(verdict, lower, *, interrupted=False):
+    result = Result.model_construct(
+        verdict=verdict,
+        reason=verdict,
+        measured=Measured.model_construct(lower=lower, confidence=0.95),
+        budget=[BudgetEntry(purpose="counts", alpha=0.025)],
+        notes=[],
+        counts={},
+    )
+    return Audited(result, None, interrupted)
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "verdict", "said"),
+    [
+        (_of("refuted", 2.0), _of("not refuted", 0.5), "refuted", "At the first call"),
+        (_of("not refuted", 0.5), _of("refuted", 2.0), "refuted", "At the later calls"),
+        (_of("refuted", 2.0), _of("refuted", 3.0), "refuted", "At the later calls"),
+        (_of("refuted", 2.0), _of("withheld", 0.0), "refuted", "At the first call"),
+        (_of("withheld", 0.0), _of("not refuted", 0.5), "withheld", "At the first call"),
+        (_of("not refuted", 0.5), OutOfTime, OutOfTime, ""),
+        (_of("refuted", 2.0), OutOfTime, "refuted", "At the first call"),
+        (_of("not refuted", 0.5, interrupted=True), None, "withheld", "Only the first call"),
+    ],
+)
+def test_the_graver_of_the_two_is_told(monkeypatch, first, later, verdict, said):
+    monkeypatch.setattr("dpaudit.auditing.outcomes.at_calls", lambda case, when: when)
+    schedule = Schedule("both", Settings(confidence=0.95), 100, Executor(), None)
+
+    def run(own):
+        assert own.settings.confidence == pytest.approx(0.975)
+        found = {"first": first, "later": later}[own.case]
+        if found is OutOfTime:
+            raise OutOfTime
+        return found
+
+    if verdict is OutOfTime:
+        with pytest.raises(OutOfTime):
+            calls.at_both(run, schedule)
+        return
+    result = calls.at_both(run, schedule).result
+    assert result.verdict == verdict
+    assert result.reason.startswith(said)
+    assert result.measured.confidence == 0.95
+    assert sum(one.alpha for one in result.budget) == pytest.approx(0.05)
+
+
+@pytest.mark.slow
+def test_a_first_call_that_leaks_is_refuted(kinds):
+    result = _audited(kinds.Noisy(0.05, 1.5))
+    assert result.verdict == "refuted", result.reason
+    assert result.reason.startswith("At the first call of an instance: ")
+    assert result.measured.confidence == 0.9999
+    assert sum(one.alpha for one in result.budget) == pytest.approx(1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "given",
+    ["Noisy(1.5, 0.05)", "Noisy(1.5, 0.05).release", "varying_calls:LATER_LEAK"],
+)
+def test_later_calls_that_leak_are_refuted(kinds, given):
+    result = _audited(_made(kinds, given))
+    assert result.verdict == "refuted", result.reason
+    assert result.reason.startswith("At the later calls of an instance: ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "given",
+    ["Noisy(0.05, 1.5).release", "varying_calls:FIRST_LEAKS"],
+)
+def test_a_first_call_that_leaks_is_refuted_in_other_forms(kinds, given):
+    result = _audited(_made(kinds, given))
+    assert result.verdict == "refuted", result.reason
+    assert result.reason.startswith("At the first call of an instance: ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "given", ["Noisy(1.2, 2.0)", "Noisy(2.0, 1.2)", "Noisy(1.5, 1.5)", "WarmUp()"]
+)
+def test_private_instances_that_calls_change_are_not_accused(kinds, given):
+    result = _audited(_made(kinds, given))
+    assert result.verdict == "not refuted", result.reason
+    assert "audited each for itself" in result.notes[-1]
+
+
+@pytest.mark.slow
+def test_an_instance_that_no_call_changes_is_audited_once(kinds):
+    result = _audited(kinds.Steady())
+    assert result.verdict == "not refuted"
+    assert not any("each for itself" in note for note in result.notes)
+
+
+@pytest.mark.slow
+def test_in_this_process_too(kinds):
+    result = _audited(kinds.Noisy(0.05, 1.5), isolation=dpaudit.Isolation(in_process=True))
+    assert result.verdict == "refuted", result.reason
+
+
+@pytest.mark.slow
+def test_a_time_is_shared_out(kinds):
+    result = _audited(kinds.Noisy(1.5, 0.05), trials=400, time=60.0)
+    assert result.verdict == "refuted", result.reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["FIRST_LEAKS", "LATER_LEAK"])
+def test_a_file_refutes_and_its_certificate_verifies(tmp_path, name):
+    (tmp_path / "mine.py").write_text((HERE / "varying_calls.py").read_text())
+    (tmp_path / "audit.toml").write_text(
+        '[[audit]]\nname = "mine"\nrelation = "replace-record"\ndelta = 0.0\n'
+        f'mechanism = "mine:{name}"\ndataset = [1.0, 2.0, 3.0]\nneighbour = [1.0, 2.0, 2.0]\n'
+        "epsilon = 1.0\ntrials = 600\nseed = 0\n"
+    )
+    ran = _ran(tmp_path, "audit", "audit.toml", "--out", "out", "--show-records")
+    assert ran.returncode == STATUSES["refuted"], ran.stdout + ran.stderr
+    (found,) = Path(tmp_path, "out").rglob("*certificate*.json")
+    assert json.loads(found.read_text())["kind"] == "mechanism"
+    ran = _ran(tmp_path, "verify", str(found), "--mechanism", f"mine:{name}")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def _ran(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "dpaudit", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
