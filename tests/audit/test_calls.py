@@ -36,8 +36,8 @@ def kinds(monkeypatch):
 
 
 def _made(kinds, given):
-    """Return what a text makes of those kinds; a name of one as the text that refers to it."""
-    return given if given.startswith("varying_calls:") else eval(given, vars(kinds))
+    """Return what a text makes of those kinds."""
+    return eval(given, vars(kinds))
 
 
 def _observed(given):
@@ -167,7 +167,7 @@ def test_a_first_call_that_leaks_is_refuted(kinds):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
-    ["Noisy(1.5, 0.05)", "Noisy(1.5, 0.05).release", "varying_calls:LATER_LEAK"],
+    ["Noisy(1.5, 0.05)", "Noisy(1.5, 0.05).release"],
 )
 def test_later_calls_that_leak_are_refuted(kinds, given):
     result = _audited(_made(kinds, given))
@@ -178,7 +178,7 @@ def test_later_calls_that_leak_are_refuted(kinds, given):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
-    ["Noisy(0.05, 1.5).release", "varying_calls:FIRST_LEAKS"],
+    ["Noisy(0.05, 1.5).release"],
 )
 def test_a_first_call_that_leaks_is_refuted_in_other_forms(kinds, given):
     result = _audited(_made(kinds, given))
