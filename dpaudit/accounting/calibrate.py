@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 import dpaudit._validate as check
 from dpaudit.accounting.events import Event
 from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.samples import worse_reading
 from dpaudit.errors import InvalidArgument, Shown
 
 _FARTHEST = 1e12
@@ -42,6 +43,7 @@ def calibrate(
     delta: float,
     *,
     more_noise: int = 1,
+    samples: str | None = None,
 ) -> Calibrated:
     """Return the value of a noise parameter at which ``(epsilon, delta)`` is just proved.
 
@@ -56,6 +58,9 @@ def calibrate(
         The target; epsilon above 0.
     more_noise
         1 if a larger value is more noise, -1 if it is less.
+    samples
+        ``independent`` says that every release draws a sample of its own. Otherwise the target is
+        met as well if releases of one sampler are of one sample.
 
     Raises
     ------
@@ -74,9 +79,11 @@ def calibrate(
     target = math.log(check.positive("epsilon", epsilon))
     delta = check.delta("delta", delta)
 
+    def proved_epsilon(value: float) -> float:
+        return proved_guarantee(worse_reading(make_event(value), samples)).epsilon(delta)
+
     def excess(log_noise: float) -> float:
-        event = make_event(math.exp(more_noise * log_noise))
-        proved = proved_guarantee(event).epsilon(delta)
+        proved = proved_epsilon(math.exp(more_noise * log_noise))
         return math.log(max(proved, 1e-300)) - target if proved < math.inf else 700.0
 
     low, high = _bracket(excess, epsilon, delta)
@@ -85,8 +92,7 @@ def calibrate(
     while excess(log_noise) > 0:  # to the private side of the root
         log_noise, step = log_noise + step, 2 * step
     value = math.exp(more_noise * log_noise)
-    event = make_event(value)
-    return Calibrated(value=value, epsilon=proved_guarantee(event).epsilon(delta), event=event)
+    return Calibrated(value=value, epsilon=proved_epsilon(value), event=make_event(value))
 
 
 def _bracket(excess: Callable[[float], float], epsilon: float, delta: float) -> tuple[float, float]:

@@ -91,8 +91,8 @@ def one_sample(parts: Iterable[Release], count: int = 1) -> Release:
         if not isinstance(part, SAMPLED):
             expected = "releases of a sample: a round holds no others"
             raise InvalidArgument("release", Shown(type(part).__name__), expected)
-    if not parts or len({_sampler(part) for part in parts}) > 1:
-        given = Shown(", ".join(str(_sampler(part)) for part in parts) or "no release")
+    if not parts or len({sampler_of(part) for part in parts}) > 1:
+        given = Shown(", ".join(str(sampler_of(part)) for part in parts) or "no release")
         raise InvalidArgument("release", given, "releases of one and the same sample")
     laplace = [part for part in parts if isinstance(part, PoissonSubsampledLaplace)]
     if laplace:
@@ -102,7 +102,7 @@ def one_sample(parts: Iterable[Release], count: int = 1) -> Release:
     return replace(noisy[0], noise_multiplier=noise, count=count)
 
 
-def _sampler(part: Release) -> Release:
+def sampler_of(part: Release) -> Release:
     """Return a sampled release with the noise of all others, so that samplers are compared."""
     if isinstance(part, PoissonSubsampledLaplace):
         return replace(part, sensitivity=1.0, noise_scale=1.0, count=1)
@@ -212,24 +212,3 @@ def sampled_parts(event: Event) -> int:
     return max(
         sum(isinstance(part, SAMPLED) for part in releases(one)) for one in alternatives(event)
     )
-
-
-def as_one_sample(event: Event) -> Release | None:
-    """Return what a sequence is if its releases are of one sample each round; None if they cannot.
-
-    Examples
-    --------
-    >>> one = PoissonSubsampledGaussian(sampling_ratio=0.1, noise_multiplier=2.0, count=5)
-    >>> two = PoissonSubsampledGaussian(sampling_ratio=0.1, noise_multiplier=3.0, count=5)
-    >>> as_one_sample(Sequence((one, two))).count, as_one_sample(one) is None
-    (5, True)
-    """
-    if not isinstance(event, Sequence) or _holds_parallel(event):
-        return None
-    parts = [part for one in event.events for part in releases(one)]
-    counts = {part.count for part in parts}
-    if len(parts) < 2 or len(counts) != 1 or not all(isinstance(p, SAMPLED) for p in parts):
-        return None
-    if len({_sampler(part) for part in parts}) != 1:
-        return None
-    return one_sample([replace(part, count=1) for part in parts], counts.pop())

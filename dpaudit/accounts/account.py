@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from decimal import ROUND_CEILING
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,17 @@ import dpaudit.extension.registry as registry
 from dpaudit.accounting.accountants import Answer, ask_all, strongest
 from dpaudit.accounting.events import Event, Sequence, releases, repeated
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.accounting.sharing import alternatives, as_one_sample, sampled_parts
+from dpaudit.accounting.samples import SAMPLES, Shared, Way, either, if_shared, joined, ways_of
+from dpaudit.accounting.sharing import alternatives, sampled_parts
 from dpaudit.accounts.sharing import (
     SHARING,
     named_parts,
     read_release,
+    samples_of,
     shared_by,
     tables_of,
     totals,
+    ways_of_part,
 )
 from dpaudit.drawing import Grid
 from dpaudit.errors import ConvergenceError, InvalidArgument, Shown
@@ -84,13 +87,19 @@ class Target:
         For titles and file names.
     parts
         At least one.
+    samples
+        ``independent`` where it is said that every release draws a sample of its own.
+    written
+        The releases of an event as they were written, of which parts hold equal ones together.
     """
 
     name: str
     parts: tuple[Part, ...]
+    samples: str | None = None
+    written: tuple[Way, ...] = ()
 
     @classmethod
-    def of(cls, event: Event) -> Target:
+    def of(cls, event: Event, samples: str | None = None) -> Target:
         """Return an event's releases, each as one of the kinds that have a name.
 
         Raises
@@ -99,23 +108,41 @@ class Target:
             Nothing is released, the relations differ, or a part is not an event.
         """
         parts = tuple(Part.of(*named) for named in named_parts(event))
-        return cls._checked(parts[0].card.name if len(parts) == 1 else "event", "event", parts)
+        target = cls(parts[0].card.name if len(parts) == 1 else "event", parts, samples)
+        return replace(target._checked("event"), written=ways_of(event))
 
-    @classmethod
-    def _checked(cls, name: str, source: str, parts: tuple[Part, ...]) -> Target:
+    def _checked(self, source: str) -> Target:
         """Return releases of which there is at least one, about one neighbour relation."""
+        parts = self.parts
         ways = (way for part in parts for way in alternatives(part.event))
         if not any(releases(way) for way in ways):
             raise InvalidArgument(source, Shown("no release"), "a count above 0")
         relations = sorted({part.relation for part in parts} - {"any"})
         if len(relations) > 1:
             raise InvalidArgument(source, relations, "releases about one neighbour relation")
-        return cls(name, parts)
+        alternatives(self.own)
+        return self
+
+    @property
+    def own(self) -> Event:
+        """All of it, if every release draws a sample of its own."""
+        if len(self.parts) == 1:
+            return self.parts[0].event
+        return repeated(Sequence(tuple(part.event for part in self.parts)), 1)
+
+    @property
+    def if_shared(self) -> Shared | None:
+        """What it is if releases of one sampler are of one sample; None where that is no doubt."""
+        if self.samples is not None:
+            return None
+        parts = (ways_of_part(part.card, part.parameters, part.event) for part in self.parts)
+        return if_shared(self.written or joined(parts))
 
     @property
     def event(self) -> Event:
-        """All of it."""
-        return self.parts[0].event if len(self.parts) == 1 else self.at(1)
+        """All of it, the worse of two readings where it is not said what releases share."""
+        shared = self.if_shared
+        return self.own if shared is None else either(shared.event, self.own)
 
     @property
     def relation(self) -> str:
@@ -127,16 +154,16 @@ class Target:
     def length(self) -> int:
         """How often the release is made, or 1 for a sequence."""
         count = self.parts[0].count
-        if len(self.parts) > 1 or count is None:
+        if len(self.parts) > 1 or count is None or self.if_shared is not None:
             return 1
         return int(getattr(self.parts[0].parameters, count))
 
     def at(self, length: int) -> Event:
         """Return the event of another length: that many releases, or repetitions of a sequence."""
         first = self.parts[0]
-        if len(self.parts) == 1 and first.count is not None:
+        if len(self.parts) == 1 and first.count is not None and self.if_shared is None:
             return first.having(**{first.count: length}).event
-        return repeated(Sequence(tuple(part.event for part in self.parts)), length)
+        return repeated(self.event, length)
 
     def grids(self, delta: float) -> list[Grid]:
         """Return who learns how much about whom, of the parts that can say so."""
@@ -152,12 +179,17 @@ class Target:
         cards = [(part.card.words, part.parameters) for part in self.parts]
         said = [words(parameters) for words, parameters in cards if words is not None]
         alone = sum(sampled_parts(p.event) for p in self.parts if p.card.name not in SHARING)
+        if self.if_shared is not None:
+            return (*said, _UNKNOWN)
         return (*said, *([_OWN_SAMPLES] if alone > 1 else []))
 
     @property
     def shared(self) -> tuple[dict[str, Any], ...]:
         """What was taken for shared, of every part that is several releases, or draws samples."""
-        return tuple(one for part in self.parts for one in shared_by(part.card.name, part.event))
+        known = self.if_shared is None
+        return tuple(
+            one for p in self.parts for one in shared_by(p.card.name, p.event, known=known)
+        )
 
     def remarks(self, delta: float) -> tuple[str, ...]:
         """Return what is said beside the answer, of every part that says something."""
@@ -172,7 +204,7 @@ class Target:
     def published_at(self, length: int, delta: float) -> Published | None:
         """Return what the paper's formula says at another length."""
         first = self.parts[0]
-        if len(self.parts) > 1 or first.count is None:
+        if len(self.parts) > 1 or first.count is None or self.if_shared is not None:
             return None
         return first.having(**{first.count: length}).published(delta)
 
@@ -186,7 +218,8 @@ def read_target(word: str, changes: Mapping[str, Any]) -> Target:
         A registered release, or the path of a file with ``[[release]]`` tables, each with a
         ``kind`` and its parameters; with ``[[round]]`` tables of releases of one sample,
         ``[[budget]]`` tables of releases that share a bound on contributions, or ``[[group]]``
-        tables about disjoint parts of the data, each with such tables in it.
+        tables about disjoint parts of the data, each with such tables in it. The line ``samples =
+        "independent"`` says that releases of one sampler draw a sample each.
     changes
         Parameters given besides; only for a single release.
 
@@ -197,17 +230,23 @@ def read_target(word: str, changes: Mapping[str, Any]) -> Target:
     """
     if not word.endswith(".toml"):
         return Target(word, (Part.of(registry.RELEASES.get(word), changes),))
-    tables = tables_of(read_document(Path(word)), word)
+    document = read_document(Path(word))
+    tables = tables_of(document, word)
     if len(tables) > 1 and changes:
         given = Shown(", ".join(changes))
         raise InvalidArgument("--set", given, "nothing: the file has several releases")
     parts = tuple(Part.of(*read_release(table | dict(changes), word)) for table in tables)
-    return Target._checked(Path(word).stem, word, parts)
+    return Target(Path(word).stem, parts, samples_of(document, word))._checked(word)
 
 
 _OWN_SAMPLES = (
     "Shared: nothing. Each release is taken to draw a sample of its own; releases of one sample "
     "lose more, and belong into one [[round]]."
+)
+_UNKNOWN = (
+    "Shared: unknown. Nothing says whether releases of one sampler are of one sample a round, "
+    'or each of its own, so this is the worse of both. samples = "independent" says that each '
+    "draws its own, and a [[round]] that its releases share one."
 )
 _DIGITS = 8  # of a number in a sentence
 PRIORS = (0.5, 0.1, 0.01)
@@ -256,7 +295,12 @@ class Account:
         What is said beside the answer: other readings, and what would change it.
     shared
         What was taken for shared by which releases: ``of``, the kind; ``shared``, which is
-        ``nothing``, ``one sample``, ``one budget`` or ``disjoint data``; and how many ``releases``.
+        ``nothing``, ``one sample``, ``one budget``, ``disjoint data`` or, of releases that may be
+        of one sample, ``unknown``: all numbers are then the worse of both; and how many
+        ``releases``.
+    own_samples
+        Where that is unknown, the epsilon that is proved if every release draws a sample of its
+        own; None otherwise.
     total
         ``mu`` of Gaussian releases and ``rho`` of zero-concentrated DP, rounded up; None where
         there is none.
@@ -274,6 +318,7 @@ class Account:
     words: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     shared: tuple[dict[str, Any], ...] = ()
+    own_samples: float | None = None
     total: dict[str, float | None] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
@@ -297,7 +342,12 @@ def _plain(value: Any) -> Any:
 
 
 def account(
-    release: str | Event, delta: float = 1e-5, *, group: int | None = None, **parameters: Any
+    release: str | Event,
+    delta: float = 1e-5,
+    *,
+    group: int | None = None,
+    samples: str | None = None,
+    **parameters: Any,
 ) -> Account:
     """Return every accountant's answer about a release, and what the best of them means.
 
@@ -310,6 +360,10 @@ def account(
         The delta in [0, 1) at which epsilon is asked.
     group
         Also for datasets this many steps of the neighbour relation apart.
+    samples
+        ``independent`` says that every release draws a sample of its own. If nothing says so,
+        releases of one sampler that are written one by one may be of one sample, and all numbers
+        are the worse of both.
     parameters
         Public parameters of a release by name. One that is called as an argument here, such as
         the delta of ``approximate``, is given in an event.
@@ -332,22 +386,30 @@ def account(
     4.2203
     """
     check.delta("delta", delta)
+    if samples is not None:
+        check.choice("samples", samples, SAMPLES)
     if group is not None:
         check.integer("group", group, least=1)
     if isinstance(release, str):
-        return account_for(read_target(release, parameters), delta, group)
+        target = read_target(release, parameters)
+        said = target.samples if samples is None else samples
+        return account_for(replace(target, samples=said), delta, group)
     if parameters:
         given = Shown(", ".join(parameters))
         raise InvalidArgument("parameters", given, "none: the event has its own")
-    return account_for(Target.of(release), delta, group)
+    return account_for(Target.of(release, samples), delta, group)
 
 
 def account_for(target: Target, delta: float, group: int | None = None) -> Account:
     """Return the account of a target at ``delta`` in [0, 1), if asked also for a group."""
-    answers = ask_all(target.event, delta)
+    event, shared = target.event, target.if_shared
+    answers = ask_all(event, delta)
+    if shared is not None and not shared.exact:
+        answers = tuple(replace(one, lower=None) for one in answers)
     _agree(answers)
-    guarantee = proved_guarantee(target.event)
+    guarantee = proved_guarantee(event)
     single = target.parts[0] if len(target.parts) == 1 else None
+    own = None if shared is None else proved_guarantee(target.own).epsilon(delta)
     return Account(
         name=target.name,
         title=single.card.title if single else f"a sequence of {len(target.parts)} releases",
@@ -358,27 +420,26 @@ def account_for(target: Target, delta: float, group: int | None = None) -> Accou
         delta=delta,
         answers=answers,
         proved=strongest(answers),
-        published=single.published(delta) if single else None,
+        published=single.published(delta) if single and shared is None else None,
         meaning=Meaning(
             advantage=guarantee.advantage(),
             success=tuple((prior, guarantee.success(prior)) for prior in PRIORS),
             group=None if group is None else (group, guarantee.group(group).epsilon(delta)),
         ),
         words=target.words,
-        remarks=(*target.remarks(delta), *_of_one_sample(target, delta)),
+        remarks=(*of_own_samples(own, _DIGITS), *target.remarks(delta)),
         shared=target.shared,
-        total=totals(target.event),
+        own_samples=own,
+        total=totals(event),
     )
 
 
-def _of_one_sample(target: Target, delta: float) -> list[str]:
-    """Return what releases lose of one sample each round, where they might well be of one."""
-    parts = tuple(part.event for part in target.parts)
-    joint = as_one_sample(Sequence(parts))
-    if joint is None:
+def of_own_samples(epsilon: float | None, digits: int) -> list[str]:
+    """Return what releases lose with samples of their own, where that is not known."""
+    if epsilon is None:
         return []
-    shown = number(proved_guarantee(joint).epsilon(delta), _DIGITS, ROUND_CEILING)
-    return [f"Of one sample in each of {joint.count} rounds they have epsilon = {shown}."]
+    shown = number(epsilon, digits, ROUND_CEILING)
+    return [f"If each release draws a sample of its own: epsilon = {shown}."]
 
 
 def _agree(answers: tuple[Answer, ...]) -> None:

@@ -6,11 +6,13 @@ own kind, ``[[round]]``, ``[[budget]]`` or ``[[group]]``, with ``[[round.release
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+import dpaudit._validate as check
 import dpaudit.extension.registry as registry
 from dpaudit.accounting.events import (
     Event,
@@ -27,10 +29,15 @@ from dpaudit.extension.parameters import Parameters, parsed_parameters
 from dpaudit.extension.release import ReleaseCard
 from dpaudit.guarantees import rounding
 
+if TYPE_CHECKING:
+    from dpaudit.accounting.samples import Way
+
 _HELD = ("release", "round", "budget")  # what a group may have tables of
 _TABLES = (*_HELD, "group")
+_SAMPLES = "samples"  # says what is meant by several releases of one sampler
 SHARING = {"round": "one sample", "shared-budget": "one budget", "parallel-groups": "disjoint data"}
 """What releases of a kind share, by its name."""
+_OWN_SAMPLES = ("round", "dp-sgd")  # each of their rounds, or steps, draws a sample of its own
 
 
 def read_release(table: Any, path: str = "") -> tuple[ReleaseCard, Any]:
@@ -290,12 +297,20 @@ def tables_of(document: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
     InvalidArgument
         It holds something else, or nothing.
     """
-    if not document or set(document) - set(_TABLES):
+    if not document or set(document) - {*_TABLES, _SAMPLES}:
         expected = "[[release]], [[round]], [[budget]] or [[group]] tables, one at least"
         raise InvalidArgument(path, sorted(document), expected)
     tables = [t for name in _HELD for t in held_tables(f"{name}", document.get(name, []), path)]
     groups = held_tables("group", document.get("group", []), path)
     return [*tables, *([{"kind": "parallel-groups", "group": groups}] if groups else [])]
+
+
+def samples_of(document: Mapping[str, Any], path: str) -> str | None:
+    """Return what a file says about samples: ``independent``, or None if it says nothing."""
+    from dpaudit.accounting.samples import SAMPLES
+
+    said = document.get(_SAMPLES)
+    return None if said is None else check.choice(f"{_SAMPLES} in {path}", said, SAMPLES)
 
 
 def named_parts(event: Event) -> list[tuple[ReleaseCard, dict[str, Any]]]:
@@ -318,8 +333,12 @@ def _named_tables(event: Event) -> list[dict[str, Any]]:
     return [{"kind": card.name} | given for card, given in named_parts(event)]
 
 
-def shared_by(name: str, event: Event) -> list[dict[str, Any]]:
-    """Return what the releases of a part share; an empty list where there is no such question."""
+def shared_by(name: str, event: Event, *, known: bool = True) -> list[dict[str, Any]]:
+    """Return what the releases of a part share; an empty list where there is no such question.
+
+    Where it is not known whether releases of one sampler are of one sample, of those that draw one
+    it is ``unknown``.
+    """
     from dpaudit.accounting.sharing import alternatives, sampled_parts
 
     ways = alternatives(event)
@@ -327,8 +346,23 @@ def shared_by(name: str, event: Event) -> list[dict[str, Any]]:
     if name in SHARING:
         return [{"of": name, "shared": SHARING[name], "releases": number}]
     if number > 1 or sampled_parts(event):
-        return [{"of": name, "shared": "nothing", "releases": number}]
+        shared = "nothing" if known or not sampled_parts(event) else "unknown"
+        return [{"of": name, "shared": shared, "releases": number}]
     return []
+
+
+def ways_of_part(card: ReleaseCard, parameters: Any, event: Event) -> tuple[Way, ...]:
+    """Return a part's releases as they were written, and whether it is said what they share."""
+    from dpaudit.accounting.samples import Draw, joined, repeated_way, ways_of
+
+    if card is GROUPS:
+        held = [
+            joined(ways_of_part(one, given, one.event(given)) for one, given in group)
+            for group in _group_held(parameters)
+        ]
+        return tuple(repeated_way(way, parameters.count) for way in itertools.chain(*held))
+    said = card.name in _OWN_SAMPLES
+    return tuple(tuple(Draw(one.release, said) for one in way) for way in ways_of(event))
 
 
 def totals(event: Event) -> dict[str, float | None]:

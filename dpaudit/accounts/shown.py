@@ -44,12 +44,15 @@ def _estimate(answer: Answer) -> str:
 
 
 def _meaning(found: Account) -> list[str]:
+    from dpaudit.accounts.account import of_own_samples  # which imports this
+
     if found.proved is None or found.proved.upper is None:
         return ["Nothing is proved of it."]
     upper = number(found.proved.upper, _DIGITS, ROUND_CEILING)
     prior, success = found.meaning.success[0]
     return [
         f"Proved: epsilon = {upper} at delta = {found.delta:g} ({found.proved.accountant}).",
+        *of_own_samples(found.own_samples, _DIGITS),
         f"Who gives both of two neighbouring datasets a probability of {prior:g} guesses the right "
         f"one with a probability of at most {number(success, 4, ROUND_CEILING)}.",
     ]

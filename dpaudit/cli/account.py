@@ -167,7 +167,8 @@ def _words(result: Account) -> Iterator[Text]:
         upper = number(result.proved.upper, DIGITS, ROUND_CEILING)
         yield Text(f"Proved: epsilon = {upper} at delta = {result.delta:g}.", style="bold")
         yield from _totals(result)
-        yield from _attained(result.proved)
+        if result.own_samples is None:
+            yield from _attained(result.proved)
         yield from _against(result)
     guesses = ", ".join(
         f"{number(chance, 4, ROUND_CEILING)} from {prior:g}"

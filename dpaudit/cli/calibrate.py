@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import ROUND_CEILING
 from typing import Annotated, Any
 
@@ -95,10 +96,11 @@ def run(
         raise InvalidArgument("--set", Shown(noise), "other parameters: this one is solved for")
     with waiting(f"solving for {noise}"):
         solved = calibrate(
-            lambda value: part.having(**{noise: value}).event,
+            lambda value: replace(target, parts=(part.having(**{noise: value}),)).event,
             epsilon,
             delta,
             more_noise=part.card.more_noise,
+            samples="independent",  # the event is the worse of both where nothing says so
         )
     result = {
         "release": part.card.name,

@@ -21,7 +21,8 @@ from dpaudit.accounting.events import (
     Sequence,
 )
 from dpaudit.accounting.proved import proved_bracket, proved_guarantee
-from dpaudit.accounting.sharing import alternatives, as_one_sample, one_budget, one_sample
+from dpaudit.accounting.samples import if_shared, ways_of
+from dpaudit.accounting.sharing import alternatives, one_budget, one_sample
 from dpaudit.accounts.account import Target
 from dpaudit.accounts.training import Training, run_event
 from dpaudit.errors import InvalidArgument
@@ -55,17 +56,17 @@ def test_a_sum_and_a_count_of_one_sample_are_one_release_with_less_noise(tmp_pat
     assert "one and the same sample" in found.words[0]
 
 
-def test_releases_that_are_each_of_a_sample_of_their_own_say_so(tmp_path):
-    path = written(tmp_path, 2 * table("[[release]]", **SUM, count=1000))
+def test_a_file_says_that_each_release_draws_a_sample_of_its_own(tmp_path):
+    text = 'samples = "independent"\n' + 2 * table("[[release]]", **SUM, count=1000)
+    path = written(tmp_path, text)
     found = dpaudit.account(path, 1e-6)
     assert found.proved.upper == pytest.approx(1.6483332, abs=1e-7)
     assert {one["shared"] for one in found.shared} == {"nothing"}
     assert any(
         "each release is taken to draw a sample of its own" in w.lower() for w in found.words
     )
-    (remark,) = (line for line in found.remarks if "one sample" in line)
-    assert "1000 rounds" in remark
-    assert "2.1245152" in remark
+    assert found.own_samples is None
+    assert not found.remarks
 
 
 @pytest.mark.parametrize("noises", [(2.0,), (1.0, 1.0), (0.7, 3.0, 3.0), (1.3,) * 7])
@@ -145,8 +146,9 @@ def test_every_sampler_has_rounds():
     assert one_sample([fixed, fixed], 4).noise_multiplier == pytest.approx(2 / ROOT)
     epochs = AllocatedGaussian(batches=10, noise_multiplier=2.0)
     assert one_sample([epochs] * 4).noise_multiplier == 1.0
-    assert as_one_sample(Sequence((fixed, epochs))) is None
-    assert as_one_sample(Sequence((fixed,))) is None
+    assert if_shared(ways_of(Sequence((fixed, epochs)))) is None
+    assert if_shared(ways_of(Sequence((fixed,)))) is None
+    assert if_shared(ways_of(Sequence((fixed, epochs, fixed)))) is not None
 
 
 # One budget
