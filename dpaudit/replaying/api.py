@@ -312,4 +312,5 @@ def _result(
         form=found["form"],
         seed=task.seed,
         certificates=certificates_of(found, pair, task, name),
+        shows_records=records.are_shown(),
     )

@@ -9,11 +9,14 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
+from decimal import ROUND_FLOOR
 from typing import Any
 
 from dpaudit.auditing.own_certificate import of_pair
 from dpaudit.neighbours import Pair
+from dpaudit.records import are_shown
 from dpaudit.refutation.certificate import Certificate
+from dpaudit.replaying.digits import in_four_digits
 
 _SALT = 16  # bytes
 _MOST_RATIO = 1e6  # of an epsilon that is infinite
@@ -63,5 +66,5 @@ def _quantities(one: Mapping[str, Any], claimed: float) -> dict[str, float]:
     epsilon = one["epsilon"]
     if epsilon is None:
         return {"bound": claimed}
-    ratio = epsilon / claimed if claimed > 0 else math.inf
-    return {"bound": claimed, "ratio": min(ratio, _MOST_RATIO)}
+    ratio = min(epsilon / claimed if claimed > 0 else math.inf, _MOST_RATIO)
+    return {"bound": claimed, "ratio": ratio if are_shown() else in_four_digits(ratio, ROUND_FLOOR)}

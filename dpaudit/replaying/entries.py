@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from decimal import ROUND_FLOOR
 from importlib.metadata import version
 from pathlib import Path
 
+from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.result import Replay, ReplayFinding
 from dpaudit.report.entries import Entries, Entry, Outcome, Place, finite
 from dpaudit.text import one_line
@@ -63,9 +66,15 @@ def _entry(found: Replay, one: ReplayFinding, source: Place | None) -> Entry:
         outcome=_OUTCOMES[one.tier],
         headline=words,
         text=words if one.place is None else f"{words} ({one_line(one.place)})",
-        values={} if one.epsilon is None else {"lower": finite(one.epsilon)},
+        values={} if one.epsilon is None else {"lower": finite(_shown(found, one.epsilon))},
         place=_place(one.place, source) or source,
     )
+
+
+def _shown(found: Replay, epsilon: float) -> float:
+    """Return a lower end with the digits that files have of it."""
+    whole = found.shows_records or math.isinf(epsilon)
+    return epsilon if whole else in_four_digits(epsilon, ROUND_FLOOR)
 
 
 def _place(said: str | None, source: Place | None) -> Place | None:

@@ -21,6 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR
 from typing import Any, Literal, get_args
 
 from dpaudit.freezing.observing import Function, Side
@@ -37,6 +38,7 @@ from dpaudit.replaying.counting import (
     guided,
     needed,
 )
+from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.events import Event, same_law
 from dpaudit.replaying.laws import Laws, laws_of
 from dpaudit.replaying.movement import Moved
@@ -329,7 +331,7 @@ def _of_count(found: Counted, sides: tuple[Side, Side], asked: Asked) -> Finding
 def _counts(found: Counted, asked: Asked) -> str:
     runs = f"{found.hits} of {found.runs} and {found.other_hits} of {found.runs} runs"
     return (
-        f"seen in {runs}, which certifies an epsilon of {found.epsilon:.4g} (claimed "
+        f"seen in {runs}, which certifies an epsilon of {_down(found.epsilon)} (claimed "
         f"{asked.epsilon:g}; confidence {as_certain(1 - ALPHA)})"
     )
 
@@ -394,8 +396,8 @@ def _declared(moved: Sequence[Moved]) -> Iterator[Finding]:
             yield Finding(
                 "declared sensitivity",
                 "violation",
-                f"{one.name} declares a sensitivity of {one.declared:g}, and its value moved by "
-                f"{one.moved:g} on this pair",
+                f"{one.name} declares a sensitivity of {one.declared:.4g}, and its value moved by "
+                f"more on this pair, {one.moved:.4g}",
                 place=one.place,
                 call=one.index,
             )
@@ -497,4 +499,8 @@ def _budget(moved: Sequence[Moved], total: float | None, asked: Asked) -> Iterat
 
 
 def _number(value: float) -> str:
-    return "infinite" if math.isinf(value) else f"at least {value:.4g}"
+    return "infinite" if math.isinf(value) else f"at least {_down(value)}"
+
+
+def _down(value: float) -> str:
+    return f"{in_four_digits(value, ROUND_FLOOR):.4g}"

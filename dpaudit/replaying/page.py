@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING
 
 from dpaudit.notebook import piece, table
+from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.spending import Reason, Why
 from dpaudit.report.render import templates
 from dpaudit.text import one_line, printable
@@ -143,14 +144,12 @@ def _spending(found: Replay) -> Iterator[str]:
 
 def _up(value: float) -> str:
     """Return an upper number in four digits, rounded up."""
-    context = Context(prec=4, rounding=ROUND_CEILING)
-    return f"{float(context.create_decimal_from_float(value)):.4g}"
+    return f"{in_four_digits(value, ROUND_CEILING):.4g}"
 
 
 def _down(value: float) -> str:
     """Return a lower number in four digits, rounded down."""
-    context = Context(prec=4, rounding=ROUND_FLOOR)
-    return f"{float(context.create_decimal_from_float(value)):.4g}"
+    return f"{in_four_digits(value, ROUND_FLOOR):.4g}"
 
 
 def _reason(one: Reason, calls: int) -> str:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
+from typing import Any, TypeVar
 
 from dpaudit.formats import stamped
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.replaying.counting import most_of_counts
+from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.shifts import Unknown
 from dpaudit.replaying.spending import Spending
 from dpaudit.verdicts import Verdict
 
+# Of a call, what tells a record where one record makes a movement.
+_OF_A_CALL = ("scale", "other_scale", "moved", "spent")
 # What the claim's verdict is with a finding of a tier; a violation breaks what the code states, and
 # with it what the claim rests on, without a proof that it is false.
 _VERDICTS: Mapping[str, Verdict] = {
@@ -30,27 +34,31 @@ class ReplayFinding:
     kind: str
     tier: str
     words: str
-    epsilon: float | None = None
+    epsilon: float | None = field(default=None, repr=False)
     place: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayedCall:
-    """A noisy call on both datasets, as `dpaudit.replaying.movement.Moved` describes it."""
+    """A noisy call on both datasets, as `dpaudit.replaying.movement.Moved` describes it.
+
+    A movement tells a record where one record makes it, and so does whatever is worked out of it:
+    these are in no ``repr``.
+    """
 
     index: int
     place: str
     name: str
     kind: str
     shape: tuple[int, ...]
-    scale: float | None
-    other_scale: float | None
-    moved: float | None
+    scale: float | None = field(repr=False)
+    other_scale: float | None = field(repr=False)
+    moved: float | None = field(repr=False)
     seen: str | None
     steady: bool
     declared: float | None
     epsilon: float | None
-    spent: float | None
+    spent: float | None = field(repr=False)
     unknown: Unknown | None = None
 
 
@@ -80,6 +88,9 @@ class Replay:
         How the function was called.
     certificates
         Of proofs and violations, for ``dpaudit verify``.
+    shows_records
+        Whether files hold movements, scales and what is worked out of them in all digits; else they
+        have four.
     """
 
     mechanism: str
@@ -96,6 +107,10 @@ class Replay:
     form: str
     seed: int
     certificates: tuple[Certificate, ...] = field(default=(), repr=False)
+    shows_records: bool = False
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.mechanism}: {self.verdict}>"
 
     @property
     def verdict(self) -> Verdict:
@@ -130,7 +145,8 @@ class Replay:
         return as_html(self)
 
     def document(self) -> dict[str, Any]:
-        """Return the result as plain JSON values."""
+        """Return the result as plain JSON values; records are in it if they are shown."""
+        found, spending = self._for_a_file(), self.spending
         content = {
             "mechanism": self.mechanism,
             "claimed": {"epsilon": self.epsilon, "delta": self.delta},
@@ -138,15 +154,15 @@ class Replay:
             "edit": self.edit,
             "verdict": self.verdict,
             "withheld": list(self.reasons),
-            "findings": [_plain(vars(one)) for one in self.findings],
-            "calls": [_plain({**vars(one), "shape": list(one.shape)}) for one in self.calls],
-            "composed": self.composed,
+            "findings": [_plain(vars(one)) for one in found.findings],
+            "calls": [_plain({**vars(one), "shape": list(one.shape)}) for one in found.calls],
+            "composed": found.composed,
             "spending": {
-                "epsilon": self.spending.epsilon,
-                "unknown": [vars(one) for one in self.spending.reasons],
-                "mu": self.spending.mu,
-                "excess": self.spending.excess,
-                "runs": {"ordinary": self.spending.ordinary, "graded": self.spending.graded},
+                "epsilon": found.spending.epsilon,
+                "unknown": [vars(one) for one in spending.reasons],
+                "mu": found.spending.mu,
+                "excess": found.spending.excess,
+                "runs": {"ordinary": spending.ordinary, "graded": spending.graded},
             },
             "unread": list(self.unread),
             "cap": self.cap,
@@ -156,6 +172,34 @@ class Replay:
             "seed": self.seed,
         }
         return stamped("replay", content)
+
+    def _for_a_file(self) -> Replay:
+        """Return this with as few digits as its pages show, unless records are shown."""
+        if self.shows_records:
+            return self
+        spending = self.spending
+        return replace(
+            self,
+            findings=tuple(_rounded(one, ROUND_FLOOR, "epsilon") for one in self.findings),
+            calls=tuple(_rounded(one, ROUND_HALF_EVEN, *_OF_A_CALL) for one in self.calls),
+            spending=_rounded(
+                _rounded(spending, ROUND_CEILING, "epsilon", "mu"), ROUND_HALF_EVEN, "excess"
+            ),
+        )
+
+
+_Held = TypeVar("_Held", ReplayFinding, ReplayedCall, Spending)
+
+
+def _rounded(one: _Held, rounding: str, *names: str) -> _Held:
+    """Return an object whose numbers of these names have four digits."""
+    held = {name: getattr(one, name) for name in names}
+    shown: dict[str, Any] = {
+        name: in_four_digits(value, rounding)
+        for name, value in held.items()
+        if value is not None and math.isfinite(value)
+    }
+    return replace(one, **shown)
 
 
 def _plain(held: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def test_a_flaw_is_refuted_written_and_verified(dpaudit, place):
     for page in ("replay.md", "replay.html"):
         assert "replayed_module.py:5 in unclipped" in (place / "out" / page).read_text()
     document = json.loads((place / "out/replay.json").read_text())
-    assert document["findings"][0]["epsilon"] == pytest.approx(7.0)
+    assert document["findings"][0]["epsilon"] == 6.999  # a lower end, in four digits
     assert document["calls"][0]["moved"] == 7.0
     files = ("--dataset", "a.csv", "--neighbour", "b.csv")
     mechanism = ("--mechanism", "replayed_module:unclipped")
