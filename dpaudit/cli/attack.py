@@ -21,7 +21,7 @@ from dpaudit.cli.console import cell, console
 from dpaudit.cli.ending import ShowRecords
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, pairs
 from dpaudit.cli.progress import progress_bar
-from dpaudit.cli.storing import NoStore, Store, keeping, kept_at
+from dpaudit.cli.storing import NoStore, Store, held, keeping, kept_at
 from dpaudit.errors import UnknownName
 from dpaudit.extension.attack import Attack, Cell, Findings, Run
 from dpaudit.extension.registry import ATTACKS, DISTINGUISHERS
@@ -98,14 +98,18 @@ def run(
     ):
         findings = card.load()(parameters, seed, progress)
         ledger.end()
+        holding = held(where)
     document = _document(card, parameters, findings, seed)
     files = () if out is None else _write(card, findings, document, Path(out))
     if as_json:
         streams.write(json.dumps(document, indent=2))
+        for line in holding:
+            streams.tell(line)
         return
     _show(card, findings)
-    if files:
-        console().print(f"Written: {', '.join(map(str, files))}", soft_wrap=True)
+    said = [f"Written: {', '.join(map(str, files))}"] if files else []
+    for line in (*said, *holding):
+        console().print(line, soft_wrap=True)
 
 
 def card_called(name: str) -> Attack | DistinguisherAttack:

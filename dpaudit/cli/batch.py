@@ -14,7 +14,7 @@ from dpaudit.cli.ending import Interrupted, attempted, complain, concluded
 from dpaudit.cli.formats import JSON, show_format, write_formats
 from dpaudit.cli.output import Output, counted, say, status, withheld
 from dpaudit.cli.progress import progress_bar
-from dpaudit.cli.storing import taken_from
+from dpaudit.cli.storing import held, taken_from
 from dpaudit.records import are_shown
 from dpaudit.text import one_line
 
@@ -216,7 +216,4 @@ def _holding(paths: ReportPaths | None) -> list[str]:
     """Return what has to be said of files that hold records or outputs, if there are any."""
     from dpaudit.store.keeping import where_stored
 
-    where = where_stored()
-    files = [] if paths is None or not are_shown() else list(map(str, paths.all))
-    files += [str(where.path)] if where is not None and where.is_open else []
-    return [f"Holds records: {', '.join(files)} (mode 0600)"] if files else []
+    return held(where_stored(), [] if paths is None else list(paths.all))

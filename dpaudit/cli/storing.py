@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -83,6 +83,15 @@ def tell_taken(where: Storing | None) -> None:
     if where is not None and (taken := taken_from(where)) is not None:
         place = one_line(str(where.path))
         streams.tell(f"Taken from {place}, and not drawn again: {kept_before(taken)}.")
+
+
+def held(where: Storing | None, files: Sequence[Path] = ()) -> list[str]:
+    """Return what has to be said of files that hold records or outputs, a store among them."""
+    from dpaudit.records import are_shown
+
+    named = list(map(str, files)) if are_shown() else []
+    named += [str(where.path)] if where is not None and where.is_open else []
+    return [f"Holds records: {', '.join(named)} (mode 0600)"] if named else []
 
 
 @contextmanager

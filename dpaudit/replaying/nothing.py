@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 from dpaudit.freezing.observing import Side
 from dpaudit.freezing.outputs import flattened
 
@@ -19,7 +21,15 @@ def nothing_released(sides: tuple[Side, Side]) -> str | None:
     """
     structures = {output.structure for side in sides for output in side.plain}
     if structures and all(one.startswith("raises ") for one in structures):
-        return "every run on either dataset raises an exception"
+        return f"every run on either dataset raises {_raised(structures)}; dpaudit audit says more"
     if structures == {_NONE}:
         return "every run on either dataset returns None: let it return what it releases"
     return None
+
+
+def _raised(structures: set[str]) -> str:
+    """Return which of Python's own exceptions it was; a name that somebody made may hold data."""
+    (name, *more) = sorted(one.removeprefix("raises ") for one in structures)
+    found = getattr(builtins, name, None)
+    named = not more and isinstance(found, type) and issubclass(found, BaseException)
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}" if named else "an exception"

@@ -123,3 +123,15 @@ def test_help_names_the_command(capsys):
     with pytest.raises(SystemExit):
         main(["attack", "--help"])
     assert "--out" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)], ids=["text", "json"])
+def test_a_store_that_an_attack_leaves_is_named(dpaudit, tmp_path, more):
+    store = tmp_path / "kept.sqlite"
+    ran = dpaudit(
+        "attack", "stationarity", *arguments("stationarity"), "--store", str(store), *more
+    )
+    said = ran.err if more else ran.out
+    assert f"Holds records: {store} (mode 0600)" in said
+    ran = dpaudit("attack", "stationarity", *arguments("stationarity"), "--no-store", *more)
+    assert "Holds records" not in ran.out + ran.err

@@ -20,6 +20,12 @@ def clipped(data, rng):
 def ends(data, rng):
     sys.exit(0)
 
+def attribute(data):
+    return data.nosuch
+
+def named_by_data(data):
+    raise type(f"Of{data[0]}", (Exception,), {})()
+
 def no_data():
     return lambda data, rng: data.sum() + rng.laplace(scale=1.0)
 """
@@ -106,3 +112,13 @@ def test_of_code_that_always_ends_the_program_nothing_is_said(dpaudit, place):
     ran = dpaudit("replay", "replayed_module:ends", *PAIR, "--in-process")
     assert ran.status == 2
     assert ran.err.startswith("error: replayed_module:ends: withheld: nothing released: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("attribute", "an AttributeError"), ("named_by_data", "an exception")]
+)
+def test_what_always_raises_names_pythons_own_exception_alone(dpaudit, place, name, said):
+    ran = dpaudit("replay", f"replayed_module:{name}", *PAIR, "--in-process")
+    assert ran.status == 2
+    assert f"every run on either dataset raises {said}; dpaudit audit says more" in ran.err
+    assert "Of0.25" not in ran.out + ran.err
