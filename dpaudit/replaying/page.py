@@ -31,6 +31,7 @@ def row(call: ReplayedCall) -> tuple[str, ...]:
 
     Examples
     --------
+    >>> from dpaudit.replaying.result import ReplayedCall
     >>> one = ReplayedCall(index=0, place="a.py:3 in f", name="random.gauss", kind="normal",
     ...     shape=(), scale=2.0, other_scale=2.0, moved=1.0, seen="argument", steady=True,
     ...     declared=None, epsilon=None, spent=0.5)
