@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from decimal import ROUND_CEILING
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from dpaudit.accounting.sharing import alternatives, sampled_parts
 from dpaudit.accounts.sharing import (
     SHARING,
     named_parts,
+    of_own_samples,
     read_release,
     samples_of,
     shared_by,
@@ -34,7 +34,6 @@ from dpaudit.errors import ConvergenceError, InvalidArgument, Shown
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.release import Published, ReleaseCard
 from dpaudit.formats import stamped
-from dpaudit.report.formatting import number
 from dpaudit.toml import read_document
 
 
@@ -432,14 +431,6 @@ def account_for(target: Target, delta: float, group: int | None = None) -> Accou
         own_samples=own,
         total=totals(event),
     )
-
-
-def of_own_samples(epsilon: float | None, digits: int) -> list[str]:
-    """Return what releases lose with samples of their own, where that is not known."""
-    if epsilon is None:
-        return []
-    shown = number(epsilon, digits, ROUND_CEILING)
-    return [f"If each release draws a sample of its own: epsilon = {shown}."]
 
 
 def _agree(answers: tuple[Answer, ...]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
+from decimal import ROUND_CEILING
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -28,6 +29,7 @@ from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
 from dpaudit.extension.parameters import Parameters, parsed_parameters
 from dpaudit.extension.release import ReleaseCard
 from dpaudit.guarantees import rounding
+from dpaudit.report.formatting import number
 
 if TYPE_CHECKING:
     from dpaudit.accounting.samples import Way
@@ -363,6 +365,14 @@ def ways_of_part(card: ReleaseCard, parameters: Any, event: Event) -> tuple[Way,
         return tuple(repeated_way(way, parameters.count) for way in itertools.chain(*held))
     said = card.name in _OWN_SAMPLES
     return tuple(tuple(Draw(one.release, said) for one in way) for way in ways_of(event))
+
+
+def of_own_samples(epsilon: float | None, digits: int) -> list[str]:
+    """Return what releases lose with samples of their own, where that is not known."""
+    if epsilon is None:
+        return []
+    shown = number(epsilon, digits, ROUND_CEILING)
+    return [f"If each release draws a sample of its own: epsilon = {shown}."]
 
 
 def totals(event: Event) -> dict[str, float | None]:

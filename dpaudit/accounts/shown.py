@@ -6,6 +6,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING
 
 from dpaudit.accounting.accountants import Answer
+from dpaudit.accounts.sharing import of_own_samples
 from dpaudit.notebook import piece, table
 from dpaudit.report.formatting import NONE, number
 
@@ -44,7 +45,6 @@ def _estimate(answer: Answer) -> str:
 
 
 def _meaning(found: Account) -> list[str]:
-    from dpaudit.accounts.account import of_own_samples  # which imports this
 
     if found.proved is None or found.proved.upper is None:
         return ["Nothing is proved of it."]
