@@ -96,7 +96,7 @@ execution.Executor = partial(execution.Executor, worth=-1.0)
 from dpaudit.cli.main import main
 main()
 """
-BOTH = (1, ["not refuted", "refuted"])  # the user's own claim is refuted
+BOTH = (1, ["proved", "refuted"])  # the user's own claim is refuted
 
 
 def audited(command, folder, workers=1):

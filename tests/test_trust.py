@@ -324,7 +324,7 @@ def _is_usual(path, place):
         place / "driver.py",
         Path.home() / ".cache",
     ]
-    kept = [ROOT / name for name in ("dpaudit", "algorithms", "attacks", "dpaudit.egg-info")]
+    kept = [ROOT / name for name in ("dpaudit", "algorithms", "attacks", "src")]
     usual = [*map(Path, (*code, *system)), *own, *kept]
     return any(path.is_relative_to(one) for one in usual)
 

@@ -84,7 +84,7 @@ def audit_claim(name: str, settings: Settings, executor: Executor | None = None)
     --------
     >>> result = audit_claim("huang2020-theorem6", Settings(trials=500))
     >>> result.verdict, round(result.proved.epsilon, 4)
-    ('not refuted', 0.751)
+    ('proved', 0.751)
     >>> result.measured.lower < 0.751 < result.measured.upper
     True
     """

@@ -117,6 +117,7 @@ def test_what_cannot_be_sent_runs_here_and_the_report_says_so():
         audited(locked, isolation=Isolation(limits=Limits(timeout=5.0)))
 
 
+@pytest.mark.slow
 def test_what_refutes_in_this_process_is_drawn_again_in_others():
     refuting, there = (audited(Sum(), epsilon=1.0, isolation=i) for i in (IN_PROCESS, Isolation()))
     assert refuting.verdict == "refuted"

@@ -10,6 +10,7 @@ from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.scan.certify import Sizes
 from dpaudit.scan.floating import certified_bits
+from dpaudit.scan.keeping import Look
 
 PAIR = Pair(np.array([0.0]), np.array([1.0]), REPLACE_RECORD)
 
@@ -48,6 +49,12 @@ class Numbers:
         if len(self.seeds) > 1:
             numbers[rng.random(count) < self.missing] = np.nan
         return numbers
+
+
+@pytest.fixture(autouse=True)
+def no_look(monkeypatch):
+    """Look for no kept noise: these numbers are drawn here, and no process answers."""
+    monkeypatch.setattr(Look, "why_kept", lambda look, seen: "")
 
 
 def bits(numbers, epsilon=0.5, counting=2000, alpha=1e-3, seed=1):

@@ -98,6 +98,7 @@ def test_no_number_depends_on_workers(small):
     assert numbers(run(small, 0, 1, Silent())) == numbers(run(small, 0, 2, Silent()))
 
 
+@pytest.mark.slow
 def test_an_unsound_estimator_fails_it(small, monkeypatch, capsys):
     monkeypatch.setattr(selftest_run, "CASES", [*CHEAP, *CAUGHT])
     monkeypatch.setattr(selftest_run, "CONTROLS", ())

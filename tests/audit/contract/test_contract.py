@@ -69,7 +69,7 @@ def test_no_private_mechanism_is_accused_for_a_slip(name, seed):
     assert verdict(f"slips:{name}", seed) != "refuted"
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @SEEDS
 @pytest.mark.parametrize(
     "name", [pytest.param(one, marks=[pytest.mark.slow] * one.startswith("Rare")) for one in FLIPS]
@@ -111,7 +111,7 @@ def test_a_withheld_verdict_says_what_to_write_instead(name, words):
     assert words in found.reason
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize(
     "name",

@@ -50,7 +50,7 @@ def complaints(out):
     wrong = []
     for report in out.glob("*/report.json"):
         for result in read_report(report).results:  # it raises on what is no report
-            if result.verdict not in ("refuted", "not refuted"):
+            if result.verdict not in ("refuted", "proved", "not refuted"):
                 wrong.append(f"{report}: {result.verdict}")
         for name in ("report.html", "report.md"):
             if not report.with_name(name).read_text().strip():
