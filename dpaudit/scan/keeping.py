@@ -44,6 +44,7 @@ _NO_TIME = (
     "what tells the datasets apart was the same in every answer, and there was no time to look "
     "whether it is kept outside the call: give the scan more"
 )
+_LONGEST = 60  # characters of a name that is shown
 _FEW = 3  # outputs that are not as all the others: fewer are a glitch
 _AHEAD = 1  # steps of the clocks
 
@@ -157,8 +158,13 @@ def _is_steady(values: Array) -> bool:
     return int(far.sum()) < _FEW
 
 
+def _ending(name: str) -> str:
+    """Return the end of a long name: of a path, what says which file it is."""
+    return name if len(name) <= _LONGEST else f"...{name[-_LONGEST:]}"
+
+
 def _said(touches: Sequence[Touch]) -> str:
-    shown = "; ".join(f"{kind} {shorten(name)}" for kind, name in touches[:3])
+    shown = "; ".join(f"{kind} {shorten(_ending(name))}" for kind, name in touches[:3])
     return (
         "what tells the datasets apart was the same in every answer, and may be noise that was "
         f"drawn before and is kept outside the call ({shown})"

@@ -1,6 +1,5 @@
 """Several audits in one run, where one failure does not take the others with it."""
 
-import re
 import sys
 from types import SimpleNamespace
 
@@ -28,7 +27,7 @@ def _one_of_three_that_leaves(here):
     assert [one.claim for one in report.results] == ["one", "three"]
     assert report.missing == ["two"]
     assert "Only 2 of 3 audits gave a verdict. Missing: two." in (out / "report.html").read_text()
-    assert re.search(r"three: .*[Tt]he certified lower bound", ran.out, re.DOTALL)
+    assert "three: The certified lower bound" in ran.out
     assert ran.err.count("\n") == 1
     return ran
 
@@ -37,7 +36,7 @@ def _one_of_three_that_leaves(here):
 def _one_of_two_that_leaves_as_it_is_prepared(here):
     code = "class Leaving(Broken):\n    def __init__(self): sys.exit(1)\n"
     ran = here.audit(here.audits("Leaving", "Broken", code=code))
-    assert re.search(r"two: .*[Tt]he certified lower bound", ran.out, re.DOTALL)
+    assert "two: The certified lower bound" in ran.out
     return ran
 
 

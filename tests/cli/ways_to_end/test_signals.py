@@ -3,7 +3,6 @@
 import gc
 import itertools
 import os
-import re
 import signal
 
 import pytest
@@ -73,9 +72,11 @@ Doing.sample.__globals__["Broken"].sample = Sound.sample
 def _an_interrupt_of_bets(here):
     options = ("--until-refuted", "--trials", "100000", "--unit", "16", "--out", "out")
     ran = here.audit(here.audits("Doing", code=BETS), *options)
-    assert (
-        read_report(here.folder / "out" / "report.json").results[0].verdict == "withheld"
-    )  # an instance: of both calls
+    result = read_report(here.folder / "out" / "report.json").results[0]
+    assert result.verdict == "withheld"  # calls change the instance, and one of two audits is there
+    assert result.reason.startswith(
+        "Only the first call of an instance was audited, not the others"
+    )
     return ran
 
 
@@ -85,7 +86,7 @@ def stopped_at_the_second(here, signal_name, out):
     report = read_report(out / "report.json")
     assert [one.claim for one in report.results] == ["one"]
     assert report.missing == ["two", "three"]
-    assert re.search(r"one: .*[Tt]he certified lower bound", ran.out, re.DOTALL)
+    assert "one: The certified lower bound" in ran.out
     return ran
 
 
@@ -111,7 +112,7 @@ def _an_interrupt_while_the_report_is_written(here):
     here.monkeypatch.setattr(os, "replace", interrupted)
     ran = here.audit(here.audits("Broken"), "--out", out)
     assert read_report(out / "report.json").results[0].verdict == "refuted"
-    assert re.search(r"one: .*[Tt]he certified lower bound", ran.out, re.DOTALL)
+    assert "one: The certified lower bound" in ran.out
     return ran
 
 

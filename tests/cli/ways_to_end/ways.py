@@ -33,6 +33,8 @@ PIPE = r"error: standard output: cannot be written \(Broken pipe\), so .*"
 # The files that hold records are named last.
 HELD = r"(Certificate: .*check it with dpaudit verify .*|.*mode 0600\))"
 INTERRUPT, TERMINATE = "interrupted", "terminated"
+# What an audit says of a mechanism that counts its calls, as `doing` makes one.
+LATER = "At the later calls of an instance:"
 IN_THEIRS = r"in ways_to_end_\d+\.py, line \d+"
 
 
