@@ -135,18 +135,20 @@ REACHES = tuple(2.0**level for level in range(14))
 
 
 def runs_of_every_size(
-    function: Function, data: Any, first: int, seconds: float, least: int = 4
+    function: Function, data: Any, first: int, seconds: float, most: float
 ) -> Iterator[tuple[Run, Output]]:
     """Yield runs with other ordinary noise, and with noise of every size up to 16,384 scales.
 
     Of the latter each has all its draws between one power of two and the next, up or down by
-    chance. They take turns, so that both kinds were there whenever the time is over.
+    chance. They take turns, so that both kinds were there whenever the time is over: after some
+    ``seconds`` where every size was there, and before that after ``most``.
     """
-    end = time.perf_counter() + seconds
+    start = time.perf_counter()
     seeds = first + 2 * _SPARING
     with patching.patched(function):
         for n in range(4 * len(REACHES)):
-            if n >= least and time.perf_counter() > end:
+            spent = time.perf_counter() - start
+            if n >= 4 and spent > (seconds if n >= 2 * len(REACHES) else most):
                 break
             graded, half = n % 2 == 1, n // 2
             seed = -2 * (seeds + n) - half % 2 if graded else seeds + n

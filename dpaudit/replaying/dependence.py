@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.freezing.observing import Function, Side, runs_of_every_size
+from dpaudit.freezing.observing import REACHES, Function, Side, runs_of_every_size
 from dpaudit.freezing.outputs import Output
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
 from dpaudit.replaying.laws import Draw, Law, Laws, draws_of, holds
 
-_SECONDS = 0.5  # of the runs on one dataset beyond those that are there
+# Of the runs on one dataset beyond those that are there, once noise had every size, and before.
+_SECONDS, _MOST = 0.5, 10.0
 
 
 @dataclass
@@ -39,6 +40,8 @@ class Looked:
         Whether all runs on both datasets made the same calls.
     lawful
         Whether every run with noise of another size returned what the laws say that were read.
+    every_size
+        Whether the time sufficed for runs with noise of every size.
     ordinary, graded
         Runs on each dataset with ordinary noise, and with noise that was made large on purpose.
     """
@@ -46,6 +49,7 @@ class Looked:
     steady: set[str] = field(default_factory=set)
     same_calls: bool = True
     lawful: bool = True
+    every_size: bool = True
     ordinary: int = 0
     graded: int = 0
 
@@ -84,7 +88,7 @@ def look_again(
     """
     sides, more = known[0], list[Looked]()
     for side, laws, one in zip(*known, data, strict=True):
-        made = list(runs_of_every_size(function, one, first, _SECONDS))
+        made = list(runs_of_every_size(function, one, first, _SECONDS, _MOST))
         found = _compare(side.runs[0], (run for run, _ in made))
         found.lawful = _obey(laws, made)
         more.append(found)
@@ -93,6 +97,7 @@ def look_again(
         looked.steady & found.steady,
         looked.same_calls and found.same_calls,
         looked.lawful and found.lawful,
+        found.graded >= len(REACHES),
         looked.ordinary + found.ordinary - 1,  # the first run is in both
         looked.graded + found.graded,
     )
@@ -139,6 +144,7 @@ def _together(looked: list[Looked], sides: tuple[Side, Side]) -> Looked:
         one.steady & other.steady,
         one.same_calls and other.same_calls and first[0] == first[1],
         one.lawful and other.lawful,
+        one.every_size and other.every_size,
         min(one.ordinary, other.ordinary),
         min(one.graded, other.graded),
     )

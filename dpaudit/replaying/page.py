@@ -112,6 +112,7 @@ _WHY: Mapping[Why, str] = {
     "outputs": "the data reach the output past the noise",
     "unread": "a part of the output moves with noise in a way that was not read, and may show it",
     "seeded": "noise is drawn with a seed that several runs have, and hides nothing",
+    "slow": "the calls are too slow for runs with noise of every size",
     "infinite": "no epsilon is finite at that delta",
 }
 _LEAST_EXCESS = 2.0

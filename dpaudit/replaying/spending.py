@@ -29,8 +29,9 @@ from dpaudit.replaying.shifts import Unknown
 
 # Beside those of a call: runs make other calls, what they draw is not all intercepted, an output
 # looks at the data past the noise, a part of it moves with noise and has no law that was read,
-# noise has a seed that several runs have, or no epsilon is finite at the claimed delta.
-Why = Unknown | Literal["calls", "elsewhere", "outputs", "unread", "seeded", "infinite"]
+# noise has a seed that several runs have, calls are too slow for runs with noise of every size, or
+# no epsilon is finite at the claimed delta.
+Why = Unknown | Literal["calls", "elsewhere", "outputs", "unread", "seeded", "slow", "infinite"]
 _TOLERANCE = 1e-9
 _HALVINGS = 100
 
@@ -176,6 +177,8 @@ def _of_noise_that_shows(
         yield Reason("unread")
     if any(map(_seeds_come_again, sides)):
         yield Reason("seeded")
+    if not looked.every_size:
+        yield Reason("slow")
 
 
 def _is_unread(laws: Laws) -> bool:

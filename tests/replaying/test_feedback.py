@@ -153,6 +153,20 @@ def test_a_centre_that_rare_noise_changes_is_noticed(happens, replay_here):
     assert control.composed == pytest.approx(1.0)
 
 
+def test_where_not_every_size_of_noise_was_there_the_total_is_unknown(replay_here, monkeypatch):
+    monkeypatch.setattr("dpaudit.replaying.dependence._MOST", 0.0)
+    found = replay_here(branching(lambda first: False), ZEROS, ONES, epsilon=2.0)
+    assert found.composed is None
+    assert [one.why for one in found.spending.reasons] == ["slow"]
+    assert "too slow" in " ".join(summary(found))
+
+
+def test_a_hurry_leaves_no_size_of_noise_out(replay_here, monkeypatch):
+    monkeypatch.setattr("dpaudit.replaying.dependence._SECONDS", 0.0)
+    found = replay_here(branching(lambda first: 5 < abs(first) < 9), ZEROS, ONES, epsilon=2.0)
+    assert "feedback" in {one.why for one in found.spending.reasons}
+
+
 def test_noise_that_decides_how_often_noise_is_added_leaves_no_total(replay_here):
     def until(data, rng):
         values = [data.mean() + rng.laplace(scale=10.0)]
