@@ -34,7 +34,7 @@ def aimed_direction(
     first = drawer.tilted(side, aim, pilot, "pilot")
     again = drawer.aimed(side, first.estimate(log_delta + _BEFORE)) or aim
     second = drawer.tilted(side, again, pilot, "second pilot")
-    return Direction(drawer.tilted(side, again, trials, "certifying"), second)
+    return Direction(drawer.tilted(side, again, trials, "certifying", certifies=True), second)
 
 
 def _first_aim(drawer: Drawer, side: Side, log_delta: float) -> Draws | None:

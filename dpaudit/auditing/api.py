@@ -36,7 +36,7 @@ from dpaudit.laws.observed import AS_IT_IS, Reading
 from dpaudit.neighbours import Pair, Relation
 from dpaudit.neighbours.candidates import Bounds, Candidate
 from dpaudit.neighbours.candidates import candidates as candidates_of
-from dpaudit.neighbours.found import READ, found_pair
+from dpaudit.neighbours.found import FoundPair, found_pair
 from dpaudit.report.schema import Result
 from dpaudit.store.keeping import Storing, storing
 
@@ -207,11 +207,13 @@ def audit(
         made = list[Candidate]()
         if neighbour is None:
             made = made_from(dataset, relation, bounds, settings.seed, trials)
-        found = found_pair(dataset, neighbour, relation) if not made else (made[0].pair, _MADE)
-        pair, words = found
+        if made:
+            found = FoundPair(made[0].pair, _MADE)
+        else:
+            found = found_pair(dataset, neighbour, relation)
         case, statement = own_case(
             mechanism,
-            pair,
+            found.pair,
             candidates=made,
             claimed=claimed,
             proved=proof_of(release),
@@ -219,7 +221,8 @@ def audit(
             data="given by the caller",
             isolation=isolation,
             reading=Reading(form, read, observe, ignore, fresh),
-            notes=() if words is None else (words,),
+            notes=() if found.words is None else (found.words,),
+            relation_was_read=found.was_read,
         )
         audited = run_case(case, settings, statement=statement, executor=executor, rerun=plan)
         return audited.result.keep(audited.certificate, holds_records=records.are_shown())
@@ -266,6 +269,7 @@ def own_case(
     isolation: Isolation | None = None,
     reading: Reading = AS_IT_IS,
     notes: Sequence[str] = (),
+    relation_was_read: bool = False,
 ) -> tuple[PrivacyCase, Statement]:
     """Return the case of a mechanism of one's own, and its claim in words.
 
@@ -283,6 +287,8 @@ def own_case(
         Where a mechanism runs that has no place yet, and how it is called.
     notes
         More for the report, such as how the relation was found.
+    relation_was_read
+        Whether nobody named the relation of the pair.
     """
     if not isinstance(mechanism, Placed):
         mechanism = isolated(mechanism, isolation or Isolation(), reading)
@@ -298,7 +304,7 @@ def own_case(
         default_trials=DEFAULT_TRIALS,
         parameters=parameters or {},
         notes=(*notes, *_remarks(mechanism)),
-        relation_was_read=any(note.startswith(READ) for note in notes),
+        relation_was_read=relation_was_read,
         elsewhere=mechanism.elsewhere,
         reading=reading,
     )

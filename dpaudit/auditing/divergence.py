@@ -196,7 +196,7 @@ def _counts(
     drawer: Drawer, trials: int, planned: tuple[Binned, Chosen, float, float]
 ) -> tuple[Seen, Tally, Certifying]:
     counted, chosen, claimed, alpha = planned
-    sides, found = drawer.counts(counted, trials, "certifying")
+    sides, found = drawer.counts(counted, trials, "certifying", certifies=True)
     on_p, on_q = (_grouped(side) for side in sides)
     tally = Tally((int(on_p[:, 0].sum()), int(on_q[:, 0].sum())), (trials, trials))
     return Seen(counted, chosen, claimed, (on_p[:, 1:], on_q[:, 1:]), alpha), tally, found

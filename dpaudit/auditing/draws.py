@@ -21,6 +21,7 @@ from dpaudit.estimation.exact_loss import TiltedLosses
 from dpaudit.estimation.independence import COMPARED, Outputs
 from dpaudit.execution import Executor, Unit, planned_units, stream, unit_size
 from dpaudit.execution.ledger import current
+from dpaudit.execution.units import Stage
 from dpaudit.laws.isolated import Isolated, is_ours, named
 from dpaudit.laws.layout import clocked
 from dpaudit.laws.mechanism import (
@@ -200,11 +201,19 @@ class Drawer:
         draws = Draws(self.mechanism, self.pair.seen_from(side), epsilon)
         return draws if math.isfinite(draws.log_payoff_bound(epsilon)) else None
 
-    def tilted(self, side: Side, tilt: float | Draws, trials: int, purpose: str) -> TiltedLosses:
+    def tilted(
+        self,
+        side: Side,
+        tilt: float | Draws,
+        trials: int,
+        purpose: str,
+        *,
+        certifies: bool = False,
+    ) -> TiltedLosses:
         """Return the losses of ``trials`` tilted or aimed trials in one direction of the pair."""
         pair = self.pair.seen_from(side)
         task = partial(drawn.tilted_unit, self.mechanism, pair, tilt)
-        parts = self._map(task, trials, purpose, side)
+        parts = self._map(task, trials, purpose, side, certifies=certifies)
         loss, log_mgf = (np.concatenate(part) for part in zip(*parts, strict=True))
         if isinstance(tilt, Draws):
             aimed = TiltedLosses(loss, log_mgf, 0.0, math.inf, tilt)
@@ -256,9 +265,9 @@ class Drawer:
         processes = min(self._processes(len(units[0])), worth, -(-trials // _SHARED))
         hands = _in_turn(units[0], units[1], max(1, processes))
         if processes:
-            found = self._dealt(task, hands, purpose)
+            found = self._dealt(task, hands, Stage(purpose))
         else:
-            found = self._results(task, hands[0], purpose)
+            found = self._results(task, hands[0], Stage(purpose))
         number = drawn.comparing(self.mechanism)
         return _sorted_out(hands, [(one, number(one)) for one in found])
 
@@ -268,19 +277,21 @@ class Drawer:
         task = partial(drawn.score_unit, self.mechanism, dataset, tuple(scores))
         return np.concatenate(list(self._map(task, trials, purpose, side)), axis=1)
 
-    def certifying(self, counted: Counted, trials: int, purpose: str) -> tuple[Tally, Certifying]:
+    def certifying(
+        self, counted: Counted, trials: int, purpose: str, *, certifies: bool = False
+    ) -> tuple[Tally, Certifying]:
         """Return how often an event happens on fresh transcripts of both datasets, and some scores.
 
         Of many transcripts some of every call are kept, to be compared. The two sides are drawn in
         turn. A mechanism of other people's is drawn in fresh processes, each with an instance of
         its own.
         """
-        counts, kept = self.counts(counted, trials, purpose)
+        counts, kept = self.counts(counted, trials, purpose, certifies=certifies)
         hits = [sum(side) for side in counts]
         return Tally((hits[0], hits[1]), (trials, trials)), kept
 
     def counts(
-        self, counted: Counted, trials: int, purpose: str
+        self, counted: Counted, trials: int, purpose: str, *, certifies: bool = False
     ) -> tuple[tuple[list[Any], list[Any]], Certifying]:
         """Return what is counted of every unit of either side, in order, and some scores.
 
@@ -290,7 +301,8 @@ class Drawer:
         hands = _in_turn(units[0], units[1], self._processes(len(units[0])))
         most = trials if trials <= COMPARED else max(1, COMPARED // len(units[0]))
         task = partial(drawn.counted_unit, self.mechanism, self.pair, counted, most)
-        found = list(self._dealt(task, hands, f"{purpose}, both datasets"))
+        stage = Stage(f"{purpose}, both datasets", certifies=certifies)
+        found = list(self._dealt(task, hands, stage))
         sides: tuple[list[Any], list[Any]] = ([], [])
         for unit, (count, _) in zip((one for hand in hands for one in hand), found, strict=True):
             sides[unit.which].append(count)
@@ -303,7 +315,8 @@ class Drawer:
         """
         one = replace(self, unit=1)
         units = [one._planned(processes * calls, purpose, side) for side in Side]
-        hands, stage = _in_turn(units[0], units[1], processes), f"{purpose}, both datasets"
+        hands = _in_turn(units[0], units[1], processes)
+        stage = Stage(f"{purpose}, both datasets")
         if score is not None:
             task = partial(drawn.side_unit, self.mechanism, self.pair, score)
             return _sorted_out(hands, list(self._dealt(task, hands, stage)))
@@ -326,7 +339,7 @@ class Drawer:
         slowly = max(_FEWEST, int(worth / max(self.start, 1e-3)))
         return min(_PROCESSES, slowly, units)
 
-    def _dealt(self, task: Any, hands: Sequence[Sequence[Unit]], stage: str) -> Iterator[Array]:
+    def _dealt(self, task: Any, hands: Sequence[Sequence[Unit]], stage: Stage) -> Iterator[Array]:
         crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
         if self.one_a_process:
             hands = [[one] for hand in hands for one in hand]
@@ -337,11 +350,13 @@ class Drawer:
         which = list(Side).index(side)
         return planned_units(trials, self.unit, stream(self.seed, purpose, side.value), which)
 
-    def _map(self, task: Any, trials: int, purpose: str, side: Side) -> Any:
+    def _map(
+        self, task: Any, trials: int, purpose: str, side: Side, *, certifies: bool = False
+    ) -> Any:
         units = self._planned(trials, purpose, side)
-        return self._results(task, units, f"{purpose} ({side.value})")
+        return self._results(task, units, Stage(f"{purpose} ({side.value})", certifies=certifies))
 
-    def _results(self, task: Any, units: Sequence[Unit], stage: str) -> Iterator[Any]:
+    def _results(self, task: Any, units: Sequence[Unit], stage: Stage) -> Iterator[Any]:
         if self.one_a_process:
             yield from self._dealt(task, [units], stage)
             return

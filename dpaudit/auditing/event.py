@@ -294,12 +294,12 @@ def _drawn_and_checked(
     case: PrivacyCase, drawer: Drawer, trials: int, counted: Counted, against: Against
 ) -> tuple[Tally, Certifying, Kept]:
     """Return what certifies: drawn again in processes of its own if it refutes and had none."""
-    tally, found = drawer.certifying(counted, trials, "certifying")
+    tally, found = drawer.certifying(counted, trials, "certifying", certifies=True)
     if not alone.refutes(counted, tally, against):
         return tally, found, contract.of_event(drawer, found, tally, counted, against)
     with contract.apart(case, drawer) as other:
         if other is not drawer:
-            tally, found = other.certifying(counted, trials, "certifying")
+            tally, found = other.certifying(counted, trials, "certifying", certifies=True)
         return tally, found, contract.of_event(other, found, tally, counted, against)
 
 

@@ -183,7 +183,7 @@ def _direction(
     if not _seen(pilots[-1], log_delta) or pilots[-1].tilt > refined:
         pilots.sort(key=lambda one: _shown(one, log_delta))
     best = pilots[-1]
-    return Direction(drawer.tilted(side, best.tilt, trials, "certifying"), best)
+    return Direction(drawer.tilted(side, best.tilt, trials, "certifying", certifies=True), best)
 
 
 def _shown(pilot: TiltedLosses, log_delta: float) -> float:

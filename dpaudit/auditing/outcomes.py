@@ -188,6 +188,7 @@ def _having(case: PrivacyCase, mechanism: Mechanism[Any], layout: Layout) -> Pri
         mechanism=mechanism,
         elsewhere=_elsewhere(case.elsewhere, layout),
         candidates=tuple(_having(one, mechanism, layout) for one in case.candidates),
+        unvarying=_is_unvarying(layout),
         notes=(*case.notes, *_said(mechanism, layout)),
     )
 
@@ -237,14 +238,23 @@ def layout_of(mechanism: object) -> Layout | None:
     return layout if isinstance(layout, Parted) else None
 
 
+def _varying(layout: Parted) -> tuple[int, int]:
+    """Return how many parts that vary are numbers, and how many are discrete."""
+    discrete = sum(column.discrete for column in layout.columns) - 2  # without the rest
+    return len(layout.columns) - 2 - discrete, discrete
+
+
+def _is_unvarying(layout: Layout) -> bool:
+    return isinstance(layout, Parted) and _varying(layout) == (0, 0)
+
+
 def _said(mechanism: Any, layout: Layout) -> tuple[str, ...]:
     form = mechanism.called_as if isinstance(mechanism, Isolated) else str(mechanism.calls.form)
     called = f"The mechanism was called as {form}."
     if not isinstance(layout, Parted):
         return (called,)
-    discrete = sum(column.discrete for column in layout.columns) - 2  # without the rest
-    numbers = len(layout.columns) - 2 - discrete
-    unvarying = (UNVARYING,) if discrete == numbers == 0 else ()
+    numbers, discrete = _varying(layout)
+    unvarying = (UNVARYING,) if _is_unvarying(layout) else ()
     return (
         called,
         *unvarying,

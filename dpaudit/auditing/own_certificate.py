@@ -29,14 +29,13 @@ from dpaudit.laws.code import Code, code_of
 from dpaudit.laws.isolated import Isolated
 from dpaudit.laws.observed import Reading
 from dpaudit.neighbours import Pair
-from dpaudit.neighbours.found import ADD_REMOVE_EDGE, Declared
+from dpaudit.neighbours.found import ADD_REMOVE_EDGE, Declared, declared_words
 from dpaudit.records import are_shown, fingerprint
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.formatting import value_of
 from dpaudit.report.schema import Result
 
 _SALT = 16  # bytes
-_SAID = ", as the caller declares"
 
 
 def own_certificate(result: Result, case: PrivacyCase, settings: Settings) -> Certificate | None:
@@ -138,7 +137,7 @@ def of_pair(pair: Pair[Any], salt: bytes) -> dict[str, Any]:
         "salt": salt.hex(),
         "dataset": fingerprint(pair.dataset, salt),
         "neighbour": fingerprint(pair.neighbour, salt),
-        "declared": None if checked else relation.statement.removesuffix(_SAID),
+        "declared": None if checked else declared_words(relation),
     }
     data = [_as_json(side) for side in (pair.dataset, pair.neighbour)]
     if are_shown() and None not in data:

@@ -53,7 +53,7 @@ def proof_of(release: Release | None) -> Proof | None:
     if not isinstance(release, Event):
         expected = "an event, or tables with a kind and its parameters"
         raise InvalidArgument("release", Shown(type(release).__name__), expected)
-    return Proof(guarantee=proved_guarantee(release), source=AS_DECLARED)
+    return Proof(guarantee=proved_guarantee(release), source=AS_DECLARED, declared=True)
 
 
 def _event(table: Any) -> Event:

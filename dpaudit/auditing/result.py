@@ -174,6 +174,7 @@ def privacy_result(
         scores=None if evidence.scores is None else ScoreCounts(**asdict(evidence.scores)),
         carrying_event=event,
         pair_search=pair_search,
+        unvarying=case.unvarying,
         notes=[*([] if refuted else carried), *case.notes, *evidence.notes],
         counts=evidence.counts,
         unit=evidence.unit,
@@ -274,7 +275,7 @@ def _for_all_neighbours(case: PrivacyCase) -> float | None:
     What is proved of a release as declared is nothing about the code, what is proved of a pair
     nothing about others, and a theorem says nothing where an assumption does not hold.
     """
-    if case.proved is None or case.proved.source == release.AS_DECLARED:
+    if case.proved is None or case.proved.declared:
         return None
     if not all(outcome.holds for outcome in case.assumptions):
         return None
@@ -293,8 +294,7 @@ def _proved(case: PrivacyCase) -> Proved | None:
     value = stated_in_claim(case, proof.guarantee)
     if case.currency is not None and math.isinf(value):
         return None
-    declared = proof.source == release.AS_DECLARED
-    return Proved(**_privacy(case, value), source=proof.source, declared=declared)
+    return Proved(**_privacy(case, value), source=proof.source, declared=proof.declared)
 
 
 def stated_in_claim(case: PrivacyCase, guarantee: Guarantee) -> float:
@@ -308,7 +308,7 @@ def stated_in_claim(case: PrivacyCase, guarantee: Guarantee) -> float:
 
 def _declared(case: PrivacyCase) -> float | None:
     """Return what is proved for the release that was declared, if one was."""
-    if case.proved is None or case.proved.source != release.AS_DECLARED:
+    if case.proved is None or not case.proved.declared:
         return None
     return stated_in_claim(case, case.proved.guarantee)
 
@@ -370,7 +370,7 @@ def _drawn(case: PrivacyCase) -> Guarantee:
 
 def _of_proof(case: PrivacyCase) -> Guarantee | None:
     """Return what is proved as curves show it: of a declared release, from a table."""
-    if case.proved is None or case.proved.source != release.AS_DECLARED:
+    if case.proved is None or not case.proved.declared:
         return None if case.proved is None else case.proved.guarantee
     return TabulatedDP(case.proved.guarantee)
 
@@ -412,7 +412,7 @@ def with_relation(result: Result, case: PrivacyCase) -> Result:
             said += _on_another_reading(case, result.measured.lower)
     else:
         said = [f"Neighbours: {relation.statement}."] if isinstance(relation, Declared) else []
-    if result.verdict == "not refuted" and UNVARYING in result.notes:
+    if result.verdict == "not refuted" and result.unvarying:
         said.append(UNVARYING)
     notes = [note for note in result.notes if note not in said]
     return result.model_copy(update={"reason": " ".join([result.reason, *said]), "notes": notes})

@@ -34,7 +34,7 @@ from dpaudit.laws.isolated import Isolation, made, referred
 from dpaudit.laws.observed import Reading
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import found_pair
+from dpaudit.neighbours.found import FoundPair, found_pair
 from dpaudit.records import Record, are_shown, stray
 from dpaudit.toml import read_tables
 
@@ -226,10 +226,10 @@ def prepared_mechanism(
         require_reachable(specification.references, folder, loaded)
         reading = specification.reading
         mechanism = referred(specification.mechanism, isolation, reading)
-        pairs, words = _pairs(specification, settings, path, isolation)
+        pairs, found = _pairs(specification, settings, path, isolation)
         case, statement = own_case(
             mechanism,
-            pairs[0].pair if isinstance(pairs[0], Candidate) else pairs[0],
+            found.pair,
             candidates=() if _is_one_pair(specification) else pairs,
             claimed=specification.claimed(path) or ApproximateDP(settings.epsilon, settings.delta),
             proved=proof_of(specification.release),
@@ -239,7 +239,8 @@ def prepared_mechanism(
             data=_origin(specification),
             parameters={"mechanism": specification.mechanism},
             reading=reading,
-            notes=() if words is None else (words,),
+            notes=() if found.words is None else (found.words,),
+            relation_was_read=found.was_read,
         )
     return Prepared(statement, case, settings, plan, folder)
 
@@ -256,17 +257,18 @@ def _is_one_pair(specification: MechanismAudit) -> bool:
 
 def _pairs(
     specification: MechanismAudit, settings: Settings, path: Path, isolation: Isolation
-) -> tuple[list[Pair[Any]] | list[Candidate], str | None]:
-    """Return the one pair, or all candidates, and what was read of their relation."""
+) -> tuple[list[Pair[Any]] | list[Candidate], FoundPair]:
+    """Return the one pair, or all candidates, and the first with what was read of its relation."""
     given = specification.pairs
     if given is None and not _is_one_pair(specification) and specification.relation is not None:
         records = _records("dataset", specification.dataset, path)
         trials = settings.trials or DEFAULT_TRIALS
         bounds, relation = specification.bounds, specification.relation
-        return made_from(records, relation, bounds, settings.seed, trials), None
+        neighbours = made_from(records, relation, bounds, settings.seed, trials)
+        return neighbours, FoundPair(neighbours[0].pair)
     if given is None:
-        pair, words = _pair(specification, path, isolation)
-        return [pair], words
+        one = _pair(specification, path, isolation)
+        return [one.pair], one
     for name in ("dataset", "neighbour", "pair"):
         if getattr(specification, name) is not None:
             raise InvalidArgument(name, Shown("both"), f"either {name} or pairs")
@@ -283,12 +285,10 @@ def _pairs(
             for p in given
         ]
         both = [found_pair(p, q, specification.relation) for p, q in records]
-    return [pair for pair, _ in both], both[0][1]
+    return [one.pair for one in both], both[0]
 
 
-def _pair(
-    specification: MechanismAudit, path: Path, isolation: Isolation
-) -> tuple[Pair[Any], str | None]:
+def _pair(specification: MechanismAudit, path: Path, isolation: Isolation) -> FoundPair:
     dataset, neighbour = specification.dataset, specification.neighbour
     if specification.pair is not None:
         if dataset is not None or neighbour is not None:
@@ -299,9 +299,9 @@ def _pair(
     return found_pair(*records, specification.relation)
 
 
-def _as_pair(name: str, found: Any, relation: str | None) -> tuple[Pair[Any], str | None]:
+def _as_pair(name: str, found: Any, relation: str | None) -> FoundPair:
     if isinstance(found, Pair):
-        return found, None
+        return FoundPair(found)
     if not isinstance(found, tuple) or len(found) != 2:
         raise InvalidArgument(name, stray(found), "(dataset, neighbour) or what returns it")
     return found_pair(found[0], found[1], relation)

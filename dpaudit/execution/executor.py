@@ -21,7 +21,7 @@ from dpaudit.execution.ledger import KeptStage, current
 from dpaudit.execution.pool import Arrived, Crew
 from dpaudit.execution.processes import Limits, out_of_time
 from dpaudit.execution.threads import one_thread
-from dpaudit.execution.units import Unit
+from dpaudit.execution.units import Stage, Unit, stage_of
 from dpaudit.notebook import notebook_bar
 
 ResultT = TypeVar("ResultT")
@@ -56,8 +56,6 @@ def anybody() -> Progress:
 
 # Workers for what dpaudit itself or an installed claim computes; they stay for the next stage.
 _everybodys = Crew()
-# Stages that begin so decide nothing that is drawn later: their units can be shared out.
-CERTIFYING = "certifying"
 
 
 class ShareDrawn(Exception):
@@ -156,7 +154,7 @@ class Executor:
         self,
         task: Callable[[Unit], ResultT],
         units: Sequence[Unit],
-        stage: str,
+        stage: Stage | str,
         crew: Crew | None = None,
     ) -> Iterator[ResultT]:
         """Yield ``task(unit)`` of every unit, in order, as they become ready.
@@ -172,13 +170,13 @@ class Executor:
                 return self.backend.compute(task, [units], limits, arrived, fresh=False)
             return self._run(task, deque(units), crew, arrived)
 
-        yield from self._all(task, left, stage, run)
+        yield from self._all(task, left, stage_of(stage), run)
 
     def deal(
         self,
         task: Callable[[Unit], ResultT],
         hands: Sequence[Sequence[Unit]],
-        stage: str,
+        stage: Stage | str,
         crew: Crew | None = None,
     ) -> Iterator[ResultT]:
         """Yield ``task(unit)`` of all units, in order; in a crew each hand has a fresh process."""
@@ -195,22 +193,22 @@ class Executor:
                 return self.backend.compute(task, filled, crew.limits, arrived, fresh=True)
             return crew.deal(task, filled, self.workers, arrived)
 
-        yield from self._all(task, units, stage, run)
+        yield from self._all(task, units, stage_of(stage), run)
 
     def _all(
         self,
         task: Callable[[Unit], ResultT],
         units: Sequence[Unit],
-        stage: str,
+        stage: Stage,
         run: Callable[[Sequence[int], Arrived], Iterator[list[ResultT]]],
     ) -> Iterator[ResultT]:
         """Yield the results of all units: those that are kept, and those that ``run`` computes."""
         stop_here()
-        self.progress.start(stage, sum(unit.trials for unit in units))
-        kept = current().stage(task, units, stage)
-        if self.shard is not None and stage.startswith(CERTIFYING):
+        self.progress.start(stage.shown, sum(unit.trials for unit in units))
+        kept = current().stage(task, units, stage.key)
+        if self.shard is not None and stage.certifies:
             _draw_share(kept, self.shard, units, stage, run)
-            kept = current().stage(task, units, stage)
+            kept = current().stage(task, units, stage.key)
         started = 0
         for results in _filled(kept, len(units), run):
             stop = started + len(results)
@@ -269,7 +267,7 @@ def _draw_share(
     kept: KeptStage | None,
     shard: tuple[int, int],
     units: Sequence[Unit],
-    stage: str,
+    stage: Stage,
     run: Callable[[Sequence[int], Arrived], Iterator[list[Any]]],
 ) -> None:
     """Compute and keep a share of the units; raise `ShareDrawn` unless all are there then."""
@@ -288,7 +286,7 @@ def _draw_share(
             pass
     missing = len(units) - len(kept.there.union(left))
     if missing:
-        raise ShareDrawn(stage, shard, len(own), missing)
+        raise ShareDrawn(stage.shown, shard, len(own), missing)
 
 
 def _filled(

@@ -28,6 +28,41 @@ _SECONDS = 1.0
 
 
 @dataclass(frozen=True)
+class Stage:
+    """What units are computed for.
+
+    Parameters
+    ----------
+    key
+        What their results are kept under. Seeds have keys of their own: see `stream`.
+    label
+        What progress shows; the key unless another is given. No number depends on it.
+    certifies
+        Whether nothing that is drawn later depends on the results, so that units can be shared
+        out.
+
+    Examples
+    --------
+    >>> Stage("certifying (dataset)", certifies=True).shown
+    'certifying (dataset)'
+    """
+
+    key: str
+    label: str | None = None
+    certifies: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The label, or the key."""
+        return self.key if self.label is None else self.label
+
+
+def stage_of(given: Stage | str) -> Stage:
+    """Return a stage; a key alone is one that certifies nothing."""
+    return given if isinstance(given, Stage) else Stage(given)
+
+
+@dataclass(frozen=True)
 class Unit:
     """``trials`` trials that share one random stream; of which of several kinds, if there are.
 

@@ -29,10 +29,19 @@ class AssumptionOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Proof:
-    """A guarantee that follows from a theorem, and which one."""
+    """A guarantee that follows from a theorem, and which one.
+
+    Parameters
+    ----------
+    guarantee, source
+        What is proved, and by what.
+    declared
+        Whether it is proved of a release that somebody declares, which says nothing of the code.
+    """
 
     guarantee: Guarantee
     source: str
+    declared: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +77,8 @@ class PrivacyCase:
         would refute draws again. By default it is sent there as it is.
     relation_was_read
         Whether nobody named the relation of the pair, so that a verdict may depend on it.
+    unvarying
+        Whether no part of the outputs varied when they were looked at first.
     currency
         Of a claim that names no point: its number, and where it may be audited. ``at_delta`` is
         then only where the audit begins; it takes the one that transcripts suggest which certify
@@ -92,6 +103,7 @@ class PrivacyCase:
     candidates: tuple[PrivacyCase, ...] = ()
     elsewhere: Callable[[], Mechanism[Any]] | None = None
     relation_was_read: bool = False
+    unvarying: bool = False
     currency: Currency | None = None
     reading: Reading | None = None
 

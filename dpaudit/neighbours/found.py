@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpaudit.errors import InvalidArgument, Shown, what_happened
 from dpaudit.neighbours.cells import (
@@ -17,7 +17,6 @@ from dpaudit.neighbours.cells import (
 )
 from dpaudit.neighbours.tables import Pair, Relation, relation
 
-READ = "No relation was named"
 _PREFIX, _USER = "declared:", "-user:"
 _FINEST = ("replace-label", "replace-cell", "replace-record", "add-remove-record")
 _OF_ONE = ("replace-record", "add-remove-record")
@@ -32,9 +31,12 @@ class Declared(Relation):
     ----------
     holds
         Returns whether two datasets are neighbours, or raises; None checks nothing.
+    words
+        The caller's own, after ``declared:``, where it is declared in words.
     """
 
     holds: Callable[[Any, Any], Any] | None = field(default=None, repr=False)
+    words: str | None = None
 
     def check(self, dataset: object, neighbour: object) -> int:
         """Return 0 where the function holds, or there is none."""
@@ -73,7 +75,7 @@ def chosen_relation(given: Relation | str | Callable[[Any, Any], Any] | None) ->
         words = given.removeprefix(_PREFIX).strip()
         if not words:
             raise InvalidArgument("relation", given, "what the two differ in, after declared:")
-        return Declared("declared", f"{words}, as the caller declares", _never)
+        return Declared("declared", f"{words}, as the caller declares", _never, words=words)
     if isinstance(given, str) and _USER in given:
         return _of_users(given)
     if callable(given):
@@ -107,7 +109,15 @@ ADD_REMOVE_EDGE = Declared(
 )
 
 
-def found_pair(dataset: Any, neighbour: Any, given: Any = None) -> tuple[Pair[Any], str | None]:
+class FoundPair(NamedTuple):
+    """A pair, a sentence on its relation if there is one, and whether nobody named that."""
+
+    pair: Pair[Any]
+    words: str | None = None
+    was_read: bool = False
+
+
+def found_pair(dataset: Any, neighbour: Any, given: Any = None) -> FoundPair:
     """Return a pair under the relation that is given, or else the finest that it obeys, in words.
 
     Parameters
@@ -122,7 +132,9 @@ def found_pair(dataset: Any, neighbour: Any, given: Any = None) -> tuple[Pair[An
     pair
         The two.
     words
-        A sentence on the relation that was read, None where the caller named one.
+        A sentence on the relation that was read or declared, None where the caller named one.
+    was_read
+        Whether nobody named the relation, and it is the finest that the two obey.
 
     Raises
     ------
@@ -131,30 +143,27 @@ def found_pair(dataset: Any, neighbour: Any, given: Any = None) -> tuple[Pair[An
 
     Examples
     --------
-    >>> pair, words = found_pair(["a", "b"], ["a"])
-    >>> pair.relation.name, pair.index
-    ('add-remove-record', 1)
+    >>> pair, words, was_read = found_pair(["a", "b"], ["a"])
+    >>> pair.relation.name, pair.index, was_read
+    ('add-remove-record', 1, True)
     """
     for name, one in (("dataset", dataset), ("neighbour", neighbour)):
         if isinstance(one, Iterator):
             raise InvalidArgument(name, Shown(type(one).__name__), "data that can be read again")
     if (named := chosen_relation(given)) is not None:
-        return Pair(dataset, neighbour, named), _declared_words(named)
+        return FoundPair(Pair(dataset, neighbour, named), _declared_words(named))
     if are_graphs(dataset, neighbour):
-        pair = Pair(dataset, neighbour, ADD_REMOVE_EDGE)
-        return pair, _words(pair.relation)
+        return _as_read(Pair(dataset, neighbour, ADD_REMOVE_EDGE))
     refusals = list[InvalidArgument]()
     for name in (*_FINEST, *_COARSE):
         if name == "replace-column" and _width(dataset, neighbour) < 2:
             continue  # the one column there is: all that there is
         try:
-            pair = Pair(dataset, neighbour, relation(name))
+            return _as_read(Pair(dataset, neighbour, relation(name)))
         except InvalidArgument as error:
             refusals.append(error)
-            continue
-        return pair, _words(pair.relation)
     if not are_readable(dataset, neighbour):
-        return Pair(dataset, neighbour, _UNREAD), _declared_words(_UNREAD)
+        return FoundPair(Pair(dataset, neighbour, _UNREAD), _declared_words(_UNREAD))
     which = refusals[_FINEST.index("replace-record")]
     if _sizes_differ(dataset, neighbour):
         which = refusals[_FINEST.index("add-remove-record")]
@@ -193,12 +202,26 @@ _UNREAD = Declared(
 )
 
 
+def declared_words(given: Relation) -> str:
+    """Return a relation in its declarer's own words; else as it states itself.
+
+    Examples
+    --------
+    >>> declared_words(chosen_relation("declared: one visit of one patient"))
+    'one visit of one patient'
+    """
+    own = given.words if isinstance(given, Declared) else None
+    return own or given.statement
+
+
 def _declared_words(found: Relation) -> str | None:
     return f"Neighbours: {found.statement}." if isinstance(found, Declared) else None
 
 
-def _words(found: Relation) -> str:
-    return f"{READ}: the finest that the two obey is {found.name} ({found.statement})."
+def _as_read(pair: Pair[Any]) -> FoundPair:
+    finest = f"{pair.relation.name} ({pair.relation.statement})"
+    words = f"No relation was named: the finest that the two obey is {finest}."
+    return FoundPair(pair, words, was_read=True)
 
 
 def difference_in_words(dataset: Any, neighbour: Any) -> str:

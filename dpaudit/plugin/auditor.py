@@ -147,7 +147,7 @@ class Auditor:
         self._note(result, kept)
         if status_of([result.verdict]):
             raise Refuted(words(result, self._place(), self._again()), pytrace=False)
-        if UNVARYING in result.reason:
+        if result.verdict == "not refuted" and result.unvarying:
             warnings.warn(UNVARYING, stacklevel=3)
         return result
 

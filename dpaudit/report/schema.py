@@ -312,6 +312,9 @@ class Result(Document):
     smallest_pair: SmallestPair | None = Field(
         default=None, description="Of a refutation from outputs alone, if one was found."
     )
+    unvarying: bool = Field(
+        default=False, description="Whether no part of the outputs varied at first."
+    )
     notes: list[str] = []
     counts: dict[str, int] = Field(default={}, description="Transcripts drawn, by purpose.")
     unit: int | None = Field(

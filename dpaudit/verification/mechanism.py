@@ -196,13 +196,13 @@ def _pair(document: Document, reader: Reader) -> Pair[Any]:
 
 def _chosen_relation(pair: Pair[Any], reader: Reader) -> tuple[str, ...]:
     """Return a reservation where nobody but the file says what makes the two neighbours."""
-    from dpaudit.neighbours.found import difference_in_words, is_usual
+    from dpaudit.neighbours.found import declared_words, difference_in_words, is_usual
 
     if reader.relation is not None or is_usual(pair.dataset, pair.neighbour, pair.relation):
         return ()
-    stated = pair.relation.statement.removesuffix(", as the caller declares")
+    stated = shorten(declared_words(pair.relation))
     return (
-        f"the file says what makes the two neighbours ({shorten(stated)}), and "
+        f"the file says what makes the two neighbours ({stated}), and "
         f"{difference_in_words(pair.dataset, pair.neighbour)}; --relation names it",
     )
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import dpaudit.auditing.release as release
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.result import privacy_result
 from dpaudit.auditing.search import search_result
@@ -76,7 +75,7 @@ def test_a_theorem_within_the_claim_proves_it():
     [
         {"proved": None},
         {"proved": None, "pair_ceiling": Proof(guarantee=PureDP(0.75), source="this pair")},
-        {"proved": Proof(guarantee=PureDP(0.75), source=release.AS_DECLARED)},
+        {"proved": Proof(guarantee=PureDP(0.75), source="a release", declared=True)},
         {"proved": Proof(guarantee=PureDP(math.nextafter(1.0, 2)), source="a theorem")},
         {"assumptions": (HOLDS, replace(HOLDS, name="public", holds=False))},
     ],

@@ -25,7 +25,7 @@ VALUES = np.linspace(0.1, 1.0, 20)
 
 def shrunk(mechanism, dataset, neighbour, trials=10_000, seed=0, epsilon=1.0):
     """Return the smallest pair found, drawn in this process."""
-    pair, _ = found_pair(dataset, neighbour)
+    pair, _, _ = found_pair(dataset, neighbour)
     claimed = ApproximateDP(epsilon, 0.0)
     case, _ = own_case(mechanism, pair, claimed=claimed, isolation=Isolation(in_process=True))
     case = laid_out(case, seed, Executor(), lambda pace: trials).case

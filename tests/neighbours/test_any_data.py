@@ -78,10 +78,10 @@ FOUND = {
 
 @pytest.mark.parametrize(("dataset", "neighbour", "name"), FOUND.values(), ids=FOUND)
 def test_the_finest_relation_is_found(dataset, neighbour, name):
-    pair, words = found_pair(dataset, neighbour)
+    pair, words, _ = found_pair(dataset, neighbour)
     assert pair.relation.name == name
     assert name in words or "as the caller declares" in words
-    again, _ = found_pair(neighbour, dataset)
+    again, _, _ = found_pair(neighbour, dataset)
     assert again.relation.name == name
 
 
@@ -129,7 +129,7 @@ def test_all_records_of_one_user(relation, holds):
 
 
 def test_what_is_declared_is_not_checked_and_what_checks_is_asked():
-    pair, words = found_pair(["a", "b"], ["c", "d"], "declared: one household")
+    pair, words, _ = found_pair(["a", "b"], ["c", "d"], "declared: one household")
     assert isinstance(pair, Pair)
     assert "one household, as the caller declares" in words
     assert found_pair([1, 2], [5, 6], lambda one, other: len(one) == len(other))[0].index == 0
@@ -142,8 +142,8 @@ def test_what_is_declared_is_not_checked_and_what_checks_is_asked():
 
 
 def test_a_refutation_between_the_claim_and_twice_depends_on_the_reading():
-    replaced, _ = found_pair(["a"], ["b"])
-    removed, _ = found_pair(["a"], [])
+    replaced, _, _ = found_pair(["a"], ["b"])
+    removed, _, _ = found_pair(["a"], [])
     assert "it allows them 2" in depends_on_reading(replaced.relation, 1.0, 2.0, 1.5)
     unbounded = depends_on_reading(replaced.relation, 1.0, np.inf, 6.0)
     assert "two steps apart, for which it states no epsilon at this delta: name" in unbounded

@@ -9,7 +9,7 @@ import pytest
 
 import dpaudit
 from dpaudit.execution import Executor, planned_units
-from dpaudit.execution.units import Unit, stream
+from dpaudit.execution.units import Stage, Unit, stream
 from dpaudit.store.catalogue import entries, stages
 from dpaudit.store.file import Store, StoreError
 from dpaudit.store.keeping import NotKept, Storing, kept, storing, where_stored
@@ -89,6 +89,15 @@ def test_a_plan_with_one_other_unit_is_another_plan(tmp_path, other, place):
         ledger.stage(Drawing(), units, "drawing").keep([place], [np.zeros(10)])
         assert ledger.stage(Drawing(), units, "drawing").there == {place}
         assert ledger.stage(Drawing(), others, "drawing").there == set()
+
+
+def test_what_progress_shows_is_no_key(tmp_path):
+    """A stage with another label has the same numbers, and what is kept of it is its own."""
+    first = run(tmp_path / "store", Drawing(), stage=Stage("drawing"))
+    again = Drawing()
+    shown = Stage("drawing", label="something else")
+    np.testing.assert_array_equal(run(tmp_path / "store", again, stage=shown), first)
+    assert (again.drawn, shown.shown) == (0, "something else")
 
 
 def test_the_same_units_in_another_order_are_another_plan(tmp_path):
