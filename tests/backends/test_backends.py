@@ -16,6 +16,7 @@ from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor, Limits, planned_units, stream
 from dpaudit.execution.backends import Backend, Work, _Chunks, computed
 from dpaudit.execution.executor import ShareDrawn, of_each
+from dpaudit.execution.units import Stage
 from dpaudit.store.keeping import Storing, kept, storing
 
 HERE = Path(__file__).parent
@@ -123,7 +124,10 @@ def test_what_is_not_installed_is_said(monkeypatch, backend, package, extra):
 # Shares
 
 
-def shared(tmp_path, shard, task=draw, stage="certifying (dataset)"):
+CERTIFYING = Stage("certifying (dataset)", certifies=True)
+
+
+def shared(tmp_path, shard, task=draw, stage=CERTIFYING):
     with storing(Storing(tmp_path / "store")), kept("one", "any"):
         return list(Executor(shard=shard).map(task, UNITS, stage))
 
@@ -135,8 +139,10 @@ def test_shares_together_are_the_whole(tmp_path):
     assert np.concatenate(found).tolist() == np.concatenate(list(map(draw, UNITS))).tolist()
 
 
-def test_what_decides_is_drawn_by_every_share(tmp_path):
-    assert len(shared(tmp_path, (1, 3), stage="fitting (dataset)")) == len(UNITS)
+@pytest.mark.parametrize("key", ["fitting (dataset)", "certifying (dataset)"])
+def test_what_decides_is_drawn_by_every_share(tmp_path, key):
+    """A field says what certifies, whatever it is called."""
+    assert len(shared(tmp_path, (1, 3), stage=Stage(key))) == len(UNITS)
 
 
 def test_share_0_draws_nothing_of_it(tmp_path):
