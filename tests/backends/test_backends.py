@@ -186,7 +186,7 @@ class _nothing:
 
 def test_without_a_store_there_are_no_shares():
     with pytest.raises(InvalidArgument, match=r"^shard: "):
-        list(Executor(shard=(1, 2)).map(draw, UNITS, "certifying"))
+        list(Executor(shard=(1, 2)).map(draw, UNITS, CERTIFYING))
 
 
 def test_every_side_draws_its_share_before_the_first_is_missed():
