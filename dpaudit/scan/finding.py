@@ -261,6 +261,9 @@ class ScanResult(Document):
         default=[], description="Corners of numbers, of subjects that publish a value plus noise."
     )
     skipped: dict[str, str] = Field(description="Subjects that could not be run, and why.")
+    unreached: list[str] = Field(
+        default=[], description="What there was no time for; it tells nothing of what was seen."
+    )
     notes: list[str]
 
     @property

@@ -8,7 +8,6 @@ findings: a list of what held, or of what was skipped, would name the subject by
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import date
 
@@ -18,10 +17,6 @@ from dpaudit.report.schema import Document
 from dpaudit.scan.events import is_of_kind
 from dpaudit.scan.finding import Certainty, Checked, Environment, Finding, FloatingCheck, ScanResult
 from dpaudit.scan.known import Known, Peer, Thread
-
-_OF_TIME = re.compile(
-    r".+: \d+ (of \d+ pairs were not looked at|hypotheses were not certified): time(?=;|$)"
-)
 
 
 class PublicFinding(Document):
@@ -86,8 +81,7 @@ def published_of(result: ScanResult, known: Known, today: date | None = None) ->
     # What nobody claims is no violation; its details wait for a thread all the same.
     told = [one for one in result.information if known.threads_of(one)]
     # A note may say what looked worse than a claim, which is no finding and has no thread.
-    notes = [found[0] for one in result.notes if (found := _OF_TIME.match(one))]
-    fewer = result.model_copy(update={"information": told, "notes": notes})
+    fewer = result.model_copy(update={"information": told, "notes": []})
     return _document(fewer, known, public, withheld=len(findings) - len(public))
 
 
@@ -127,6 +121,6 @@ def _document(
         floating=list(result.floating) if everything else [],
         information=list(result.information) if everything else [],
         skipped=dict(result.skipped) if everything else {},
-        notes=list(result.notes) if everything else [],
+        notes=[*result.unreached, *result.notes] if everything else [],
         peers=list(known.peer),
     )

@@ -345,6 +345,7 @@ class _Scan:
                 for line in checks_of(one.subject, one.floating)
             ],
             skipped={one.subject.name: one.why for one in ran if one.why},
+            unreached=[f"{one.subject.name}: {note}" for one in ran for note in one.unreached],
             notes=[f"{one.subject.name}: {note}" for one in ran for note in one.notes],
         )
 

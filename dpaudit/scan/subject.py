@@ -77,7 +77,9 @@ class Ran:
     second: int = 0
     drawn: dict[str, int] = field(default_factory=dict)
     why: str = ""
+    unreached: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    declares_more: bool = False
     seconds: float = 0.0
     floating: FloatingRan = field(default_factory=FloatingRan)
 
@@ -181,13 +183,15 @@ class SubjectScan:
         for one in _in_turn(candidates):
             if (sides := self._looked_at(one, FIRST, "first look", first=not found)) is None:
                 left = len(candidates) - self.ran.first
-                self.ran.notes.append(f"{left} of {len(candidates)} pairs were not looked at: time")
+                said = f"{left} of {len(candidates)} pairs were not looked at: time"
+                self.ran.unreached.append(said)
                 break
             self.ran.first += 1
-            said = {_failure(each) for side in sides for each in side}
-            if len({each.partition(":")[0] for each in said}) == 1 and "" not in said:
+            every = {_failure(each) for side in sides for each in side}
+            failures = {each for each in every if each is not None}
+            if failures == every and len({each.kind for each in failures}) == 1:
                 failing += 1
-                raised |= said
+                raised |= {each.words for each in failures}
             found.append((one, first_look(*sides)))
         if failing == len(found):
             self.ran.why = f"every call failed: {min(raised, key=len)}"
@@ -254,8 +258,9 @@ class SubjectScan:
                     f"in a run with frozen noise the mechanisms whose value moved declare an "
                     f"epsilon of {declared:.4g} together, where {claimed.at_epsilon:g} is claimed"
                 )
-                if not any("frozen noise" in one for one in self.ran.notes):
+                if not self.ran.declares_more:
                     self.ran.notes.append(said)
+                self.ran.declares_more = True
 
     def _second_looks(self, candidates: Sequence[Candidate]) -> list[Weighed]:
         """Return each pair and claim with the nats that speak against it."""
@@ -293,8 +298,11 @@ class SubjectScan:
                 self._certify_one(candidate, claim, clear=nats > CLEAR, waiting=len(waiting))
             except OutOfTime:
                 suspect = sum(one.nats >= WORTH for one in waiting)
-                said = f"{suspect} of them looked worse than the claim"
-                self.ran.notes.append(f"{len(waiting)} hypotheses were not certified: time; {said}")
+                said = f"{len(waiting)} hypotheses were not certified: time"
+                self.ran.unreached.append(said)
+                if suspect:
+                    worse = "of what was not certified looked worse than the claim"
+                    self.ran.notes.append(f"{suspect} {worse}")
                 return
             waiting = waiting[1:]
 
@@ -417,8 +425,18 @@ def _in_turn(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
                 del queues[key]
 
 
-def _failure(observed: Any) -> str:
-    """Return how a call failed, empty if it did not."""
+class _Failure(NamedTuple):
+    """The class of an exception, and what is said of it."""
+
+    kind: str
+    words: str
+
+
+def _failure(observed: Any) -> _Failure | None:
+    """Return how a call failed, None if it did not."""
     if isinstance(observed, dict) and isinstance(observed.get("output"), Exception):
         observed = observed["output"]
-    return f"{type(observed).__name__}: {observed}" if isinstance(observed, Exception) else ""
+    if not isinstance(observed, Exception):
+        return None
+    kind = type(observed).__name__
+    return _Failure(kind, f"{kind}: {observed}")

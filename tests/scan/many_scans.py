@@ -17,7 +17,7 @@ def accuses(confidence, seed):
     budget = Budget(confidence=confidence, trials=600, seconds=120.0)
     result = scan(package(*CORRECT), budget=budget, seed=seed, workers=1)
     assert not result.skipped
-    assert not any("time" in one for one in result.notes), result.notes
+    assert not result.unreached
     return any(
         # The first bit is no record's: to add one in front is another query.
         not (each.subject == "randomised_response" and not each.violation)

@@ -59,7 +59,7 @@ def checked(subject, relation, refuted):
     )
 
 
-def scan(*findings, version="1.0", information=(), notes=(), skipped=None):
+def scan(*findings, version="1.0", information=(), notes=(), unreached=(), skipped=None):
     leaking = {one.subject for one in findings}
     return ScanResult(
         package="toy",
@@ -84,5 +84,6 @@ def scan(*findings, version="1.0", information=(), notes=(), skipped=None):
         findings=[one.model_copy(update={"version": version}) for one in findings],
         information=list(information),
         skipped=skipped or {},
+        unreached=list(unreached),
         notes=list(notes),
     )
