@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.extension.package import Claimed
@@ -21,13 +21,7 @@ from dpaudit.verdicts import Verdict, in_present_words
 
 Kind = Literal["structure", "distribution", "floating point"]
 Test = Literal["raised", "equals", "above", "below", "several"]
-# Scans that were written before call what is withheld "not run".
 Found = Annotated[Verdict, BeforeValidator(in_present_words)]
-
-
-def _of_corner(word: object) -> object:
-    """Return the verdict on a corner; none where older scans say that it was not run."""
-    return None if word == "not run" else word
 
 
 class ClaimedGuarantee(Document):
@@ -210,7 +204,7 @@ class FloatingCheck(Document):
     corner: str
     relation: str
     documented: bool = Field(description="Whether the documentation claims this relation.")
-    verdict: Annotated[Verdict | None, BeforeValidator(_of_corner)] = Field(
+    verdict: Verdict | None = Field(
         description="Null where the subject has no such numbers, or was refuted already."
     )
     settings: int
@@ -219,6 +213,15 @@ class FloatingCheck(Document):
     tested: CarryingCounts | None = Field(default=None, description="The counts that carry it.")
     claimed: float | None = Field(default=None, description="The claimed epsilon there.")
     why: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_present_words(cls, content: Any) -> Any:
+        """Read older scans: they say "not run" with a reason, be it time or no such numbers."""
+        if not isinstance(content, dict) or content.get("verdict") != "not run":
+            return content
+        of_time = str(content.get("why", "")).startswith("no time")
+        return content | {"verdict": "withheld" if of_time else None}
 
 
 class Environment(Document):
@@ -268,33 +271,41 @@ class ScanResult(Document):
 
     @property
     def withheld(self) -> dict[str, str]:
-        """Subjects of which a claim has no verdict, and why.
-
-        Where the documentation names no relation, a claim has one as soon as it stands under one
-        that was tried.
-        """
-        found = dict[str, str]()
-        for subject, lines in _by_claim(self.checked).items():
-            for of_claim in lines:
-                if all(one.verdict in ("refuted", "withheld", None) for one in of_claim):
-                    why = [one.why for one in of_claim if one.verdict == "withheld"]
-                    found |= {subject: why[0]} if why and subject not in found else {}
-        return self._withheld_of_numbers() | found | self.skipped
-
-    def _withheld_of_numbers(self) -> dict[str, str]:
-        """Return subjects of which the verdict on a corner of numbers is withheld, and why."""
-        claimed = {one.subject for one in self.floating if one.documented}
-        return {
-            one.subject: one.why
-            for one in self.floating
-            if one.verdict == "withheld" and (one.documented or one.subject not in claimed)
-        }
+        """Subjects of which a claim has no verdict, and why."""
+        return withheld_subjects(self.checked, self.floating, self.skipped)
 
     @property
     def verdicts(self) -> list[Verdict]:
         """The verdicts that decide the exit status: of every finding and every withheld subject."""
         found: list[Verdict] = ["refuted" for _ in self.findings]
         return found + ["withheld" for _ in self.withheld]
+
+
+def withheld_subjects(
+    checked: Sequence[Checked], floating: Sequence[FloatingCheck], skipped: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the subjects of which a claim has no verdict, and why.
+
+    Where the documentation names no relation, a claim has one as soon as it stands under one that
+    was tried.
+    """
+    found = dict[str, str]()
+    for subject, lines in _by_claim(checked).items():
+        for of_claim in lines:
+            if all(one.verdict in ("refuted", "withheld", None) for one in of_claim):
+                why = [one.why for one in of_claim if one.verdict == "withheld"]
+                found |= {subject: why[0]} if why and subject not in found else {}
+    return _withheld_of_numbers(floating) | found | dict(skipped)
+
+
+def _withheld_of_numbers(floating: Sequence[FloatingCheck]) -> dict[str, str]:
+    """Return subjects of which the verdict on a corner of numbers is withheld, and why."""
+    claimed = {one.subject for one in floating if one.documented}
+    return {
+        one.subject: one.why
+        for one in floating
+        if one.verdict == "withheld" and (one.documented or one.subject not in claimed)
+    }
 
 
 def _by_claim(checked: Sequence[Checked]) -> dict[str, list[list[Checked]]]:

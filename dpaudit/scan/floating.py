@@ -51,6 +51,7 @@ _FEWEST = 200  # that are drawn in any case
 _NO_NUMBER = -1e300  # stands for a part of an output that is none
 _BITS_SHARE = 3.0  # times the time of another corner: what is counted is rarer
 
+_NO_TIME = "no time: the seconds that there were for it are over"
 _NO_PAIR = "no such values within the bounds, or refuted without it"
 
 Mechanisms = Callable[[Mapping[str, Any]], Foreign]
@@ -65,12 +66,29 @@ class Looked(NamedTuple):
     result: Certified
 
 
+class HasNoNumbers(MechanismError):
+    """Outputs that have no bits to look at: nobody can say anything of them, and nobody has to."""
+
+
+class Gap(NamedTuple):
+    """A corner that nothing was tested at, for one relation and claim, and why.
+
+    ``has_numbers`` is False where outputs have none to look at; else the verdict is withheld.
+    """
+
+    corner: Corner
+    relation: str
+    claim: Claimed
+    why: str
+    has_numbers: bool
+
+
 @dataclass
 class FloatingRan:
     """What came of one additive subject: what was tested, and what could not be."""
 
     tested: list[Looked] = field(default_factory=list)
-    skipped: dict[str, str] = field(default_factory=dict)
+    gaps: list[Gap] = field(default_factory=list)
     drawn: int = 0
 
 
@@ -162,17 +180,19 @@ class FloatingScan:
         candidates: Sequence[Candidate],
         claim: Claimed,
     ) -> None:
+        relation = candidates[0].relation
         if time.monotonic() - self._began > self.seconds:
-            ran.skipped.setdefault(corner.name, "no time")
+            ran.gaps.append(Gap(corner, relation, claim, _NO_TIME, has_numbers=True))
             return
         claimed = claim.guarantee(mechanism.parameters)
-        named = (self.subject.name, corner.name, candidates[0].relation, str(candidates[0].setting))
+        named = (self.subject.name, corner.name, relation, str(candidates[0].setting))
         seed = int(stream(self.seed, "floating point", *named).generate_state(1, np.uint64)[0])
         try:
             with foreseen():
                 candidate, result = self._tested(mechanism, corner, candidates, claimed, seed)
         except DpauditError as error:
-            ran.skipped.setdefault(corner.name, str(error))
+            has_numbers = not isinstance(error, HasNoNumbers)
+            ran.gaps.append(Gap(corner, relation, claim, str(error), has_numbers))
             return
         ran.drawn += result.drawn
         ran.tested.append(Looked(corner, candidate, claim, result))
@@ -248,10 +268,10 @@ class FloatingScan:
     ) -> tuple[Candidate, Certified]:
         cards = of_bits()
         if not cards:
-            raise MechanismError("no distinguisher of representations is installed")
+            raise HasNoNumbers("no distinguisher of representations is installed")
         screened = list(_screened(mechanism, candidates, claimed, cards, seed))
         if not screened:
-            raise MechanismError("no output is a finite double")
+            raise HasNoNumbers("no output is a finite double")
         _, candidate, card = max(screened, key=lambda one: one[0])
         sizes = self._sizes(mechanism, candidate, _LEARNED)
         found = certified_bits(mechanism, candidate.pair, claimed, card, sizes, alpha, seed)
@@ -338,7 +358,7 @@ def certified_bits(
         _as_numbers(one) for one in _observed(mechanism, pair, 2 * sizes.choosing, seed, "learn")
     ]
     if any(one is None or not np.isfinite(one).all() for one in learned):
-        raise MechanismError("an output is no finite double")
+        raise HasNoNumbers("an output is no finite double")
     halves = [np.split(one, 2) for one in learned if one is not None]
     (event, point), score = _chosen(card, mechanism, pair, halves, claimed, seed)
     fresh = _observed(mechanism, pair, sizes.counting, seed, "count")
@@ -442,26 +462,36 @@ def _check(
         for one in ran.tested
         if one.corner is corner and one.claim is claim and one.candidate.relation == relation
     ]
+    gaps = [
+        one
+        for one in ran.gaps
+        if one.corner is corner and one.claim is claim and one.relation == relation
+    ]
     worst = max(tested, key=lambda one: one.result.lower - one.result.claimed, default=None)
-    refuted = any(one.result.refuted for one in tested)
-    kept = [one.result.why for one in tested if one.result.kept]
-    why = kept[0] if kept else ran.skipped.get(corner.name, _NO_PAIR)
+    verdict, why = _verdict([one.result for one in tested], gaps)
     return FloatingCheck(
         subject=subject.name,
         corner=corner.name,
         relation=relation,
         documented=claim.relation == relation,
-        verdict=None if worst is None else _verdict(refuted, kept),
+        verdict=verdict,
         settings=len({one.candidate.setting for one in tested}),
         runs=sum(one.result.drawn for one in tested),
         lower=None if worst is None else worst.result.lower,
         tested=None if worst is None else worst.result.tested,
         claimed=None if worst is None else worst.result.claimed,
-        why=why if worst is None or (kept and not refuted) else "",
+        why=why,
     )
 
 
-def _verdict(refuted: bool, kept: Sequence[str]) -> Verdict:
-    if refuted:
-        return "refuted"
-    return "withheld" if kept else "not refuted"
+def _verdict(tested: Sequence[Certified], gaps: Sequence[Gap]) -> tuple[Verdict | None, str]:
+    """Return the verdict on a corner, None where there is nothing to look at, and why."""
+    if any(one.refuted for one in tested):
+        return "refuted", ""
+    if kept := [one.why for one in tested if one.kept]:
+        return "withheld", kept[0]
+    if tested:
+        return "not refuted", ""
+    if failed := [one.why for one in gaps if one.has_numbers]:
+        return "withheld", failed[0]
+    return None, gaps[0].why if gaps else _NO_PAIR

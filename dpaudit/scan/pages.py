@@ -16,8 +16,7 @@ from dpaudit.text import one_line, printable
 from dpaudit.verdicts import VERDICTS
 
 _DIGITS = 7  # of what a bound is worked out of again
-_NOT_TRIED = "not tried"  # of a corner of numbers that a subject does not have
-_WORST = (*VERDICTS, _NOT_TRIED)
+_WORST = (*VERDICTS, NONE)  # none of a corner of numbers that a subject does not have
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,7 @@ def render(scan: PublishedScan, *, html: bool) -> str:
         corners=corners_of(scan.floating),
         certified=certified,
         supported=supported,
+        no_verdict=NONE,
         corner_names=list(dict.fromkeys(one.corner for one in scan.floating)),
     )
 
@@ -106,14 +106,15 @@ def outcome(scan: PublishedScan) -> str:
 
 
 def undecided(subjects: int) -> str:
-    """Return of how many subjects the verdict is withheld, as the end of a sentence.
+    """Return on how many subjects the verdict is withheld, as the end of a sentence.
 
     Examples
     --------
     >>> undecided(0), undecided(2)
-    ('', '; withheld of 2 subjects')
+    ('', '; the verdict on 2 subjects is withheld')
     """
-    return f"; withheld of {subjects} subject{'s' if subjects > 1 else ''}" if subjects else ""
+    which = "1 subject" if subjects == 1 else f"{subjects} subjects"
+    return f"; the verdict on {which} is withheld" if subjects else ""
 
 
 def found(findings: int, withheld: int) -> str:
@@ -147,8 +148,8 @@ def corners_of(floating: Sequence[FloatingCheck]) -> dict[str, dict[str, str]]:
     found = dict[str, dict[str, str]]()
     for one in floating:
         lines = found.setdefault(one.subject, {})
-        known = lines.get(one.corner, _NOT_TRIED)
-        lines[one.corner] = min(known, one.verdict or _NOT_TRIED, key=_WORST.index)
+        known = lines.get(one.corner, NONE)
+        lines[one.corner] = min(known, one.verdict or NONE, key=_WORST.index)
     return found
 
 

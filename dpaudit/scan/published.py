@@ -15,7 +15,15 @@ from pydantic import Field
 
 from dpaudit.report.schema import Document
 from dpaudit.scan.events import is_of_kind
-from dpaudit.scan.finding import Certainty, Checked, Environment, Finding, FloatingCheck, ScanResult
+from dpaudit.scan.finding import (
+    Certainty,
+    Checked,
+    Environment,
+    Finding,
+    FloatingCheck,
+    ScanResult,
+    withheld_subjects,
+)
 from dpaudit.scan.known import Known, Peer, Thread
 
 
@@ -45,13 +53,16 @@ class PublishedScan(Document):
     subjects: list[str] = Field(description="All that were looked at, whatever was found.")
     findings: list[PublicFinding]
     withheld: int = Field(description="Findings under disclosure, of which nothing else is said.")
-    without_verdict: int = Field(
-        default=0, description="Subjects of which the verdict on a claim is withheld."
-    )
     checked: list[Checked]
     floating: list[FloatingCheck]
     information: list[Finding]
     skipped: dict[str, str]
+    without_verdict: int = Field(
+        default_factory=lambda read: len(
+            withheld_subjects(read["checked"], read["floating"], read["skipped"])
+        ),
+        description="Subjects of which the verdict on a claim is withheld.",
+    )
     notes: list[str]
     peers: list[Peer]
 
@@ -116,11 +127,11 @@ def _document(
         subjects=list(subjects),
         findings=list(findings),
         withheld=withheld,
-        without_verdict=len(result.withheld),
         checked=list(result.checked) if everything else [],
         floating=list(result.floating) if everything else [],
         information=list(result.information) if everything else [],
         skipped=dict(result.skipped) if everything else {},
+        without_verdict=len(result.withheld),
         notes=[*result.unreached, *result.notes] if everything else [],
         peers=list(known.peer),
     )

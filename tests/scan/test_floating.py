@@ -1,19 +1,35 @@
 """Floating point: naive primitives are refuted by their numbers alone, repaired ones are not."""
 
+import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from dpaudit.errors import MechanismError
 from dpaudit.execution import Limits
 from dpaudit.extension.package import Claimed, Package, Subject
+from dpaudit.scan.certify import Certified
 from dpaudit.scan.corners import BITS, CORNERS, corner_pairs
 from dpaudit.scan.environments import Place
-from dpaudit.scan.floating import FloatingScan, checks_of, hypotheses, of_bits
+from dpaudit.scan.floating import (
+    FloatingRan,
+    FloatingScan,
+    Gap,
+    HasNoNumbers,
+    Looked,
+    checks_of,
+    hypotheses,
+    of_bits,
+)
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.pairs import made
 from dpaudit.scan.scan import Budget, scan
 from dpaudit.scan.subject import PAIRS
+from dpaudit.verdicts import status_of
+
+from . import samples
 
 HERE = Path(__file__).parent
 NUMBERS = ([0.0, 1.0],)
@@ -133,9 +149,46 @@ def test_every_corner_says_what_came_of_it(scanned):
     assert [line.corner for line in found.floating] == [one.name for one in CORNERS]
     for line in found.floating:
         assert (line.verdict is None) == bool(line.why)
-    assert found.checks["corners of numbers"] == sum(
-        line.verdict is not None for line in found.floating
-    )
+    assert found.checks["corners of numbers"] == sum(line.runs > 0 for line in found.floating)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "failure", "verdict", "why"),
+    [
+        (-1.0, None, "withheld", "no time"),
+        (math.inf, MechanismError("it broke"), "withheld", "it broke"),
+        (math.inf, HasNoNumbers("no output is a finite double"), None, "no output is a finite"),
+    ],
+)
+def test_a_corner_that_was_not_reached_is_withheld(monkeypatch, seconds, failure, verdict, why):
+    """Only where outputs are no numbers is there nothing to look at, and nothing withheld."""
+
+    def tested(*given):
+        raise failure
+
+    monkeypatch.setattr(FloatingScan, "_tested", tested)
+    one = subject("naive_laplace")
+    mechanism = SimpleNamespace(parameters=one.parameters[0])
+    candidates = made(one, 0, most=4)
+    scan = FloatingScan(one, lambda _: mechanism, candidates, 0, 100, 1e-6, seconds)
+    lines = list(checks_of(one, scan.run()))
+    bits = next(line for line in lines if line.corner == CORNERS[0].name)
+    assert (bits.verdict, bits.runs, bits.why[: len(why)]) == (verdict, 0, why)
+    found = samples.scan().model_copy(update={"floating": lines})
+    assert status_of(found.verdicts) == (0 if verdict is None else 2)
+
+
+def test_a_corner_that_one_setting_reached_has_the_verdict_of_that():
+    """What held where it was tried is said of these settings, and how many they are."""
+    one = subject("naive_laplace")
+    (claim,) = one.claims
+    result = Certified(False, 0.2, 1.0, 0.0, 500, 1000)
+    candidate = made(one, 0, most=1)[0]
+    gap = Gap(CORNERS[0], candidate.relation, claim, "no time", has_numbers=True)
+    ran = FloatingRan([Looked(CORNERS[0], candidate, claim, result)], [gap])
+    first = next(checks_of(one, ran))
+    assert (first.verdict, first.settings, first.why) == ("not refuted", 1, "")
+    assert next(checks_of(one, FloatingRan([], [gap]))).verdict == "withheld"
 
 
 def test_hypotheses_are_counted_before_anything_is_drawn():

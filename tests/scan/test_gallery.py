@@ -9,11 +9,13 @@ import pytest
 
 from dpaudit.errors import DataError
 from dpaudit.report.schema import json_schema
-from dpaudit.scan.finding import ScanResult
+from dpaudit.scan.finding import ScanResult, withheld_subjects
 from dpaudit.scan.gallery import publish, read_published, shelves, write_scan
 from dpaudit.scan.known import Known
+from dpaudit.scan.pages import render
 from dpaudit.scan.published import PublishedScan, published_of
 from dpaudit.scan.write import write
+from dpaudit.verdicts import VERDICTS
 
 from .samples import SUBJECTS, finding, scan
 
@@ -283,4 +285,43 @@ def test_the_committed_gallery_is_what_its_releases_say():
         pytest.skip("no gallery is committed yet")
     for shelf in shelves(gallery):
         for release in shelf.releases:
-            assert all(one.threads for one in release.scan.findings)
+            scan, folder = release.scan, gallery / release.folder
+            assert all(one.threads for one in scan.findings)
+            assert (folder / "scan.md").read_text("utf-8") == render(scan, html=False)
+            content = json.loads((folder / "scan.json").read_text("utf-8"))
+            lines = [*content["checked"], *content["floating"]]
+            assert {one["verdict"] for one in lines} <= {*VERDICTS, None}
+            left = withheld_subjects(scan.checked, scan.floating, scan.skipped)
+            assert content["without_verdict"] == len(left) or scan.withheld
+
+
+@pytest.mark.parametrize(
+    ("why", "verdict", "left"),
+    [
+        ("no time", "withheld", 1),
+        ("no output is a finite double", None, 0),
+        ("no such values within the bounds, or refuted without it", None, 0),
+    ],
+)
+def test_an_older_release_is_read_in_the_present_words(tmp_path, why, verdict, left):
+    """Its "not run" is withheld where time was over, and no verdict where no numbers are."""
+    path = gallery_of(tmp_path, scan(PUBLIC)) / "toy-1.0" / "scan.json"
+    content = json.loads(path.read_text("utf-8"))
+    corner = {
+        "subject": "tools.alpha",
+        "corner": "ties",
+        "relation": "replace-record",
+        "documented": True,
+        "verdict": "not run",
+        "settings": 0,
+        "runs": 0,
+        "why": why,
+    }
+    del content["without_verdict"]
+    path.write_text(json.dumps(content | {"floating": [corner]}), encoding="utf-8")
+    found = read_published(path)
+    assert (found.floating[0].verdict, found.without_verdict) == (verdict, left)
+    page = render(found, html=False)
+    assert "not run" not in page
+    assert "None" not in page
+    assert ("the verdict on 1 subject is withheld" in page) == bool(left)
