@@ -6,11 +6,14 @@ p-values themselves are looked at here, at 5%.
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpaudit.estimation.inclusion import checks
+from dpaudit.estimation import inclusion
+from dpaudit.estimation.inclusion import _runs, checks, no_drift
 
 ALPHA, TABLES, ROWS = 0.05, 1000, 120
 PAIRS = np.repeat(np.arange(ROWS // 2), 2)
@@ -116,3 +119,60 @@ def test_a_check_sees_what_is_off_on_either_side(name, draw, group, design):
         included = draw(rng)
         seen += p_values(rng.normal(size=ROWS), included, group, design)[name] < ALPHA
     assert seen > 45
+
+
+def test_a_list_in_falling_order_says_nothing_of_the_coins():
+    rng = np.random.default_rng(10)
+    scores, included = -np.sort(rng.normal(size=ROWS)), drifting(0.05, 0.95)(rng)
+    assert p_values(scores, included)["order"] == 1
+    assert p_values(rng.permutation(scores), included)["order"] < ALPHA
+
+
+@pytest.mark.parametrize("pairs", [14, 15, 19])
+def test_few_pairs_that_are_all_in_one_order_are_no_coins(pairs):
+    included = np.tile([True, False], pairs)
+    group = np.repeat(np.arange(pairs), 2)
+    p = p_values(np.arange(2.0 * pairs), included, group, "pairs")["balance"]
+    assert p == pytest.approx(2 * 0.5**pairs)
+
+
+def test_a_coin_that_never_fell_one_way_has_the_p_value_of_all_ways():
+    for kept in (False, True):
+        p = p_values(np.arange(12.0), np.full(12, kept))["balance"]
+        assert p == pytest.approx(2 * 0.5**12)
+
+
+def test_runs_of_one_canary_say_nothing_of_the_coins_of_a_run():
+    rng = np.random.default_rng(11)
+    scores, included = rng.normal(size=ROWS), fair(rng)
+    assert p_values(scores, included, np.arange(ROWS), "runs")["runs"] == 1
+    assert p_values(scores, included, np.zeros(ROWS, dtype=np.int64), "runs")["runs"] == 1
+    uneven = np.ones(ROWS, dtype=bool)
+    assert p_values(scores, uneven, np.zeros(ROWS, dtype=np.int64), "runs")["runs"] == 1
+
+
+def test_runs_of_coins_have_the_moments_of_all_orders():
+    counts = []
+    for places in combinations(range(9), 4):
+        coins = np.isin(np.arange(9), places)
+        counts.append(1 + np.count_nonzero(coins[1:] != coins[:-1]))
+    excess, variance = _runs(coins)
+    assert counts[-1] - excess == pytest.approx(np.mean(counts))
+    assert variance == pytest.approx(np.var(counts))
+
+
+@pytest.mark.parametrize("side", [True, False])
+def test_a_level_that_drifts_on_one_side_alone_is_seen(side):
+    rng = np.random.default_rng(12)
+    included = fair(rng)
+    scores = rng.normal(size=ROWS) + np.where(included == side, np.linspace(0, 4, ROWS), 0)
+    assert not no_drift(scores, included)[0]
+    assert no_drift(rng.permutation(scores), included)[0]
+
+
+def test_levels_that_stand_drift_no_oftener_than_it_says(monkeypatch):
+    monkeypatch.setattr(inclusion, "FALSE_ALARM", ALPHA)
+    rng = np.random.default_rng(13)
+    alarms = sum(not no_drift(rng.normal(size=ROWS), fair(rng))[0] for _ in range(TABLES))
+    least, most = binom.ppf([0.001, 0.9999], TABLES, ALPHA)
+    assert least / 2 < alarms <= most
