@@ -303,7 +303,7 @@ def _batched(part: BatchedGaussian) -> DominatingPair:
 
 
 def _sampled(ratio: float, noise: float) -> DominatingPair:
-    return GaussianPair(1 / noise) if ratio == 1 else SubsampledGaussianPair(ratio, noise)
+    return GaussianPair(_shift(1.0, noise)) if ratio == 1 else SubsampledGaussianPair(ratio, noise)
 
 
 def _shift(sensitivity: float, noise: float) -> float:

@@ -7,10 +7,22 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
+from statsmodels.stats.proportion import proportion_confint
 
-from dpaudit.auditing.alone import Against, _firsts, _Seen, _sizes, happened, is_scarce, refutes
+from dpaudit.auditing.alone import (
+    Against,
+    _firsts,
+    _Seen,
+    _sizes,
+    _tail,
+    happened,
+    is_scarce,
+    refutes,
+)
 from dpaudit.auditing.draws import Certifying
 from dpaudit.estimation.counted import Counted, Event, Tally
+from dpaudit.estimation.independence import FALSE_ALARM
 from dpaudit.estimation.joint import joint_lower_bound
 
 ALPHA = 1e-6
@@ -137,3 +149,23 @@ def test_scores_are_rounded_as_the_event_was_chosen():
     on_p, on_q = happened(counted, drawn)
     assert (on_p.tolist(), on_q.tolist()) == ([1.0, 1.0], [0.0, 0.0])
     assert not refutes(counted, Tally.of((on_p, on_q)), Against(1.0, 0.0, ALPHA))
+
+
+@pytest.mark.parametrize(("before", "of"), [(0, 40), (1, 40), (13, 40), (40, 40), (900, 1000)])
+@pytest.mark.parametrize(("hits", "trials"), [(0, 16), (1, 16), (9, 16), (16, 16), (200, 256)])
+def test_counts_are_as_likely_as_at_the_nearest_rate_that_fits_those_before(
+    before, of, hits, trials
+):
+    small = FALSE_ALARM / 8
+    low, high = proportion_confint(before, of, alpha=2 * small, method="beta")
+    many, few = binom.sf(hits - 1, trials, high), binom.cdf(hits, trials, low)
+    assert _tail(hits, trials, before, of) == pytest.approx(min(many, few), rel=1e-6)
+
+
+def test_a_chance_counts_both_sides_of_both_rates():
+    seen = _Seen((30, 10), (40, 40), ABOVE, Against(1.0, 0.0, ALPHA))
+    tails = [_tail(50, 64, 30, 40), _tail(45, 64, 10, 40)]
+    assert seen._chance((50, 45), (64, 64)) == pytest.approx(4 * min(tails))
+    assert seen._chance((48, 16), (64, 64)) == 1
+    swapped = _Seen((10, 30), (40, 40), ABOVE, Against(1.0, 0.0, ALPHA))
+    assert swapped._chance((45, 50), (64, 64)) == pytest.approx(4 * min(tails))
