@@ -13,7 +13,7 @@ import typer
 import dpaudit.cli.completion as completion
 from dpaudit.cli.batch import Batch
 from dpaudit.cli.beyond import BackendName, Scheduler, Shard, executor_for
-from dpaudit.cli.ending import ShowRecords, Traceback, attempted
+from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.formats import Format, Formats, formats_of
 from dpaudit.cli.options import (
     Json,
@@ -433,7 +433,7 @@ def _prepared(asked: list[Asked], batch: Batch) -> dict[int, Prepared]:
     """Return by their place the audits that can be prepared; the others have failed."""
     ready = {}
     for place, one in enumerate(asked):
-        with attempted(batch.failures, batch.name_of(place)):
+        with batch.attempt(place):
             ready[place] = one.prepare()
     return ready
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +53,7 @@ class Batch:
     paths: ReportPaths | None = None
     shares: list[str] = field(default_factory=list)
     _in_report: int = 0
+    _failed: dict[int, str] = field(default_factory=dict)
 
     @property
     def results(self) -> list[Result]:
@@ -66,6 +68,15 @@ class Batch:
     def name_of(self, place: int) -> str | None:
         """Return the name that a failure needs: none where there is one audit only."""
         return one_line(self.names[place]) if len(self.names) > 1 else None
+
+    @contextlib.contextmanager
+    def attempt(self, place: int) -> Iterator[None]:
+        """Keep what the block raises as the failure of one audit."""
+        failed = len(self.failures)
+        with attempted(self.failures, self.name_of(place)):
+            yield
+        if len(self.failures) > failed:
+            self._failed[place] = str(self.failures[-1])
 
     def run(self, ready: Mapping[int, Prepared]) -> int:
         """Run the audits, show what was found, and return the exit status.
@@ -94,8 +105,7 @@ class Batch:
     def _run_one(self, place: int, audit: Prepared) -> None:
         from dpaudit.execution.executor import ShareDrawn
 
-        failed = len(self.failures)
-        with attempted(self.failures, self.name_of(place)):
+        with self.attempt(place):
             try:
                 with progress_bar(audit.claim.name, shown=not self.output.quiet) as progress:
                     since = None if self.ended or self.failures else self.began
@@ -104,7 +114,7 @@ class Batch:
                 self.shares.append(f"{one_line(self.names[place])}: {drawn}.")
                 return
             self.ended[place] = found
-        if len(self.failures) > failed:
+        if place in self._failed:
             return
         with attempted([]):  # it is tried again at the end
             self._write()
@@ -175,11 +185,7 @@ class Batch:
 
     def _why(self, place: int) -> str | None:
         """Return why an audit gave no result, if that is known."""
-        name = self.name_of(place)
-        own = (
-            str(one) for one in self.failures if name is None or str(one).startswith(f"{name}: ")
-        )
-        return next(own, None)
+        return self._failed.get(place)
 
     def _show(self) -> None:
         report, shown = self._report(), self.output.formats.shown

@@ -37,6 +37,7 @@ from dpaudit.files import prepare_directory
 from dpaudit.report.document import write_index, write_report
 from dpaudit.report.entries import Entries, entries_of
 from dpaudit.report.formatting import label_of
+from dpaudit.report.index import Missing
 from dpaudit.report.schema import Environment, Report, Result, Standing
 from dpaudit.store.keeping import Storing
 
@@ -179,7 +180,8 @@ class Gallery:
         environment = Environment.of_this_machine(self.workers, spent)
         report = whole_report(list(results.values()), environment, list(self.missing))
         names = [label_of(*key) for key in self.keys]
-        audits = [(name, results.get(name), self.missing.get(name), None) for name in names]
+        why = {name: one.why for name, one in self.missing.items()}
+        audits = [(name, results.get(name), why.get(name), None) for name in names]
         return entries_of(report, audits, Path.cwd())
 
     def _without(self, claim: str) -> list[str]:
@@ -208,18 +210,20 @@ class Gallery:
         ]
 
     @property
-    def missing(self) -> dict[str, str]:
+    def missing(self) -> dict[str, Missing]:
         """Each audit that was asked for and gave no result, and why."""
         why = {key: self._why_missing(key) for key in self.keys}
         return {label_of(*key): said for key, said in why.items() if said is not None}
 
-    def _why_missing(self, key: tuple[str, str | None]) -> str | None:
+    def _why_missing(self, key: tuple[str, str | None]) -> Missing | None:
         if key not in self.found:
-            return "not run"
+            return Missing("not run")
         outcome = self.found[key].outcome
         if isinstance(outcome, DpauditError):
-            return f"failed: {outcome}"
-        return None if key[0] in self._reports else "failed: its report could not be written"
+            return Missing(f"failed: {outcome}", failed=True)
+        if key[0] in self._reports:
+            return None
+        return Missing("failed: its report could not be written", failed=True)
 
 
 def keys(overrides: Mapping[str, Any]) -> list[tuple[str, str | None]]:

@@ -15,13 +15,17 @@ _DEEPEST = 12
 
 @dataclass
 class Output:
-    """A value that was returned: structure, numbers in order with their paths, and texts."""
+    """A value that was returned: structure, numbers in order with their paths, and texts.
+
+    Or the name of what was ``raised`` in its place.
+    """
 
     structure: str = ""
     numbers: list[float] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     text_paths: list[str] = field(default_factory=list)
+    raised: str | None = None
 
 
 def flattened(value: Any, error: str | None = None) -> Output:
@@ -33,7 +37,7 @@ def flattened(value: Any, error: str | None = None) -> Output:
     >>> found.structure, found.numbers, found.paths, found.texts
     ("{'mean':f,'names':[t]}", [0.5], ["output['mean']"], ['a'])
     """
-    found = Output()
+    found = Output(raised=error)
     if error is not None:
         found.structure = f"raises {error}"
     else:

@@ -344,7 +344,7 @@ def _named(seen: Seen, sides: tuple[Side, Side], asked: Asked) -> str:
 
 
 def _raises(sides: tuple[Side, Side]) -> bool:
-    return any(side.plain[0].structure.startswith("raises ") for side in sides)
+    return any(side.plain[0].raised is not None for side in sides)
 
 
 def _fixed_seeds(sides: tuple[Side, Side]) -> list[tuple[str, str]]:

@@ -241,9 +241,9 @@ def _draw_trade_off(axes: Axes, curves: TradeOffCurves) -> None:
     few = [10.0 ** (-share / 20) for share in range(241)]
     guess = sorted({*few, *(1 - rate for rate in few)}) if floor else [0.0, 1.0]
     axes.plot(guess, [1 - rate for rate in guess], color=FAINT, lw=1, label="blind guessing")
-    _rates(axes, curves, curves.claimed, CLAIMED, "claimed: no attack may go below", floor)
-    _rates(axes, curves, curves.proved, PROVED, "proved: no attack can go below", floor)
-    _rates(axes, curves, curves.measured, MEASURED, "empirical curve of the attack", floor)
+    _rates(axes, curves, curves.claimed, CLAIMED, "claimed", "no attack may go below", floor)
+    _rates(axes, curves, curves.proved, PROVED, "proved", "no attack can go below", floor)
+    _rates(axes, curves, curves.measured, MEASURED, "empirical curve of the attack", "", floor)
     axes.set_xlim(floor, 1)
     axes.set_ylim(floor, 1.0 if not floor else 1.4)
     scale = " (log scale)" if floor else ""
@@ -257,15 +257,17 @@ def _rates(
     curves: TradeOffCurves,
     rates: Points | None,
     look: dict[str, Any],
-    label: str,
+    name: str,
+    says: str,
     floor: float,
 ) -> None:
     if rates is None:
         return
     pairs = zip(curves.false_positive_rate, rates, strict=False)
     visible = [(x, y) for x, y in pairs if y is not None and x >= floor and y >= floor]
+    label = f"{name}: {says}" if says else name
     if not visible:
-        label = f"{label.split(':')[0]} (off the scale: under {number(floor)})"
+        label = f"{name} (off the scale: under {number(floor)})"
     axes.plot([x for x, _ in visible], [y for _, y in visible], **look, label=label)
 
 

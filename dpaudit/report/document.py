@@ -18,7 +18,7 @@ from dpaudit.files import write_files
 from dpaudit.formats import later, read_json, schema_of, stamped
 from dpaudit.refutation.certificate import Certificate, certificates_text
 from dpaudit.report.formatting import label, numbers, value_of
-from dpaudit.report.index import Row, render_index
+from dpaudit.report.index import Missing, Row, render_index
 from dpaudit.report.render import render_html, render_markdown
 from dpaudit.report.schema import SCHEMA_VERSION, BudgetEntry, Environment, Report
 from dpaudit.report.shown import Result as Result
@@ -120,7 +120,7 @@ def save_result(result: Result, directory: str | os.PathLike[str]) -> ReportPath
 def write_index(
     reports: Mapping[str, tuple[Report, Sequence[bool]]],
     folder: Path,
-    missing: Mapping[str, str] | None = None,
+    missing: Mapping[str, Missing] | None = None,
 ) -> Path:
     """Write ``index.html``, ``index.md`` and ``index.json``; return the HTML page.
 
@@ -145,7 +145,11 @@ def write_index(
         for name, (report, certified) in reports.items()
         for place, (result, has) in enumerate(zip(report.results, certified, strict=True), start=1)
     ]
-    entries = [*map(_entry, rows), *(_without_verdict(*one) for one in missing.items())]
+    without = [_without_verdict(name, one.why) for name, one in missing.items()]
+    entries = [*map(_entry, rows), *without]
+        *map(_entry, rows),
+        *(_without_verdict(name, one.why) for name, one in missing.items()),
+    ]
     content = stamped("index", {"audits": entries})
     self_test = (folder / "selftest" / "selftest.json").exists()
     contents = {

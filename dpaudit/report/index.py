@@ -64,6 +64,14 @@ class Row:
         return "Infinity" if math.isinf(self.ratio) else repr(self.ratio)
 
 
+@dataclass(frozen=True)
+class Missing:
+    """Why an audit that was asked for gave no result, and whether it failed or was not run."""
+
+    why: str
+    failed: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Section:
     """Audits that stand for the same: claims, variants of them, or questions."""
@@ -75,7 +83,7 @@ class Section:
 
 def render_index(
     rows: Sequence[Row],
-    missing: Mapping[str, str] | None = None,
+    missing: Mapping[str, Missing] | None = None,
     *,
     html: bool,
     self_test: bool = False,
@@ -201,12 +209,12 @@ def _picture(rows: Sequence[Row]) -> str | None:
     return figures.overview([row.result for row in ordered], prefix="index")
 
 
-def _missing(there: int, missing: Mapping[str, str]) -> str:
+def _missing(there: int, missing: Mapping[str, Missing]) -> str:
     """Return how many of all audits are there, and which are not; nothing if all are."""
-    failed = all(why.startswith("failed") for why in missing.values())
+    failed = all(one.failed for one in missing.values())
     return missing_audits(
         there,
-        [f"{one_line(name)} ({one_line(why)})" for name, why in missing.items()],
+        [f"{one_line(name)} ({one_line(one.why)})" for name, one in missing.items()],
         "Only {} audits gave a verdict" if failed else "Interrupted, {}",
     )
 

@@ -96,8 +96,11 @@ def update_case(
     )
 
 
+_UNIT_ROWS = ("unit rows", "unit rows of the neighbour", "unit rows of the others")
+
+
 def _checked(name: str) -> str:
-    rounding = " (up to 1e-12)" if name.startswith("unit rows") else ""
+    rounding = " (up to 1e-12)" if name in _UNIT_ROWS else ""
     return f"checked on the instance found; its number is in the notes{rounding}"
 
 

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2020.update import (
+    CONVEX,
     SOURCE,
     Instance,
     Setting,
@@ -68,7 +69,7 @@ def worst(
     """
     found = maximise(space(setting, lemma.claimed, convex=convex), budget, rng)
     instance = instance_of(found.instance)
-    if convex and any("convex" in name for name in lemma.broken(instance)):
+    if convex and not set(CONVEX).isdisjoint(lemma.broken(instance)):
         expected = "more of them, or a larger penalty: no design found is convex enough"
         raise InvalidArgument("parameters.samples", setting.samples, expected)
     return instance

@@ -225,6 +225,9 @@ def local_model(setting: Setting, design: Array, v: Array) -> Array:
     return np.asarray(-(right.T @ (weights * (left.T @ v))))
 
 
+CONVEX = ("convex subproblem", "convex subproblem of the neighbour")
+
+
 def movement(setting: Setting, instance: Instance) -> float:
     """Return ``||D x - D' x'||`` in the instance's state."""
     v = direction(setting, instance)
@@ -273,8 +276,7 @@ def conditions(
     if convex:
         both = np.stack([instance.design, instance.neighbour])
         here, there = np.transpose(modulus(setting, both))
-        found["convex subproblem"] = tuple(here)
-        found["convex subproblem of the neighbour"] = tuple(there)
+        found |= dict(zip(CONVEX, map(tuple, (here, there)), strict=True))
     return tuple(
         Condition(name=name, value=float(value), limit=float(limit))
         for name, (value, limit) in found.items()
