@@ -147,9 +147,6 @@ def write_index(
     ]
     without = [_without_verdict(name, one.why) for name, one in missing.items()]
     entries = [*map(_entry, rows), *without]
-        *map(_entry, rows),
-        *(_without_verdict(name, one.why) for name, one in missing.items()),
-    ]
     content = stamped("index", {"audits": entries})
     self_test = (folder / "selftest" / "selftest.json").exists()
     contents = {
