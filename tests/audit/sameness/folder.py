@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import pickle
+import py_compile
 import secrets
 import shutil
 import sqlite3
@@ -19,8 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
+from dpaudit.execution.keeper import the_keeper
+
 HERE = Path(__file__).parent
 NOISE = 500
+# What the modules import: every process has these from the start, as it has numpy.
+STANDARD = (
+    *("configparser", "gzip", "multiprocessing.shared_memory", "shelve", "sqlite3", "subprocess"),
+    *("http.client", "tomllib", "urllib.request", "uuid", "zipfile"),
+)
 
 
 @contextmanager
@@ -28,7 +36,9 @@ def reached(folder: Path, modules=("kept", "varying")) -> Iterator[Path]:
     """Yield a folder with modules and what they reach, all drawn for this folder alone."""
     for name in modules:
         shutil.copy(HERE / f"{name}.py", folder)
+        py_compile.compile(str(folder / f"{name}.py"))  # once, and not in each of the processes
     _files(folder, secrets.token_bytes(16))
+    the_keeper().preload(STANDARD)
     with _server(folder), _memory(folder):
         yield folder
 
