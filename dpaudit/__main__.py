@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+import time
 
 
 def main() -> None:
     """Run the command line; what keeps it from starting has no status of a verdict."""
+    began = time.monotonic()
     try:
         from dpaudit.errors import require_posix
 
@@ -17,7 +19,7 @@ def main() -> None:
     except BaseException as error:
         print(f"error: {_reason(error)}", file=sys.stderr)
         raise SystemExit(2) from None
-    run()
+    run(began=began)
 
 
 def _reason(error: BaseException) -> str:

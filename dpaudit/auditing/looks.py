@@ -45,7 +45,7 @@ _DRAWN = 4  # outputs of either dataset to a trial: certifying, thresholds, lear
 _BEFORE, _SAME, _PROCESSES = 20, 20, 10
 _KEPT_BACK = 0.85  # of the time left: what a look takes is only estimated
 _LEAST = 100
-_OVER = 3.0  # seconds by which a look may take longer than planned
+_OVER = 2.0  # seconds by which a look may take longer than planned
 SLOW = 1 / 256  # seconds of an output from which on nothing else takes time
 # Below so many trials an event of one part is chosen, on half as many outputs and so many at least.
 FEW, CHOOSING = 200, 10

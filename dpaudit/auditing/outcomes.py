@@ -100,11 +100,15 @@ def laid_out(
     count = max(least, min(most, trials // _WORTH) // len(cases))
     slow = first is not None and first.is_slow
     layout = _layout_by_workers(case, seed, count, executor) if slow else None
-    if layout is None:
-        found = with_layout_of(case, seed, count)
-    else:
-        found = _having(case, having(mechanism, layout), layout)
+    found = _laid_out_as(case, layout, seed, count)
     return LaidOut(found, first, count, _is_changed(mechanism, found, seed))
+
+
+def _laid_out_as(case: PrivacyCase, layout: Layout | None, seed: int, count: int) -> PrivacyCase:
+    """Return the case with a layout; without one, of so many outputs of each dataset."""
+    if layout is None:
+        return with_layout_of(case, seed, count)
+    return _having(case, having(case.mechanism, layout), layout)
 
 
 def _is_changed(mechanism: Any, case: PrivacyCase, seed: int) -> bool:
@@ -169,16 +173,30 @@ def with_layout_of(case: PrivacyCase, seed: int, count: int) -> PrivacyCase:
     return _having(case, having(mechanism, layout), layout)
 
 
-def without(case: PrivacyCase, paths: Sequence[str], seed: int, count: int) -> PrivacyCase:
-    """Return the case of a mechanism whose outputs are read without some parts, by their paths."""
+def without(
+    case: PrivacyCase, paths: Sequence[str], seed: int, count: int, executor: Executor | None
+) -> PrivacyCase:
+    """Return the case of a mechanism whose outputs are read without some parts, by their paths.
+
+    With an executor, who draws what is slow, no more outputs are looked at than the layout needs:
+    none where it has parts, else so many of each dataset.
+    """
     leave = [f"{EXACTLY}{path}" for path in paths]
     mechanism: Any = case.mechanism
+    known: Layout | None = mechanism.layout
     if isinstance(mechanism, Isolated):
         mechanism = mechanism.ignoring(leave)
     else:
         mechanism = replace(mechanism, layout=None, ignored=(*mechanism.ignored, *leave))
     other = replace(case, mechanism=mechanism, candidates=(), notes=())
-    found = with_layout_of(other, seed, count)
+    layout = None
+    if executor is not None:
+        layout = (
+            known.without(leave)
+            if isinstance(known, Parted)
+            else _layout_by_workers(other, seed, count, executor)
+        )
+    found = _laid_out_as(other, layout, seed, count)
     return replace(found, candidates=case.candidates, notes=(*case.notes, *found.notes[1:]))
 
 

@@ -331,7 +331,9 @@ def _run_laid_out(
 ) -> Audited:
     settings, began = schedule.settings, monotonic()
     chosen = worst_pair.choose(laid_out.case, schedule.executor, settings, schedule.trials)
-    case, unjudged = sameness.narrowed(chosen.case, settings.seed, laid_out.count)
+    first = laid_out.first
+    by = schedule.executor if first is not None and first.is_slow else None
+    case, unjudged = sameness.narrowed(chosen.case, settings.seed, laid_out.count, by)
     drawer = Drawer.probing(
         case.mechanism,
         case.pair,
@@ -339,7 +341,7 @@ def _run_laid_out(
         settings.seed,
         trials=0 if settings.until_refuted else chosen.trials,
         unit=settings.unit,
-        first=laid_out.first,
+        first=first,
     )
     schedule = replace(schedule, case=case, trials=chosen.trials)
     require_shares_alike(drawer, settings)

@@ -26,7 +26,7 @@ from dpaudit.auditing.result import stated_in_claim
 from dpaudit.errors import shorten
 from dpaudit.estimation.counted import Counted
 from dpaudit.estimation.self_check import SelfCheck
-from dpaudit.execution import stream
+from dpaudit.execution import Executor, stream
 from dpaudit.execution.ledger import current
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.isolated import Isolated, named
@@ -105,15 +105,18 @@ def looked_at(drawer: Drawer, counted: Counted, *, by_score: bool) -> Sameness:
     return Sameness((check,), remark)
 
 
-def narrowed(case: PrivacyCase, seed: int, count: int) -> tuple[PrivacyCase, SelfCheck | None]:
+def narrowed(
+    case: PrivacyCase, seed: int, count: int, executor: Executor | None = None
+) -> tuple[PrivacyCase, SelfCheck | None]:
     """Return a case whose outputs are read without the parts that nothing can be said of.
 
     That are counters and clocks, which tell two datasets apart by which was drawn first, and
     numbers and names of processes, which these answers have in common. And what is the same in
     every answer, where the code reaches what nobody sees: what is left may refute the claim; where
-    it does not, the check says why nothing is said.
+    it does not, the check says why nothing is said. What is slow is drawn by an executor.
     """
-    case = _without_marks(_without_drifts(case, seed, count), seed, count)
+    looks = _Looks(seed, count, executor)
+    case = _without_marks(_without_drifts(case, looks), looks)
     mechanism = case.mechanism
     if not isinstance(mechanism, Isolated) or mechanism.layout is None:
         return case, None
@@ -126,32 +129,40 @@ def narrowed(case: PrivacyCase, seed: int, count: int) -> tuple[PrivacyCase, Sel
     if not causes:
         return case, None
     check = _check(_paths(mechanism.layout.columns, steady), causes, "the first calls")
-    return _left_out(case, steady, "the same in every answer", seed, count), check
+    return _left_out(case, steady, "the same in every answer", looks), check
 
 
-def _without_drifts(case: PrivacyCase, seed: int, count: int) -> PrivacyCase:
+class _Looks(NamedTuple):
+    """With which seed outputs are looked at, how many of each dataset, and who draws slow ones."""
+
+    seed: int
+    each: int
+    executor: Executor | None
+
+
+def _without_drifts(case: PrivacyCase, looks: _Looks) -> PrivacyCase:
     layout: Layout | None = getattr(case.mechanism, "layout", None)
     drifts = [n for n, one in enumerate(layout.columns) if one.drifts] if layout else []
     if layout is None or not drifts or not _others_stay(layout, drifts):
         return case
-    return _left_out(case, drifts, "as time stamps and counters do, it only grew", seed, count)
+    return _left_out(case, drifts, "as time stamps and counters do, it only grew", looks)
 
 
-def _without_marks(case: PrivacyCase, seed: int, count: int) -> PrivacyCase:
+def _without_marks(case: PrivacyCase, looks: _Looks) -> PrivacyCase:
     """Return a case without what tells processes apart, and no datasets."""
     mechanism = case.mechanism
     if not isinstance(mechanism, Isolated) or mechanism.layout is None or mechanism.one_a_process:
         return case
     each = ANSWERS // len(Side)
-    if count < each:  # it is slow
+    if looks.each < each:  # it is slow
         return case
-    given = mechanism, [case.pair.on(side) for side in Side], seed, each
+    given = mechanism, [case.pair.on(side) for side in Side], looks.seed, each
     marks = current().fact("marks of processes", lambda: _marks(*given), given)
     known = {one.path for one in mechanism.layout.columns}
     rest = {*known, *getattr(mechanism.layout, "usual", ())} - {*marks, *REST}
     if not marks or not rest & known:
         return case
-    return _leaving_out(case, marks, "it is one in each process, whatever the data", seed, count)
+    return _leaving_out(case, marks, "it is one in each process, whatever the data", looks)
 
 
 def _marks(mechanism: Isolated, datasets: Sequence[Any], seed: int, count: int) -> list[str]:
@@ -160,17 +171,13 @@ def _marks(mechanism: Isolated, datasets: Sequence[Any], seed: int, count: int) 
         return marks_of_processes(mechanism, datasets, count, rngs)
 
 
-def _left_out(
-    case: PrivacyCase, columns: Sequence[int], why: str, seed: int, count: int
-) -> PrivacyCase:
+def _left_out(case: PrivacyCase, columns: Sequence[int], why: str, looks: _Looks) -> PrivacyCase:
     mechanism: Any = case.mechanism
     every = [mechanism.layout.columns[n].path for n in columns]
-    return _leaving_out(case, every, why, seed, count)
+    return _leaving_out(case, every, why, looks)
 
 
-def _leaving_out(
-    case: PrivacyCase, every: Sequence[str], why: str, seed: int, count: int
-) -> PrivacyCase:
+def _leaving_out(case: PrivacyCase, every: Sequence[str], why: str, looks: _Looks) -> PrivacyCase:
     """Return a case without parts, by their paths; those of some outputs alone stay unnamed."""
     mechanism: Any = case.mechanism
     columns = mechanism.layout.columns
@@ -180,7 +187,7 @@ def _leaving_out(
         for one in every
         for name in ([one] if one not in number else _paths(columns, [number[one]]))
     ]
-    other = outcomes.without(case, every, seed, count)
+    other = outcomes.without(case, every, *looks)
     shown = ", ".join(list(dict.fromkeys(paths))[:5])
     note = f"Left out: {shown} ({why}); ignore= leaves out what is no noise."
     return replace(other, notes=(*other.notes, note))

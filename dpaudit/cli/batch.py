@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import dpaudit.cli.clock as clock
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import budget_line, console, verdict_lines
 from dpaudit.cli.ending import Interrupted, attempted, complain, concluded
@@ -47,7 +48,7 @@ class Batch:
     output: Output
     places: Sequence[Place | None] = ()
     root: Path = field(default_factory=Path.cwd)
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=clock.began)
     ended: dict[int, Audited] = field(default_factory=dict)
     failures: list[DpauditError] = field(default_factory=list)
     paths: ReportPaths | None = None

@@ -9,6 +9,7 @@ from typing import Annotated, TextIO
 
 import typer
 
+import dpaudit.cli.clock as clock
 import dpaudit.cli.ending as ending
 import dpaudit.cli.streams as streams
 import dpaudit.records as records
@@ -75,10 +76,14 @@ def _options(
         show_help(context)
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; whatever happens is one line and a status of docs/exit-statuses.md."""
+def main(arguments: list[str] | None = None, *, began: float | None = None) -> None:
+    """Run the command line; whatever happens is one line and a status of docs/exit-statuses.md.
+
+    ``began`` is the moment from which on a time counts that is given: that of this call if None.
+    """
     try:
         with (
+            clock.counting_from(began),
             ending.stoppable(),
             records.showing(False),
             warnings.catch_warnings(),

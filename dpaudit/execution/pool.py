@@ -86,14 +86,15 @@ class Crew:
             self._limit(before)
 
     @contextmanager
-    def by(self, until: float) -> Iterator[None]:
+    def by(self, until: float | None) -> Iterator[None]:
         """Let draws inside the block go on until a moment of `time.monotonic`, and no longer.
 
         Then no more units are asked for; those that were have a second to end, and `OutOfTime` is
-        raised in any case, whatever came. A block inside another cannot have more time than that.
+        raised in any case, whatever came. A block inside another cannot have more time than that;
+        None gives it as much.
         """
         before = self._until
-        self._end_by(until if before is None else min(before, until))
+        self._end_by(min((one for one in (before, until) if one is not None), default=None))
         try:
             yield
         finally:

@@ -176,6 +176,13 @@ class Parted:
         columns = [replace(one, clock=one.path == path) for one in self.columns]
         return replace(self, columns=tuple(columns))
 
+    def without(self, names: Sequence[str]) -> Parted:
+        """Return the layout without parts: the one that the same observations would have made."""
+        kept, rest = self.columns[:-2], self.columns[-2:]
+        columns = (*(one for one in kept if not is_ignored(one.path, names)), *rest)
+        usual = {one: code for one, code in self.usual.items() if not is_ignored(one, names)}
+        return Parted(columns, usual, (*self.ignored, *names))
+
     def rows(self, observations: Any, trials: int) -> Array:
         """Return ``trials`` observations as rows, one column a part."""
         place, found = self._place, np.zeros((trials, len(self.columns)))

@@ -46,7 +46,7 @@ def marks_of_processes(
         here = mechanism.crew.call(answers.fixed_parts, mechanism, *given)
         if not here:
             return []
-        with Crew(mechanism.crew.limits) as another:
+        with Crew(mechanism.crew.limits) as another, another.by(mechanism.crew.until):
             there = another.call(answers.fixed_parts, mechanism, *given)
     except TakesNoMore as error:
         raise MechanismError(error.after_calls()) from error

@@ -49,7 +49,8 @@ def touched(
         libraries = mechanism.crew.call(libraries_beside, mechanism)
         asked = list(datasets), calls, entropy, ahead, _travelled(mechanism), libraries
         with Crew(mechanism.crew.limits, python=sys.executable) as crew:
-            touches, rows, failed = crew.call(watched, *mechanism.made, *asked)
+            with crew.by(mechanism.crew.until):
+                touches, rows, failed = crew.call(watched, *mechanism.made, *asked)
     except (MechanismError, WorkerEnded, CodeFailed) as error:
         return [], None, type(error).__name__
     seen = [(kind, name) for kind, name in touches]

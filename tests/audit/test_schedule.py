@@ -97,6 +97,22 @@ def test_a_time_counts_from_the_call_on_or_from_what_is_given(monkeypatch, since
     assert counted == since if since is not None else began <= counted <= found
 
 
+def test_what_the_command_took_to_start_counts(tmp_path, monkeypatch, capsys):
+    from dpaudit.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quick.py").write_text(
+        "def f(data, rng):\n    return sum(data) + rng.laplace(scale=0.05)\n"
+    )
+    for name, rows in zip(("x.csv", "y.csv"), PAIR, strict=True):
+        (tmp_path / name).write_text("\n".join(map(str, rows)) + "\n")
+    words = "audit quick:f --dataset x.csv --neighbour y.csv --epsilon 1 --time 30 --no-store"
+    with pytest.raises(SystemExit) as ended:
+        main([*words.split(), "--quiet"], began=time.monotonic() - 90)
+    assert ended.value.code == 2
+    assert "time: got 30, expected more seconds" in capsys.readouterr().err
+
+
 def seconds_of(mechanism, seconds):
     began = time.monotonic()
     try:

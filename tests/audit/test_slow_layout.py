@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+import uuid
+from collections import Counter
 
 import numpy as np
 import pytest
 
 from dpaudit.auditing.api import own_case
 from dpaudit.auditing.outcomes import laid_out
+from dpaudit.auditing.sameness import narrowed
 from dpaudit.execution import Executor
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.layout import Parted, Plain, layout_of
@@ -96,6 +99,42 @@ def test_slow_outputs_are_dealt_to_the_workers(tmp_path):
     assert min(map(processes.count, set(processes))) >= 4
 
 
+class Counts:
+    """Counts its calls, in what it returns and in files."""
+
+    def __init__(self, folder, plain):
+        self.folder, self.plain, self.calls = folder, plain, 0
+
+    def __call__(self, data, rng):
+        time.sleep(0.02)
+        self.calls += 1
+        (self.folder / f"{os.getpid()} {uuid.uuid4()}").touch()
+        value = sum(data) + rng.laplace()
+        return np.array([self.calls, value]) if self.plain else {"n": self.calls, "sum": value}
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_what_only_grows_is_left_out_of_slow_outputs_at_the_cost_of_few(tmp_path, plain):
+    case, _ = own_case(Counts(tmp_path, plain), PAIR, claimed=ApproximateDP(1.0, 0.0))
+    executor, count = Executor(workers=2), 6
+    try:
+        found = laid_out(case, 3, executor, lambda pace: 50 * 2 * count)
+        before = set(tmp_path.iterdir())
+        kept, _ = narrowed(found.case, 3, found.count, executor)
+    finally:
+        case.mechanism.crew.close()
+    number, value = ("output[0]", "output[1]") if plain else ("n", "sum")
+    paths = [column.path for column in kept.mechanism.layout.columns]
+    assert value in paths
+    assert number not in paths
+    assert any(f"Left out: {number} (" in note for note in kept.notes)
+    # Six of each dataset in two processes, to see what tells these apart. Of an array the workers
+    # look at as many again, as it has no parts yet.
+    calls = Counter(path.name.split()[0] for path in set(tmp_path.iterdir()) - before)
+    assert calls.total() == 24 + (12 if plain else 0)
+    assert len(calls) >= 2
+
+
 OUTCOMES = [
     [1.0, 2.0, 3.5],
     [np.array([1.0, 2.0]), np.array([0.0, 1.0]), np.array([0.5, np.inf])],
@@ -115,6 +154,23 @@ def test_reads_make_the_layout_that_observations_make(outcomes):
     assert found == due
     if isinstance(due, Parted):
         np.testing.assert_array_equal(found.rows(outcomes, 3), due.rows(outcomes, 3))
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "names"),
+    [
+        ([{"a": 1.5, "n": 1, "b": "x"}, {"a": 2.5, "n": 2}], ["=n"]),
+        ([{"a": {"n": "k"}, "n": [1, 2]}, {"a": {"n": "k"}, "n": [2, 3]}], ["n", "a"]),
+        ([(1.0, "a"), (2.0, "b"), (1.5, None)], ["=output[1]"]),
+    ],
+)
+def test_parts_that_are_taken_out_leave_what_the_others_would_have_made(outcomes, names):
+    sides = [outcomes, outcomes[::-1]]
+    found, due = layout_of(sides).without(names), layout_of(sides, names)
+    assert found == due
+    np.testing.assert_array_equal(
+        found.rows(outcomes, len(outcomes)), due.rows(outcomes, len(outcomes))
+    )
 
 
 def test_large_arrays_that_are_not_alike_are_left_to_one_process():

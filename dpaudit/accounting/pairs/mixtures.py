@@ -41,7 +41,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtri_exp
-from scipy.stats import binom
 
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.ratios import Ratios, between, mirrored
@@ -167,6 +166,8 @@ _LEAST_WEIGHT, _MOST_DRAWS = 1e-60, 64
 
 def _draws(records: int, batch: int) -> tuple[tuple[float, ...], float]:
     """Return the probabilities of being drawn 0, 1, ... times, and of being drawn more often."""
+    from scipy.stats import binom  # takes half a second: for those alone who need it
+
     k = np.arange(min(batch, _MOST_DRAWS) + 1)
     weights = binom.pmf(k, batch, 1 / records)
     last = int(np.flatnonzero(weights > _LEAST_WEIGHT)[-1])

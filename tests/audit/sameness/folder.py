@@ -89,7 +89,11 @@ def _server(folder: Path) -> Iterator[None]:
         def log_message(self, *_):
             pass
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Key) as server:
+    class Quiet(http.server.ThreadingHTTPServer):
+        def handle_error(self, request, client_address):
+            """Say nothing where a process of a mechanism ended before it was answered."""
+
+    with Quiet(("127.0.0.1", 0), Key) as server:
         (folder / "port.txt").write_text(str(server.server_address[1]))
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
