@@ -15,6 +15,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
 from dpaudit.laws.isolated import Isolation, isolated
 from dpaudit.laws.observed import as_mechanism
+from dpaudit.neighbours.found import FoundPair
 
 HERE = Isolation(in_process=True)
 PAIR = [1.0, 2.0], [0.0, 2.0]
@@ -87,7 +88,7 @@ def test_a_time_counts_from_the_call_on_or_from_what_is_given(monkeypatch, since
 
     monkeypatch.setattr(api, "run_case", run_case)
     monkeypatch.setattr(
-        api, "found_pair", lambda *given: seen.append(time.monotonic()) or [None] * 2
+        api, "found_pair", lambda *given: seen.append(time.monotonic()) or FoundPair(None)
     )
     monkeypatch.setattr(api, "own_case", lambda *_, **__: (None, None))
     began = time.monotonic()
