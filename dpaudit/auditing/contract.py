@@ -61,7 +61,12 @@ def apart(case: PrivacyCase, drawer: Drawer) -> Iterator[Drawer]:
 
 
 def of_event(
-    drawer: Drawer, drawn: Certifying, tally: Tally, counted: Counted, against: Against
+    drawer: Drawer,
+    drawn: Certifying,
+    tally: Tally,
+    counted: Counted,
+    against: Against,
+    which: str = "Certifying",
 ) -> Kept:
     """Return the checks of the outputs that certify an event; none of this package's own.
 
@@ -73,6 +78,8 @@ def of_event(
         How often the event happened, and what it is.
     against
         The claim. What refutes it is looked at more closely.
+    which
+        Which outputs these are, for the report.
     """
     if is_ours(drawer.mechanism):
         return Kept()
@@ -84,7 +91,7 @@ def of_event(
             *something_returned(drawer.mechanism, drawn.outputs),
             *_with_cure(drawer, independence.checks(*drawn.outputs, hits)),
         ),
-        (_note("Certifying", drawn), *_compared(drawn, tally), *timed),
+        (_note(which, drawn), *_compared(drawn, tally), *timed),
     )
     trusted = all(check.passed for check in kept.checks)
     return _looked_at_closely(drawer, kept, counted, tally, against) if trusted else kept
@@ -129,10 +136,11 @@ def of_bets(
     count = min(max(pairs, _LEAST), _MOST)
     fine = replace(drawer, unit=max(1, min(drawer.unit, count // _CALLS)))
     tally, drawn = fine.certifying(counted, count, "contract")
-    further = of_event(drawer, drawn, tally, counted, against)
+    further = of_event(
+        drawer, drawn, tally, counted, against, f"{pairs} bet on and {count} further"
+    )
     checks = (*_with_cure(drawer, independence.checks(on_p, on_q)), *further.checks)
-    notes = _note(f"{pairs} bet on and {count} further", drawn), *further.notes[1:]
-    return Kept(checks, notes, further.remark)
+    return Kept(checks, further.notes, further.remark)
 
 
 _TIMED = (

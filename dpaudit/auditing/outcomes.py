@@ -197,7 +197,8 @@ def without(
             else _layout_by_workers(other, seed, count, executor)
         )
     found = _laid_out_as(other, layout, seed, count)
-    return replace(found, candidates=case.candidates, notes=(*case.notes, *found.notes[1:]))
+    notes = _notes_of_parts(layout_of(found.mechanism))
+    return replace(found, candidates=case.candidates, notes=(*case.notes, *notes))
 
 
 def _having(case: PrivacyCase, mechanism: Mechanism[Any], layout: Layout) -> PrivacyCase:
@@ -207,7 +208,7 @@ def _having(case: PrivacyCase, mechanism: Mechanism[Any], layout: Layout) -> Pri
         elsewhere=_elsewhere(case.elsewhere, layout),
         candidates=tuple(_having(one, mechanism, layout) for one in case.candidates),
         unvarying=_is_unvarying(layout),
-        notes=(*case.notes, *_said(mechanism, layout)),
+        notes=(*case.notes, _note_of_call(mechanism), *_notes_of_parts(layout)),
     )
 
 
@@ -266,15 +267,17 @@ def _is_unvarying(layout: Layout) -> bool:
     return isinstance(layout, Parted) and _varying(layout) == (0, 0)
 
 
-def _said(mechanism: Any, layout: Layout) -> tuple[str, ...]:
+def _note_of_call(mechanism: Any) -> str:
     form = mechanism.called_as if isinstance(mechanism, Isolated) else str(mechanism.calls.form)
-    called = f"The mechanism was called as {form}."
+    return f"The mechanism was called as {form}."
+
+
+def _notes_of_parts(layout: Layout | None) -> tuple[str, ...]:
     if not isinstance(layout, Parted):
-        return (called,)
+        return ()
     numbers, discrete = _varying(layout)
     unvarying = (UNVARYING,) if _is_unvarying(layout) else ()
     return (
-        called,
         *unvarying,
         f"Outputs were read in parts: {numbers} that are numbers, {discrete} that are discrete, "
         f"{len(layout.usual)} that did not vary at first, and whatever else turned up.",

@@ -407,15 +407,15 @@ def with_relation(result: Result, case: PrivacyCase) -> Result:
     """
     relation = case.pair.relation
     if case.relation_was_read:
-        said = [f"The two obey {relation.name}, the finest relation that was found."]
+        more = [f"The two obey {relation.name}, the finest relation that was found."]
         if result.verdict == "refuted":
-            said += _on_another_reading(case, result.measured.lower)
+            more += _on_another_reading(case, result.measured.lower)
     else:
-        said = [f"Neighbours: {relation.statement}."] if isinstance(relation, Declared) else []
+        more = [f"Neighbours: {relation.statement}."] if isinstance(relation, Declared) else []
     if result.verdict == "not refuted" and result.unvarying:
-        said.append(UNVARYING)
-    notes = [note for note in result.notes if note not in said]
-    return result.model_copy(update={"reason": " ".join([result.reason, *said]), "notes": notes})
+        more.append(UNVARYING)
+    notes = [note for note in result.notes if note not in more]
+    return result.model_copy(update={"reason": " ".join([result.reason, *more]), "notes": notes})
 
 
 def _on_another_reading(case: PrivacyCase, lower: float) -> list[str]:

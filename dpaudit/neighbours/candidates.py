@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -27,12 +27,17 @@ _UNSEEN = "a value that no record has"
 _ADDS, _REPLACES = "add-remove-record", "replace-record"
 
 
+# What a record was given that none of the others has.
+Given = Literal["new value", "missing value"]
+
+
 @dataclass(frozen=True)
 class Candidate:
-    """A pair that was made from one dataset, and the edit that made it."""
+    """A pair that was made from one dataset, the edit that made it, and what that gave a record."""
 
     pair: Pair[Any]
     edit: str
+    given: Given | None = None
 
 
 _Places = list[int | None]
@@ -99,7 +104,7 @@ def candidates(
     edits = _removed(rows, rng) if name == _ADDS else _replaced_by_others(rows, rng)
     made = [*edits, *_with_new(rows, limits, nan, rng, added=name == _ADDS)]
     found, seen = list[Candidate](), set[Any]()
-    for edit, changed in made:
+    for edit, changed, given in made:
         key = value_key(changed)
         if key in seen or key == value_key(rows.rows):
             continue
@@ -108,7 +113,7 @@ def candidates(
             pair = Pair(dataset, rows.again(changed, _places(rows.rows, changed)), named)
         except (InvalidArgument, TypeError, ValueError, OverflowError):
             continue  # no such record can stand in such a dataset
-        found.append(Candidate(pair, edit))
+        found.append(Candidate(pair, edit, given))
     if not found:
         raise InvalidArgument("dataset", Shown("one without such neighbours"), "more records")
     return found[:most]
@@ -122,7 +127,7 @@ def _places(before: list[list[Any]], changed: list[list[Any]]) -> _Places:
     return [known.get(id(row)) for row in changed]
 
 
-_Edit = tuple[str, list[list[Any]]]
+_Edit = tuple[str, list[list[Any]], Given | None]
 
 
 def _rows_of(dataset: Any) -> _Rows:
@@ -305,9 +310,9 @@ def _special(rows: _Rows) -> Iterator[tuple[str, int]]:
 
 def _removed(rows: _Rows, rng: Generator) -> Iterator[_Edit]:
     for what, k in _special(rows):
-        yield f"{what} removed", [*rows.rows[:k], *rows.rows[k + 1 :]]
+        yield f"{what} removed", [*rows.rows[:k], *rows.rows[k + 1 :]], None
     k = int(rng.integers(len(rows.rows)))
-    yield "a record removed", [*rows.rows[:k], *rows.rows[k + 1 :]]
+    yield "a record removed", [*rows.rows[:k], *rows.rows[k + 1 :]], None
 
 
 def _replaced_by_others(rows: _Rows, rng: Generator) -> Iterator[_Edit]:
@@ -317,7 +322,7 @@ def _replaced_by_others(rows: _Rows, rng: Generator) -> Iterator[_Edit]:
         others = [n for n in range(len(rows.rows)) if value_key(rows.rows[n]) != mine]
         if others:
             other = rows.rows[int(rng.choice(others))]
-            yield f"{what} replaced by another's", _with(rows.rows, k, other)
+            yield f"{what} replaced by another's", _with(rows.rows, k, other), None
 
 
 def _with_new(
@@ -331,32 +336,32 @@ def _with_new(
     """Yield records that are not there added, or put in the place of one."""
     place = int(rng.integers(len(rows.rows)))
     base = rows.rows[place]
-    for what, new in _new_records(rows, base, limits, nan):
+    for what, new, given in _new_records(rows, base, limits, nan):
         if added:
-            yield f"{what} added", [*rows.rows, new]
+            yield f"{what} added", [*rows.rows, new], given
         else:
-            yield f"a record replaced by {what}", _with(rows.rows, place, new)
+            yield f"a record replaced by {what}", _with(rows.rows, place, new), given
 
 
 def _new_records(
     rows: _Rows, base: list[Any], limits: dict[int, tuple[float, float]], nan: bool
-) -> Iterator[tuple[str, list[Any]]]:
+) -> Iterator[tuple[str, list[Any], Given | None]]:
     highest, lowest = list(base), list(base)
     for n, (low, high) in limits.items():
         lowest[n], highest[n] = low, high
     if limits:
-        yield "one at the upper bounds", highest
-        yield "one at the lower bounds", lowest
+        yield "one at the upper bounds", highest, None
+        yield "one at the lower bounds", lowest, None
     for n, name in enumerate(rows.names):
         column = [row[n] for row in rows.rows]
         missing = nan or any(map(_is_missing, column))
         other = None if rows.numeric[n] else _unseen(column)
         if other is not None:
-            yield f"one with another {name}", _with(base, n, other)
+            yield f"one with another {name}", _with(base, n, other), "new value"
         if missing and n != rows.labels:
             absent = math.nan if rows.numeric[n] else None
-            yield f"one without {name}", _with(base, n, absent)
-    yield "a duplicate", list(base)
+            yield f"one without {name}", _with(base, n, absent), "missing value"
+    yield "a duplicate", list(base), None
 
 
 def _unseen(column: Sequence[Any]) -> Any:

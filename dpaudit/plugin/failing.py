@@ -43,27 +43,30 @@ def claimed(result: Result) -> str:
 
 def _leaked(result: Result) -> list[str]:
     shown = numbers(result)
-    first, *more = _of_outputs(result)
+    leads, (first, *more) = _of_outputs(result)
     measured = f"{_name(result)} is at least {shown.lower} at {_sure(result)} confidence"
     return [
-        first if first.startswith(_LEAKED) else f"{_LEAKED}, {first[:1].lower()}{first[1:]}",
+        first if leads else f"{_LEAKED}, {first[:1].lower()}{first[1:]}",
         f"refuted: {measured}; claimed: {claimed(result)}",
         *([" ".join(more)] if more else []),
         "next: compare the noise with the sensitivity; dpaudit replay names the line that leaks",
     ]
 
 
-def _of_outputs(result: Result) -> list[str]:
-    """Return the event that leaked, in plain words where there are any; else the losses."""
+def _of_outputs(result: Result) -> tuple[bool, list[str]]:
+    """Return the event that leaked, in plain words where there are any; else the losses.
+
+    And whether the first sentence says itself that it is what leaked.
+    """
     event, witness = result.carrying_event, result.witness
+    carried = [] if event is None else _SENTENCES.split(event.sentence)
     if event is not None and event.plain:
-        return _SENTENCES.split(event.sentence)
+        return True, carried
     if witness is not None and witness.lower > 0:
-        carried = [] if event is None else _SENTENCES.split(event.sentence)
-        return [*_SENTENCES.split(witness.sentence), *carried]
+        return witness.refutes, [*_SENTENCES.split(witness.sentence), *carried]
     if event is not None:
-        return _SENTENCES.split(event.sentence)
-    return [
+        return False, carried
+    return True, [
         f"{_LEAKED}: outputs tell the two datasets apart by more than the claim, by the law that "
         "the mechanism states, which no check of its draws contradicts."
     ]

@@ -16,7 +16,8 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.execution import stream
 from dpaudit.extension.package import Parameters, Subject
 from dpaudit.neighbours import Pair
-from dpaudit.neighbours.candidates import candidates
+from dpaudit.neighbours.candidates import Candidate as Edited
+from dpaudit.neighbours.candidates import Given, candidates
 from dpaudit.neighbours.found import Declared, are_readable
 from dpaudit.neighbours.smaller import size_of
 from dpaudit.neighbours.tables import relation as relation_called
@@ -39,6 +40,8 @@ class Candidate:
         Which dataset it was made of: candidates of one group share their first dataset.
     stated
         Whether the card states it.
+    given
+        Of one that was made: what a record was given that no other has.
     """
 
     setting: int
@@ -47,15 +50,16 @@ class Candidate:
     relation: str
     edit: str
     stated: bool = False
+    given: Given | None = None
 
     @property
     def family(self) -> Family:
         """What was done to a record."""
-        if " without " in f" {self.edit} ":
-            return "missing value"
+        if self.given == "missing value":
+            return self.given
         if min(_records(self.pair.dataset), _records(self.pair.neighbour)) <= _FEW:
             return "few records"
-        return "new value" if "one with another " in self.edit else "ordinary"
+        return self.given or "ordinary"
 
 
 def _records(dataset: Any) -> int:
@@ -112,7 +116,7 @@ def _all(subject: Subject, seed: int, most: int) -> Iterator[Candidate]:
                 named = (subject.name, str(setting), str(place), relation)
                 rng = default_rng(stream(seed, "pairs", *named))
                 for one in _of(subject, parameters, dataset, relation, most, rng):
-                    yield Candidate(setting, group, one[0], relation, one[1])
+                    yield Candidate(setting, group, one.pair, relation, one.edit, given=one.given)
             group += 1
         for given in subject.pairs_of(parameters):
             if given.relation not in subject.relations:  # of which the hypotheses are counted
@@ -125,14 +129,14 @@ def _all(subject: Subject, seed: int, most: int) -> Iterator[Candidate]:
 
 def _of(
     subject: Subject, parameters: Parameters, dataset: Any, relation: str, most: int, rng: Any
-) -> Iterator[tuple[Pair[Any], str]]:
+) -> Iterator[Edited]:
     """Yield the edits of one dataset; nothing where none can be made."""
     bounds = subject.bounds_of(parameters)
     try:
         found = candidates(dataset, relation, bounds=bounds, nan=subject.nan, most=most, rng=rng)
     except InvalidArgument:
         return
-    yield from ((one.pair, one.edit) for one in found)
+    yield from found
 
 
 def _checked(dataset: Any, neighbour: Any, relation: str) -> Pair[Any]:
