@@ -266,17 +266,18 @@ class GroupOf(Guarantee):
     def log_delta(self, epsilon: float) -> float:
         """Return ``log(delta(epsilon))``."""
         epsilon = check.non_negative("epsilon", epsilon)
-        if epsilon >= self.size * self.one.epsilon(0.0):
+        if epsilon >= self._most:
             return -math.inf
         return tangents.group_log_delta(self.one.log_delta, self.size, epsilon)
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta``: ``size`` times the one of a step at delta = 0."""
         delta = check.delta("delta", delta)
-        most = self.size * self.one.epsilon(0.0)
         if delta == 0:
-            return most
-        return min(most, tangents.group_epsilon(self.one.log_delta, self.size, math.log(delta)))
+            return self._most
+        return min(
+            self._most, tangents.group_epsilon(self.one.log_delta, self.size, math.log(delta))
+        )
 
     def trade_off(self, false_positive_rate: float) -> float:
         """Return the least false-negative rate: the curve of a step, followed ``size`` times."""
@@ -289,11 +290,15 @@ class GroupOf(Guarantee):
     def _group(self, size: int) -> GroupOf:
         return GroupOf(self.one, size * self.size)
 
+    @property
+    def _most(self) -> float:
+        return rounding.times_up(self.size, self.one.epsilon(0.0))
+
     def _mu(self) -> float:
-        return self.size * self.one._mu()
+        return rounding.times_up(self.size, self.one._mu())
 
     def _rho(self) -> float:
-        return self.size * self.size * self.one._rho()
+        return rounding.times_up(self.size**2, self.one._rho())
 
 
 def _shown(value: object) -> str:

@@ -101,12 +101,14 @@ class ApproximateDP(Guarantee):
         One step after the other; Vadhan 2017, Lemma 2.2 rounds the sum up. Where it is 1 or more,
         which says nothing: `GroupOf`, which may still say something.
         """
+        epsilon = rounding.times_up(size, self.at_epsilon)
         if self.at_delta == 0:
-            return ApproximateDP(size * self.at_epsilon, 0.0)
+            return ApproximateDP(epsilon, 0.0)
         log_sum = _log_geometric_sum(self.at_epsilon, size)
         log_delta = math.log(self.at_delta) + log_sum
         delta = self.at_delta * math.exp(min(log_sum, 700.0)) if log_delta < 0 else 1.0
-        return ApproximateDP(size * self.at_epsilon, delta) if delta < 1 else GroupOf(self, size)
+        delta = rounding.above(delta, 0.0, 16.0 + 8 * (log_sum + epsilon))
+        return ApproximateDP(epsilon, delta) if delta < 1 else GroupOf(self, size)
 
     def _follows_from(self, other: Guarantee) -> bool:
         if self.at_delta == 0:  # not decided by a delta that was rounded to 0
@@ -153,7 +155,7 @@ class PureDP(Guarantee):
 
     def _group(self, size: int) -> PureDP:
         """Return ``k epsilon``-DP; `GroupOf` is tighter at small epsilon, and no pure guarantee."""
-        return PureDP(size * self.at_epsilon)
+        return PureDP(rounding.times_up(size, self.at_epsilon))
 
     def _follows_from(self, other: Guarantee) -> bool:
         return other.epsilon(0.0) <= self.at_epsilon
@@ -209,7 +211,7 @@ class GaussianDP(Guarantee):
 
     def _group(self, size: int) -> GaussianDP:
         """Return ``k mu``-Gaussian DP (Dong, Roth & Su 2022, Theorem 2.14)."""
-        return GaussianDP(size * self.mu)
+        return GaussianDP(rounding.times_up(size, self.mu))
 
     def _follows_from(self, other: Guarantee) -> bool:
         return other._mu() <= self.mu
@@ -254,7 +256,7 @@ class ZeroConcentratedDP(Guarantee):
 
     def _group(self, size: int) -> ZeroConcentratedDP:
         """Return ``k^2 rho``-zCDP (Bun & Steinke 2016, Proposition 1.9)."""
-        return ZeroConcentratedDP(size * size * self.rho)
+        return ZeroConcentratedDP(rounding.times_up(size * size, self.rho))
 
     def _follows_from(self, other: Guarantee) -> bool:
         return other._rho() <= self.rho

@@ -125,6 +125,17 @@ def sum_up(terms: Iterable[tuple[int, float]]) -> float:
     return up_from(meant, sum((count * most(value) for count, value in terms), Fraction(0)))
 
 
+def times_up(count: int, value: float) -> float:
+    """Return so many times a double that is at least 0, rounded up.
+
+    Examples
+    --------
+    >>> times_up(7, 0.7), 7 * 0.7
+    (4.9, 4.8999999999999995)
+    """
+    return sum_up([(count, value)])
+
+
 def sum_down(terms: Iterable[tuple[int, float]]) -> float:
     """Return the same sum, rounded down."""
     terms = [(count, value) for count, value in terms if count and value]

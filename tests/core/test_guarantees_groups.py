@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import dataclass
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 from scipy.stats import norm
 
+import dpaudit.guarantees.rounding as rounding
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import (
     ApproximateDP,
@@ -94,10 +97,37 @@ def test_approximate_groups_have_the_summed_delta(epsilon, exponent, size):
     group = ApproximateDP(epsilon, delta).group(size)
     if exact < 0.999:
         assert isinstance(group, ApproximateDP)
-        assert group.at_epsilon == size * epsilon
+        assert rounding.written(group.at_epsilon) >= size * rounding.written(epsilon)
+        assert group.at_epsilon == pytest.approx(size * epsilon, rel=1e-14)
+        assert mpmath.mpf(group.at_delta) >= exact
         assert group.at_delta == pytest.approx(float(exact), rel=1e-11)
     elif exact > 1.001:
         assert group == GroupOf(ApproximateDP(epsilon, delta), size)
+
+
+@pytest.mark.parametrize("size", [2, 3, 7])
+def test_the_numbers_of_a_group_are_rounded_up(size):
+    draw = random.Random(size)
+    for value in (draw.uniform(0.01, 2.0) for _ in range(60)):
+        exact = size * Fraction(value)
+        found = (
+            PureDP(value).group(size).at_epsilon,
+            ApproximateDP(value, 1e-9).group(size).at_epsilon,
+            ApproximateDP(value, 0.0).group(size).at_epsilon,
+            GaussianDP(value).group(size).mu,
+            GroupOf(PureDP(value), size).epsilon(0.0),
+            GroupOf(GaussianDP(value), size)._mu(),
+        )
+        assert all(exact <= Fraction(one) <= exact * (1 + Fraction(1, 10**12)) for one in found)
+        rhos = ZeroConcentratedDP(value).group(size).rho, GroupOf(PureDP(value), size)._rho()
+        assert Fraction(rhos[0]) >= size * exact
+        assert Fraction(rhos[1]) >= exact**2 / 2
+    assert PureDP(0.7).group(7) == PureDP(4.9)
+    assert (
+        GroupOf(PureDP(0.7), 7).delta(math.nextafter(4.9, 0))
+        > 0
+        == GroupOf(PureDP(0.7), 7).delta(4.9)
+    )
 
 
 def test_a_group_of_which_the_sum_says_nothing_still_has_a_bound():
@@ -156,7 +186,7 @@ def test_the_geometric_mechanism_attains_the_group_of_a_pure_guarantee(epsilon, 
     for at in (*np.linspace(0, size * epsilon, 9)[:-1], size * epsilon - 1e-3):
         assert group.delta(at) == pytest.approx(hockey_stick(*laws, at), rel=1e-7, abs=1e-13)
     assert group.delta(size * epsilon) == 0
-    assert group.epsilon(0.0) == size * epsilon
+    assert group.epsilon(0.0) == pytest.approx(size * epsilon, rel=1e-15)
 
 
 def test_the_group_of_two_steps_in_fifty_digits():

@@ -10,9 +10,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import dpaudit.replaying.confirming as confirming
 import dpaudit.replaying.counting as counting
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.freezing.observing import really
+from dpaudit.freezing.outputs import flattened
 from dpaudit.replaying.counting import Seen, constants, counted, guided, needed
 from dpaudit.replaying.spending import _seeds_come_again
 
@@ -171,3 +173,92 @@ def test_a_generator_that_nobody_copies_is_no_hidden_state(replay_here):
         epsilon=1.2,
     )
     assert found.verdict == "refuted"
+
+
+def returned(*values):
+    return [flattened(value) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "found"),
+    [
+        ((7.0, 7.0, 7.0), (1.0, 2.0), 1),
+        ((7.0, 7.0, 8.0), (1.0, 2.0), 0),
+        ((8.0, 7.0, 7.0), (1.0, 2.0), 0),
+        ((7.0, 7.0, 7.0), (1.0, 7.0), 0),
+        ((7.0, 7.0, 7.0), (7.0, 7.0), 0),
+        (("a", "a"), ("b", "c"), 1),
+        (("a", "b"), ("c", "c"), 0),
+        ((float("nan"), float("nan")), (1.0, 2.0), 1),
+    ],
+)
+def test_a_constant_is_in_all_outputs_of_one_side_and_in_none_of_the_other(own, others, found):
+    for favours, pair in (("dataset", (own, others)), ("neighbour", (others, own))):
+        seen = [one for one in constants(*(returned(*side) for side in pair))]
+        assert sum(one.favours == favours for one in seen) == found
+
+
+@pytest.mark.parametrize(
+    ("kept", "gone", "stands"),
+    [
+        ((7.0, 7.0), (1.0, 2.0), True),
+        ((7.0, 8.0), (1.0, 2.0), False),
+        ((8.0, 7.0), (1.0, 2.0), False),
+        ((7.0, 7.0), (1.0, 7.0), False),
+        ((7.0, 7.0), (7.0, 1.0), False),
+    ],
+)
+@pytest.mark.parametrize("favours", ["dataset", "neighbour"])
+def test_a_constant_stays_where_no_far_draw_moves_it_on_either_side(
+    monkeypatch, kept, gone, stands, favours
+):
+    def runs(function, data, *_):
+        values = kept if (data is QUIET) == (favours == "dataset") else gone
+        return SimpleNamespace(outputs=returned(*values))
+
+    monkeypatch.setattr(confirming, "runs_that_spare", runs)
+    none = SimpleNamespace(far=[], runs=[])
+    seen = Seen("number", favours, 7.0)
+    assert confirming.stays(seen, None, (QUIET, LOUD), (none, none), 0) is stands
+
+
+@pytest.mark.parametrize(
+    ("kind", "declared", "shape", "probed"),
+    [
+        ("normal", {}, (3,), True),
+        ("unknown", {"epsilon": 1.0}, (3,), True),
+        ("integers", {}, (), True),
+        ("integers", {}, (3,), False),
+        ("unknown", {}, (), False),
+    ],
+)
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_primitive_whose_ends_no_far_draw_had_hides_rare_choices(
+    kind, declared, shape, probed, side
+):
+    call = SimpleNamespace(kind=kind, declared=declared, shape=shape)
+    none = SimpleNamespace(far=[SimpleNamespace(calls=[])])
+    sides = [none, none]
+    sides[side] = SimpleNamespace(far=[SimpleNamespace(calls=[call])])
+    assert bool(confirming._probed(tuple(sides))) is probed
+
+
+@pytest.mark.parametrize("claimed", [0.0, 1.0, 1e6])
+def test_an_event_has_to_prove_more_than_rounding_above_a_claim(claimed):
+    def event(proved):
+        return SimpleNamespace(proved=lambda *_: proved)
+
+    laws = (None, None)
+    assert not confirming.exceeds(event(claimed), laws, (claimed, 0.0))
+    assert not confirming.exceeds(event(claimed + 0.9e-9 * (1 + claimed)), laws, (claimed, 0.0))
+    assert confirming.exceeds(event(claimed + 1.1e-9 * (1 + claimed)), laws, (claimed, 0.0))
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.0), (3.0, 0.0), (1.0, 0.2)])
+def test_so_many_runs_are_needed_as_refute_and_not_half_as_many(epsilon, delta):
+    runs = needed(epsilon, delta, ALPHA)
+    assert joint_lower_bound(runs, 0, runs, runs, delta=delta, alpha=ALPHA) > epsilon
+    half = runs // 2
+    assert runs == 64 or (
+        joint_lower_bound(half, 0, half, half, delta=delta, alpha=ALPHA) <= epsilon
+    )
