@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from dpaudit.replaying.events import _events, _may_equal, best_event
+from dpaudit.replaying.events import (
+    Condition,
+    Event,
+    _events,
+    _may_equal,
+    best_event,
+    same_law,
+)
 from dpaudit.replaying.laws import Draw, Law, Laws, holds
 
 COUNT = 60_000
@@ -173,3 +181,43 @@ def test_a_choice_that_a_clip_hides_is_looked_at_with_other_noise_far_out(replay
 
     pair = np.array([0.0]), np.array([1.0])
     assert replay_here(release, *pair, epsilon=18.0).verdict == "not refuted"
+
+
+@pytest.mark.parametrize("kind", ["laplace", "normal", "uniform"])
+@pytest.mark.parametrize("factor", [2.0, -0.5])
+@pytest.mark.parametrize("delta", [0.0, 0.1])
+@pytest.mark.parametrize("errors", [(1e-4, 0.0), (0.0, 1e-4), (3e-4, 2e-4)])
+def test_what_rounding_may_have_moved_is_ten_times_the_error_in_scales(kind, factor, delta, errors):
+    sides = [laws(law(kind, 0.0, factor, error=error)) for error in errors]
+    event = Event("all of", "dataset", (Condition(0, True, 0.3),), 0.4, 0.05)
+    slack = 10 * sum(errors) / abs(factor)
+    assert event.slack(*sides) == pytest.approx(slack)
+    over, other = (0.4 - slack, 0.05 + slack) if kind == "uniform" else (0.4 * (1 - slack), 0.05)
+    due = math.log(over - delta) - math.log(other) - slack
+    assert event.proved(delta, *sides) == pytest.approx(due, abs=1e-9)
+    never = replace(event, other=0.0)
+    assert never.proved(delta, *sides) == math.inf
+    assert replace(event, probable=delta).proved(delta, *sides) == 0
+    equal = replace(event, kind="equal")
+    assert equal.proved(delta, *sides) == pytest.approx(math.log((0.4 - delta) / 0.05), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        ({}, True),
+        ({"centre": 1e-13}, True),
+        ({"centre": 1e-3}, False),
+        ({"factor": -2.0}, True),
+        ({"factor": 2.001}, False),
+        ({"post": "round"}, False),
+        ({"kind": "laplace"}, False),
+        ({"low": -1.0}, False),
+        ({"high": 1.0}, False),
+    ],
+)
+def test_laws_are_the_same_where_everything_is(change, same):
+    one = law("normal", 0.0, 2.0)
+    other = replace(one, **change)
+    assert same_law(one, other) is same
+    assert same_law(other, one) is same
