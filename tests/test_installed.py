@@ -63,7 +63,7 @@ def test_own_mechanism():
 def test_published_claim():
     short = {"nodes": 2, "iterations": 2, "inner_steps": 2}
     settings = dpaudit.Settings(trials=200, parameters=short)
-    assert dpaudit.audit_claim("huang2020-theorem6", settings).verdict in ("not refuted", "proved")
+    assert dpaudit.audit_claim("huang2020-theorem6", settings).verdict == "proved"
 """
 
 

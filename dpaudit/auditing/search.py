@@ -28,10 +28,12 @@ def search_result(
     """Return the result of a search against a claimed bound.
 
     Every evaluated instance is exact, so no error probability is spent. Where the bound is the same
-    for all instances the worst ratio is shown times it; a property has its bound on the instance.
+    for all instances the worst ratio is shown times it; a property has its bound on the instance,
+    unless the ratio of its sides is what is claimed.
     """
     bound, lower = case.bound, attained.ratio * case.bound
-    if attained.scale is not None or claim.kind != "sensitivity":
+    of_instance = claim.kind != "sensitivity" and not case.is_ratio
+    if attained.scale is not None or of_instance:
         bound, lower = attained.bound, attained.value
     verdict = _of_search(case, attained, bound, lower)
     stated: dict[str, Any] = {**_stated(claim, case, bound), "strict": attained.strict}

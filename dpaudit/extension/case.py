@@ -128,6 +128,9 @@ class SearchCase:
         What the budget counts.
     proved
         A bound that a proof supports, with its source.
+    is_ratio
+        Whether ``bound`` and ``proved`` are of the ratio of a property's sides, which is shown
+        then, and not the sides themselves.
     """
 
     bound: float
@@ -143,6 +146,7 @@ class SearchCase:
     effort: str = "evaluated states"
     assumptions: tuple[AssumptionOutcome, ...] = ()
     proved: tuple[float, str] | None = None
+    is_ratio: bool = False
     notes: tuple[str, ...] = field(default=())
 
 

@@ -68,6 +68,7 @@ def prepare(settings: Settings, parameters: RateParameters) -> SearchCase:
         quantity="1 + delta with larger penalties, over 1 + delta",
         effort="evaluated networks",
         proved=(1.0, _PROOF) if shared and proved else None,
+        is_ratio=True,
         notes=("mu, the curvatures and the graph are the same on both sides.",),
     )
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -102,8 +103,11 @@ class Labels:
 
     @property
     def proved(self) -> float:
-        """An epsilon of this noise that has a proof."""
-        return 2 * math.sqrt(2) / self.deviation
+        """An epsilon of this noise that has a proof, rounded up."""
+        above = 2 * math.sqrt(2) / self.deviation
+        while (Fraction(above) * Fraction(self.deviation)) ** 2 < 8:
+            above = math.nextafter(above, math.inf)
+        return above
 
     @property
     def width(self) -> int:

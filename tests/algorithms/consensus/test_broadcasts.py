@@ -57,7 +57,7 @@ def test_opposite_records_are_measured_at_their_exact_epsilon(audited, size):
     assert all(outcome.holds for outcome in found.assumptions)
     assert 0.95 * ceiling < found.measured.lower <= ceiling <= found.measured.upper
     assert found.measured.upper < 1.05 * ceiling
-    assert found.verdict in ("not refuted", "proved")
+    assert found.verdict == "proved"
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_at_delta_zero_one_output_refutes_a_claim_of_less(audited, size):
     asked = {"delta": 0.0, "estimator": "exact-loss", "trials": 300}
     held = audited(CLAIM, parameters=size, **asked).result
     refuted = audited(CLAIM, parameters=size | {"factor": 0.3}, **asked).result
-    assert held.verdict in ("not refuted", "proved")
+    assert held.verdict == "proved"
     assert held.measured.lower == pytest.approx(held.measured.pair_ceiling, rel=1e-4)
     assert held.measured.lower <= held.measured.pair_ceiling * (1 + 1e-12)
     assert refuted.verdict == "refuted"

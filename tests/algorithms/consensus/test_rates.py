@@ -119,11 +119,28 @@ def test_the_printed_rate_is_refuted_and_verified(audited, plain, judged, key, p
     assert verdict.ratio > 1
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("key", CARDS)
-def test_the_smaller_rate_is_not_refuted(audited, key):
-    found = audited(CARDS[key], parameters={"rate": "proved"})
-    assert found.result.verdict == "proved"
-    assert found.result.proved.value == 1
+def test_the_smaller_rate_is_proved(audited, key, seed):
+    """What is claimed, proved and found are one ratio; 1 + delta alone exceeds what is proved."""
+    found = audited(CARDS[key], seed=seed, parameters={"rate": "proved"}).result
+    assert found.verdict == "proved"
+    assert found.proved.value == found.claimed.value == 1
+    assert 0.5 < found.measured.lower <= 1 + 1e-12
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "refuted"), (1.5, "not refuted")])
+def test_the_ratio_of_rates_is_what_is_shown(audited, factor, verdict):
+    """The verifier, in digits of its own, finds the ratio that the report shows."""
+    found = audited(CARDS["3"], parameters={"factor": factor})
+    assert found.result.verdict == verdict
+    assert found.result.claimed.value == factor
+    if verdict == "refuted":
+        stated = found.certificate.quantities
+        assert found.result.measured.lower == pytest.approx(
+            (1 + stated["rate after"]) / (1 + stated["rate before"]), rel=1e-12
+        )
+        assert found.result.measured.lower < 1 + stated["rate after"]
 
 
 @pytest.mark.parametrize(

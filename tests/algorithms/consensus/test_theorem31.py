@@ -156,7 +156,7 @@ def test_no_mode_grows_once_penalties_have_settled(seed, nodes, penalties):
 @pytest.mark.parametrize("nodes", [3, 5, 8])
 def test_no_mode_grows_at_ten_times_the_budget(nodes):
     result = audited(200_000, part="bounded", nodes=nodes).result
-    assert result.verdict in ("not refuted", "proved")
+    assert result.verdict == "not refuted"
 
 
 def test_half_the_modulus_is_refuted_and_the_eigenvalue_verified(verified):

@@ -103,7 +103,7 @@ def test_randomised_response_is_what_optimal_composition_counts(epsilon, delta, 
 def test_basic_composition_survives(epsilon, delta, seed):
     count = 6
     result = audited(epsilon, delta, seed=seed, count=count, c0=math.sqrt(count), factor=count)
-    assert result.result.verdict in ("not refuted", "proved")
+    assert result.result.verdict == "proved"
     assert result.certificate is None
 
 
@@ -114,7 +114,7 @@ def test_optimal_composition_survives(seed):
     pair = randomised_response(0.5, 1e-3)
     worst = float(composed_delta(setting, *pair, setting.claimed_epsilon))
     result = audited(0.5, 1e-3, seed=seed, count=8, factor=worst / 1e-3).result
-    assert result.verdict in ("not refuted", "proved")
+    assert result.verdict == "proved"
     assert result.measured.lower > 0.9 * worst
     halved = audited(0.5, 1e-3, seed=seed, count=8, factor=worst / 2e-3).result
     assert halved.verdict == "refuted"
@@ -134,7 +134,7 @@ def test_gaussian_mechanisms_survive_up_to_a_large_epsilon(count, verdict):
 
 
 def test_one_algorithm_composes_to_itself_but_not_with_the_constant_of_the_proof():
-    assert audited(count=1, delta=0.1).result.verdict in ("not refuted", "proved")
+    assert audited(count=1, delta=0.1).result.verdict == "proved"
     assert audited(count=1, delta=0.1, c0_of_proof=True).result.verdict == "refuted"
 
 

@@ -88,7 +88,7 @@ def test_where_the_law_is_not_one_gaussian_pair_counts_are_the_certificate(param
 )
 def test_true_variants_are_not_refuted(epsilon, parameters, seed):
     found = audited(epsilon=epsilon, seed=seed, **parameters)
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "proved"
     assert found.certificate is None
 
 

@@ -134,7 +134,7 @@ def test_the_theorem_is_refuted_as_stated(seed):
 )
 def test_true_variants_are_not_refuted(true, seed):
     found = audited(400, seed, **true)
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "not refuted"
     assert found.certificate is None
 
 

@@ -84,7 +84,7 @@ def test_what_rests_on_it_falls_too(audited, plain, judged, card, verifier, seed
 )
 def test_what_does_not_grow_is_not_refuted(audited, parameters):
     found = audited(CLAIM, parameters=parameters)
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "not refuted"
     assert found.certificate is None
 
 

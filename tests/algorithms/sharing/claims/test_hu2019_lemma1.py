@@ -25,7 +25,7 @@ def test_the_search_breaks_it_and_the_certificate_is_verified(
 
 @pytest.mark.parametrize("parameters", [{"features": 2}, {"factor": 7.0}], ids=str)
 def test_what_is_true_is_not_refuted(audited, parameters):
-    assert audited(CLAIM, parameters=parameters).result.verdict in ("not refuted", "proved")
+    assert audited(CLAIM, parameters=parameters).result.verdict == "proved"
 
 
 def test_designs_that_are_too_flat_are_named(audited):

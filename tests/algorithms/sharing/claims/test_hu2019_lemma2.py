@@ -58,7 +58,7 @@ def checked(document):
 
 def test_the_dual_step_is_attained_and_not_refuted():
     result = audited().result
-    assert result.verdict in ("not refuted", "proved")
+    assert result.verdict == "not refuted"
     assert result.trials == 3_000
     assert 1 - 1e-9 <= result.measured.lower / result.claimed.value <= 1
     assert {a.name for a in result.assumptions} == set(CLAIM.assumptions)
@@ -66,7 +66,7 @@ def test_the_dual_step_is_attained_and_not_refuted():
 
 def test_the_identity_is_not_refuted():
     found = audited(part="identity")
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "not refuted"
     # What rounding may add is taken off: a rounding error is no certified number.
     assert (found.result.measured.lower, found.result.claimed.value) == (0.0, 0.0)
     assert found.certificate is None
@@ -93,7 +93,7 @@ def test_the_identity_is_not_refuted():
     ids=str,
 )
 def test_true_variants_are_not_refuted(parameters, seed):
-    assert audited(1_000, seed, **parameters).result.verdict in ("not refuted", "proved")
+    assert audited(1_000, seed, **parameters).result.verdict == "not refuted"
 
 
 # Negative controls: a halved bound, a penalty put in for L, a dual variable that is off
@@ -166,7 +166,7 @@ def test_the_first_iteration_from_zero_breaks_it_by_the_square_of_penalty_over_s
 
 
 def test_a_factor_above_the_square_makes_the_first_iteration_true():
-    assert audited(400, **FIRST | {"factor": 100.01}).result.verdict in ("not refuted", "proved")
+    assert audited(400, **FIRST | {"factor": 100.01}).result.verdict == "not refuted"
 
 
 # The certificate

@@ -37,7 +37,7 @@ def test_the_search_breaks_it_and_the_certificate_is_verified(audited, plain, ju
 )
 def test_what_is_true_is_not_refuted(audited, parameters):
     found = audited(CLAIM, parameters=parameters)
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "not refuted"
     assert found.certificate is None
 
 

@@ -90,7 +90,7 @@ def test_the_published_audits(variant, least):
     }  # fmt: skip
     assert {a.name for a in found.result.assumptions} == set(CLAIM.assumptions)
     if least is None:
-        assert found.result.verdict in ("not refuted", "proved")
+        assert found.result.verdict == "not refuted"
         assert found.certificate is None
         return
     assert found.result.verdict == "refuted"
@@ -182,14 +182,14 @@ FALSE_ALARMS = [
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("parameters", FALSE_ALARMS, ids=str)
 def test_true_variants_are_not_refuted(parameters, seed):
-    assert audited(1_000, seed, **parameters).result.verdict in ("not refuted", "proved")
+    assert audited(1_000, seed, **parameters).result.verdict == "not refuted"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("parameters", FALSE_ALARMS, ids=str)
 def test_true_variants_survive_ten_times_the_default_budget(parameters):
     budget = 10 * Lemma4Parameters().budget
-    assert audited(budget, **parameters).result.verdict in ("not refuted", "proved")
+    assert audited(budget, **parameters).result.verdict == "not refuted"
 
 
 def test_the_corrected_lemma_is_attained():

@@ -55,7 +55,7 @@ def test_without_noise_the_iterates_grow_past_it(audited):
 def test_a_bound_far_above_is_not_refuted(audited, noise, seed):
     asked = {"parameters": FEW | {"noise": noise, "factor": 1e6}, "seed": seed, "trials": 100}
     found = audited(CLAIM, **asked)
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "not refuted"
     assert found.certificate is None
 
 

@@ -48,7 +48,7 @@ def test_one_message_of_noise_on_the_model_refutes(audited, plain, judged, name,
 def test_square_designs_are_not_separated(audited, name):
     square = {"features": 4, "samples": 4}
     found = audited(registry.CLAIMS.get(name), parameters=square, trials=300)
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "not refuted"
 
 
 @pytest.mark.parametrize("name", [name for name, _ in FALLS])
@@ -65,7 +65,7 @@ def test_designs_farther_apart_than_one_are_no_neighbours(audited, plain, judged
 def test_the_default_audit_does_not_refute_and_says_how_close_it_came(audited):
     found = audited(CLAIM, parameters=COMPOSITION)
     result = found.result
-    assert result.verdict in ("not refuted", "proved")
+    assert result.verdict == "proved"
     assert found.certificate is None
     assert 0.85 < result.measured.lower / result.claimed.epsilon < 1
     assert result.proved.epsilon == result.measured.lower
@@ -76,7 +76,7 @@ def test_the_default_audit_does_not_refute_and_says_how_close_it_came(audited):
 def test_the_claim_and_twice_the_claim_survive(audited, seed):
     for factor in (1.0, 2.0):
         result = audited(CLAIM, parameters=FEW | {"factor": factor}, seed=seed).result
-        assert result.verdict in ("not refuted", "proved")
+        assert result.verdict == "proved"
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.8])

@@ -152,8 +152,11 @@ def test_the_budget_is_a_parameter_and_trials_override_it():
     assert audit_claim(LEMMA_1, asked).trials == 200
 
 
-@pytest.mark.parametrize("share", [1.0, 1 - 1e-12, 2.0])
-def test_a_bound_attained_up_to_rounding_is_not_refuted(share):
+@pytest.mark.parametrize(
+    ("share", "verdict"), [(1.0, "not refuted"), (1 - 1e-12, "not refuted"), (2.0, "proved")]
+)
+def test_a_bound_attained_up_to_rounding_is_not_refuted(share, verdict):
+    """What is proved is a little above what is attained, so that it proves no such bound."""
     asked = Settings(trials=400)
     case = CLAIM.prepare(asked, UpdateParameters(features=8))
     reached = case.attain(400, default_rng(0)).value
@@ -163,7 +166,7 @@ def test_a_bound_attained_up_to_rounding_is_not_refuted(share):
 
     true = dataclasses.replace(case, bound=share * reached, attain=attain)
     result = audit_case(true, asked, statement=CLAIMS.get(LEMMA_1), rerun="rerun")
-    assert result.verdict in ("not refuted", "proved")
+    assert result.verdict == verdict
 
 
 def test_the_certificate_is_of_the_audited_instance():
@@ -176,7 +179,7 @@ def test_the_certificate_is_of_the_audited_instance():
 
 def test_nothing_is_certified_where_nothing_exceeds_the_bound():
     audited = run_claim(LEMMA_1, Settings(trials=200, parameters={"features": 1}), Executor())
-    assert audited.result.verdict in ("not refuted", "proved")
+    assert audited.result.verdict == "proved"
     assert audited.certificate is None
 
 

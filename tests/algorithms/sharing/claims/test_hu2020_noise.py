@@ -55,7 +55,7 @@ def test_what_is_false_is_refuted_and_verified(audited, plain, judged, card, par
 @pytest.mark.parametrize(("card", "parameters", "delta"), TRUE, ids=named)
 def test_what_is_true_is_not_refuted(audited, card, parameters, delta):
     found = audited(card, parameters=parameters, delta=delta)
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "not refuted"
     assert found.certificate is None
 
 

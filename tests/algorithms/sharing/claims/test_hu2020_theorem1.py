@@ -56,7 +56,7 @@ def test_the_default_audit_certifies_three_times_the_claim(audited, plain, judge
 def test_with_a_sensitivity_that_holds_it_is_not_refuted(audited, seed):
     parameters = {"features": 4, "budget": 500, "sensitivity": "corrected"}
     found = audited(CLAIM, parameters=parameters, seed=seed, trials=500)
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "proved"
     assert found.certificate is None
     assert found.result.measured.upper <= found.result.proved.epsilon < 1
 
@@ -64,7 +64,7 @@ def test_with_a_sensitivity_that_holds_it_is_not_refuted(audited, seed):
 def test_far_more_than_claimed_is_not_refuted(audited):
     parameters = {"features": 4, "budget": 500, "factor": 3.0}
     result = audited(CLAIM, parameters=parameters, seed=7, trials=500).result
-    assert result.verdict in ("not refuted", "proved")
+    assert result.verdict == "proved"
 
 
 def test_half_of_what_is_true_is_refuted(audited, plain, judged):
@@ -150,7 +150,7 @@ def test_no_factor_makes_it_true(audited):
 def test_columns_that_span_everything_separate_nothing(audited, variant, seed):
     parameters = {"variant": variant, "features": 5, "samples": 5}
     found = audited(CLAIM, parameters=parameters, trials=300, seed=seed)
-    assert found.result.verdict in ("not refuted", "proved")
+    assert found.result.verdict == "not refuted"
     assert found.certificate is None
 
 
