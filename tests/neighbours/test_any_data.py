@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.neighbours import Pair
+from dpaudit.neighbours.cells import differ_in_one_edge
 from dpaudit.neighbours.found import depends_on_reading, found_pair
 
 FRAME = pd.DataFrame({"g": ["a", "a", "b"], "x": [1.0, 2.0, np.nan]})
@@ -165,3 +166,26 @@ def test_one_edit_is_a_pair_and_two_are_none(dataset, place, new):
         found_pair(dataset, [*edited, new])
     with pytest.raises(InvalidArgument):
         found_pair(dataset, [*dataset, new, new])
+
+
+def edges(kind, *pairs):
+    graph = kind()
+    graph.add_nodes_from(range(4))
+    graph.add_edges_from(pairs)
+    return graph
+
+
+def test_an_edge_of_a_graph_has_no_direction_and_one_of_a_directed_graph_has():
+    whole, turned = ((0, 1), (1, 2), (2, 3)), ((1, 0), (2, 1))
+    plain, directed = nx.Graph, nx.DiGraph
+    assert differ_in_one_edge(edges(plain, *whole), edges(plain, *turned))
+    assert differ_in_one_edge(edges(plain, *turned), edges(plain, *whole))
+    assert differ_in_one_edge(edges(directed, *whole), edges(directed, *whole[:2]))
+    with pytest.raises(InvalidArgument, match="differing edges"):
+        differ_in_one_edge(edges(directed, *whole), edges(directed, *turned))
+    both = edges(directed, *whole, (1, 0))
+    assert differ_in_one_edge(both, edges(directed, *whole))
+    with pytest.raises(InvalidArgument, match="one edge more"):
+        differ_in_one_edge(edges(plain, *whole), edges(plain, *whole))
+    with pytest.raises(InvalidArgument, match="2 differing edges"):
+        differ_in_one_edge(edges(plain, (0, 1)), edges(plain, (0, 2)))
