@@ -27,6 +27,7 @@ from dpaudit.guarantees import rounding
 from dpaudit.guarantees.kinds import GaussianDP, GroupOf, Guarantee
 
 _POINTS, _LEAST_DELTA = 256, 1e-14
+_LARGE = (0.5, 0.9, 0.999, 1 - 1e-9)  # deltas that may stay
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,9 @@ class TabulatedDP(Guarantee):
     @cached_property
     def _epsilons(self) -> list[float]:
         far = self.exact.epsilon(_LEAST_DELTA)
-        far = far if math.isfinite(far) else 2 * max(1.0, self.exact.epsilon(0.5))
+        if far == math.inf:  # more than that stays at every epsilon
+            asked = map(self.exact.epsilon, _LARGE)
+            far = 2 * max(1.0, next((one for one in asked if one < math.inf), 1.0))
         return [float(epsilon) for epsilon in np.linspace(0.0, max(far, 1e-9), _POINTS)]
 
     @cached_property

@@ -220,7 +220,8 @@ class Guarantee(ABC):
         return math.inf
 
     def __str__(self) -> str:
-        fields = ", ".join(f"{name}={_shown(value)}" for name, value in vars(self).items())
+        stated = ((name, value) for name, value in vars(self).items() if not name.startswith("_"))
+        fields = ", ".join(f"{name}={_shown(value)}" for name, value in stated)
         return f"{type(self).__name__}({fields})"
 
 

@@ -19,6 +19,7 @@ from dpaudit.guarantees.kinds import ApproximateDP
 
 _FARTHEST = 1e4  # beyond this epsilon no curve is looked at
 _CELLS, _ROUNDS = 100, 16  # cells of rates, and how often they are refined
+_NEAR, _FLAT = 1e-12, 1e-7  # how close an epsilon is found, and where a curve is flat before it
 _CLOSE, _ROUNDING = 1e-9, 1e-12  # how close a supremum is enclosed, and what values may be off
 
 
@@ -143,10 +144,20 @@ class PrivacyProfile(Guarantee):
         low, high = 0.0, 1.0
         while self.delta(high) > delta:
             low, high = high, 2 * high
-        near = float(brentq(lambda e: self.delta(e) - delta, low, high, xtol=1e-12, rtol=1e-11))
-        for margin in (0.0, 1e-10, 1e-8):  # a curve may jump
-            if self.delta(least := min(high, near * (1 + margin) + 1e-12)) <= delta:
-                return least
+        near = float(brentq(lambda e: self.delta(e) - delta, low, high, xtol=_NEAR, rtol=1e-11))
+        least = high
+        for margin in (1e-8, 1e-10, 0.0):  # a curve may jump
+            if self.delta(shifted := min(high, near * (1 + margin) + _NEAR)) <= delta:
+                least = shifted
+        before = max(low, least * (1 - _FLAT) - _FLAT)
+        flat = self.delta(before) <= delta
+        return self._first(delta, low, before) if flat else least
+
+    def _first(self, delta: float, low: float, high: float) -> float:
+        """Return where the curve comes down to a delta, which it has from there to ``high``."""
+        while high - low > _NEAR * (1 + high):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)
         return high
 
     def __str__(self) -> str:
@@ -189,7 +200,8 @@ class _OfTradeOff:
     """The profile of a trade-off function, from above.
 
     ``h(x) = 1 - f(x) - exp(epsilon) x`` is concave, so that on a cell of rates it is below the
-    lines through the two points on the left of the cell, and through the two on its right.
+    lines through the two points on the left of the cell, and through the two on its right. Deltas
+    are multiples of 1e-12, rounded up, so that the rounding of values is none of a curve's shape.
     """
 
     function: Callable[[float], float]
@@ -207,7 +219,7 @@ class _OfTradeOff:
                 break
             kept = np.flatnonzero(above > h.max())
             low, high = edges[max(kept[0] - 2, 0)], edges[min(kept[-1] + 3, _CELLS)]
-        return min(1.0, max(0.0, best))
+        return min(1.0, math.ceil(max(0.0, best) / _ROUNDING + 0.01) * _ROUNDING)
 
     def _at(self, rates: Array) -> Array:
         values = np.array([float(self.function(float(rate))) for rate in rates])
