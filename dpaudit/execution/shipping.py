@@ -48,6 +48,9 @@ def modules_of(blob: bytes) -> Modules:
     found: Modules = {
         name: (path.read_bytes(), path.name == _PACKAGE) for name, path in files.items()
     }
+    for name in list(found):  # a folder without __init__.py is a package there as well
+        for parent in _parents(name):
+            found.setdefault(parent, (b"", True))
     size = sum(len(source) for source, _ in found.values())
     if size > _MOST:
         given = Shown(f"modules of {size / 2**20:.0f} MiB")
@@ -113,8 +116,12 @@ def _file_of(name: str) -> Path | None:
     top, *rest = name.split(".")
     if not all(part.isidentifier() for part in (top, *rest)) or top == _OURS:
         return None
-    if top in sys.stdlib_module_names or (spec := _spec(top)) is None or spec.origin is None:
+    if top in sys.stdlib_module_names or (spec := _spec(top)) is None:
         return None
+    if spec.origin is None:  # a folder without __init__.py, or several
+        homes = [Path(one) for one in spec.submodule_search_locations or ()]
+        stems = [one.joinpath(*rest) for one in homes if not is_installed(str(one / _PACKAGE))]
+        return _source(stems) if rest else None
     path = Path(spec.origin)
     if is_installed(spec.origin) or path.suffix != ".py":
         return None
@@ -122,8 +129,12 @@ def _file_of(name: str) -> Path | None:
         return path
     if path.name != _PACKAGE:
         return None
-    stem = path.parent.joinpath(*rest)
-    both = (stem.with_suffix(".py"), stem / _PACKAGE)
+    return _source([path.parent.joinpath(*rest)])
+
+
+def _source(stems: Sequence[Path]) -> Path | None:
+    """Return the first file there is of a module, whose path without its end is one of these."""
+    both = (path for stem in stems for path in (stem.with_suffix(".py"), stem / _PACKAGE))
     return next((one for one in both if one.is_file()), None)
 
 
@@ -154,15 +165,28 @@ def _imported(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
             yield base
             yield from (f"{base}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value.partition(":")[0]  # as in import_module("helper")
+            named = node.value.partition(":")[0]  # as in import_module("helper")
+            yield _resolved(named, name, is_package) if named.startswith(".") else named
 
 
 def _base(node: ast.ImportFrom, name: str, is_package: bool) -> str:
-    if not node.level:
-        return node.module or ""
+    return _resolved(f"{'.' * node.level}{node.module or ''}", name, is_package)
+
+
+def _resolved(named: str, name: str, is_package: bool) -> str:
+    """Return the whole name of a module, as a module calls it that has a name.
+
+    Examples
+    --------
+    >>> _resolved(".other", "package.one", False), _resolved("other", "package.one", False)
+    ('package.other', 'other')
+    """
+    rest = named.lstrip(".")
+    if not (level := len(named) - len(rest)):
+        return rest
     parts = name.split(".")
-    kept = len(parts) - node.level + is_package
-    return ".".join([*parts[: max(kept, 0)], *([node.module] if node.module else [])])
+    kept = len(parts) - level + is_package
+    return ".".join([*parts[: max(kept, 0)], *([rest] if rest else [])])
 
 
 # There

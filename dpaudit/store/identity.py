@@ -17,6 +17,7 @@ not seen, such as a file whose name is worked out while the code runs, is named,
 
 from __future__ import annotations
 
+import builtins
 import copy
 import enum
 import functools
@@ -51,10 +52,13 @@ from dpaudit.store.parts import (
     cells_of,
     functions_in,
     holds_numbers,
+    home_of,
+    is_function,
     is_its_authors,
     is_method,
     kept_by,
     names_in,
+    reduces_itself,
     without_caches,
 )
 from dpaudit.store.reading import Reads, joined, reads_in, reads_of, variables_in
@@ -65,6 +69,8 @@ _SIZE = 16
 _WITHOUT_NUMBERS = (type(threading.Lock()), type(threading.RLock()), logging.Logger)
 _OURS = "dpaudit"
 _KEEPS_ANSWERS = type(functools.lru_cache(len))
+_BUILT_IN = frozenset(vars(builtins))  # before code of somebody's puts more there
+_NUMBERS = (bool, int, float, complex, str, bytes)
 # What audits call of a mechanism; of other methods those count that some code names.
 _CALLED = frozenset(
     "sample sample_tilted sample_aimed privacy_loss loss_bounds loss_in_digits log_mgf_bounds "
@@ -182,6 +188,10 @@ class _Walk:
         self._open[id(value)] = len(self._open)
         try:
             found = self._compound(value)
+        except Unidentified:
+            raise
+        except Exception as error:  # whatever other people's attributes and methods raise
+            raise Unidentified(f"{type(value).__module__}.{type(value).__qualname__}") from error
         finally:
             del self._open[id(value)]
         self._known[id(value)] = found, value
@@ -197,7 +207,7 @@ class _Walk:
                 self.unseen.update(parts.unseen)
                 self.left_out.update(parts.left_out)
             return _hashed("own", str(own).encode())
-        if is_dataclass(value) and not _reduces_itself(kind):
+        if is_dataclass(value) and not reduces_itself(kind):
             parts = [(one.name, getattr(value, one.name)) for one in fields(value)]
             further = self._further(value, {name for name, _ in parts})
             return self._together("dataclass", kind, *parts, *further)
@@ -292,8 +302,31 @@ class _Walk:
                 self._note_numerical(one)
                 if id(one) not in seen and (inner := self._of_users(one)):
                     seen[id(one)] = inner
-                    found += self._in_namespace(inner, names, seen)
+                    found += self._in_namespace(inner, [*names, "__getattr__"], seen)
+                elif isinstance(one, ModuleType) and not inner:
+                    found += self._put_there(one, names)
+            elif name in vars(builtins) and name not in _BUILT_IN:
+                found += [name, self._named(vars(builtins)[name])]
         return found
+
+    def _put_there(self, library: ModuleType, names: Sequence[str]) -> list[Any]:
+        """Return what code names of a library and is the user's, and numbers of packages.
+
+        Somebody's code may have put either there, in the place of the library's own.
+        """
+        numbers = _NUMBERS if package_of(getattr(library, "__file__", None) or "") else ()
+        found: list[Any] = []
+        for name in names:
+            one = vars(library).get(name)
+            home = home_of(one)
+            if isinstance(one, numbers) or (home is not None and self._is_put(home, library)):
+                found += [name, self._named(one)]
+        return found
+
+    def _is_put(self, home: str, library: ModuleType) -> bool:
+        """Return whether something of one module is the user's, and no part of a library."""
+        top = home.partition(".")[0]
+        return top != library.__name__.partition(".")[0] and self._met(home)
 
     def _everything(self, namespace: Mapping[str, Any]) -> list[Any]:
         """Return all that a module holds and code may ask for by a name that it works out."""
@@ -323,7 +356,7 @@ class _Walk:
 
     def _type(self, value: type) -> bytes:
         named = (value.__module__, value.__qualname__)
-        made = _is_made(value.__module__) and any(map(_is_function, vars(value).values()))
+        made = _is_made(value.__module__) and any(map(is_function, vars(value).values()))
         if not self._met(value.__module__) and not made:
             return self._together("type", named)
         own = [
@@ -353,11 +386,12 @@ class _Walk:
                 self.packages.add(top)
             return False
         if file is None and module is not None and top != "__main__":
-            return False
+            folders = list(getattr(module, "__path__", ()))  # of a package without a file
+            return bool(folders) and not is_installed(f"{folders[0]}/__init__.py")
         if file is not None and file not in self.files:
             self.files.add(file)
             for one in list(vars(module).values()):
-                self._met(one.__name__ if isinstance(one, ModuleType) else _home(one))
+                self._met(one.__name__ if isinstance(one, ModuleType) else home_of(one))
             read = sources(imported_by(Path(file), name or ""))
             self.files.update(str(path) for path in read.files.values())
             self.packages |= read.packages
@@ -446,22 +480,8 @@ def _hashed(kind: str, *parts: bytes) -> bytes:
     return hashed.digest()
 
 
-def _reduces_itself(kind: type) -> bool:
-    own = [vars(one) for one in kind.__mro__[:-1]]
-    return any(name in one for one in own for name in ("__reduce__", "__reduce_ex__"))
-
-
-def _is_function(value: Any) -> bool:
-    return isinstance(value, FunctionType)
-
-
 def _is_made(name: str | None) -> bool:
     """Return whether a module was made while the program runs, so that no file is its source."""
     top, module = (name or "").partition(".")[0], sys.modules.get(name or "")
     known = top in (_OURS, *NUMERICAL, *sys.stdlib_module_names)
     return module is not None and not known and getattr(module, "__file__", None) is None
-
-
-def _home(value: Any) -> str | None:
-    """Return the module that a function or class is of."""
-    return value.__module__ if isinstance(value, (FunctionType, type)) else None

@@ -126,3 +126,19 @@ def holds_numbers(value: Any) -> bool:
     return isinstance(value, (FunctionType, type, functools.partial, *plain)) or not (
         isinstance(value, ModuleType) or type(value).__module__ in ("typing", "__future__")
     )
+
+
+def reduces_itself(kind: type) -> bool:
+    """Return whether a class says itself how its objects are pickled."""
+    own = [vars(one) for one in kind.__mro__[:-1]]
+    return any(name in one for one in own for name in ("__reduce__", "__reduce_ex__"))
+
+
+def is_function(value: Any) -> bool:
+    """Return whether a value is a function of Python's."""
+    return isinstance(value, FunctionType)
+
+
+def home_of(value: Any) -> str | None:
+    """Return the module that a function or class is of."""
+    return value.__module__ if isinstance(value, (FunctionType, type)) else None

@@ -13,12 +13,14 @@ import ast
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path, PurePath
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+import dpaudit.store.readers as known
 from dpaudit.store.values import (
+    FAILS,
     UNKNOWN,
     Symbol,
     Values,
@@ -31,36 +33,10 @@ from dpaudit.store.values import (
     pieces,
 )
 
+_LONGEST = 1024  # letters of a path
 _LARGEST = 2**30  # bytes of a file whose content is looked at
 _OF_ENVIRONMENT = {"get", "setdefault", "pop", "__getitem__"}
 _WRITES = {"update", "__setitem__", "__delitem__", "clear", "putenv"}
-# Calls that read the file of their first argument.
-_READERS = {
-    *("open", "builtins.open", "io.open", "_io.open", "codecs.open", "gzip.open", "bz2.open"),
-    *("lzma.open", "tarfile.open", "zipfile.ZipFile", "sqlite3.connect", "numpy.load", "h5py.File"),
-    *("numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "numpy.memmap", "joblib.load"),
-    *("torch.load", "scipy.io.loadmat", "ctypes.CDLL", "ctypes.PyDLL", "os.open", "posix.open"),
-    *("numpy.ctypeslib.load_library", "ctypes.cdll.LoadLibrary", "tomllib.load", "shelve.open"),
-}
-_METHODS = {"read_text": 0, "read_bytes": 0, "open": 0, "LoadLibrary": 1}
-_STREAMS = {"tomllib.load"}  # read what is open already
-_PROGRAMS = {"subprocess", "pexpect", "pty", "_posixsubprocess"}
-_OF_SYSTEM = ("system", "popen", "exec", "spawn", "posix_spawn")
-_NETWORKS = {
-    *("socket", "urllib", "http", "requests", "httpx", "aiohttp", "urllib3", "ftplib", "smtplib"),
-    *("xmlrpc", "telnetlib", "websocket", "websockets", "boto3", "grpc", "paramiko"),
-}
-_MODULES = {"importlib.import_module", "builtins.__import__", "__import__"}
-_LOADERS = ("importlib.util.", "importlib.metadata.", "importlib.resources.", "runpy.", "pkgutil.")
-_CLOCKS = (
-    *(f"time.{name}" for name in "time monotonic perf_counter process_time ctime".split()),
-    *("time.localtime", "time.gmtime", "time.clock_gettime", "datetime.date.today"),
-    *(f"datetime.datetime.{name}" for name in ("now", "today", "utcnow")),
-)
-_HERE = ("platform.", "os.getpid", "posix.getpid", "os.cpu_count", "os.uname", "os.getcwd",
-         "posix.getcwd", "socket.gethostname", "os.getlogin")  # fmt: skip
-_SAFE_OF_NETWORKS = ("urllib.parse.", "http.HTTPStatus", "socket.gethostname")
-_NAMESPACES = {"globals", "eval", "exec", "vars", "locals"}
 
 
 class Reads(NamedTuple):
@@ -171,6 +147,7 @@ class _Reader:
         self.unseen, self.left_out = set[str](), set[str]()
         self.imports, self.by_name = set[str](), False
         self._understood: set[int] = set()
+        self._called = {id(one.func) for one in self.nodes if isinstance(one, ast.Call)}
 
     def _locals(self) -> dict[str, Any]:
         """Return what local names stand for that are bound once."""
@@ -207,17 +184,35 @@ class _Reader:
                 self._variable(self.values.of(left))
             case ast.Assign(targets=[ast.Name()], value=value):
                 self._understood.add(id(value))
+            case ast.Subscript(value=base, slice=key) if self.values.of(base) is sys.modules:
+                if self.values.of(key) != self.values.scope.get("__name__"):
+                    self._hide("modules that it looks up")
             case ast.Import(names=names):
                 self.imports |= {alias.name for alias in names}
             case ast.ImportFrom(module=module, names=names) if module:
                 self.imports |= {module, *(f"{module}.{alias.name}" for alias in names)}
             case ast.Call():
                 self._call(node)
-            case ast.Attribute() if self._name_of(node) in ("sys.argv", "sys.modules"):
-                name = self._name_of(node)
-                self.by_name |= name == "sys.modules"
-                if name == "sys.argv":
-                    self._hide("the words of the command")
+            case ast.Attribute(value=base, attr="__dict__" | "__globals__" as attr):
+                self.by_name |= attr == "__globals__" or isinstance(
+                    self.values.of(base), ModuleType
+                )
+            case ast.Attribute():
+                self._of_program(self._name_of(node))
+
+    def _of_program(self, name: str) -> None:
+        """Take note of what belongs to the whole program."""
+        match name:
+            case "sys.modules":
+                self.by_name = True
+            case "sys.argv":
+                self._hide("the words of the command")
+            case "sys.path":
+                self._hide("folders that modules are looked for in")
+            case "sys.stdin":
+                self._hide("what is typed in")
+            case "sys.flags":
+                self.left_out.add(f"how Python was started ({self.where})")
 
     def _call(self, node: ast.Call) -> None:
         func, target = node.func, self.values.of(node.func)
@@ -228,8 +223,35 @@ class _Reader:
             self._of_environment(target.__name__, node)
         elif target in (os.getenv, getattr(os, "getenvb", os.getenv)):
             self._variable(self._argument(node, 0, "key"))
+        elif isinstance(target, partial):
+            self._of_partial(target, node)
         else:
             self._named_call(self._name_of(func), node)
+            self._look_for_files(self._name_of(func), node)
+
+    def _of_partial(self, target: Any, node: ast.Call) -> None:
+        """Look at a call of what has some of its arguments already."""
+        name = f"{target.func.__module__}.{getattr(target.func, '__qualname__', '')}"
+        if name in known.READERS:
+            self._file(target.args[0] if target.args else self._argument(node, 0, "file"), "r")
+        else:
+            self._named_call(name, node)
+
+    def _look_for_files(self, name: str, node: ast.Call) -> None:
+        """Take note of files that stand among the arguments of a call, whoever reads them."""
+        if known.MAKES.match(name.rpartition(".")[2]) or (
+            name in known.READERS and not self._reads(node)
+        ):
+            return
+        for one in (*node.args, *(given.value for given in node.keywords)):
+            value = self.values.of(one)
+            if isinstance(value, str | PurePath) and 0 < len(str(value)) < _LONGEST:
+                if "\0" not in str(value) and os.path.isfile(value):
+                    self._file(value, "r")
+
+    def _reads(self, node: ast.Call) -> bool:
+        mode = self._mode(node, 1)
+        return mode[:1] not in ("w", "a", "x") or "+" in mode
 
     def _of_environment(self, method: str, node: ast.Call) -> None:
         if method in _OF_ENVIRONMENT:
@@ -255,33 +277,86 @@ class _Reader:
         value = self.values.of(node)
         if isinstance(value, Symbol):
             return value.name
-        if value is UNKNOWN or not hasattr(value, "__qualname__"):
+        try:
+            return "" if value is UNKNOWN else f"{value.__module__}.{value.__qualname__}"
+        except FAILS:
             return ""
-        return f"{value.__module__}.{value.__qualname__}"
 
     def _named_call(self, name: str, node: ast.Call) -> None:
         root, last = name.partition(".")[0], name.rpartition(".")[2]
-        if name in _READERS - _STREAMS or (root == "pandas" and last.startswith("read_")):
+        if name.endswith("ctypeslib.load_library") or name.endswith("_ctypeslib.load_library"):
+            self._library(node)
+        elif name in known.READERS - known.STREAMS or (
+            root == "pandas" and last.startswith("read_")
+        ):
             self._file(self._argument(node, 0, "file"), self._mode(node, 1))
-        elif name.startswith("?.") and last in _METHODS and isinstance(node.func, ast.Attribute):
-            path = self.values.of(node.func.value if not _METHODS[last] else node.args[0])
+        elif (
+            name.startswith("?.") and last in known.METHODS and isinstance(node.func, ast.Attribute)
+        ):
+            path = self.values.of(node.func.value if not known.METHODS[last] else node.args[0])
             self._file(path, self._mode(node, 0) if last == "open" else "r")
-        elif root in _PROGRAMS or (root in ("os", "posix") and last.startswith(_OF_SYSTEM)):
+        elif name.startswith("?.") and last in known.LOOKS and isinstance(node.func, ast.Attribute):
+            if not node.args:
+                self._file(self.values.of(node.func.value), "r")
+        elif name == "?.read" and node.args and self._has("configparser"):
+            self._file(self._argument(node, 0, "filenames"), "r")
+        elif name in known.FOLDERS:
+            self._hide("what stands in a folder")
+        elif name in known.TYPED:
+            self._hide("what is typed in")
+        elif name in known.HELD or last == "__subclasses__":
+            self._hide("what the rest of the program holds")
+        elif name.startswith(known.OTHERS):
+            self._hide("what another process holds")
+        elif last == "expandvars" and root in ("posixpath", "os"):
+            self._expanded(self._argument(node, 0, "path"))
+        elif (last, root) in (("expanduser", "posixpath"), ("home", "pathlib")):
+            self.variables.add("HOME")
+        elif name.startswith(known.ASYNC_PROGRAMS):
             self._hide("what another program answers")
-        elif root in _NETWORKS and not name.startswith(_SAFE_OF_NETWORKS):
+        elif root in known.PROGRAMS or (
+            root in ("os", "posix") and last.startswith(known.OF_SYSTEM)
+        ):
+            self._hide("what another program answers")
+        elif name.startswith(known.ASYNC_NETWORKS):
             self._hide("what a network answers")
-        elif name in _MODULES and self._argument(node, 0, "name") is UNKNOWN:
+        elif root in known.NETWORKS and not name.startswith(known.SAFE_OF_NETWORKS):
+            self._hide("what a network answers")
+        elif name in known.MODULES and self._argument(node, 0, "name") is UNKNOWN:
             self._hide("modules whose names it works out")
-        elif name.startswith(_LOADERS):
+        elif name.startswith(known.LOADERS):
             self._hide("code that it loads while it runs")
-        elif name.startswith(_CLOCKS):
+        elif name.startswith(known.CLOCKS):
             self.left_out.add(f"the clock ({self.where})")
-        elif name.startswith(_HERE):
+        elif name.startswith(known.HERE):
             self.left_out.add(f"where it runs ({self.where})")
-        elif last in _NAMESPACES and root == "builtins":
+        elif name in known.GETTERS or (last in known.NAMESPACES and root == "builtins"):
             self.by_name = True
         elif name == "builtins.getattr" and self._argument(node, 1, "") is UNKNOWN:
             self.by_name = True
+
+    def _has(self, module: str) -> bool:
+        """Return whether code has the name of something of a module."""
+        names = (self.values.of(one) for one in self.nodes if isinstance(one, ast.Name))
+        homes = (getattr(one, "__name__", "") if isinstance(one, ModuleType)
+                 else getattr(one, "__module__", "") for one in names)  # fmt: skip
+        return module in homes or module in self.imports
+
+    def _library(self, node: ast.Call) -> None:
+        """Take note of a library of C that is found by its name and its folder."""
+        name, folder = self._argument(node, 0, "libname"), self._argument(node, 1, "loader_path")
+        if not isinstance(name, str) or not isinstance(folder, str):
+            self._file(UNKNOWN, "r")
+            return
+        stem = os.path.join(folder, name)
+        self._file(next((p for p in (stem, f"{stem}.so") if os.path.isfile(p)), stem), "r")
+
+    def _expanded(self, text: Any) -> None:
+        """Take note of the variables that stand in a text."""
+        if not isinstance(text, str):
+            self._hide("variables of the environment whose names it works out")
+            return
+        self.variables |= {one or other for one, other in known.DOLLARS.findall(text)}
 
     def _mode(self, node: ast.Call, place: int) -> str:
         given = [one.value for one in node.keywords if one.arg == "mode"] or node.args[place:][:1]
@@ -313,10 +388,19 @@ class _Reader:
             self._hide("variables of the environment whose names it works out")
 
     def _look_for_the_environment(self, node: ast.AST) -> None:
-        """Note that all of the environment is read, where it stands in no understood place."""
-        if isinstance(node, (ast.Name, ast.Attribute)) and id(node) not in self._understood:
-            if _is_read(node) and is_environment(self.values.of(node)):
-                self._hide("all variables of the environment")
+        """Note that all of the environment is read, where it stands in no understood place.
+
+        So of what reads files, where it is handed on and called elsewhere.
+        """
+        if not isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
+            return
+        if id(node) in self._understood or isinstance(getattr(node, "ctx", None), ast.Store):
+            return
+        if is_environment(self.values.of(node)):
+            self._hide("all variables of the environment")
+        elif id(node) not in self._called and self._name_of(node) in known.READERS - known.STREAMS:
+            if isinstance(node, (ast.Name, ast.Attribute)):
+                self._hide("files whose names it works out")
 
     def _hide(self, what: str) -> None:
         self.unseen.add(f"{what} ({self.where})")
@@ -345,17 +429,17 @@ def _guessed(code: CodeType, scope: Mapping[str, Any], where: str) -> Reads:
     if names & {"environ", "getenv", "environb", "getenvb"} or any(map(is_environment, values)):
         variables = {one for one in texts if one.isidentifier()}
         unseen |= set() if variables else {"variables of the environment"}
-    readers = {one.rpartition(".")[2] for one in _READERS - _STREAMS} | {*_METHODS}
+    readers = {one.rpartition(".")[2] for one in known.READERS - known.STREAMS} | {*known.METHODS}
     called = (names & readers) - ({"load"} if "numpy" not in roots else set())
     if called and not any(one[:1] in ("w", "a", "x") and len(one) <= 2 for one in texts):
         files = {os.path.abspath(one) for one in texts if os.path.isfile(one)}
         unseen |= set() if files else {"files"}
-    unseen |= {"what another program answers"} if roots & _PROGRAMS else set()
+    unseen |= {"what another program answers"} if roots & known.PROGRAMS else set()
     unseen |= {"what another program answers"} if {"system", "popen"} & names else set()
-    unseen |= {"what a network answers"} if roots & _NETWORKS else set()
+    unseen |= {"what a network answers"} if roots & known.NETWORKS else set()
     unseen |= {"modules"} if {"import_module", "__import__"} & names else set()
     hidden = frozenset(f"{one} ({where})" for one in unseen)
-    by_name = bool(names & {*_NAMESPACES, "getattr"})
+    by_name = bool(names & {*known.NAMESPACES, "getattr"})
     return Reads(by_name, frozenset(variables), frozenset(files), hidden)
 
 
@@ -367,6 +451,6 @@ def _names(code: CodeType) -> set[str]:
 def _texts(code: CodeType, scope: Mapping[str, Any]) -> set[str]:
     """Return texts in code, and those that its names stand for."""
     inner = [one for one in code.co_consts if isinstance(one, CodeType)]
-    known = [scope.get(name) for name in (*code.co_names, *code.co_freevars)]
-    own = {str(one) for one in (*code.co_consts, *known) if isinstance(one, (str, PurePath))}
+    held = [scope.get(name) for name in (*code.co_names, *code.co_freevars)]
+    own = {str(one) for one in (*code.co_consts, *held) if isinstance(one, (str, PurePath))}
     return own.union(*(_texts(one, scope) for one in inner))

@@ -8,6 +8,7 @@ understood. Nothing of the user's is called: paths and text alone are put togeth
 from __future__ import annotations
 
 import ast
+import importlib
 import linecache
 import os
 import sys
@@ -18,11 +19,15 @@ from types import CodeType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 UNKNOWN = object()
-_ENVIRONMENTS = (os.environ, getattr(os, "environb", os.environ))
+_ENVIRONMENTS = (
+    os.environ,
+    getattr(os, "environb", os.environ),
+    getattr(sys.modules.get("posix"), "environ", os.environ),
+)
 _PATHS = {"parent", "name", "stem", "suffix", "parents"}
 _MAKE_PATHS = {"resolve", "absolute", "with_name", "with_suffix", "joinpath", "expanduser"}
 # What paths and text raise on other people's values, and these on a comparison.
-_FAILS = (TypeError, ValueError, AttributeError, LookupError, OSError, RecursionError)
+FAILS = (TypeError, ValueError, AttributeError, LookupError, OSError, RecursionError)
 _PURE = (Path, PurePath, str, os.fspath, os.path.join, os.path.dirname, os.path.abspath,
          os.path.realpath, os.path.expanduser, os.path.basename)  # fmt: skip
 
@@ -119,7 +124,7 @@ class Values:
         """Return the value of an expression, ``UNKNOWN`` if it cannot be worked out."""
         try:
             return self._of(node)
-        except _FAILS:
+        except FAILS:
             return UNKNOWN
 
     def _of(self, node: ast.AST | None) -> Any:
@@ -133,8 +138,10 @@ class Values:
                 return getattr(known, name, UNKNOWN)
             case ast.Attribute(value=base, attr=attr):
                 return self._attribute(self.of(base), attr)
-            case ast.Subscript(value=base, slice=key) if is_environment(self.of(base)):
-                return self.of(base)[self.of(key)]
+            case ast.Subscript(value=base, slice=key):
+                held, place = self.of(base), self.of(key)
+                plain = isinstance(held, dict | list | tuple) or is_environment(held)
+                return held[place] if plain and place is not UNKNOWN else UNKNOWN
             case ast.BinOp(left=left, op=ast.Add() | ast.Div() as op, right=right):
                 one, other = self.of(left), self.of(right)
                 if UNKNOWN in (one, other):
@@ -150,6 +157,8 @@ class Values:
     def _attribute(self, base: Any, attr: str) -> Any:
         if isinstance(base, Symbol):
             return Symbol(f"{base.name}.{attr}")
+        if isinstance(base, ModuleType) and attr == "__dict__":
+            return vars(base)
         if isinstance(base, (ModuleType, type)):
             return getattr(base, attr, Symbol(f"{base.__name__}.{attr}"))
         if isinstance(base, PurePath) and attr in _PATHS:
@@ -165,6 +174,13 @@ class Values:
             base = self.of(func.value)
             return getattr(base, func.attr)(*given) if isinstance(base, PurePath) else UNKNOWN
         target = self.of(func)
+        if target is getattr and len(given) == 2:
+            return self._attribute(*given)
+        if target is vars and given and isinstance(given[0], ModuleType):
+            return vars(given[0])
+        if target in (__import__, importlib.import_module):
+            top = given[0].partition(".")[0] if target is __import__ else given[0]
+            return sys.modules.get(top, Symbol(top))
         if target in _PURE or target is os.getenv or is_of_environment(target, "get"):
             return target(*given)
         return UNKNOWN
