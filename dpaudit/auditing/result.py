@@ -243,8 +243,8 @@ def _privacy_reason(
 ) -> str:
     if broken_contract := [check for check in evidence.contract if not check.passed]:
         return (
-            f"Nothing is certified, as a check failed on which every bound on outputs rests: "
-            f"{broken_contract[0].statement} (failed: {broken_contract[0].name})."
+            f"Nothing is certified, as {broken_contract[0].statement} "
+            f"(failed check: {broken_contract[0].name})."
         )
     if not evidence.trusted:
         failed = [check.name for check in evidence.self_checks if not check.passed]

@@ -55,12 +55,16 @@ from dpaudit.store.keeping import kept
 
 @dataclass(frozen=True)
 class Audited:
-    """An audit's result, certificate if refuted, whether interrupted, and looks if several."""
+    """An audit's result, certificate if refuted, whether interrupted, and looks if several.
+
+    ``in_time`` is False where the time was over before anything could be certified.
+    """
 
     result: Result
     certificate: Certificate | None
     interrupted: bool = False
     looks: Sequence[tuple[int, float]] | None = None
+    in_time: bool = True
 
 
 def audit_claim(name: str, settings: Settings, executor: Executor | None = None) -> Result:
@@ -271,7 +275,7 @@ def run_case(
                     found = _run_privacy(claim, case, settings, executor, plan, trials)
                 case SearchCase():
                     found = _run_search(claim, case, settings, executor, plan, trials)
-            if not found.interrupted:
+            if found.in_time and not found.interrupted:
                 ledger.end()
         return replace(found, result=with_machines(found.result, ledger, executor))
 
@@ -301,8 +305,13 @@ def _run_privacy(
     trials: int,
 ) -> Audited:
     schedule = Schedule.of(case, settings, executor, trials)
-    with schedule.ending():
-        return _run_scheduled(claim, schedule, plan)
+    try:
+        with schedule.ending():
+            return _run_scheduled(claim, schedule, plan)
+    except OutOfTime:
+        again = str(plan.updated(time=settings.time))
+        result = privacy_result(claim, case, schedule.out_of_time(), settings, again)
+        return Audited(with_relation(result, case), None, in_time=False)
 
 
 def _run_scheduled(claim: Statement, schedule: Schedule, plan: Plan) -> Audited:

@@ -17,8 +17,8 @@ from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.result import stated_in_claim
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.execution import Executor, unit_size
-from dpaudit.execution.failures import OutOfTime
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolated, is_ours
@@ -62,22 +62,41 @@ class Schedule:
 
     @contextmanager
     def ending(self) -> Iterator[None]:
-        """End the block in time, and say what to do if nothing was certified by then."""
-        if self.clock is None:
-            yield
-            return
+        """End the block in time.
+
+        Raises
+        ------
+        OutOfTime
+            The time was over before the first look had ended.
+        """
         with ExitStack() as stack:
-            if isinstance(self.case.mechanism, Isolated):
+            if self.clock is not None and isinstance(self.case.mechanism, Isolated):
                 stack.enter_context(self.case.mechanism.crew.by(self.clock.until))
-            try:
-                yield
-            except OutOfTime as error:
-                given = Shown(f"{self.clock.seconds:g}")
-                expected = (
-                    "more seconds: they were over before the first look had ended, and nothing is "
-                    "certified; what was drawn is kept where there is a store"
-                )
-                raise InvalidArgument("time", given, expected) from error
+            yield
+
+    def out_of_time(self) -> Evidence:
+        """Return the evidence of an audit whose time was over before the first look had ended."""
+        seconds = 0.0 if self.clock is None else self.clock.seconds
+        check = SelfCheck(
+            name="time",
+            statement=f"the time of {seconds:g} s was over before the first look had ended: give "
+            "more; what was drawn is kept where there is a store",
+            passed=False,
+            statistic=seconds,
+            threshold=seconds,
+            evidence="no look ended",
+        )
+        return Evidence(
+            lower=0.0,
+            upper=None,
+            estimate=None,
+            estimator=str(self.settings.estimator),
+            trials=0,
+            budget={},
+            counts={},
+            contract=(check,),
+            repeatable=False,
+        )
 
     def first_trials(self, pace: float) -> int:
         """Return the trials that come first, by the seconds that an output takes.

@@ -68,8 +68,9 @@ def _draw_three(axes: Axes, result: Result, shown: Numbers) -> None:
     _shade_beyond(axes, claimed, high)
     _point(axes, "Claimed", claimed, shown.claimed, CLAIMED, CLAIMED_MARK)
     _point(axes, "Proved", proved, shown.proved, PROVED, PROVED_MARK)
-    _interval(axes, 0, measured.lower, measured.upper)
-    _note(axes, _middle(axes, measured.lower, measured.upper), 0, _measured_words(shown))
+    if result.verdict != "withheld":
+        _interval(axes, 0, measured.lower, measured.upper)
+        _note(axes, _middle(axes, measured.lower, measured.upper), 0, _measured_words(shown))
     if measured.pair_ceiling is not None and math.isfinite(measured.pair_ceiling):
         axes.plot([measured.pair_ceiling] * 2, [-0.35, 0.35], color=PROVED["color"], ls=":", lw=1.8)
     axes.set_yticks(list(_ROWS.values()), list(_ROWS))

@@ -63,7 +63,7 @@ class Numbers:
     @property
     def open_ended(self) -> bool:
         """Whether the measured number might be larger than what is shown."""
-        return self.upper is None and self.lower != INFINITE
+        return self.upper is None and self.lower not in (INFINITE, NONE)
 
     @property
     def sign(self) -> str:
@@ -235,10 +235,13 @@ def duration(seconds: float) -> str:
 
 
 def numbers(result: Result) -> Numbers:
-    """Return the three numbers of ``result`` with the digits that keep their order visible."""
+    """Return the three numbers of ``result`` with the digits that keep their order visible.
+
+    Where the verdict is withheld nothing was measured, and no number stands for that.
+    """
     digits = _digits_to_tell_apart(result)
-    measured = result.measured
-    lower = number(measured.lower, digits, ROUND_FLOOR)
+    withheld, measured = result.verdict == "withheld", result.measured
+    lower = NONE if withheld else number(measured.lower, digits, ROUND_FLOOR)
     upper = None if measured.upper is None else number(measured.upper, digits, ROUND_CEILING)
     unit = _UNITS.get(result.kind) or one_line(result.quantity or "value")
     if result.kind == "privacy" and result.quantity is not None:
@@ -252,8 +255,8 @@ def numbers(result: Result) -> Numbers:
         proved_delta=_delta(result.proved),
         proved_of=AS_DECLARED if result.proved is not None and result.proved.declared else None,
         lower=lower,
-        upper=upper,
-        surety=surety(measured),
+        upper=None if withheld else upper,
+        surety="nothing is certified" if withheld else surety(measured),
         strict=result.claimed.strict,
     )
 

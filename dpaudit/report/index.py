@@ -141,7 +141,7 @@ def headline(rows: Sequence[Row]) -> str:
     if counts["not refuted"]:
         said.append(f"nothing that was tried contradicts {_others(counts['not refuted'], counts)}")
     if counts["withheld"]:
-        said.append(f"of {counts['withheld']} no verdict was reached")
+        said.append(f"the verdict on {counts['withheld']} is withheld")
     return "; ".join(said) + "."
 
 
@@ -171,6 +171,8 @@ def plainly(result: Result) -> str:
     A bound on epsilon says how sure an attacker who started with even odds is after some output.
     """
     claimed, lower = value_of(result.claimed, result.kind), result.measured.lower
+    if result.verdict == "withheld":
+        return "Nothing can be said."
     if claimed is None:
         return f"At least {number(lower, rounding=ROUND_FLOOR)} was found."
     if result.kind == "privacy" and result.quantity is None:

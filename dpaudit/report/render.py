@@ -109,21 +109,25 @@ def summary(report: Report) -> str:
     It never says more than what was found: a claim that was not refuted was not shown to hold.
     """
     total = len(report.results)
-    refuted = sum(result.verdict == "refuted" for result in report.results)
-    claims = "claim" if total == 1 else "claims"
+    withheld = sum(result.verdict == "withheld" for result in report.results)
     if total == 0:
         return "No claim was audited."
-    if any(result.variant is not None for result in report.results):
-        return f"{refuted or 'None'} of {total} audits refuted what they looked at."
-    withheld = sum(result.verdict == "withheld" for result in report.results)
     if withheld == total:
-        return "No verdict was reached."
-    if refuted == 0:
-        which = "The claim audited was" if total == 1 else f"None of the {total} {claims} was"
-        return f"{which} {'not ' if total == 1 else ''}refuted."
+        return "The verdict is withheld." if total == 1 else f"All {total} verdicts are withheld."
+    left = f"; {withheld} {'is' if withheld == 1 else 'are'} withheld" if withheld else ""
+    return f"{_refutations(report.results)}{left}."
+
+
+def _refutations(results: Sequence[Result]) -> str:
+    """Return how many of some results are refuted, as the begin of a sentence."""
+    total = len(results)
+    refuted = sum(result.verdict == "refuted" for result in results)
+    if any(result.variant is not None for result in results):
+        return f"{refuted or 'None'} of {total} audits refuted what they looked at"
     if total == 1:
-        return "The claim audited was refuted."
-    return f"{refuted} of {total} {claims} {'was' if refuted == 1 else 'were'} refuted."
+        return f"The claim audited was {'' if refuted else 'not '}refuted"
+    which = f"{refuted} of {total}" if refuted else f"None of the {total}"
+    return f"{which} claims {'were' if refuted > 1 else 'was'} refuted"
 
 
 def _escaped_opener(match: re.Match[str]) -> str:

@@ -78,7 +78,8 @@ class Measured(Document):
     ``upper_note`` then says why. ``estimate`` is a point estimate and certifies nothing. A
     ``certificate`` holds with its confidence: one from outputs alone whatever the mechanism is, one
     from exact losses for the law that the mechanism states, which the self-checks compare with what
-    its code draws. An ``assumption`` is neither, and decides no verdict.
+    its code draws. An ``assumption`` is neither, and decides no verdict. Where the verdict is
+    withheld, nothing was measured: ``lower`` is 0 then, which says nothing.
     """
 
     lower: float

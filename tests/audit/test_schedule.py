@@ -16,6 +16,9 @@ from dpaudit.execution import Executor
 from dpaudit.laws.isolated import Isolation, isolated
 from dpaudit.laws.observed import as_mechanism
 from dpaudit.neighbours.found import FoundPair
+from dpaudit.report.formatting import numbers
+from dpaudit.store.catalogue import entries
+from dpaudit.store.file import Store
 
 HERE = Isolation(in_process=True)
 PAIR = [1.0, 2.0], [0.0, 2.0]
@@ -111,7 +114,34 @@ def test_what_the_command_took_to_start_counts(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         main([*words.split(), "--quiet"], began=time.monotonic() - 90)
     assert ended.value.code == 2
-    assert "time: got 30, expected more seconds" in capsys.readouterr().err
+    assert "withheld, as the time of 30 s was over" in capsys.readouterr().err
+
+
+def quick(data, rng):
+    return sum(data) + rng.laplace(scale=1.0)
+
+
+@pytest.mark.parametrize(
+    "isolation", [HERE, pytest.param(Isolation(), marks=pytest.mark.slow)], ids=["here", "workers"]
+)
+def test_a_time_that_is_over_before_the_first_look_withholds_the_verdict(isolation):
+    given = {"epsilon": 2.0, "time": 1e-6, "isolation": isolation}
+    found = dpaudit.audit(quick, *PAIR, **given)
+    assert (found.verdict, found.trials, found.budget) == ("withheld", 0, [])
+    assert [check.name for check in found.contract] == ["time"]
+    assert "the time of 1e-06 s was over" in found.reason
+    assert "time=1e-06" in found.rerun
+    shown = numbers(found)
+    assert (shown.measured, shown.surety) == ("—", "nothing is certified")
+
+
+def test_what_time_cut_off_is_kept_and_gone_on_with(tmp_path):
+    """The store does not take an audit for ended that certified nothing."""
+    given = {"store": tmp_path / "s.db", "isolation": HERE, "epsilon": 2.0, "seed": 3}
+    assert dpaudit.audit(quick, *PAIR, time=1e-6, **given).verdict == "withheld"
+    with Store(tmp_path / "s.db") as store:
+        (entry,) = entries(store)
+    assert entry.ended is None
 
 
 def seconds_of(mechanism, seconds):
@@ -126,16 +156,20 @@ def seconds_of(mechanism, seconds):
 def found_in(mechanism, seconds):
     """Return what an audit finds in so many seconds, or in more where a busy machine takes them.
 
-    Each ends in time, also one that is refused since its first look did not end.
+    Each ends in time, also one that is refused, or withheld since its first look did not end.
     """
     started, found = seconds_of(mechanism, 0.01)
-    assert isinstance(found, InvalidArgument)
+    assert has_nothing(found)
     for given in (seconds, 2 * seconds, 4 * seconds, 8 * seconds):
         took, found = seconds_of(mechanism, given)
         assert took < given + 5 + 2 * started
-        if not isinstance(found, InvalidArgument):
+        if not has_nothing(found):
             return found
-    raise found
+    raise AssertionError(found)
+
+
+def has_nothing(found):
+    return isinstance(found, InvalidArgument) or found.verdict == "withheld"
 
 
 @pytest.mark.slow

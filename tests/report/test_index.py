@@ -61,7 +61,7 @@ def test_a_claim_falls_with_any_audit_of_it_as_printed_and_with_no_other():
     found = "1 of 2 claims is refuted as printed; nothing that was tried contradicts the other."
     assert said == found
     assert headline(rows(of("a", held))).startswith("None of 1 claim is refuted as printed;")
-    assert "of 1 no verdict" in headline(rows(of("a", "withheld"), of("b", broken)))
+    assert "the verdict on 1 is withheld" in headline(rows(of("a", "withheld"), of("b", broken)))
     assert headline([]) == "No claim was audited."
     assert [section.title for section in sections(rows(*given))] == [
         "Claims, as printed",
@@ -73,6 +73,7 @@ def test_a_claim_falls_with_any_audit_of_it_as_printed_and_with_no_other():
 @pytest.mark.parametrize(
     ("result", "words"),
     [
+        (samples.result(verdict="withheld"), "Nothing can be said."),
         (samples.refuted(), "An attacker goes from 50% to "),
         (
             samples.no_finite_epsilon(),

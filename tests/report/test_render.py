@@ -204,6 +204,10 @@ def test_what_is_missing_is_named_and_is_only_text(render, monkeypatch):
         (["not refuted"] * 2, "None of the 2 claims was refuted."),
         (["refuted", "not refuted"], "1 of 2 claims was refuted."),
         (["refuted"] * 3, "3 of 3 claims were refuted."),
+        (["withheld"], "The verdict is withheld."),
+        (["withheld"] * 2, "All 2 verdicts are withheld."),
+        (["withheld", "proved"], "None of the 2 claims was refuted; 1 is withheld."),
+        (["withheld"] * 2 + ["refuted"], "1 of 3 claims was refuted; 2 are withheld."),
     ],
 )
 def test_summary(verdicts, sentence):
