@@ -33,7 +33,7 @@ from dpaudit.estimation import canaries, inclusion
 from dpaudit.estimation.canaries import Design
 from dpaudit.verification.document import Document, Outcome
 from dpaudit.verification.drawn import Reader
-from dpaudit.verification.reals import Real, binomial, exp, smallest
+from dpaudit.verification.reals import Real, binomial, exp, smallest, told_apart
 
 CLAIM = "canaries"
 DESIGNS = canaries.DESIGNS
@@ -214,8 +214,9 @@ def _too_likely(least: Real, reader: Reader) -> str:
     from dpaudit.report.formatting import as_certain
 
     confidence = reader.of_scores
+    p_value, alpha = told_apart(least, 1 - Real(confidence))
     return (
-        f"p_value: {least.shown()} is not below {1 - confidence:.4g}, as a confidence of "
+        f"p_value: {p_value} is not below {alpha}, as a confidence of "
         f"{as_certain(confidence)} asks (--confidence)"
     )
 

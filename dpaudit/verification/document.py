@@ -6,6 +6,7 @@ What writes certificates (`dpaudit.refutation`) is not imported here on purpose.
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
@@ -230,16 +231,23 @@ def _assumptions(path: str, listed: Any) -> dict[str, tuple[float, float]]:
     return found
 
 
-def rounded_down(bound: float) -> str:
+def rounded_down(bound: float, above: float = -math.inf) -> str:
     """Return a bound from below with six digits, none of which says more than there is.
+
+    With more where six would not show that it is above another number.
 
     Examples
     --------
     >>> rounded_down(1.9999999), rounded_down(0.1), rounded_down(-1.23456789e-9)
     ('1.99999', '0.1', '-1.23457e-9')
+    >>> rounded_down(2.00000004, above=2.0)
+    '2.00000004'
     """
-    down = Context(prec=6, rounding=ROUND_FLOOR)
-    return f"{down.create_decimal_from_float(bound).normalize():g}"
+    for digits in range(6, 54):  # a double has so many at most
+        down = Context(prec=digits, rounding=ROUND_FLOOR).create_decimal_from_float(bound)
+        if bound <= above or float(down) > above:
+            break
+    return f"{down.normalize():g}"
 
 
 def _plain(value: Any) -> TypeGuard[float]:

@@ -137,7 +137,7 @@ def judged(result: Result, settings: Settings, reader: Reader) -> Drawn:
 
     numbers = quantities_of(result)
     summary = (
-        f"at least {rounded_down(result.measured.lower)} where the claim allows "
+        f"at least {rounded_down(result.measured.lower, numbers['bound'])} where the claim allows "
         f"{numbers['bound']:.6g} on fresh draws (seed {reader.seed}), {surety(result.measured)}"
         f"{_asked(settings)}"
     )

@@ -49,6 +49,7 @@ from dpaudit.reals import (
 from dpaudit.verification.document import Document, Outcome, read
 from dpaudit.verification.drawn import Reader, drawn_afresh, reproduced
 from dpaudit.verification.mechanism import drawn_by_reader, of_reader
+from dpaudit.verification.reals import told_apart
 from dpaudit.verification.replayed import part, replayed_by_reader
 
 if TYPE_CHECKING:
@@ -416,7 +417,7 @@ def _stricter(document: Document) -> tuple[str, ...]:
 
 def _broken(outcome: Outcome) -> list[str]:
     return [
-        f"{name}: {_shown(value)} is above {_shown(limit)}"
+        f"{name}: {' is above '.join(told_apart(value, limit))}"
         for name, (value, limit) in outcome.assumptions.items()
         if not Real(value) <= limit
     ]
@@ -451,13 +452,15 @@ def _misstated_assumption(name: str, pair: tuple[float, float], outcome: Outcome
 def _disagreement(name: str, given: float, true: Number) -> list[str]:
     if abs(Real(true) - given) <= AGREEMENT * largest((_NORMAL, abs(Real(true)))):
         return []
-    return [f"{name}: the file states {given:.10g}, recomputed {_shown(true)}"]
+    stated, recomputed = told_apart(given, true)
+    return [f"{name}: the file states {stated}, recomputed {recomputed}"]
 
 
 def _too_small(outcome: Outcome) -> list[str]:
     ratio = Real(outcome.quantities["ratio"])
-    return [] if ratio - 1 > MARGIN else [f"ratio: {_shown(ratio)} is not above 1"]
-
-
-def _shown(number: Number) -> str:
-    return Real(number).shown()
+    if ratio - 1 > MARGIN:
+        return []
+    shown = ratio.shown()
+    if float(shown) > 1:  # by what rounding may explain
+        return [f"ratio: {shown} is above 1 by no more than {MARGIN:g}"]
+    return [f"ratio: {shown} is not above 1"]

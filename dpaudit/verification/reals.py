@@ -28,6 +28,32 @@ from dpaudit.reals import (
     vector,
 )
 
+_DOUBLE, _MOST_DIGITS = 17, 4000  # digits that tell doubles apart; that anything is computed with
+
+
+def told_apart(one: Number, other: Number, digits: int = 10) -> tuple[str, str]:
+    """Return two numbers for people, with as many digits as tell them apart if they differ.
+
+    Examples
+    --------
+    >>> told_apart(Real(1) / 3, 0.5), told_apart(1 + 2**-40, 1.0), told_apart(2, 2)
+    (('0.3333333333', '0.5'), ('1.000000000001', '1'), ('2', '2'))
+    """
+    first, second = Real(one), Real(other)
+    shown = first.shown(digits), second.shown(digits)
+    while shown[0] == shown[1] and digits < _MOST_DIGITS and first.ball != second.ball:
+        digits += 1 if digits < _DOUBLE else digits
+        shown = _digits_of(first, digits), _digits_of(second, digits)
+    return shown
+
+
+def _digits_of(number: Real, digits: int) -> str:
+    """Return so many digits: of a double no more than it has, of a ball all that are known."""
+    if digits <= _DOUBLE:
+        return number.shown(digits)
+    return str(number.ball.str(digits, radius=False))
+
+
 __all__ = [
     "Matrix",
     "Number",
@@ -52,6 +78,7 @@ __all__ = [
     "smallest",
     "sorted_reals",
     "sqrt",
+    "told_apart",
     "total",
     "vector",
 ]
