@@ -88,6 +88,15 @@ def two_gaussians(s, n):
     )
 
 
+def of_one_budget(kind, norm, sensitivity, scale, budget=10.0):
+    """Return epsilon, or the square of a mu, of three releases."""
+    part = kind(sensitivity=sensitivity, noise_scale=scale, count=3)
+    found = one_budget(norm, budget, [part])
+    if norm == "l1":
+        return found.epsilon
+    return (Fraction(found.sensitivity) / Fraction(found.noise_scale)) ** 2
+
+
 # What is worked out of two doubles, and the exact number that it may not be below.
 NUMBERS = {
     "epsilon of Laplace noise": (
@@ -300,15 +309,20 @@ NUMBERS = {
         lambda s, n: 3 / Fraction(n) ** 2 + 1 / Fraction(s) ** 2,
     ),
     "shift of one budget": (
-        lambda s, n: (
-            Fraction(
-                one_budget(
-                    "l2", 10.0, [GaussianRelease(sensitivity=s, noise_scale=n, count=3)]
-                ).sensitivity
-            )
-            ** 2
-        ),
+        lambda s, n: of_one_budget(GaussianRelease, "l2", s, n),
         lambda s, n: 3 * quotient(s, n) ** 2,
+    ),
+    "shift of a budget that is spent": (
+        lambda s, n: of_one_budget(GaussianRelease, "l2", 9.0, n, budget=s),
+        lambda s, n: quotient(s, n) ** 2,
+    ),
+    "epsilon of one budget": (
+        lambda s, n: of_one_budget(LaplaceRelease, "l1", s, n),
+        lambda s, n: 3 * quotient(s, n),
+    ),
+    "epsilon of a budget that is spent": (
+        lambda s, n: of_one_budget(LaplaceRelease, "l1", 9.0, n, budget=s),
+        quotient,
     ),
 }
 
