@@ -12,7 +12,7 @@ import pytest
 from .faults import KINDS, ROOMS, ROOT, Fault, faults, faults_in, sources
 from .journal import Journal
 from .reach import reach
-from .run import KILLERS
+from .run import KILLERS, Copy, Runner
 
 LEAST = 60
 
@@ -90,3 +90,29 @@ def test_a_kill_counts_again_until_the_fault_or_the_test_is_another(tmp_path):
     told = json.loads(journal.path.read_text(encoding="utf-8"))
     journal.path.write_text(json.dumps(told | {"killer": "tests/mutants/reach.py::other"}))
     assert Journal(journal.path).killer_of(fault) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "found"),
+    [
+        (0, "3 passed", []),
+        (1, "FAILED tests/a.py::test_b - AssertionError", ["tests/a.py::test_b"]),
+        (4, "ERROR: not found: tests/a.py::test_b[1.0]\n(no match in any of [])", []),
+    ],
+)
+def test_a_killer_that_is_not_there_kills_nothing(monkeypatch, tmp_path, status, text, found):
+    monkeypatch.setattr(Copy, "_tested", lambda *_: (status, text))
+    assert Copy(tmp_path).failing(["tests/a.py::test_b[1.0]"], 1.0) == found
+
+
+def test_another_end_of_pytest_is_an_error(monkeypatch, tmp_path):
+    monkeypatch.setattr(Copy, "_tested", lambda *_: (4, "ERROR: unrecognized arguments"))
+    with pytest.raises(RuntimeError, match="status 4"):
+        Copy(tmp_path).failing([], 1.0)
+
+
+def test_a_known_killer_is_tried_first_and_then_its_other_cases():
+    fault, killer = faults()[0], "tests/mutants/test_mutants.py::test_b"
+    runner = Runner([], None, reach(), {fault.name: f"{killer}[1.0]"})
+    first, second, *_ = runner._stages(fault, fault.place(sources()))
+    assert [one[-1] for one, _ in (first, second)] == [f"{killer}[1.0]", killer]

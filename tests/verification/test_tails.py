@@ -80,13 +80,13 @@ def told(law, above, steps, favours, side):
     def failures(wrong):
         seen = []
         for place, one in enumerate((law, other)):
-            draws = [-2.0, 0.1, 2.0]
+            draws = [-2.0, -0.5, 0.1, 0.5, 2.0]
             numbers = [
                 float(np.clip(one.centre + one.factor * z, one.low, one.high)) for z in draws
             ]
             if wrong and place == side:
-                moved = threshold - 1 if numbers[2] >= threshold else threshold + 1
-                numbers[2] = float(moved)
+                moved = threshold - 1 if numbers[-1] >= threshold else threshold + 1
+                numbers[-1] = float(moved)
             seen.append([{"numbers": numbers, "draws": draws}])
         return replayed._not_equivalent(event, own, seen[::-1] if favours else seen)
 
