@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import Any
 
 from dpaudit.errors import DpauditError, shorten
@@ -39,12 +40,14 @@ def _may_vary(source: Source) -> bool:
 
 def _looked_at(source: Source, known: Survey | None) -> Survey:
     """Return what is known of a file after one more run."""
-    before = () if known is None else known.runs
+    before, began = () if known is None else known.runs, monotonic()
     try:
         with Crew(Limits(timeout=_LONGEST)) as crew:
             found, libraries = crew.call(_surveyed, tuple(source))
     except DpauditError as error:  # its code failed, its process ended, or it took too long
-        return Survey(before, shorten(str(error)))
+        late = monotonic() - began >= _LONGEST
+        why = f"it takes over {_LONGEST:g} seconds to start" if late else shorten(str(error))
+        return Survey(before, why)
     the_keeper().preload(libraries)
     return Survey((*before, found))
 
