@@ -1,6 +1,6 @@
 """Six private mechanisms and six broken ones in every form, by either command, in either order.
 
-As text, as a function, as a class, in a script's ``__main__``, and as a notebook has it.
+As text, as a function, a class and an instance, in a script's ``__main__``, and as a notebook has it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BROKEN = (
     *("scale_of_json", "exact_beside_the_time", "exact_beside_a_counter", "noise_of_numpy"),
     *("half_the_noise", "leak_in_some"),
 )
-SLOW, OTHERS = pytest.mark.slow, ("text", "class", "script", "notebook")
+SLOW, OTHERS = pytest.mark.slow, ("text", "class", "instance", "script", "notebook")
 SETTINGS = {"epsilon": 1.0, "trials": 600, "confidence": 0.9999}
 CASES = [("kept", name) for name in PRIVATE] + [("varying", name) for name in BROKEN]
 SEEDS = pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
@@ -126,6 +126,10 @@ def by_function(folder, module, name, seed):
 
 def by_class(folder, module, name, seed):
     return of_object(getattr(__import__(f"{module}_classes"), name), seed)
+
+
+def by_instance(folder, module, name, seed):
+    return of_object(getattr(__import__(f"{module}_classes"), name)(), seed)
 
 
 def by_notebook(folder, module, name, seed):
