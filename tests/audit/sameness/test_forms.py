@@ -1,6 +1,6 @@
 """Six private mechanisms and six broken ones in every form, by either command, in either order.
 
-As text, as a function, a class and an instance, in a script's ``__main__``, and as a notebook has it.
+As text, as a function, a class and an instance, in a script's ``__main__``, and in a notebook.
 """
 
 from __future__ import annotations
