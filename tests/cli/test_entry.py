@@ -3,6 +3,9 @@
 import json
 import subprocess
 import sys
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +15,12 @@ from dpaudit import relation
 from dpaudit.auditing.specification import read_specification, records_from, settings_of
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.report.formatting import duration
+from dpaudit.report.render import render_html, render_markdown
+from tests.report import samples
+
+pytest_plugins = "pytester"
+
+REPORTS = Path(__file__).parents[2] / "reports"
 
 MODULE = """
 def noisy(data, rng):
@@ -137,6 +146,57 @@ def test_what_a_certificate_makes_of_its_claim_is_one_of_four_words(dpaudit, pla
     file.write_text(json.dumps(stated))
     (found,) = json.loads(dpaudit(*words).out)
     assert (found["verified"], found["verdict"]) == (False, "withheld")
+
+
+def test_verify_shows_that_it_works(dpaudit, monkeypatch):
+    """Whoever watches sees how many certificates there are, and each that is done."""
+    seen = []
+
+    @contextmanager
+    def bar(name, *, shown):
+        seen.append((name, shown))
+        yield SimpleNamespace(
+            start=lambda stage, count: seen.append((stage, count)), advance=seen.append
+        )
+
+    monkeypatch.setattr("dpaudit.cli.verify.progress_bar", bar)
+    published = [
+        str(REPORTS / name / "certificate.json") for name in ("hu2019-lemma3", "zhang2018-section3")
+    ]
+    assert dpaudit("verify", *published).status == 0
+    assert seen[:2] == [("verify", True), ("checking certificates", 3)]
+    assert seen[2:] == [1, 1, 1]
+    assert dpaudit("verify", published[0], "--json").status == 0
+    assert ("verify", False) in seen  # what is for machines shows none
+
+
+def test_a_marker_of_pytest_claims_no_delta(pytester):
+    pytester.makepyfile(
+        """
+        import pytest
+        from dpaudit.laws.isolated import Isolation
+
+        def noisy(data, rng):
+            return sum(data) + rng.laplace()
+
+        @pytest.mark.dp(epsilon=1, trials=100)
+        def test_one(dp_audit):
+            found = dp_audit(noisy, [0.0], [1.0], isolation=Isolation(in_process=True))
+            assert (found.claimed.epsilon, found.claimed.delta) == (1, 0)
+        """
+    )
+    done = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-W", "ignore")
+    done.assert_outcomes(passed=1)
+
+
+def test_a_report_that_took_no_time_says_so_in_words():
+    found = samples.report(samples.result())
+    found = found.model_copy(
+        update={"environment": found.environment.model_copy(update={"seconds": 0.04})}
+    )
+    for page in (render_html(found), render_markdown(found)):
+        assert "in less than a second" in page
+        assert "in 0 seconds" not in page
 
 
 def test_what_took_no_time_is_said_in_words():

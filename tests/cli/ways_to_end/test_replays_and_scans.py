@@ -10,7 +10,8 @@ from .ways import CONTRADICTED, FELL, FOUND_NOTHING, FOUND_SOMETHING, NOT_RUN, S
 WAYS = Ways()
 CARD = """
 from toy_card import BROKEN, CORRECT, package, subject
-PACKAGE = package(*CORRECT, *BROKEN, subject("fails"))
+LATE = subject("slow", parameters=({"epsilon": 1.0, "delay": 3.0},))
+PACKAGE = package(*CORRECT, *BROKEN, *map(subject, ("fails", "draws_once")), LATE)
 """
 TOY = Path(__file__).parents[2] / "scan"
 MODULE = """
@@ -49,7 +50,7 @@ def _a_replay_of_what_returns_nothing(here):
     return replay(here, "nothing")
 
 
-def scan(here, subject):
+def scan(here, subject, *more):
     """Scan a package that is installed for this run alone."""
     site = here.folder / "site"
     information = site / "toy-1.0.dist-info"
@@ -63,7 +64,7 @@ def scan(here, subject):
     here.monkeypatch.syspath_prepend(site)
     here.made += ["toy_card", "card_of_ways"]
     few = ("--time", "5", "--trials", "600", "--workers", "1")
-    return here.run("scan", "toy", "--subject", subject, *few)
+    return here.run("scan", "toy", "--subject", subject, *few, *more)
 
 
 @WAYS.end(0, FOUND_NOTHING, ".*")
