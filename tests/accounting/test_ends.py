@@ -19,6 +19,7 @@ from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
+    ExponentialNormRelease,
     GaussianRelease,
     LaplaceRelease,
     Sequence,
@@ -40,6 +41,7 @@ from tests.accounting.exact_profiles import (
     many_gaussians,
     phi,
     random_case,
+    spherical_profile,
 )
 
 
@@ -173,6 +175,15 @@ def test_no_end_of_many_gaussians_is_on_the_wrong_side(seed):
 def test_no_end_is_on_the_wrong_side(kind):
     case, delta = random_case(kind, 1)
     assert wrong_ends(case, delta) == [], (case.event, delta)
+
+
+@pytest.mark.parametrize("delta", [5e-324, 1e-320, 1e-310, 1e-300])
+@pytest.mark.parametrize("shift", [2**-9, 2**-3])
+def test_the_smallest_deltas_have_an_answer_from_smooth_noise(shift, delta):
+    """Shares of a delta that are 0 as doubles were errors, and no answers."""
+    event = ExponentialNormRelease(sensitivity=shift, noise_rate=2**-4, dimension=3)
+    profile = spherical_profile(arb(shift) / 16, 3)
+    assert wrong_ends(Case(event, profile), delta) == []
 
 
 @pytest.mark.slow

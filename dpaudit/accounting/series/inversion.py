@@ -170,6 +170,8 @@ class _Inverse:
     def _from(self, epsilon: float, narrow: float) -> Bracket:
         pairs, delta, far = self.pairs, self.delta, epsilon > _FAR_OFF * self.about.lower
         for _ in range(_MOST_STEPS):
+            if epsilon == math.inf:  # deltas so small that their quotients are none
+                break
             series = _close(pairs, epsilon, delta, _ROUGH if far else narrow)
             near, epsilon = epsilon, _newton(series, epsilon, delta)
             settled = abs(epsilon - near) * series.order < 1  # the series is still good there
@@ -215,10 +217,8 @@ def _last(series: _Series, epsilon: float, delta: float) -> float:
     """Return an epsilon at which delta is certainly still passed, or 0."""
     lower = series.delta(epsilon).lower
     for step in _steps(series, epsilon, math.log(delta / lower) if lower > 0 else math.inf):
-        if step >= epsilon:
-            break
-        if series.delta(epsilon - step).lower >= delta:
-            return epsilon - step
+        if step >= epsilon or series.delta(epsilon - step).lower >= delta:
+            return max(epsilon - step, 0.0)
     return 0.0
 
 
@@ -295,7 +295,7 @@ class _Series:
         if added is not None:
             line, mu = _shortest(line.order, pairs, epsilon, added)
             pairs = Composition(((GaussianPair(mu), 1), *pairs.parts))
-            line = _Line.at(pairs, line.order, epsilon, math.log(_AIM_ADDED * added[1]))
+            line = _Line.at(pairs, line.order, epsilon, math.log(_AIM_ADDED) + math.log(added[1]))
         h = line.step
         count = math.ceil(_FAR / (h * mu)) + 1 if mu else _length(pairs, line.order, h)
         u: Array = h * np.arange(count, dtype=np.float64)
