@@ -168,3 +168,29 @@ def test_machines_of_all_shares_are_known(tmp_path):
         merge(into, [other])
         names = [name for (name,) in into.run("SELECT name FROM facts WHERE name LIKE 'machine%'")]
     assert names == ['machine: {"cpu": "another"}']
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_shares_that_differ_in_one_output_are_refused_and_both_are_named(tmp_path, turned):
+    one, other = (
+        filled(tmp_path / name, range(3), value=v) for name, v in (("a", 1.0), ("b", 2.0))
+    )
+    first, second = (other, one) if turned else (one, other)
+    before = content(first)
+    with Store(first) as into, Store(second) as given:
+        with pytest.raises(StoreError, match="is not what") as error:
+            merge(into, [given])
+        assert str(first) in str(error.value)
+        assert str(second) in str(error.value)
+    assert content(first) == before
+
+
+def test_what_was_decided_is_merged_and_the_first_decision_stands(tmp_path):
+    one, other = (filled(tmp_path / name, [place]) for name, place in (("a", 0), ("b", 1)))
+    with Store(other) as store:
+        store.write("INSERT INTO facts VALUES (1, 'another fact', ?)", [(encoded(5),)])
+        store.run("UPDATE facts SET data = ? WHERE name = 'a fact'", (encoded(9),))
+    with Store(one) as into, Store(other) as given:
+        merge(into, [given])
+        facts = dict(into.run("SELECT name, data FROM facts"))
+    assert facts == {"a fact": encoded(1), "another fact": encoded(5)}
