@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+import dpaudit.guarantees.rounding as rounding
 from dpaudit.auditing.api import audit
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import Executor
@@ -135,7 +136,7 @@ def total(listed: Sequence[Part]) -> float | None:
     """Return the sum of what the parts spend; None where one is unknown."""
     if any(one.epsilon is None for one in listed):
         return None
-    return sum(one.count * (one.epsilon or 0.0) for one in listed)
+    return rounding.sum_up((one.count, one.epsilon or 0.0) for one in listed)
 
 
 def audited(
@@ -172,7 +173,8 @@ def audited(
     Notes
     -----
     Formal guarantee: that of `dpaudit.audit`: a refuted primitive is wrong with the confidence of
-    the audit. One that is not refuted is labelled as audited, which is no proof.
+    the audit. One that is not refuted is labelled as audited, which is no proof; one whose verdict
+    is withheld spends what nobody knows.
     """
     if part.unknown is not None and part.unknown != "no law":
         expected = "one whose movement is a sensitivity"
@@ -192,8 +194,9 @@ def audited(
         relation="replace-record",
         form="f(data, rng)",
     )
-    stands = result.verdict in ("not refuted", "proved")
-    spent = epsilon if stands else max(epsilon, result.measured.lower)
+    if result.verdict == "withheld":
+        return replace(part, epsilon=None, label="unknown", audited=result)
+    spent = max(epsilon, result.measured.lower) if result.verdict == "refuted" else epsilon
     return replace(part, epsilon=spent, label="audited", audited=result)
 
 

@@ -1,8 +1,12 @@
 """Parts of an end-to-end number, primitives alone, and the guide of a black-box audit."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+import dpaudit.replaying.parts as parts_module
 from dpaudit.errors import InvalidArgument
 from dpaudit.freezing.guide import guide
 from dpaudit.laws.isolated import Isolation
@@ -44,6 +48,33 @@ def test_a_primitive_alone_is_audited(replay_here):
     assert wrong.epsilon > 1.0
     with pytest.raises(InvalidArgument, match="part"):
         audited(Part(**{**vars(part), "moved": None}), lambda v, rng: v, epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "lower", "epsilon", "label"),
+    [
+        ("not refuted", 0.4, 1.0, "audited"),
+        ("proved", 0.4, 1.0, "audited"),
+        ("refuted", 2.5, 2.5, "audited"),
+        ("withheld", 2.5, None, "unknown"),
+    ],
+)
+def test_a_part_spends_what_its_audit_says_and_nothing_if_it_says_nothing(
+    monkeypatch, verdict, lower, epsilon, label
+):
+    said = SimpleNamespace(verdict=verdict, measured=SimpleNamespace(lower=lower))
+    monkeypatch.setattr(parts_module, "audit", lambda *_, **__: said)
+    part = Part(name="own", kind="own", scale=1.0, moved=1.0, count=3, epsilon=0.1, label="unknown")
+    found = audited(part, None, epsilon=1.0)
+    assert (found.epsilon, found.label, found.audited) == (epsilon, label, said)
+    assert total([part, found]) == (None if epsilon is None else 0.3 + 3 * epsilon)
+
+
+def test_a_total_is_rounded_up_and_none_where_a_part_is_unknown():
+    part = Part(name="own", kind="own", scale=1.0, moved=1.0, count=3, epsilon=0.1, label="unknown")
+    assert total([]) == 0
+    assert total([part]) == 0.3
+    assert total([part, replace(part, epsilon=None)]) is None
 
 
 def test_the_guide_ranks_pairs_and_names_events():
