@@ -187,38 +187,55 @@ def test_other_counts_carry_another_bound(moved):
         require_carried(replace(true, **moved))
 
 
-_GUESSED = re.compile(r"at delta = 0 is at least ([\d.]+); nothing is claimed\. Right were ([^;]*)")
+_GUESSED = re.compile(
+    r"at delta = ([\d.e-]+) is at least ([\d.]+); nothing is claimed\. Right were ([^;]*)"
+)
 
 
-@pytest.mark.parametrize("design", ["independent", "fixed-size"])
-def test_counts_of_guesses_carry_what_canaries_certify(design):
-    """Right guesses are at most binomial (Steinke et al. 2023), each plan at its own share."""
+@pytest.mark.parametrize("delta", [0.0, 1e-5, 3e-3])
+@pytest.mark.parametrize("design", ["independent", "fixed-size", "pairs"])
+def test_counts_of_guesses_carry_what_canaries_certify(design, delta):
+    """Steinke et al. 2023, each plan at its own share; at delta = 0 binomial, else with its sum."""
     rng = np.random.default_rng(3)
     included = rng.permutation(np.repeat([0, 1], [100, 100]))
-    scores = rng.normal(size=200) + 2 * included
-    result = dpaudit.audit_scores(scores, included, delta=0.0, design=design)
-    lower, guessed = _GUESSED.search(str(result).replace("\n  ", " ")).groups()
+    scores, given = rng.normal(size=200) + 2 * included, {}
+    if design == "pairs":
+        included = np.concatenate([rng.permutation([0, 1]) for _ in range(100)])
+        scores, given = rng.normal(size=200) + 2 * included, {"group": np.repeat(np.arange(100), 2)}
+    result = dpaudit.audit_scores(scores, included, delta=delta, design=design, **given)
+    at, lower, guessed = _GUESSED.search(str(result).replace("\n  ", " ")).groups()
+    assert float(at) == delta
     counts = [tuple(map(int, one.split(" of "))) for one in guessed[:-8].split(", ")]
     document = json.loads(result.model_dump_json())
-    given = 1 if design == "independent" else mpmath.binomial(200, 100) / mpmath.mpf(2) ** 200
-    spent = [given * mpmath.mpf(one["alpha"]) for one in document["budget"]]
+    ways = mpmath.binomial(200, 100) / mpmath.mpf(2) ** 200 if design == "fixed-size" else 1
+    spent = [ways * mpmath.mpf(one["alpha"]) for one in document["budget"]]
     assert document["parameters"]["correct"] == [correct for correct, _ in counts]
     assert document["parameters"]["guesses"] == [guesses for _, guesses in counts]
-    assert (
-        share_used(counts, spent, float(lower))
-        <= 1
-        < share_used(counts, spent, float(lower) + 0.01)
-    )
+    coins = document["counts"]["coins"]
+    assert coins == (100 if design == "pairs" else 200)
+    used = [share_used(counts, spent, float(lower) + more, coins, delta) for more in (0, 0.01)]
+    assert float(lower) > 0.3 or (delta == 3e-3 and design == "fixed-size")
+    assert used[1] > 1  # no more is certified, and no less but for a bound of 0
+    assert used[0] <= 1 or float(lower) == 0
 
 
-def share_used(counts, spent, epsilon):
+def share_used(counts, spent, epsilon, coins, delta):
     """Return the least p-value of the plans, each as a share of what it may spend."""
     right = mpmath.exp(epsilon) / (1 + mpmath.exp(epsilon))
     values = []
     for (correct, guesses), most in zip(counts, spent, strict=True):
-        tail = (
+        law = [
             mpmath.binomial(guesses, k) * right**k * (1 - right) ** (guesses - k)
-            for k in range(correct, guesses + 1)
-        )
-        values.append(mpmath.fsum(tail) / most)
+            for k in range(guesses + 1)
+        ]
+        tail, below = mpmath.fsum(law[correct:]), mpmath.fsum(law[:correct])
+        more = coins * mpmath.mpf(delta) * tail * below / (correct * law[correct])
+        values.append((tail + more) / most)
     return min(values)
+
+
+def test_a_delta_that_is_not_the_one_printed_carries_another_bound():
+    """The oracle itself: what delta adds is seen."""
+    counts, spent = [(80, 100)], [mpmath.mpf("0.05")]
+    with_delta, without = (share_used(counts, spent, 0.9, 200, delta) for delta in (3e-3, 0.0))
+    assert with_delta > 1.02 * without

@@ -46,6 +46,7 @@ from dpaudit.refutation.search import Batch
 
 _INSIDE = 1 - 1e-12  # keeps norms within their limit whatever rounding does
 LEAST_DISTANCE = 1e-6  # share of h outside col(T') that rounding cannot explain
+_ROUNDING = 1e-12  # such a share that rounding explains
 
 
 # --- the claim ------------------------------------------------------------------------------------
@@ -165,8 +166,13 @@ def _because(theorem: Theorem2, learning_rate: float, seed: int, found: Predicte
     return (
         "The server receives h = T theta without noise: always in the column space of T, and with "
         "probability 1 outside that of T'. In a run with the published noise the share of h "
-        f"outside them was {here:.1e} and {there:.3g}. So delta is 1 at every epsilon."
+        f"outside them was {_share(here)} and {_share(there)}. So delta is 1 at every epsilon."
     )
+
+
+def _share(outside: float) -> str:
+    """Return a share as it was computed, unless rounding alone may have made it."""
+    return f"{outside:.3g}" if outside > _ROUNDING else "0 but for rounding"
 
 
 def _words(one: Predicted) -> str:

@@ -9,6 +9,7 @@ import pytest
 from numpy.random import default_rng
 from scipy import stats
 
+import dpaudit.algorithms.tables.claims.predictions as predictions
 from dpaudit.accounting import proved
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.algorithms.tables.claims.models import (
@@ -374,3 +375,8 @@ def test_gradients_grow_with_the_reach():
 def test_bad_input_is_named(asked, named):
     with pytest.raises(InvalidArgument, match=f"^{named}: "):
         audit_claim(CLAIM, Settings(**asked))
+
+
+def test_a_share_that_rounding_made_is_told_as_none():
+    assert predictions._share(1.5e-16) == "0 but for rounding"
+    assert predictions._share(0.379) == "0.379"
