@@ -1,0 +1,224 @@
+"""Certificates of installed claims, moved and restated: what verifies is true, to 50 digits.
+
+Each file is moved in one field or two and then states whatever its verifier recomputes, as a forger
+would. The truth is worked out here, from the paper's inequality and the moved file alone.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mpmath import mp
+
+import dpaudit.extension.registry as registry
+from dpaudit.errors import DpauditError
+from dpaudit.verification import Reader, judge
+from dpaudit.verification.document import _document
+from tests.verification.test_moved import moved, verdict
+
+REPORTS = Path(__file__).parents[2] / "reports"
+LABELS = {"label": [1, 0], "other": [0, 1], "output": [1, 0]}
+ONE_HOT = {"encoding": "one-hot", "coordinates": 2, "epsilon": 1.0, "deviation": 2.8285}
+COMPOSED = {"epsilon": 1.0, "delta": 0.01, "iterations": 3, "slack": 0.2}
+GAUSSIAN = {"epsilon": 1.0, "delta": 1e-5, "count": 10, "c0": 0.7, "algorithms": "gaussian"}
+
+
+def published(name):
+    content = json.loads((REPORTS / name / "certificate.json").read_text())
+    return content[0] if isinstance(content, list) else content
+
+
+def made(claim, kind, parameters, instance, factor):
+    card = registry.CLAIMS.get(claim)
+    return {
+        "format": "dpaudit-certificate", "version": 1, "claim": claim, "kind": kind,
+        "source": card.source, "relation": card.relation, "quantities": {}, "assumptions": [],
+        "parameters": parameters | {"factor": factor}, "instance": instance,
+    }  # fmt: skip
+
+
+# What is true of a file: whether what it assumes holds, and its ratio
+
+
+def normal(mu, epsilon):
+    half = mu / 2
+    return mp.ncdf(half - epsilon / mu) - mp.exp(epsilon) * mp.ncdf(-half - epsilon / mu)
+
+
+def law(values):
+    numbers = [mp.mpf(value) for value in values]
+    return [one / mp.fsum(numbers) for one in numbers]
+
+
+def lost(pairs, epsilon):
+    return mp.fsum(max(p - mp.exp(epsilon) * q, mp.mpf(0)) for p, q in pairs)
+
+
+def is_private(one, other, epsilon, delta):
+    there = zip(one, other, strict=True), zip(other, one, strict=True)
+    return all(lost(pairs, epsilon) <= delta * (1 + mp.mpf(10) ** -30) for pairs in there)
+
+
+def composed(one, other, count):
+    """Return the pairs of probabilities of so many outcomes, those in another order together."""
+    states = {(0,) * len(one): (mp.mpf(1), mp.mpf(1))}
+    for _ in range(count):
+        after = defaultdict(lambda: (mp.mpf(0), mp.mpf(0)))
+        for (seen, (p, q)), k in itertools.product(states.items(), range(len(one))):
+            key = (*seen[:k], seen[k] + 1, *seen[k + 1 :])
+            after[key] = after[key][0] + p * one[k], after[key][1] + q * other[k]
+        states = after
+    return list(states.values())
+
+
+def over(found, bound):
+    return found / bound if bound > 0 else 1 + found
+
+
+def theorem4(stated, instance):
+    e, d, c, n = (mp.mpf(stated[name]) for name in ("epsilon", "delta", "c0", "count"))
+    claimed = c * mp.sqrt(n) * e
+    if stated["algorithms"] == "gaussian":
+        mu = e / mp.sqrt(2 * mp.log(1.25 / d))
+        holds, found = normal(mu, e) <= d, normal(mp.sqrt(n) * mu, claimed)
+    else:
+        one, other = law(instance["one"]), law(instance["other"])
+        holds = is_private(one, other, e, d)
+        found = lost(composed(one, other, stated["count"]), claimed)
+    return holds, over(found, mp.mpf(stated["factor"]) * d)
+
+
+def definition3(stated, instance):
+    e, d, m = (mp.mpf(stated[name]) for name in ("epsilon", "delta", "multiple"))
+    if stated["mechanism"] == "gaussian":
+        mu = e / mp.sqrt(2 * mp.log(1.25 / d))
+        holds, found = normal(mu, e) <= d, mp.ncdf(mu / 2 - m * e / mu)
+    else:
+        one, other = law(instance["one"]), law(instance["other"])
+        holds = is_private(one, other, e, d)
+        above = [p for p, q in zip(one, other, strict=True) if p > mp.exp(m * e) * q]
+        found = mp.fsum(above)
+    allowed = d / (1 - mp.exp(e - m * e)) if stated["version"] == "corrected" else d
+    return holds, over(found, mp.mpf(stated["factor"]) * allowed)
+
+
+def tables1(stated, instance):
+    e, spread = mp.mpf(stated["epsilon"]), mp.mpf(stated["deviation"])
+    label, other, output = ([mp.mpf(x) for x in instance[n]] for n in ("label", "other", "output"))
+    pairs = list(zip(label, other, output, strict=True))
+    scale = spread / mp.sqrt(2)
+    loss = mp.fsum(abs(o - b) - abs(o - a) for a, b, o in pairs) / scale
+    holds = scale * e >= 2 * (1 - mp.mpf(10) ** -30)
+    for one in (label, other):
+        match stated["encoding"]:
+            case "one-hot":
+                holds = holds and sorted(one) == [0] * (len(one) - 1) + [1]
+            case "sign":
+                holds = holds and len(one) == 1 and abs(one[0]) == 1
+            case _:
+                holds = holds and mp.fsum(map(abs, one)) <= 1
+    return holds, loss / (mp.mpf(stated["factor"]) * e)
+
+
+def corollary1(stated, instance):
+    e, d, s = (mp.mpf(stated[name]) for name in ("epsilon", "delta", "slack"))
+    n, at = stated["iterations"], mp.mpf(instance["epsilon"])
+    root = mp.sqrt(2 * n * mp.log(1 / s))
+    claimed = mp.mpf(stated["factor"]) * (root * e + n * e * mp.expm1(e))
+    truth = mp.exp(e) / (1 + mp.exp(e))
+    law_of_truths = (
+        (mp.binomial(n, k) * truth**k * (1 - truth) ** (n - k), (2 * k - n) * e)
+        for k in range(n + 1)
+    )
+    inside = mp.fsum(p * max(1 - mp.exp(at - loss), mp.mpf(0)) for p, loss in law_of_truths)
+    exact = 1 - (1 - d) ** n * (1 - inside)
+    return n * d + s <= exact, at / claimed
+
+
+FILES = {
+    "theorem 4": (lambda: published("huang2020-theorem4"), theorem4),
+    "theorem 4, gaussian": (
+        lambda: made("huang2020-theorem4", "approximate-dp", GAUSSIAN, {}, 1.0), theorem4,
+    ),
+    "definition 3": (lambda: published("huang2020-definition3"), definition3),
+    "tables, theorem 1": (
+        lambda: made("tables-theorem1", "pure-dp", ONE_HOT, LABELS, 0.5), tables1,
+    ),
+    "corollary 1": (
+        lambda: made("hu2020-corollary1", "approximate-dp", COMPOSED, {"epsilon": 1.0}, 0.1),
+        corollary1,
+    ),
+}  # fmt: skip
+
+
+def restated(content):
+    """Return a file that states what its verifier recomputes; None where that is refused."""
+    try:
+        blank = _document("c.json", content)
+        verifier = judge._verifier(blank.claim)
+        outcome = judge.decided("c.json", lambda: verifier(blank))
+        content = copy.deepcopy(content)
+        content["quantities"] = {name: float(one) for name, one in outcome.quantities.items()}
+        content["assumptions"] = [
+            {"name": name, "value": float(value), "limit": float(limit)}
+            for name, (value, limit) in outcome.assumptions.items()
+        ]
+    except DpauditError:
+        return None
+    return content
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    homes = judge._homes()
+    monkeypatch.setattr(judge, "_homes", lambda: homes)
+    monkeypatch.setattr(judge, "SECONDS", 0.5)
+
+
+def tried(name, number, seed):
+    """Return how many moved files were verified, each of them true."""
+    make, oracle = FILES[name]
+    content, rng, stood = make(), np.random.default_rng(seed), 0
+    assert (first := restated(content)) is not None
+    assert verdict(first, Reader()).verified, verdict(first, Reader()).failures
+    for n in range(number):
+        one = restated(moved(content, rng, 1 + n % 2))
+        found = None if one is None else verdict(one, Reader())
+        if found is None or not found.verified:
+            continue
+        stood += 1
+        with mp.workdps(50):
+            holds, ratio = oracle(one["parameters"], one["instance"])
+            assert holds, one
+            assert ratio > 1, one
+            assert found.ratio == pytest.approx(float(ratio), rel=1e-9), one
+        if one["parameters"].get("factor", 1) < 1:
+            assert not found.refutes_as_published, one
+    return stood
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_moved_file_that_verifies_is_true_of_what_it_says_now(name):
+    assert 0 < tried(name, 40, 0) < 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+def test_every_moved_file_that_verifies_is_true(name):
+    assert 0 < tried(name, 4000, 1) < 4000
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_an_oracle_of_half_the_ratio_is_found_out(name, monkeypatch):
+    """A negative control: what compares the ratios sees another one."""
+    make, oracle = FILES[name]
+    half = lambda *given: (oracle(*given)[0], oracle(*given)[1] / 2)  # noqa: E731
+    monkeypatch.setitem(FILES, name, (make, half))
+    with pytest.raises(AssertionError):
+        tried(name, 60, 0)
