@@ -105,7 +105,7 @@ def _table(result: AccountantScan) -> Table:
     for column in ("method", "states", "answers", "false", "times the truth", "milliseconds"):
         table.add_column(column, overflow="fold")
     for one in result.methods:
-        wrong = sum(count for name, count in one.verdicts.items() if name in ("under", "above"))
+        wrong = sum(count for name, count in one.judgements.items() if name in ("under", "above"))
         excess = f"{number(one.excess)}, at most {number(one.most_excess)}"
         milliseconds = None if one.seconds is None else 1e3 * one.seconds
         cells = (one.name, one.states, one.answered, wrong, excess, number(milliseconds))

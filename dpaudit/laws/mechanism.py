@@ -18,11 +18,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.errors import DpauditError, MechanismError, let_be_shown, what_happened
+from dpaudit.errors import DpauditError, MechanismError
 from dpaudit.laws.outcomes import Inexact, as_doubles
-from dpaudit.laws.stand_ins import tells_no_record
+from dpaudit.laws.stand_ins import what_code_raised
 from dpaudit.neighbours import Pair
-from dpaudit.records import are_shown
 
 DIGITS = 50
 DatasetT = TypeVar("DatasetT")
@@ -248,11 +247,10 @@ def calling(
         raise
     except BaseException as error:  # the mechanism is other people's code
         raised = "" if isinstance(error, SystemExit) else "raised "
-        if not are_shown() and tells_no_record(error, dataset, again):
-            let_be_shown(error)
+        said = what_code_raised(error, dataset, again)
         raise MechanismError(
             f"mechanism {name_of(mechanism)}: {call_of(mechanism, trials)} "
-            f"{raised}{what_happened(error)}, expected {_expected(mechanism, error)}"
+            f"{raised}{said}, expected {_expected(mechanism, error)}"
         ) from error
 
 

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from dpaudit._installed import is_installed
-from dpaudit.errors import words_of
+from dpaudit.errors import let_be_shown, what_happened, words_of
+from dpaudit.records import are_shown
 
 _SECONDS = 2.0  # that a call on made data may take
 _MOST = 10_000  # values that are looked at
@@ -29,6 +30,57 @@ _WORD = re.compile(r"[\w.+-]+")
 
 class _CannotBeMade(Exception):
     """A kind of data that nobody knows how to make."""
+
+
+def what_code_raised(error: BaseException, dataset: Any, again: Callable[[Any], object]) -> str:
+    """Return on one line how somebody's code ended on a dataset, with words that hold no record.
+
+    Every door that calls such code with records says it so.
+
+    Parameters
+    ----------
+    error
+        What the call raised.
+    dataset
+        On which it was raised.
+    again
+        Makes the same call of other data: words that it has for these are shown.
+
+    Examples
+    --------
+    >>> def count(data):
+    ...     return {"age": 1}["agee"]
+    >>> try:
+    ...     count([8675309])
+    ... except KeyError as raised:
+    ...     print(what_code_raised(raised, [8675309], count).partition(" in ")[0])
+    KeyError: "'agee'"
+    """
+    if not are_shown() and tells_no_record(error, dataset, again):
+        let_be_shown(error)
+    return what_happened(error)
+
+
+def raised_by(call: Callable[[Any], object], dataset: Any) -> BaseException | None:
+    """Return what a call of somebody's code raises; None if it returns.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Somebody stopped it.
+
+    Examples
+    --------
+    >>> raised_by(len, [1.0]), type(raised_by(len, 1.0)).__name__
+    (None, 'TypeError')
+    """
+    try:
+        call(dataset)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # other people's code
+        return error
+    return None
 
 
 def tells_no_record(

@@ -161,6 +161,8 @@ def compared(
         *_declared(moved),
     ]
     found += _hints(sides, moved, asked, laws)
+    if (why := nothing_released(function, data[0], sides)) is not None:
+        found.append(Finding(KIND, "withheld", why))
     over = total is None or total > asked.epsilon * (1 + 1e-6)
     unread = [asked.shown(path) for path in _unread(laws)]
     worth = over and (unread or _structure_moves(sides))
@@ -420,8 +422,6 @@ def _hints(
     for text, place in _fixed_seeds(sides)[:3]:
         words = f"a generator is made with the seed {text}"
         yield Finding("seed in the source", "hint", words, place=place)
-    if (why := nothing_released(sides)) is not None:
-        yield Finding(KIND, "withheld", why)
     warned = [set(side.runs[0].warned) for side in sides]
     if warned[0] != warned[1]:
         yield Finding("warnings", "hint", "the two runs do not raise the same warnings")

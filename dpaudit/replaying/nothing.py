@@ -3,34 +3,59 @@
 from __future__ import annotations
 
 import builtins
+from typing import Any
 
-from dpaudit.freezing.observing import Side
+import numpy as np
+
+from dpaudit.freezing import recorder
+from dpaudit.freezing.observing import Function, Side
 from dpaudit.freezing.outputs import flattened
+from dpaudit.laws.stand_ins import raised_by, what_code_raised
 
 KIND = "nothing released"
 _NONE = flattened(None).structure
 
 
-def nothing_released(sides: tuple[Side, Side]) -> str | None:
+def nothing_released(function: Function, dataset: Any, sides: tuple[Side, Side]) -> str | None:
     """Return why there is no output to look at, in words; None where there is one.
+
+    Parameters
+    ----------
+    function, dataset
+        Of the replay: what every run raises is raised once more, for its words.
+    sides
+        The runs on either dataset.
 
     Examples
     --------
-    >>> nothing_released((Side(), Side())) is None
+    >>> nothing_released(lambda data, rng: None, [1.0], (Side(), Side())) is None
     True
     """
     plain = [output for side in sides for output in side.plain]
     raised = {output.raised for output in plain if output.raised is not None}
     if plain and all(output.raised is not None for output in plain):
-        return f"every run on either dataset raises {_in_words(raised)}; dpaudit audit says more"
+        said = _said(function, dataset) if _is_pythons(raised) else None
+        return f"every run on either dataset {said or 'raises an exception'}"
     if {output.structure for output in plain} == {_NONE}:
         return "every run on either dataset returns None: let it return what it releases"
     return None
 
 
-def _in_words(raised: set[str]) -> str:
-    """Return which of Python's own exceptions it was; a name that somebody made may hold data."""
+def _is_pythons(raised: set[str]) -> bool:
+    """Return whether it was one of Python's own exceptions; another name may hold data."""
     (name, *more) = sorted(raised)
     found = getattr(builtins, name, None)
-    named = not more and isinstance(found, type) and issubclass(found, BaseException)
-    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}" if named else "an exception"
+    return not more and isinstance(found, type) and issubclass(found, BaseException)
+
+
+def _said(function: Function, dataset: Any) -> str | None:
+    """Return how a call ends, with words that hold no record; None if it returns now."""
+
+    def again(data: Any) -> object:
+        return function(recorder.fresh_copy(data), np.random.default_rng(0))
+
+    error = raised_by(again, dataset)
+    if error is None:
+        return None
+    raises = "" if isinstance(error, SystemExit) else "raises "
+    return f"{raises}{what_code_raised(error, dataset, again)}"

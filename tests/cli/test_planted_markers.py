@@ -15,7 +15,10 @@ import numpy as np
 import pytest
 
 import dpaudit
+from dpaudit import Pair, relation
+from dpaudit.errors import MechanismError
 from dpaudit.laws.isolated import Isolation
+from dpaudit.testing import assert_not_refuted
 
 NUMBER = 8675309.4242
 # Of the record, and of what is worked out of it with the scale of the noise: no five digits.
@@ -40,6 +43,12 @@ def bare(data, rng):
 
 def in_text(data, rng):
     return {{"count": len(data) + rng.laplace(scale={SCALE}), "first": str(data[0])}}
+
+def misspells(data, rng):
+    return {{"age": data[0]}}["agee"]
+
+def refuses(data, rng):
+    raise ValueError(f"{{data[0]}} is too large")
 """
 MECHANISMS = ("total", "gaussian", "of_scale", "bare", "in_text")
 OUT = ("--out", "out", "--format", "sarif=out.sarif", "--format", "junit=out.xml")
@@ -119,6 +128,79 @@ def test_what_a_notebook_shows_of_a_result_holds_no_record():
     shown += [repr(audited), str(audited), audited._repr_html_(), audited.model_dump_json()]
     assert [text for text in shown if holds(text)] == []
     assert holds(str(found.calls[0].moved))
+
+
+COMMANDS = [
+    ("audit", "--relation", "replace-record", "--trials", "100", "--in-process"),
+    ("replay", "--in-process"),
+    pytest.param(("replay",), marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    ("name", "said"), [("misspells", """KeyError: "'agee'\""""), ("refuses", "ValueError: (show_")]
+)
+def test_words_of_an_error_are_shown_where_made_data_raise_them_too(
+    dpaudit, place, command, name, said
+):
+    """What a door says of code that fails: what is wrong with it, and nothing of a record."""
+    pair = ("--dataset", "a.csv", "--neighbour", "b.csv", "--epsilon", "1")
+    door, *more = command
+    ran = dpaudit(door, f"planted_module:{name}", *pair, *OUT, *more)
+    texts = {"out": ran.out, "err": ran.err, **written(place)}
+    assert ran.status == 2
+    assert said in ran.err
+    assert "in planted_module.py, line " in ran.err
+    assert {one for one, text in texts.items() if holds(text)} == set()
+    assert "is too large" not in "".join(texts.values())
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda function, pair: dpaudit.audit(function, *pair, epsilon=1.0, trials=100, **HIDDEN),
+        lambda function, pair: dpaudit.replay(function, *pair, epsilon=1.0, **HIDDEN),
+        lambda function, pair: assert_not_refuted(
+            function, Pair(*pair, relation("replace-record")), epsilon=1.0, trials=100
+        ),
+    ],
+    ids=["audit", "replay", "assertion"],
+)
+def test_python_says_what_is_wrong_with_code_and_hides_a_record(door):
+    for function, said in ((misspells, "'agee'"), (refuses, "(show_records=True")):
+        try:
+            words = " ".join(one.words for one in door(function, PAIR).findings)
+        except (MechanismError, AssertionError) as error:
+            words = str(error)
+        assert said in words
+        assert not holds(words)
+
+
+def misspells(data, rng):
+    return {"age": data[0]}["agee"]
+
+
+def refuses(data, rng):
+    raise ValueError(f"{data[0]} is too large")
+
+
+PAIR = np.array([NUMBER, 1.0]), np.array([2.5, 1.0])
+HIDDEN = {"isolation": Isolation(in_process=True), "relation": "replace-record"}
+
+
+@pytest.mark.parametrize("name", ["total", pytest.param("in_text", marks=pytest.mark.slow)])
+def test_pictures_hold_no_record(dpaudit, place, name):
+    """A page's pictures are drawn in text, as are the files that others show."""
+    pair = ("--dataset", "a.csv", "--neighbour", "b.csv", "--epsilon", "1")
+    more = ("--relation", "replace-record", "--trials", "400", "--in-process")
+    ran = dpaudit("audit", f"planted_module:{name}", *pair, *OUT, *more)
+    assert ran.status == 1
+    page = written(place)["out/report.html"]
+    pictures = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+    assert len(pictures) >= 2
+    assert [one for one in pictures if holds(one)] == []
+    assert {one for one, text in written(place).items() if holds(text)} == set()
 
 
 def test_canaries_show_no_score(dpaudit, place):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from dpaudit.report.schema import Document
 from dpaudit.scan.accountants.card import Accountant, Method
@@ -47,7 +47,8 @@ class Group(Document):
     where: str
     asks: str
     release: str
-    verdict: str
+    # Files of earlier versions call it a verdict, which is a word for claims.
+    judgement: str = Field(validation_alias=AliasChoices("judgement", "verdict"))
     answers: int = Field(description="How many answers have the fault.")
     examples: list[Example] = Field(description="The worst first.")
     threads: list[str] = Field(description="Where the fault is public.")
@@ -77,7 +78,7 @@ class MethodSummary(Document):
     where: str
     asked: int
     answered: int
-    verdicts: dict[str, int]
+    judgements: dict[str, int] = Field(validation_alias=AliasChoices("judgements", "verdicts"))
     excess: float | None = Field(description="Median of answer over truth, of sound answers.")
     most_excess: float | None
     loosest: str | None = Field(description="The question with the most excess.")
@@ -204,7 +205,7 @@ def _summary(method: Method, judgements: Sequence[Judgement]) -> MethodSummary:
         where=method.where,
         asked=sum(answer.outcome != "nothing" for answer in answers),
         answered=len(times),
-        verdicts=dict(sorted(Counter(one.verdict for one in mine).items())),
+        judgements=dict(sorted(Counter(one.verdict for one in mine).items())),
         excess=statistics.median(excess for excess, _ in loose) if loose else None,
         most_excess=most[0] if most else None,
         loosest=str(most[1].answer.question) if most else None,
@@ -227,7 +228,7 @@ def _groups(found: Iterable[Judgement], methods: dict[str, Method]) -> list[Grou
             where=methods[name].where,
             asks=asks,
             release=kind,
-            verdict=verdict,
+            judgement=verdict,
             answers=len(group),
             examples=[_example(one) for one in group[:_EXAMPLES]],
             threads=[

@@ -37,7 +37,7 @@ def sentence(group: Group) -> str:
     words = first.words or _told(group, first)
     many = "" if group.answers == 1 else f", and {count(group.answers - 1)} more"
     threads = f" ({', '.join(group.threads)})" if group.threads else ""
-    return f"{group.verdict}: {first.question}: {words}{many}{threads}"
+    return f"{group.judgement}: {first.question}: {words}{many}{threads}"
 
 
 def _told(group: Group, example: Example) -> str:

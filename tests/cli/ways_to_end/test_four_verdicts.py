@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,10 @@ import pytest
 import dpaudit
 import dpaudit.auditing.looks as looks
 from dpaudit.laws.isolated import Isolation
+from dpaudit.report.schema import Report, json_schema
+from dpaudit.scan.accountants.document import AccountantScan
+from dpaudit.scan.finding import ScanResult
+from dpaudit.scan.published import PublishedScan
 from dpaudit.verdicts import STATUSES, VERDICTS, status_of
 
 from .test_replays_and_scans import scan
@@ -294,3 +299,62 @@ def test_verify_says_what_a_certificate_makes_of_its_claim(place, factor, status
     (one,) = json.loads(ran.out)
     assert ran.status == status
     assert one["verdict"] == ("refuted" if factor == 1 else "withheld")
+
+
+# No fifth word
+
+
+def of_key(document, key):
+    """Yield whatever stands under a key anywhere in a JSON document."""
+    if isinstance(document, dict):
+        for name, value in document.items():
+            if name == key:
+                yield value
+            yield from of_key(value, key)
+    elif isinstance(document, list):
+        for one in document:
+            yield from of_key(one, key)
+
+
+def words_of(schema):
+    """Return the words that a schema of a verdict allows."""
+    if "anyOf" in schema:
+        return {word for one in schema["anyOf"] for word in words_of(one)}
+    return set(schema.get("enum", ())) | ({None} if schema.get("type") == "null" else set())
+
+
+@pytest.mark.parametrize("model", [Report, ScanResult, PublishedScan, AccountantScan])
+def test_a_schema_knows_four_verdicts(model):
+    stated = list(of_key(json_schema(model), "verdict"))
+    assert stated or model is AccountantScan  # of its numbers there are judgements
+    assert all(set(VERDICTS) <= words_of(one) <= {*VERDICTS, None} for one in stated)
+
+
+def test_every_published_verdict_is_one_of_four():
+    found = [
+        verdict
+        for path in sorted((Path(__file__).parents[3] / "reports").rglob("*.json"))
+        for verdict in of_key(json.loads(path.read_text("utf-8")), "verdict")
+    ]
+    assert len(found) > 200
+    assert set(found) <= {*VERDICTS, None}
+
+
+RIVALS = re.compile(r"inconclusive|unknown verdict|\bnot run\b|no verdict was reached", re.I)
+# Of a source file that is read and not run, and of what earlier versions wrote.
+NO_VERDICTS = {
+    "ci.md": "which is not run for it",
+    "exit-statuses.md": "Reports of earlier versions",
+}
+
+
+def test_pages_know_no_other_word():
+    root = Path(__file__).parents[3]
+    pages = [root / "README.md", *root.glob("docs/*.md"), *root.glob("reports/**/*.md")]
+    told = [
+        (path.name, line)
+        for path in pages
+        for line in path.read_text("utf-8").splitlines()
+        if RIVALS.search(line) and NO_VERDICTS.get(path.name, RIVALS.pattern) not in line
+    ]
+    assert told == []

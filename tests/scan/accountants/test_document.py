@@ -8,7 +8,7 @@ from dpaudit.errors import DataError
 from dpaudit.scan.accountants.asking import Answer
 from dpaudit.scan.accountants.card import Accountant, Known, Method
 from dpaudit.scan.accountants.cases import Question, part
-from dpaudit.scan.accountants.document import document
+from dpaudit.scan.accountants.document import AccountantScan, document
 from dpaudit.scan.accountants.page import document as as_json
 from dpaudit.scan.accountants.page import markdown, write
 from dpaudit.scan.accountants.publishing import publish
@@ -47,7 +47,7 @@ def test_a_document_groups_what_is_wrong_and_says_how_loose_the_rest_is():
     )
     assert all(one.true_delta > 1e-5 for one in group.examples)
     sound = found.methods[1]
-    assert (sound.asked, sound.answered, sound.verdicts) == (2, 2, {"sound": 2})
+    assert (sound.asked, sound.answered, sound.judgements) == (2, 2, {"sound": 2})
     assert 1.1 < sound.excess < sound.most_excess < 2
     assert sound.seconds == 0.5
 
@@ -128,3 +128,11 @@ def test_a_damaged_accountant_of_a_gallery_is_refused(tmp_path):
     page.with_name("accountant.json").write_text('{"schema": 1, "accountant": 3}')
     with pytest.raises(DataError, match="accountant"):
         write_index(tmp_path)
+
+
+def test_a_file_of_an_earlier_version_is_read():
+    """What it calls a verdict is a judgement now: a verdict is on a claim."""
+    written = json.loads(scanned().model_dump_json())
+    assert {one["judgement"] for one in written["violations"]} == {"under"}
+    former = json.loads(json.dumps(written).replace('"judgement', '"verdict'))
+    assert AccountantScan.model_validate(former) == AccountantScan.model_validate(written)
