@@ -399,7 +399,7 @@ class _Reader:
         if is_environment(self.values.of(node)):
             self._hide("all variables of the environment")
         elif id(node) not in self._called and self._name_of(node) in known.READERS - known.STREAMS:
-            if isinstance(node, (ast.Name, ast.Attribute)):
+            if not isinstance(node, ast.Call) and not isinstance(self.values.of(node), type):
                 self._hide("files whose names it works out")
 
     def _hide(self, what: str) -> None:

@@ -221,6 +221,10 @@ SAME = {
     "a file that is written": [
         State({"mech.py": code("open('p', mode='w').write('x')"), "p": n}) for n in "12"
     ],
+    "a question of what kind data are": [
+        State({"mech.py": code("isinstance(data, zipfile.ZipFile)", "import zipfile\n"), "p": n})
+        for n in "12"
+    ],
     "a library's own functions": [
         State(mech("import math, numpy\n" + code("return numpy.sum(data) * math.pi", "")))
     ]
