@@ -13,7 +13,13 @@ from dpaudit.auditing.api import own_case
 from dpaudit.auditing.run import audit_case, audit_claim
 from dpaudit.extension.registry import DISTINGUISHERS
 from dpaudit.extension.settings import Settings
-from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP
+from dpaudit.guarantees.kinds import (
+    ApproximateDP,
+    GaussianDP,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
 from dpaudit.laws.isolated import Isolation
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.report.render import render_html, render_markdown
@@ -185,6 +191,45 @@ def test_other_counts_carry_another_bound(moved):
     require_carried(true)
     with pytest.raises(AssertionError):
         require_carried(replace(true, **moved))
+
+
+@pytest.mark.slow
+def test_bets_refute_where_their_printed_wealth_passes_the_printed_goal():
+    """The goal is 1 over the error probability that is printed, and no event carries the bound."""
+    result = audited(one_number, claimed=PureDP(0.7), trials=900, until_refuted=True)
+    document = json.loads(result.model_dump_json())
+    path, spent = document["wealth"], sum(one["alpha"] for one in document["budget"])
+    assert path["log10_goal"] == pytest.approx(-mpmath.log10(spent))
+    assert result.verdict == "refuted"
+    first = min(n for n, won in passed(path) if won)
+    last = max(n for n, won in passed(path) if not won and n < first)
+    assert last < path["refuted_after"] <= first
+    assert document["measured"]["lower"] > 0.7
+    assert document["carrying_event"] is None
+    for bound in printed(read(result)[0]):  # of a witness, by fresh runs of its own
+        require_carried(bound)
+
+
+def passed(path):
+    """Return after how many transcripts the wealth was printed, and whether it passed the goal."""
+    points = zip(path["transcripts"], path["log10_wealth"], strict=True)
+    return [(n, wealth >= path["log10_goal"]) for n, wealth in points]
+
+
+@pytest.mark.parametrize(
+    "claimed", [RenyiDP(2.0, 50.0), slow(RenyiDP(2.0, 0.5)), slow(ZeroConcentratedDP(0.1))]
+)
+def test_no_event_stands_beside_a_divergence_that_it_cannot_carry(claimed):
+    """A divergence is bounded by bets on all bins: no counts of one event are shown to carry it."""
+    result = audited(one_number, claimed=claimed, trials=800)
+    document = json.loads(result.model_dump_json())
+    assert result.measured.lower > 0
+    assert document["carrying_event"] is None
+    for bound in printed(read(result)[0]):  # of a witness, by fresh runs of its own
+        require_carried(bound)
+    if document["witness"] is not None:
+        told = document["witness"]
+        assert told["refutes"] or "it explains, and carries no bound" in told["sentence"]
 
 
 _GUESSED = re.compile(
