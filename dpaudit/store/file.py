@@ -196,11 +196,12 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(f"store {self.path}: {_meaning(error)}") from error
+            raise StoreError(f"store {self.path}: {_meaning(str(error))}") from error
+        except UnicodeDecodeError as error:  # a name in it is no text any more
+            raise StoreError(f"store {self.path}: {_meaning('malformed')}") from error
 
 
-def _meaning(error: sqlite3.Error) -> str:
-    said = str(error)
+def _meaning(said: str) -> str:
     if "locked" in said or "busy" in said:
         return f"another program has kept it locked for {_PATIENCE:g} seconds; try again"
     if "full" in said:

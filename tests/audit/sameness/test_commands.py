@@ -100,6 +100,7 @@ def test_no_certificate_of_a_broken_one_is_verified_of_a_private_one(name, seed,
 
 @pytest.mark.slow
 @pytest.mark.sampled(1)
+@pytest.mark.filterwarnings("ignore::dpaudit.store.keeping.NotKept")  # it is drawn twice then
 @SEEDS
 @pytest.mark.parametrize(
     ("module", "name"), [("kept", n) for n in PRIVATE] + [("varying", n) for n in BROKEN]
