@@ -33,21 +33,32 @@ hypothesis.settings.load_profile("tests")
 
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects by markers
 def pytest_collection_modifyitems(config, items):
-    """Leave some cases of a function in the fast suite, where all cost too much; others are slow.
+    """Leave some cases of a function in the fast suite, where all take too long; others are slow.
 
-    So many as ``sampled(count)`` says, or else as ``costs.toml`` allows.
+    So many as ``costs.toml`` allows, and no more than ``sampled(count)`` says.
     """
     measured = config.pluginmanager.hasplugin("tests.costs")
-    cases, known = defaultdict(list), {} if measured else costs.read_costs()
+    known = {} if measured else costs.read_costs()
+    files = defaultdict(lambda: defaultdict(list))
     for item in items:
         if not item.get_closest_marker("slow"):
-            cases[costs.family_of(item.nodeid)].append(item)
-    for name, found in cases.items():
-        marker = found[0].get_closest_marker("sampled")
-        count = marker.args[0] if marker else costs.fast_cases(name, len(found), known)
-        fast = random.Random(name).sample(range(len(found)), min(count, len(found)))
-        for place in set(range(len(found))) - set(fast):
-            found[place].add_marker(pytest.mark.slow)
+            files[item.nodeid.partition("::")[0]][costs.family_of(item.nodeid)].append(item)
+    for families in files.values():
+        cases = {name: _most(found) for name, found in families.items()}
+        fast = costs.choose_fast(cases, known)
+        for name, found in families.items():
+            _mark_slow(name, found, cases[name] if measured else fast[name])
+
+
+def _most(cases):
+    marker = cases[0].get_closest_marker("sampled")
+    return min(len(cases), marker.args[0]) if marker else len(cases)
+
+
+def _mark_slow(name, cases, fast):
+    chosen = random.Random(name).sample(range(len(cases)), min(fast, len(cases)))
+    for place in set(range(len(cases))) - set(chosen):
+        cases[place].add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -1,24 +1,26 @@
-"""What the cases of a parametrised test cost together, and how many of them the fast suite runs.
+"""What tests take, and how much of a file the fast suite runs.
 
-``costs.toml`` holds CPU seconds of whole families, where they are more than `FEW`; a family that
-costs more runs as many of its cases as cost about that much, drawn by its name, and the rest is
-slow. As a plugin, this module measures, on a machine that does nothing else:
+``costs.toml`` holds the seconds of whole families, a family being the cases of one function. Of a
+family that takes more than `FAMILY` seconds so many cases are fast as take about that much, drawn
+by its name. Of the tests of a file that take more than `DEAR` seconds each, the shortest are fast
+as long as the file takes no more than `FILE`; one is in any case. The rest is slow. As a plugin,
+this module measures, on a machine that does nothing else:
 
     make test PYTEST_ARGS="-p tests.costs"
 """
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 COSTS = Path(__file__).with_name("costs.toml")
-FEW = 2.0  # CPU seconds that a family may take of the fast suite
-_TICKS = os.sysconf("SC_CLK_TCK")
+FAMILY, FILE, DEAR = 1.5, 6.0, 1.0  # seconds
+_LEAST = 0.5  # of what is written down
 
 
 def family_of(nodeid: str) -> str:
@@ -26,64 +28,60 @@ def family_of(nodeid: str) -> str:
     return nodeid.partition("[")[0]
 
 
-def fast_cases(family: str, cases: int, costs: dict[str, float]) -> int:
-    """Return how many cases of a family the fast suite runs; two at least, where there are two."""
-    cost = costs.get(family, 0.0)
-    return cases if cost <= FEW else min(cases, max(2, int(cases * FEW / cost)))
+def choose_fast(cases: Mapping[str, int], costs: Mapping[str, float]) -> dict[str, int]:
+    """Return how many cases of each family of one file the fast suite runs.
+
+    Parameters
+    ----------
+    cases
+        How many each family has.
+    costs
+        The seconds of a whole family, where they are known.
+
+    Examples
+    --------
+    >>> choose_fast({"quick": 3, "dear": 4, "dearest": 1}, {"dear": 20.0, "dearest": 9.0})
+    {'quick': 3, 'dear': 1, 'dearest': 0}
+    """
+    each = {name: costs.get(name, 0.0) / count for name, count in cases.items()}
+    fast = {name: _affordable(FAMILY, each[name], count) for name, count in cases.items()}
+    dear = sorted((one for one in cases if each[one] > DEAR), key=lambda one: (each[one], one))
+    left = FILE - sum(each[name] * count for name, count in fast.items() if name not in dear)
+    for place, name in enumerate(dear):
+        many = min(fast[name], int(max(left, 0.0) / each[name]))
+        fast[name] = max(many, 1) if place == 0 else many
+        left -= fast[name] * each[name]
+    return fast
+
+
+def _affordable(seconds: float, each: float, count: int) -> int:
+    """Return how many cases take so long together, at least one."""
+    return count if each * count <= seconds else max(1, int(seconds / each))
 
 
 def read_costs() -> dict[str, float]:
-    """Return the CPU seconds of each family that was measured to cost more than a few."""
+    """Return the seconds of each family that was measured to take more than a moment."""
     found: dict[str, float] = tomllib.loads(COSTS.read_text(encoding="utf-8"))
     return found
 
 
-def cpu_seconds() -> float:
-    """Return the CPU seconds of this process and of all that it started, living ones too."""
-    parents, spent = {}, {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            after = (folder / "stat").read_text().rpartition(")")[2].split()
-        except OSError:  # it ended meanwhile
-            continue
-        parents[int(folder.name)] = int(after[1])
-        spent[int(folder.name)] = sum(map(int, after[11:15]))
-    ours = {os.getpid()}
-    while more := {one for one, parent in parents.items() if parent in ours} - ours:
-        ours |= more
-    return sum(spent.get(one, 0) for one in ours) / _TICKS
-
-
 def write_costs(found: Counter[str], path: Path = COSTS) -> None:
-    """Write the families that cost more than a few seconds, the dearest first."""
-    lines = [f'"{name}" = {cost:.1f}' for name, cost in found.most_common() if cost > FEW]
-    path.write_text("\n".join(["# CPU seconds; see costs.py.", *lines, ""]), encoding="utf-8")
+    """Write the families that take more than a moment, the longest first."""
+    lines = [f'"{name}" = {cost:.1f}' for name, cost in found.most_common() if cost > _LEAST]
+    path.write_text("\n".join(["# Seconds; see costs.py.", *lines, ""]), encoding="utf-8")
 
 
 _SPENT: Counter[str] = Counter()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    """Add what a test and its processes took to its family."""
-    before = cpu_seconds()
-    try:
-        return (yield)
-    finally:
-        _SPENT[family_of(item.nodeid)] += max(0.0, cpu_seconds() - before)
+@pytest.hookimpl
+def pytest_runtest_logreport(report):
+    """Add what a test took to its family: with pytest-xdist, where all reports arrive."""
+    _SPENT[family_of(report.nodeid)] += report.duration
 
 
 @pytest.hookimpl
 def pytest_sessionfinish(session):
-    """Write what was measured, each worker of pytest-xdist its own part; the first one adds up."""
-    output = getattr(session.config, "workeroutput", None)
-    if output is not None:
-        output["costs"] = dict(_SPENT)
-    else:
+    """Write what was measured, where all of it is known."""
+    if _SPENT and not hasattr(session.config, "workerinput"):
         write_costs(_SPENT)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node):
-    """Take what a worker of pytest-xdist measured."""
-    _SPENT.update(node.workeroutput.get("costs", {}))
