@@ -313,7 +313,11 @@ def _of_count(found: Counted, sides: tuple[Side, Side], asked: Asked) -> Finding
     if found.hits < found.runs or found.other_hits:
         kind, why = COUNTED, "nearly always the same"
     elif seen.what == "structure":
-        kind = "raw exception" if _raises(sides) else "raw structure"
+        kind = (
+            "raw exception"
+            if any(side.plain[0].raised is not None for side in sides)
+            else "raw structure"
+        )
     elif seen.what == "number" and seen.value == "nan":
         kind = "missing number"
     if seeds and _varies(sides, seen):
@@ -343,10 +347,6 @@ def _named(seen: Seen, sides: tuple[Side, Side], asked: Asked) -> str:
     if seen.what == "structure":
         return "the structure of the output (keys, shapes, kinds, exceptions)"
     return asked.shown((own.text_paths if seen.what == "text" else own.paths)[seen.place])
-
-
-def _raises(sides: tuple[Side, Side]) -> bool:
-    return any(side.plain[0].raised is not None for side in sides)
 
 
 def _fixed_seeds(sides: tuple[Side, Side]) -> list[tuple[str, str]]:
@@ -438,11 +438,8 @@ def _not_intercepted(sides: tuple[Side, Side], asked: Asked) -> Iterator[Finding
             "what it reaches has no law here",
         )
     if any(run.elsewhere for side in sides for run in side.runs):
-        yield Finding(
-            "not intercepted",
-            "hint",
-            "primitives are called in other threads, and what they reach has no law here",
-        )
+        words = "primitives are called in other threads, and what they reach has no law here"
+        yield Finding("not intercepted", "hint", words)
     for name in asked.samplers:
         yield Finding(
             "not intercepted", "hint", f"{name} draws with a sampler of its own, which goes on"
