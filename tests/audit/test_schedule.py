@@ -9,6 +9,7 @@ import pytest
 
 import dpaudit
 import dpaudit.auditing.api as api
+import dpaudit.auditing.looks as looks
 from dpaudit.auditing.first_outputs import SLOW, first_outputs
 from dpaudit.auditing.looks import Clock, Slowly, ceiling, chosen_on
 from dpaudit.errors import InvalidArgument
@@ -124,7 +125,8 @@ def quick(data, rng):
 @pytest.mark.parametrize(
     "isolation", [HERE, pytest.param(Isolation(), marks=pytest.mark.slow)], ids=["here", "workers"]
 )
-def test_a_time_that_is_over_before_the_first_look_withholds_the_verdict(isolation):
+def test_a_time_that_is_over_before_the_first_look_withholds_the_verdict(monkeypatch, isolation):
+    monkeypatch.setattr(looks, "_OVER", -1.0)  # so that it is over however fast the machine is
     given = {"epsilon": 2.0, "time": 1e-6, "isolation": isolation}
     found = dpaudit.audit(quick, *PAIR, **given)
     assert (found.verdict, found.trials, found.budget) == ("withheld", 0, [])
@@ -135,8 +137,9 @@ def test_a_time_that_is_over_before_the_first_look_withholds_the_verdict(isolati
     assert (shown.measured, shown.surety) == ("—", "nothing is certified")
 
 
-def test_what_time_cut_off_is_kept_and_gone_on_with(tmp_path):
+def test_what_time_cut_off_has_not_ended_for_its_store(monkeypatch, tmp_path):
     """The store does not take an audit for ended that certified nothing."""
+    monkeypatch.setattr(looks, "_OVER", -1.0)
     given = {"store": tmp_path / "s.db", "isolation": HERE, "epsilon": 2.0, "seed": 3}
     assert dpaudit.audit(quick, *PAIR, time=1e-6, **given).verdict == "withheld"
     with Store(tmp_path / "s.db") as store:
