@@ -441,9 +441,8 @@ def _not_intercepted(sides: tuple[Side, Side], asked: Asked) -> Iterator[Finding
         words = "primitives are called in other threads, and what they reach has no law here"
         yield Finding("not intercepted", "hint", words)
     for name in asked.samplers:
-        yield Finding(
-            "not intercepted", "hint", f"{name} draws with a sampler of its own, which goes on"
-        )
+        words = f"{name} draws with a sampler of its own, which goes on"
+        yield Finding("not intercepted", "hint", words)
 
 
 def _control_flow(sides: tuple[Side, Side]) -> Iterator[Finding]:
@@ -487,12 +486,8 @@ def _budget(moved: Sequence[Moved], total: float | None, asked: Asked) -> Iterat
         )
     stated = [one.epsilon for one in moved if one.epsilon is not None and one.moved != 0]
     if sum(stated) > asked.epsilon * (1 + 1e-9):
-        yield Finding(
-            "budget",
-            "hint",
-            f"mechanisms whose value moved declare an epsilon of {sum(stated):.4g} together "
-            f"(claimed {asked.epsilon:g})",
-        )
+        words = f"mechanisms whose value moved declare an epsilon of {sum(stated):.4g} together"
+        yield Finding("budget", "hint", f"{words} (claimed {asked.epsilon:g})")
 
 
 def _number(value: float) -> str:
