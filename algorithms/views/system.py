@@ -45,13 +45,16 @@ def exact(name: str, value: object, *, least: float = -math.inf) -> fmpq:
 
     Examples
     --------
-    >>> exact("penalty", 0.5), exact("weight", Fraction(1, 3))
-    (1/2, 1/3)
+    >>> exact("penalty", 0.5), exact("weight", Fraction(1, 3)), exact("scale", 2**62 + 1)
+    (1/2, 1/3, 4611686018427387905)
     """
     if isinstance(value, fmpq):
         found = Fraction(int(value.p), int(value.q))
+    elif isinstance(value, Fraction):
+        found = value
     else:
-        found = value if isinstance(value, Fraction) else Fraction(check.real(name, value))
+        near = check.real(name, value)
+        found = Fraction(value) if isinstance(value, int) else Fraction(near)  # of any size
     if found < least:
         raise InvalidArgument(name, float(found), f"a finite number, at least {least:g}")
     return fmpq(found.numerator, found.denominator)

@@ -3,8 +3,10 @@
 import secrets
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import dpaudit.scan.keeping as keeping
 from dpaudit.execution import Limits
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
@@ -76,3 +78,45 @@ def test_a_scan_withholds_the_verdict_and_names_the_cause(reached):
 )
 def test_a_distribution_is_known_by_the_packages_that_it_installs(distribution, package):
     assert package in _import_names(distribution)
+
+
+# What outputs of other processes show
+
+
+def of_parts(*columns, hits=None):
+    parts = np.stack(columns, axis=1)
+    return keeping.Seen(parts, len(parts) if hits is None else hits)
+
+
+ONE, NOISE = np.ones(40), np.random.default_rng(5).normal(size=40)
+
+
+@pytest.mark.parametrize(
+    ("other", "another"),
+    [
+        (of_parts(ONE, NOISE[::-1]), False),
+        (of_parts(2 * ONE, NOISE[::-1]), True),
+        (of_parts(ONE, ONE), False),
+        (of_parts(NOISE, NOISE), False),
+        (of_parts(ONE, NOISE, hits=0), True),
+        (of_parts(ONE, NOISE, hits=38), False),
+    ],
+)
+def test_a_process_is_another_by_what_is_fixed_or_by_how_often_the_event_is(other, another):
+    one = of_parts(ONE, NOISE)
+    assert keeping._is_another(one, other) is another
+    assert keeping._is_another(other, one) is another
+
+
+@pytest.mark.parametrize(
+    ("dataset", "neighbour", "steady"),
+    [
+        (ONE, 2 * ONE, [[0], [0]]),
+        (ONE, ONE, [[], []]),
+        (ONE, NOISE, [[0], []]),
+        (NOISE, ONE, [[], [0]]),
+        (NOISE, NOISE + 1, [[], []]),
+    ],
+)
+def test_what_never_varies_is_named_for_each_side_unless_both_have_it(dataset, neighbour, steady):
+    assert keeping._steady([dataset[:, None], neighbour[:, None]]) == steady

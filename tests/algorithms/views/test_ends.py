@@ -13,6 +13,7 @@ from dpaudit.algorithms.problems.graphs import ring, star
 from dpaudit.algorithms.views import view as view_module
 from dpaudit.algorithms.views.features import ChangedFeatures, _bracket, _Diagonal
 from dpaudit.algorithms.views.gossip import Gossip
+from dpaudit.algorithms.views.numbers import Residues, ranks
 from dpaudit.algorithms.views.releases import SharingView, view
 from dpaudit.algorithms.views.view import PRIMES, View
 
@@ -50,6 +51,7 @@ def test_ends_are_rounded_outwards():
 @pytest.mark.parametrize("prime", PRIMES)
 def test_a_noise_that_vanishes_modulo_one_prime_is_noise(prime):
     seen = gossip_view((prime, prime, prime))
+    assert ranks(Residues(prime), seen.seen(Residues(prime))) == (0, 1)
     assert not seen.infinite
     assert 0.5 < prime * seen.mu.lower <= prime * seen.mu.upper < 2
 
