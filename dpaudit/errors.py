@@ -376,3 +376,15 @@ def shorten(value: object, width: int = 80) -> str:
     """
     line = one_line(said(_beginning(value)))
     return line if len(line) <= width else line[: width - 3] + "..."
+
+
+def shorten_path(path: str, width: int = 80) -> str:
+    """Return ``repr(path)`` on one line, of a long one its end, which says which file it is.
+
+    Examples
+    --------
+    >>> shorten_path("/home/ann/work/mine.py", width=15)
+    "'...rk/mine.py'"
+    """
+    room = width - 2  # between the quotes
+    return shorten(path if len(path) <= room else f"...{path[3 - room :]}", width)

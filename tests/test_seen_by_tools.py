@@ -51,6 +51,7 @@ def run_pyright(folder, text):
     finally:
         module.unlink()
         project.unlink()
+    assert done.stdout, (done.returncode, done.stderr)
     found = json.loads(done.stdout)["generalDiagnostics"]
     return [(one["severity"], one["message"]) for one in found]
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.errors import DpauditError, shorten, what_happened
+from dpaudit.errors import DpauditError, shorten_path, what_happened
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.looks import cells_of, names_of
 from dpaudit.execution.scripts import Source, made_by, source_of, survey_of
@@ -68,7 +68,7 @@ class Parcel:
 
 def _why(source: Source, names: set[str]) -> str:
     known = survey_of(source)
-    file = shorten(source.path)
+    file = shorten_path(source.path)
     if known is not None and known.words:
         return f"{file} cannot be run afresh ({known.words})"
     listed = ", ".join(sorted(names)[:6])

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.stats import fisher_exact
 
 from dpaudit._typing import Array
-from dpaudit.errors import shorten
+from dpaudit.errors import shorten_path
 from dpaudit.execution import stream
 from dpaudit.execution.failures import OutOfTime
 from dpaudit.laws.layout import is_one, last_bits
@@ -44,7 +44,6 @@ _NO_TIME = (
     "what tells the datasets apart was the same in every answer, and there was no time to look "
     "whether it is kept outside the call: give the scan more"
 )
-_LONGEST = 60  # characters of a name that is shown
 _FEW = 3  # outputs that are not as all the others: fewer are a glitch
 _AHEAD = 1  # steps of the clocks
 
@@ -158,13 +157,8 @@ def _is_steady(values: Array) -> bool:
     return int(far.sum()) < _FEW
 
 
-def _ending(name: str) -> str:
-    """Return the end of a long name: of a path, what says which file it is."""
-    return name if len(name) <= _LONGEST else f"...{name[-_LONGEST:]}"
-
-
 def _said(touches: Sequence[Touch]) -> str:
-    shown = "; ".join(f"{kind} {shorten(_ending(name))}" for kind, name in touches[:3])
+    shown = "; ".join(f"{kind} {shorten_path(name)}" for kind, name in touches[:3])
     return (
         "what tells the datasets apart was the same in every answer, and may be noise that was "
         f"drawn before and is kept outside the call ({shown})"

@@ -217,7 +217,7 @@ def test_a_refutation_by_drawing_is_drawn_again(dpaudit, tmp_path):
 
 
 def test_one_audit_has_one_outcome():
-    names = {"result", "certificate", "interrupted", "looks"}
+    names = {"result", "certificate", "interrupted", "looks", "in_time"}
     assert Audited.__dataclass_fields__.keys() == names
 
 

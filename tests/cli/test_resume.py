@@ -240,7 +240,7 @@ def _kept(path):
 def test_it_ends_as_the_command_does(mine):
     audited = f"audit mine:slow {OPTIONS} --out out"
     status, told = stopped(mine, audited)
-    assert (status, told.splitlines()[-1]) == (130, "interrupted")
+    assert (status, told.splitlines()[-1:]) == (130, ["interrupted"])
     resumed = "resume out mine.py:slow --quiet --workers 1"
     process, before = started(mine, resumed), (mine / "calls").stat().st_size
     while process.poll() is None and (mine / "calls").stat().st_size == before:

@@ -168,9 +168,10 @@ def test_one_edit_is_a_pair_and_two_are_none(dataset, place, new):
         found_pair(dataset, [*dataset, new, new])
 
 
-def edges(kind, *pairs):
+def edges(kind, *pairs, nodes=range(4)):
+    """Return a graph, which lists the ends of an edge in the order of its nodes."""
     graph = kind()
-    graph.add_nodes_from(range(4))
+    graph.add_nodes_from(nodes)
     graph.add_edges_from(pairs)
     return graph
 
@@ -180,6 +181,9 @@ def test_an_edge_of_a_graph_has_no_direction_and_one_of_a_directed_graph_has():
     plain, directed = nx.Graph, nx.DiGraph
     assert differ_in_one_edge(edges(plain, *whole), edges(plain, *turned))
     assert differ_in_one_edge(edges(plain, *turned), edges(plain, *whole))
+    back = edges(plain, *whole, nodes=range(3, -1, -1))
+    assert set(back.edges).isdisjoint(whole)
+    assert differ_in_one_edge(back, edges(plain, *whole[:2]))
     assert differ_in_one_edge(edges(directed, *whole), edges(directed, *whole[:2]))
     with pytest.raises(InvalidArgument, match="differing edges"):
         differ_in_one_edge(edges(directed, *whole), edges(directed, *turned))
