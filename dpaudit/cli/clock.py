@@ -12,7 +12,7 @@ _BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
 
 @contextmanager
 def counting_from(moment: float | None) -> Iterator[None]:
-    """Let commands inside the block have begun at a moment of `time.monotonic`; None for now.
+    """Count the time of commands inside the block from a moment of `time.monotonic`, or from now.
 
     Examples
     --------

@@ -283,57 +283,70 @@ class _Reader:
             return ""
 
     def _named_call(self, name: str, node: ast.Call) -> None:
+        """Take note of what a call reads, by the name of what is called."""
         root, last = name.partition(".")[0], name.rpartition(".")[2]
-        if name.endswith("ctypeslib.load_library") or name.endswith("_ctypeslib.load_library"):
-            self._library(node)
-        elif name in known.READERS - known.STREAMS or (
-            root == "pandas" and last.startswith("read_")
-        ):
-            self._file(self._argument(node, 0, "file"), self._mode(node, 1))
-        elif (
-            name.startswith("?.") and last in known.METHODS and isinstance(node.func, ast.Attribute)
-        ):
-            path = self.values.of(node.func.value if not known.METHODS[last] else node.args[0])
-            self._file(path, self._mode(node, 0) if last == "open" else "r")
-        elif name.startswith("?.") and last in known.LOOKS and isinstance(node.func, ast.Attribute):
-            if not node.args:
-                self._file(self.values.of(node.func.value), "r")
-        elif name == "?.read" and node.args and self._has("configparser"):
-            self._file(self._argument(node, 0, "filenames"), "r")
-        elif name in known.FOLDERS:
-            self._hide("what stands in a folder")
-        elif name in known.TYPED:
-            self._hide("what is typed in")
-        elif name in known.HELD or last == "__subclasses__":
-            self._hide("what the rest of the program holds")
-        elif name.startswith(known.OTHERS):
-            self._hide("what another process holds")
-        elif last == "expandvars" and root in ("posixpath", "os"):
+        if self._reads_file(name, node):
+            return
+        if last == "expandvars" and root in ("posixpath", "os"):
             self._expanded(self._argument(node, 0, "path"))
         elif (last, root) in (("expanduser", "posixpath"), ("home", "pathlib")):
             self.variables.add("HOME")
-        elif name.startswith(known.ASYNC_PROGRAMS):
-            self._hide("what another program answers")
-        elif root in known.PROGRAMS or (
-            root in ("os", "posix") and last.startswith(known.OF_SYSTEM)
-        ):
-            self._hide("what another program answers")
-        elif name.startswith(known.ASYNC_NETWORKS):
-            self._hide("what a network answers")
-        elif root in known.NETWORKS and not name.startswith(known.SAFE_OF_NETWORKS):
-            self._hide("what a network answers")
-        elif name in known.MODULES and self._argument(node, 0, "name") is UNKNOWN:
-            self._hide("modules whose names it works out")
-        elif name.startswith(known.LOADERS):
-            self._hide("code that it loads while it runs")
+        elif (unseen := self._unseen_of(name, node)) is not None:
+            self._hide(unseen)
         elif name.startswith(known.CLOCKS):
             self.left_out.add(f"the clock ({self.where})")
         elif name.startswith(known.HERE):
             self.left_out.add(f"where it runs ({self.where})")
-        elif name in known.GETTERS or (last in known.NAMESPACES and root == "builtins"):
-            self.by_name = True
-        elif name == "builtins.getattr" and self._argument(node, 1, "") is UNKNOWN:
-            self.by_name = True
+        else:
+            self.by_name |= self._asks_by_name(name, node)
+
+    def _reads_file(self, name: str, node: ast.Call) -> bool:
+        """Take note of the file that a call reads; return whether it is such a call."""
+        root, last = name.partition(".")[0], name.rpartition(".")[2]
+        method = (
+            node.func if name.startswith("?.") and isinstance(node.func, ast.Attribute) else None
+        )
+        if name.endswith("ctypeslib.load_library"):
+            self._library(node)
+        elif name in known.READERS - known.STREAMS or (root, last[:5]) == ("pandas", "read_"):
+            self._file(self._argument(node, 0, "file"), self._mode(node, 1))
+        elif method is not None and last in known.METHODS:
+            path = self.values.of(method.value if not known.METHODS[last] else node.args[0])
+            self._file(path, self._mode(node, 0) if last == "open" else "r")
+        elif method is not None and last in known.LOOKS:
+            if not node.args:
+                self._file(self.values.of(method.value), "r")
+        elif name == "?.read" and node.args and self._has("configparser"):
+            self._file(self._argument(node, 0, "filenames"), "r")
+        else:
+            return False
+        return True
+
+    def _unseen_of(self, name: str, node: ast.Call) -> str | None:
+        """Return what decides that nobody sees, of a call whose answer comes from elsewhere."""
+        root, last = name.partition(".")[0], name.rpartition(".")[2]
+        system = root in ("os", "posix") and last.startswith(known.OF_SYSTEM)
+        program = name.startswith(known.ASYNC_PROGRAMS) or root in known.PROGRAMS or system
+        network = root in known.NETWORKS and not name.startswith(known.SAFE_OF_NETWORKS)
+        module = name in known.MODULES and self._argument(node, 0, "name") is UNKNOWN
+        kinds = {
+            "what stands in a folder": name in known.FOLDERS,
+            "what is typed in": name in known.TYPED,
+            "what the rest of the program holds": name in known.HELD or last == "__subclasses__",
+            "what another process holds": name.startswith(known.OTHERS),
+            "what another program answers": program,
+            "what a network answers": name.startswith(known.ASYNC_NETWORKS) or network,
+            "modules whose names it works out": module,
+            "code that it loads while it runs": name.startswith(known.LOADERS),
+        }
+        return next((what for what, holds in kinds.items() if holds), None)
+
+    def _asks_by_name(self, name: str, node: ast.Call) -> bool:
+        """Return whether a call asks for something by a name that it works out."""
+        root, last = name.partition(".")[0], name.rpartition(".")[2]
+        if name == "builtins.getattr":
+            return self._argument(node, 1, "") is UNKNOWN
+        return name in known.GETTERS or (last in known.NAMESPACES and root == "builtins")
 
     def _has(self, module: str) -> bool:
         """Return whether code has the name of something of a module."""
