@@ -216,9 +216,14 @@ def mine(tmp_path):
 
 
 def started(where, words):
+    """Start a command that an interrupt stops, even where the tests run behind a shell."""
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     command = [sys.executable, "-m", "dpaudit", *words.split()]
-    return subprocess.Popen(command, cwd=where, start_new_session=True, **quiet)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # if ignored, it is inherited
+    try:
+        return subprocess.Popen(command, cwd=where, start_new_session=True, **quiet)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def stopped(where, words):
