@@ -353,6 +353,7 @@ EXEMPT = {
         "dpaudit.execution.worker",
         "dpaudit.freezing.observing",
         "dpaudit.freezing.primitives",
+        "dpaudit.freezing.seeds",
         "dpaudit.laws.calling",
         "dpaudit.scan.child",
     },

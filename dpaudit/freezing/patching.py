@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from . import packages, primitives, tensors
+from . import packages, primitives, recorder, seeds, tensors, tracked
 
 
 @contextmanager
@@ -37,16 +37,34 @@ def _everywhere(
     for name, module in list(sys.modules.items()):
         held = getattr(module, "__dict__", None)
         if isinstance(held, dict) and not name.startswith(own):
+            if not tracked.is_installed(getattr(module, "__file__", None) or "<"):
+                _note_twins(held.values(), undo)
             _swap(held, replacements, undo)
     for function in functions:
-        for cell in getattr(function, "__closure__", None) or ():
+        kept = getattr(getattr(function, "__self__", None), "__dict__", None)
+        kept = kept if isinstance(kept, dict) else {}
+        cells = getattr(function, "__closure__", None) or ()
+        _note_twins([*map(_content, cells), *kept.values()], undo)
+        for cell in cells:
             _swap_cell(cell, undo)
-        for held in (getattr(getattr(function, "__self__", None), "__dict__", None),):
-            if isinstance(held, dict):
-                for key, value in list(held.items()):
-                    if (new := primitives.instead(value)) is not None:
-                        undo.append(partial(held.__setitem__, key, value))
-                        held[key] = new
+        for key, value in list(kept.items()):
+            if (new := primitives.instead(value)) is not None:
+                undo.append(partial(kept.__setitem__, key, value))
+                kept[key] = new
+
+
+def _note_twins(values: Iterable[Any], undo: list[Callable[[], None]]) -> None:
+    """Note generators side by side that draw the same numbers, and whose stand-ins would not."""
+    if seeds.twins(filter(primitives.is_generator, values)):
+        recorder.TWINS[0] = True
+        undo.append(lambda: recorder.TWINS.__setitem__(0, False))
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # empty
+        return None
 
 
 def _swap(held: dict[str, Any], replacements: Any, undo: list[Callable[[], None]]) -> None:
@@ -59,10 +77,7 @@ def _swap(held: dict[str, Any], replacements: Any, undo: list[Callable[[], None]
 
 
 def _swap_cell(cell: Any, undo: list[Callable[[], None]]) -> None:
-    try:
-        value = cell.cell_contents
-    except ValueError:  # empty
-        return
+    value = _content(cell)
     if (new := primitives.instead(value)) is not None:
         cell.cell_contents = new
         undo.append(lambda: setattr(cell, "cell_contents", value))

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import recorder, tracked
 from .recorder import OWN, Stream, active
+from .seeds import LARGEST_SEED, identity, share, stream_of
 
 Undo = list[Callable[[], None]]
 _GENERATOR, _RANDOM_STATE = np.random.Generator, np.random.RandomState
@@ -20,7 +21,6 @@ _PCG64, _MT19937 = np.random.PCG64, np.random.MT19937
 _BIT_GENERATOR = np.random.BitGenerator
 _RANDOM = random.Random
 _URANDOM = os.urandom
-_LARGEST_SEED = 2**64  # what the system's entropy gives is larger
 _NO_DRAW = frozenset(
     "seed get_state set_state spawn bit_generator poisson_lam_max getstate setstate".split()
 )
@@ -157,46 +157,24 @@ def _frozen_bits(kind: Any, seed: Any = None) -> Any:
     state = recorder._STATE[0]
     if state is None or state.loading:
         return kind(seed)
-    return kind(np.random.SeedSequence(_LARGEST_SEED + abs(state.run.seed)))
+    return kind(np.random.SeedSequence(LARGEST_SEED + abs(state.run.seed)))
 
 
 def _own_init_generator(self: Any, bit_generator: Any) -> None:
     _GENERATOR.__init__(self, bit_generator)
-    self._stream = _stream_of(bit_generator)
+    self._stream = stream_of(bit_generator, type(bit_generator))
 
 
 def _own_init_state(self: Any, seed: Any = None) -> None:
     given = isinstance(seed, _BIT_GENERATOR)
     _RANDOM_STATE.__init__(self, seed if given else _frozen_bits(_MT19937, seed))
-    self._stream = _stream_of(seed)
+    self._stream = stream_of(seed, _RANDOM_STATE)
 
 
 def _seeded(self: Any, seed: Any = None) -> None:
     if active() is None:
         _RANDOM_STATE.seed(self, seed)
-    self._stream = Stream.of_seed(seed)
-
-
-def _stream_of(source: Any) -> Stream:
-    """Return the stream of a bit generator or a seed; who shares the bits shares the stream."""
-    if isinstance(source, _BIT_GENERATOR):
-        state = recorder._STATE[0]
-        if state is not None and id(source) in state.bits:
-            return state.bits[id(source)][1]
-        stream = _stream_of_seed(getattr(source, "seed_seq", None))
-        _share(source, stream)
-        return stream
-    return _stream_of_seed(source)
-
-
-def _stream_of_seed(source: Any) -> Stream:
-    entropy = getattr(source, "entropy", source)
-    if entropy is None or (isinstance(entropy, int) and entropy >= _LARGEST_SEED):
-        return Stream()
-    if np.ndim(entropy) and len(np.ravel(entropy)) > 4:
-        return Stream()
-    child = getattr(source, "spawn_key", ())
-    return Stream.of_seed((entropy, child) if child else entropy)
+    self._stream = Stream.of_seed(seed, identity(seed, _RANDOM_STATE))
 
 
 _bits = _GENERATOR.bit_generator.__get__
@@ -254,16 +232,9 @@ def own_default_rng(seed: Any = None) -> Any:
     if isinstance(seed, _RANDOM_STATE):
         return generator(getattr(seed, "_stream", OWN))
     made = generator(OWN, seed)
-    made._stream = _stream_of(seed)
-    _share(_bits(made), made._stream)
+    made._stream = stream_of(seed, _PCG64)
+    share(_bits(made), made._stream)
     return made
-
-
-def _share(bits: Any, stream: Stream) -> None:
-    """Note where bits draw from, for who takes them out of a generator."""
-    state = recorder._STATE[0]
-    if state is not None:
-        state.bits[id(bits)] = (bits, stream)
 
 
 def generator(stream: Stream = OWN, seed: Any = None) -> Any:
@@ -281,6 +252,11 @@ def random_state() -> Any:
     _RANDOM_STATE.__init__(made, _frozen_bits(_MT19937))
     made._stream = Stream()
     return made
+
+
+def is_generator(value: Any) -> bool:
+    """Return whether a value is a generator of numpy that nothing stands in for yet."""
+    return type(value) in (_GENERATOR, _RANDOM_STATE)
 
 
 def instead(value: Any) -> Any:
@@ -415,7 +391,7 @@ def _seeding(replace: Callable[[Any, Any], None], everyones: Any, undo: Undo) ->
 
     def seed(self: Any, a: Any = None, version: int = 2) -> None:
         if active() is not None:
-            _streams[id(self)] = Stream.of_seed(a)
+            _streams[id(self)] = Stream.of_seed(a, identity(a, _RANDOM))
         original(self, a, version)
 
     def seed_everyones(a: Any = None, version: int = 2) -> None:
@@ -497,4 +473,4 @@ def _scipy_rvs(original: Any) -> Any:
 
 def _stream_of_argument(source: Any) -> Stream:
     own = getattr(source, "_stream", None)
-    return own if own is not None else _stream_of(source)
+    return own if own is not None else stream_of(source, _RANDOM_STATE)

@@ -70,7 +70,8 @@ class State:
         self.thread = threading.get_ident()
         self.inside = 0  # what an intercepted primitive itself calls is not recorded
         self.parents: list[int] = []
-        self.seeded: dict[str, int] = {}
+        self.seeded: dict[str, int] = {}  # what generators share that draw the same
+        self.followed: dict[str, list[Any]] = {}  # what generators of a seed have drawn
         self.loading = False
 
     def counted(self, key: str, counters: dict[str, int] | None = None) -> str:
@@ -78,6 +79,22 @@ class State:
         kept = self.counters if counters is None else counters
         number = kept[key] = kept.get(key, -1) + 1
         return f"{key}#{number}"
+
+    def number_of(self, identity: str) -> tuple[int, bool]:
+        """Return the number of what generators share, and whether one of them was made before."""
+        known = identity in self.seeded
+        return self.seeded.setdefault(identity, len(self.seeded)), known
+
+    def follow(self, stream: Stream, call: Any) -> None:
+        """Note a generator that draws otherwise than another one of the same seed did.
+
+        Then they draw from the same bits, and what is recorded of them is neither equal nor apart.
+        """
+        drawn = self.followed.setdefault(stream.name, [])
+        if stream.made == len(drawn):
+            drawn.append(call)
+        self.run.copied |= bool(drawn[stream.made] != call)
+        stream.made += 1
 
     def fresh(self, key: str) -> Any:
         """Return a generator of numpy that gives the frozen draw of a name."""
@@ -101,6 +118,8 @@ class State:
 
 
 _STATE: list[State | None] = [None]
+TWINS = [False]
+"""Whether two generators that lived before draw the same numbers, and their stand-ins do not."""
 
 
 def active() -> State | None:
@@ -134,17 +153,28 @@ class Stream:
 
     name: str = ""
     counters: dict[str, int] | None = None
+    made: int = 0  # calls of a generator of a seed
 
     @classmethod
-    def of_seed(cls, seed: Any) -> Stream:
+    def of_seed(cls, seed: Any, identity: str) -> Stream:
         """Return the stream of a seed, and note that one was given."""
         state = active()
         if seed is None or state is None:
             return cls()
         text = repr(seed) if len(repr(seed)) < 80 else f"{type(seed).__name__}"
         state.run.seeds.append((text, tracked.place()))
-        number = state.seeded.setdefault(repr(seed), len(state.seeded))
-        return cls(f"import {number} ") if state.loading else cls(f"seed {number} ", {})
+        number, known = state.number_of(identity)
+        if state.loading:  # two of one seed go on side by side, from call to call
+            state.run.copied |= known and not tracked.in_library()
+            return cls(f"import {number} ")
+        return cls(f"seed {number} ", {})
+
+    @classmethod
+    def of_entropy(cls, identity: str) -> Stream:
+        """Return the run's stream, for entropy of the system; none of it comes twice."""
+        if (state := active()) is not None and state.number_of(identity)[1]:
+            note_copy()
+        return cls()
 
 
 OWN = Stream()
@@ -164,6 +194,8 @@ def begin(
     parent = state.parents[-1] if state.parents else None
     where = stack[-1] if stack else "?"
     call = Call(len(calls), kind, name, where, tuple(stack), shape, key, parent=parent, **given)
+    if stream.counters is not None:
+        state.follow(stream, (name, shape, dict(call.parameters)))
     if state.loading and not tracked.in_library():
         call.parameters["by"] = "user"
     calls.append(call)
@@ -276,6 +308,7 @@ def call_recorded(
     state = State(seed, spared, patience, reach)
     _STATE[0] = state
     run = state.run
+    run.copied = TWINS[0]
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -302,7 +335,8 @@ def load_recorded(load: Callable[[], Any]) -> tuple[Any, int]:
     _STATE[0] = state
     try:
         loaded = load()
-        return loaded, sum(call.parameters.get("by") == "user" for call in state.run.calls)
+        drawn = sum(call.parameters.get("by") == "user" for call in state.run.calls)
+        return loaded, drawn + state.run.copied
     finally:
         _STATE[0] = None
 

@@ -91,7 +91,7 @@ def frames() -> list[str]:
         elif module.partition(".")[0] not in _LIBRARIES:
             file = frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
             line = f"{file}:{frame.f_lineno} in {frame.f_code.co_name}"
-            (installed if _is_installed(frame.f_code.co_filename) else found).append(line)
+            (installed if is_installed(frame.f_code.co_filename) else found).append(line)
         frame = frame.f_back  # type: ignore[assignment]
     return (found or installed)[::-1]
 
@@ -105,10 +105,10 @@ def in_library() -> bool:
     while frame is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
         frame = frame.f_back  # type: ignore[assignment]
     file = "<" if frame is None else frame.f_code.co_filename
-    return file.startswith("<") or _is_installed(file)
+    return file.startswith("<") or is_installed(file)
 
 
-def _is_installed(file: str) -> bool:
+def is_installed(file: str) -> bool:
     """Return whether a file is Python's or an installed package's; code of no file is neither's."""
     return file.startswith(("<frozen", _STANDARD)) or "-packages" in file
 

@@ -19,6 +19,7 @@ from dpaudit.reals import Real, log, ncdf, sqrt
 from dpaudit.verification.document import Document, rounded_down
 from dpaudit.verification.drawn import Reader
 from dpaudit.verification.reruns import beyond_data, disagreements, elsewhere, task_of
+from dpaudit.verification.stated_draws import Stated, entries_of, stated_draw
 from dpaudit.verification.tails import less, more, unrounded
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class _Condition:
     place: int
     above: bool
     steps: float
-    draws: tuple[tuple[str, int, str], tuple[str, int, str]]
+    draws: tuple[Stated, Stated]
     posts: tuple[str, str]
 
 
@@ -130,11 +131,10 @@ def _event(document: Document, stated: Any) -> _Event:
 
 
 def _condition(stated: Mapping[str, Any]) -> _Condition:
-    draws = [(str(key), int(entry), str(made)) for key, entry, made in stated["draws"]]
+    first, second = (stated_draw(one) for one in stated["draws"])
     steps, posts = float(stated["steps"]), tuple(stated["posts"])
     if not math.isfinite(steps) or not set(posts) <= set(_POSTS) or int(stated["place"]) < 0:
         raise ValueError("condition")
-    first, second = draws
     return _Condition(
         int(stated["place"]), bool(stated["above"]), steps, (first, second), (posts[0], posts[1])
     )
@@ -232,14 +232,8 @@ def _dependent(event: _Event) -> list[str]:
     if event.kind == "equal":
         return []
     for side in (0, 1):
-        draws = [one.draws[side] for one in event.conditions]
-        entries = [(key, entry) for key, entry, _ in draws]
-        entries += [
-            (made.partition(" of ")[2], int(made.split()[1]))
-            for _, _, made in draws
-            if made.startswith("less ")
-        ]
-        if len(set(entries)) < len(entries):
+        entries = [entries_of(one.draws[side]) for one in event.conditions]
+        if len(frozenset().union(*entries)) < sum(map(len, entries)):
             return ["event: conditions share noise, and are not independent"]
     return []
 

@@ -19,6 +19,7 @@ from dpaudit.freezing import patching, primitives, recorder
 from dpaudit.freezing.observing import really
 from dpaudit.freezing.outputs import Output, flattened
 from dpaudit.freezing.recorder import Run
+from dpaudit.verification.stated_draws import entries_of, subtrahend
 from dpaudit.watching.clocks import Clocks
 
 _RANDOM, _FAR = 24, 6
@@ -97,7 +98,7 @@ def _laws(function: Function, task: Mapping[str, Any], first: int) -> list[list[
         runs = [_run(function, data, seed) for seed in seeds]
         stated = [(place, draws[which], posts[which]) for place, draws, posts in task["conditions"]]
         laws = [_law(runs, *one) for one in stated]
-        entries = [_entries(*draw) for _, draw, _ in stated]
+        entries = [entries_of(draw) for _, draw, _ in stated]
         for kept in {frozenset[tuple[str, int]]().union(*entries), *entries[:3]}:
             others = [_run(function, data, seed, kept) for seed in _sparing(first)]
             laws = [_still(law, others, *one[:2]) for law, one in zip(laws, stated, strict=True)]
@@ -107,14 +108,6 @@ def _laws(function: Function, task: Mapping[str, Any], first: int) -> list[list[
 
 def _sparing(first: int) -> range:
     return range(-4 * first - 2 * _RANDOM + 1, -4 * first - _RANDOM + 1)
-
-
-def _entries(key: str, entry: int, made: str) -> frozenset[tuple[str, int]]:
-    """Return the entries of draws that a number is made of."""
-    match made.split():
-        case ["less", other, "of", *rest]:
-            return frozenset({(key, entry), (" ".join(rest), int(other))})
-    return frozenset({(key, entry)})
 
 
 def _still(
@@ -191,21 +184,21 @@ def _draw(run: Run, key: str, entry: int, made: str) -> tuple[float, str] | None
     if raw is None:
         return None
     value, kind = raw
-    match made.split():
-        case []:
+    match made:
+        case "":
             return raw
-        case ["inverted"] if kind == "uniform":
+        case "inverted" if kind == "uniform":
             return (math.log(2 * value) if value < 0.5 else -math.log(2 - 2 * value)), "laplace"
-        case ["-log(u)"] if kind == "uniform":
+        case "-log(u)" if kind == "uniform":
             return -math.log(value), "exponential"
-        case ["-log(1-u)"] if kind == "uniform":
+        case "-log(1-u)" if kind == "uniform":
             return -math.log1p(-value), "exponential"
-        case ["less", other, "of", *rest]:
-            second = _raw(run, " ".join(rest), int(other))
-            if second is not None and second[1] == kind in ("uniform", "exponential"):
-                both = [-math.log(x) if kind == "uniform" else x for x in (value, second[0])]
-                return both[0] - both[1], "laplace"
-    return None
+    other = subtrahend(made)
+    second = None if other is None else _raw(run, *other)
+    if second is None or not second[1] == kind in ("uniform", "exponential"):
+        return None
+    both = [-math.log(x) if kind == "uniform" else x for x in (value, second[0])]
+    return both[0] - both[1], "laplace"
 
 
 def _raw(run: Run, key: str, entry: int) -> tuple[float, str] | None:
