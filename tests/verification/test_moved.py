@@ -483,21 +483,6 @@ def test_no_moved_file_says_more_than_is_true_however_many_are_tried(families):
     assert all(0 < count < 15_000 for count in stood.values()), stood
 
 
-@pytest.mark.parametrize("name", ["zhang2018-section3", "huang2020-theorem4", "hu2019-lemma3"])
-def test_a_computed_file_that_is_moved_fails_or_says_the_same(name):
-    content = json.loads((REPORTS / name / "certificate.json").read_text())
-    content = content[0] if isinstance(content, list) else content
-    reader, rng = Reader(), np.random.default_rng(5)
-    first = verdict(content, reader)
-    assert first.verified
-    for n in range(60):
-        found = verdict(moved(content, rng, 1 + n % 2), reader)
-        if found is not None and found.verified:
-            assert found.ratio == pytest.approx(first.ratio, rel=1e-7)
-            assert found.claim == first.claim
-            assert found.summary == first.summary or found.reservations
-
-
 def test_a_file_about_counts_is_judged_with_the_seed_and_confidence_of_the_reader(monkeypatch):
     rng = np.random.default_rng(0)
     template = audit_outputs(rng.normal(size=60), rng.normal(size=60), epsilon=1.0)
