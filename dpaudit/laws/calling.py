@@ -410,3 +410,9 @@ def _global_generators(rng: Generator) -> Iterator[None]:
     finally:
         np.random.set_state(numpy_state)  # noqa: NPY002
         random.setstate(state)
+
+
+def function_of(mechanism: Any) -> Any:
+    """Return what a mechanism calls: a function, an object or a class; itself where it has one."""
+    calls = getattr(mechanism, "calls", None)
+    return calls.function if isinstance(calls, Calls) else mechanism

@@ -12,7 +12,6 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import date, time, timedelta
-from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import partial
@@ -23,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.laws.calling import Calls
+from dpaudit.laws.calling import function_of
+from dpaudit.watching.names import is_plain, names_in
 
 _DEEP, _MANY = 6, 4096
 _LARGEST = 2**24  # integers that people write
@@ -47,9 +47,7 @@ def carried_noise(mechanism: Any) -> list[str]:
     >>> carried_noise(as_mechanism(made(b"8a1c-91f0-77"))), carried_noise(as_mechanism(made([2])))
     (['key'], [])
     """
-    calls = getattr(mechanism, "calls", None)
-    found = calls.function if isinstance(calls, Calls) else mechanism
-    return sorted({name for name in _of(found, "", set(), 0) if name})
+    return sorted({name for name in _of(function_of(mechanism), "", set(), 0) if name})
 
 
 def _of(value: Any, name: str, seen: set[int], deep: int) -> Iterator[str]:
@@ -127,15 +125,6 @@ def _of_function(function: FunctionType, seen: set[int], deep: int) -> Iterator[
                 yield from _of(function.__globals__[key], key, seen, deep + 1)
 
 
-def names_in(code: CodeType) -> set[str]:
-    """Return the names that code and the functions in it refer to."""
-    found = set(code.co_names)
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            found |= names_in(one)
-    return found
-
-
 def _is_imported(given: Any) -> bool:
     """Return whether a function or class is the one that its module, imported here, has."""
     found: Any = sys.modules.get(getattr(given, "__module__", None) or "")
@@ -152,12 +141,6 @@ def _is_an_imported_one(value: Any) -> bool:
     """Return whether an object was made when the module of its class was imported."""
     home = sys.modules.get(type(value).__module__)
     return home is not None and any(one is value for one in list(vars(home).values()))
-
-
-def is_plain(value: Any) -> bool:
-    """Return whether a value is a number, text, bytes, an array, or nothing."""
-    kinds = (bool, int, float, complex, str, bytes, bytearray, memoryview, Decimal, Fraction)
-    return value is None or isinstance(value, (*kinds, np.ndarray, np.generic))
 
 
 def could_be_noise(value: Any) -> bool:

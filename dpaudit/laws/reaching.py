@@ -20,7 +20,7 @@ from dpaudit.laws.isolated import Isolated, Isolation, isolated, referred, unpic
 from dpaudit.laws.layout import LAST_BITS
 from dpaudit.laws.observed import Reading, made_with_layout, without_parts
 from dpaudit.laws.recurrence import TOO_MANY, recurrence
-from dpaudit.laws.touching import libraries_beside, watched
+from dpaudit.laws.touching import beside, watched
 from dpaudit.watching.watch import Touch
 
 _WATCHED = 3  # calls on either dataset whose touches are watched, the first with its imports
@@ -46,8 +46,8 @@ def touched(
         Steps that the clocks are set forward; 0 leaves them alone.
     """
     try:
-        libraries = mechanism.crew.call(libraries_beside, mechanism)
-        asked = list(datasets), calls, entropy, ahead, _travelled(mechanism), libraries
+        known = mechanism.crew.call(beside, mechanism)
+        asked = list(datasets), calls, entropy, ahead, _travelled(mechanism), known
         with Crew(mechanism.crew.limits, python=sys.executable) as crew:
             with crew.by(mechanism.crew.until):
                 touches, rows, failed = crew.call(watched, *mechanism.made, *asked)

@@ -20,11 +20,11 @@ from numpy.random import SeedSequence, default_rng
 
 import dpaudit.watching.outside as outside
 from dpaudit._typing import Array
+from dpaudit.laws.calling import function_of
 from dpaudit.laws.carried import carried_noise
-from dpaudit.laws.containing import imports_contain
 from dpaudit.laws.mechanism import checked_sample, name_of
-from dpaudit.laws.settled import refers_to_results
 from dpaudit.watching.clocks import Clocks
+from dpaudit.watching.imports import keeps_nothing_read
 from dpaudit.watching.watch import Touch, Watch, reads_so_far
 
 
@@ -36,7 +36,7 @@ def watched(
     entropy: int,
     ahead: int,
     travelled: bool,
-    libraries: Sequence[str],
+    beside: tuple[str, Sequence[str]],
 ) -> tuple[list[Touch], list[Array] | None, str]:
     """Return what the import and some calls touch, what these return, and why they failed.
 
@@ -56,13 +56,15 @@ def watched(
         Steps that the clocks are set forward; 0 leaves them alone.
     travelled
         Whether the mechanism came with values of another process, and was not made in this one.
-    libraries
-        Modules that are imported beforehand, as they are: what they read is nothing to anybody.
+    beside
+        The package of the mechanism, whose import counts wherever it is installed; and modules that
+        are imported beforehand, as they are: what they read is nothing to anybody.
     """
+    own, libraries = beside
     for name in libraries:
         with contextlib.suppress(Exception):  # then the mechanism says what is wrong
             importlib.import_module(name)
-    watch, rows, failed, before = Watch(), None, "", set(sys.modules)
+    watch, rows, failed, before = Watch((own,)), None, "", set(sys.modules)
     if ahead:
         Clocks(ahead).install()
     watch.install()
@@ -70,8 +72,7 @@ def watched(
         watch.on = True
         mechanism = make(*arguments)
         watch.on = False
-        watch.own = frozenset((_package_of(mechanism),))
-        if not refers_to_results(mechanism) and imports_contain(_package_of(mechanism), before):
+        if keeps_nothing_read(function_of(mechanism), (own,), before):
             watch.touches.clear()  # what was read while it was imported is nothing to it
         for path in carried_noise(mechanism) if travelled else ():
             watch.note("value carried along", path)
@@ -86,8 +87,8 @@ def watched(
     return list(watch.touches), rows, failed
 
 
-def libraries_beside(mechanism: Any) -> list[str]:
-    """Return the modules of other packages that the process of a mechanism has."""
+def beside(mechanism: Any) -> tuple[str, list[str]]:
+    """Return the package of a mechanism, and the modules of others that its process has."""
     own = _package_of(mechanism)
     found = [
         name
@@ -95,7 +96,7 @@ def libraries_beside(mechanism: Any) -> list[str]:
         if name.partition(".")[0] not in (own, "__main__", "dpaudit")
         if outside.place_of(getattr(module, "__file__", None) or "") in ("standard", "library")
     ]
-    return sorted(found)
+    return own, sorted(found)
 
 
 def _package_of(mechanism: Any) -> str:

@@ -109,11 +109,12 @@ def watched(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list
     the function is of, and ``ahead``, by how many steps the clocks are set forward.
     """
     watch = _watch_of(task)
-    opened, known = watch.opened, (task["file"], task["function"]) in _functions
+    known = (task["file"], task["function"]) in _functions
+    call = _Call.of(task, rng) if known else _imported(task, watch, rng)
+    data = task["data"]
     watch.begin_call()
-    reads, watch.on = _reads(watch), True
+    opened, reads, watch.on = watch.opened, _reads(watch), True
     try:
-        call, data = _Call.of(task, rng), task["data"]
         answer = call.together(data, 1) if call.many else _batch([call.observed(data)])
     finally:
         watch.on = False
@@ -121,6 +122,20 @@ def watched(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list
     if known and watch.opened == opened and _reads(watch) - reads > 1:
         watch.note("compiled code", "a file that compiled code reads")
     return [[list(one) for one in watch.touches], answer]
+
+
+def _imported(task: dict[str, Any], watch: Any, rng: np.random.Generator) -> _Call:
+    """Return a call, its import watched; what that read and nothing can use is forgotten."""
+    before, watch.on = set(sys.modules), True
+    try:
+        call = _Call.of(task, rng)
+    finally:
+        watch.on = False
+    keeps = _module_of("watching", task["watching"], "imports").keeps_nothing_read
+    function = _function(task["file"], task["function"])
+    if keeps(function, tuple(watch.own), before):
+        watch.touches.clear()
+    return call
 
 
 _watches: list[Any] = []

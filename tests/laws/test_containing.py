@@ -11,9 +11,9 @@ from types import ModuleType
 
 import pytest
 
-from dpaudit.laws.containing import contains
 from dpaudit.laws.isolated import Isolation, referred
 from dpaudit.laws.reaching import touched
+from dpaudit.watching.containing import contains
 
 _KEEPS = {
     "a name": "KEY = open('key').read()",

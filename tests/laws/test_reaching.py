@@ -15,7 +15,7 @@ from dpaudit.laws.carried import carried_noise, could_be_noise
 from dpaudit.laws.isolated import Isolation, referred
 from dpaudit.laws.observed import as_mechanism
 from dpaudit.laws.reaching import touched
-from dpaudit.laws.settled import refers_to_results
+from dpaudit.watching.settled import refers_to_results
 
 MODULE = """
 import json, os, time
@@ -136,7 +136,7 @@ def test_what_an_import_worked_out_is_told_from_what_is_written(module):
     import reaching_module as found
 
     referred_to = {
-        name: refers_to_results(as_mechanism(getattr(found, name)))
+        name: refers_to_results(getattr(found, name))
         for name in ("untouched", "of_a_file", "of_an_import", "of_a_variable")
     }
     assert referred_to == {

@@ -26,9 +26,6 @@ from . import kept, varying
 from .folder import reached
 from .test_forms import BROKEN, PAIR, PRIVATE, SETTINGS, verdict_of
 
-# What never varies beside a file that an import reads, which is none of an installed package, is
-# withheld by scans: they do not follow what was read through the globals of a module.
-WITHHELD_BY_SCANS = {"exact_beside_the_time", "exact_beside_a_counter"}
 SLOW = pytest.mark.slow
 SEEDS = pytest.mark.parametrize("seed", [0, pytest.param(1, marks=SLOW)])
 
@@ -134,7 +131,4 @@ def test_a_scan_accuses_no_private_one(folder, name, seed):
 @pytest.mark.parametrize("name", few(BROKEN, ["scale_of_json"]))
 def test_a_scan_misses_no_broken_one(folder, name, seed):
     found = scanned(folder, "varying", name, seed)
-    assert (found.refuted, found.kept) == (
-        name not in WITHHELD_BY_SCANS,
-        name in WITHHELD_BY_SCANS,
-    ), found.why
+    assert (found.refuted, found.kept) == (True, False), found.why

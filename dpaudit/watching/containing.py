@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import dpaudit.watching.outside as outside
+from . import outside
+
+if TYPE_CHECKING:
+    Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # Calls that keep nothing of what they are given: they read, or make a value.
 _KEEP_NOTHING = frozenset(
@@ -46,16 +49,20 @@ _DISPLAYS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetCom
 _AT_MAKING = frozenset(("__init_subclass__", "__set_name__", "__prepare__"))
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.Pass, ast.Global, ast.Nonlocal, ast.Break)
 _HARMLESS_TOO = (ast.Continue, ast.Delete)
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
+# From Python 3.10 on there are matches; the types of Python 3.9 are no unions.
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_MATCHES = (getattr(ast, name, ast.ExceptHandler) for name in ("MatchAs", "MatchStar"))
+_NAMING: Any = (ast.ExceptHandler, *_MATCHES)
+_CASE: Any = getattr(ast, "match_case", ())
 
 
-def imports_contain(own: str, before: Iterable[str] = ()) -> bool:
+def imports_contain(own: Container[str], before: Iterable[str] = ()) -> bool:
     """Return whether every module of the user's shows that its import keeps values to itself.
 
     Parameters
     ----------
     own
-        The top-level package of a mechanism, which counts wherever it is installed.
+        The top-level packages of a mechanism, which count wherever they are installed.
     before
         Modules that do not count: they had been imported earlier.
     """
@@ -64,12 +71,13 @@ def imports_contain(own: str, before: Iterable[str] = ()) -> bool:
     return all(_contains(one) for one in modules if _counts(one, own))
 
 
-def _counts(module: ModuleType, own: str) -> bool:
+def _counts(module: ModuleType, own: Container[str]) -> bool:
     file = getattr(module, "__file__", None)
-    if not isinstance(file, str) or outside.place_of(file) == "ours":
+    if not isinstance(file, str):
         return False
-    named = module.__name__.partition(".")[0] == own
-    return named or outside.place_of(file) == "user"
+    if module.__name__.partition(".")[0] in own:
+        return True
+    return outside.place_of(file) == "user"
 
 
 def _contains(module: ModuleType) -> bool:
@@ -122,7 +130,7 @@ class _Module:
         self.tree, self.space = tree, space
         self.home = str(space.get("__name__") or "").partition(".")[0]
         self.defined = {
-            one.name: one for one in tree.body if isinstance(one, _Function | ast.ClassDef)
+            one.name: one for one in tree.body if isinstance(one, (*_FUNCTIONS, ast.ClassDef))
         }
         self.looked_at = set[str]()
         self.own = _containers(tree)
@@ -141,7 +149,7 @@ class _Module:
     def _statement(self, one: ast.stmt, own: frozenset[str]) -> bool:
         if isinstance(one, _HARMLESS + _HARMLESS_TOO):
             return True
-        if isinstance(one, _Function):
+        if isinstance(one, _FUNCTIONS):
             return self._definition(one)
         if isinstance(one, ast.ClassDef):
             return self._class(one, own)
@@ -153,7 +161,7 @@ class _Module:
             and all(self._block(inner, own) for inner in blocks)
         )
 
-    def _definition(self, one: _Function) -> bool:
+    def _definition(self, one: Function) -> bool:
         """Return whether making a function runs nothing that keeps values."""
         given = [*one.args.defaults, *(value for value in one.args.kw_defaults if value)]
         none = frozenset[str]()
@@ -169,7 +177,7 @@ class _Module:
         return as_written and self._runs(root)
 
     def _class(self, one: ast.ClassDef, own: frozenset[str]) -> bool:
-        hooks = any(isinstance(node, _Function) and node.name in _AT_MAKING for node in one.body)
+        hooks = any(isinstance(node, _FUNCTIONS) and node.name in _AT_MAKING for node in one.body)
         bare = (
             not one.keywords
             and not hooks
@@ -229,7 +237,7 @@ class _Module:
         return key.arg not in _CALLED_BACK or self._is_known(key.value)
 
     def _is_known(self, value: ast.expr) -> bool:
-        if isinstance(value, ast.Constant | ast.Lambda | ast.Call):  # looked at by themselves
+        if isinstance(value, (ast.Constant, ast.Lambda, ast.Call)):  # looked at by themselves
             return True
         if isinstance(value, ast.Name) and value.id in self.defined:
             return self._runs(value.id)
@@ -260,7 +268,7 @@ class _Module:
         bodies = [one for held in self.methods for one in held.body]
         if any(isinstance(one, ast.Assign) and name in _assigned(one) for one in bodies):
             return False
-        found = [one for one in bodies if isinstance(one, _Function) and one.name == name]
+        found = [one for one in bodies if isinstance(one, _FUNCTIONS) and one.name == name]
         if not found or f".{name}" in self.looked_at:
             return True
         self.looked_at.add(f".{name}")
@@ -270,7 +278,7 @@ class _Module:
         """Return whether a call is one of what another module of the user's has."""
         names = (node.id for node in ast.walk(called.value) if isinstance(node, ast.Name))
         held = (self.space.get(name) for name in names if name not in self.defined)
-        return any(isinstance(one, ModuleType | type) and self._is_elsewhere(one) for one in held)
+        return any(isinstance(one, (ModuleType, type)) and self._is_elsewhere(one) for one in held)
 
     def _is_elsewhere(self, value: Any) -> bool:
         """Return whether a value is of the user's, or of another module of an installed package."""
@@ -286,9 +294,9 @@ class _Module:
         if name in self.looked_at:
             return True
         self.looked_at.add(name)
-        return all(map(self._body, [found] if isinstance(found, _Function) else _functions(found)))
+        return all(map(self._body, [found] if isinstance(found, _FUNCTIONS) else _functions(found)))
 
-    def _body(self, one: _Function) -> bool:
+    def _body(self, one: Function) -> bool:
         """Return whether what a function does keeps nothing but in names of the module."""
         bound = {arg.arg for arg in ast.walk(one) if isinstance(arg, ast.arg)}
         return self._block(one.body, _containers(one) | (self.own - bound) | {"self"})
@@ -307,7 +315,7 @@ def _names(tree: ast.Module) -> dict[str, str]:
     """
     found = dict[str, str]()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
             whole = isinstance(node, ast.Import)
             found |= {one.asname or one.name: "" if whole else one.name for one in node.names}
     for node in ast.walk(tree):
@@ -315,7 +323,7 @@ def _names(tree: ast.Module) -> dict[str, str]:
             found[node.id] = ""
         elif isinstance(node, ast.arg):
             found[node.arg] = ""
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+        elif isinstance(node, _NAMING) and node.name:
             found[node.name] = ""
     return found
 
@@ -324,20 +332,20 @@ def _assigned(one: ast.Assign) -> set[str]:
     return {node.id for node in ast.walk(one) if isinstance(node, ast.Name)}
 
 
-def _functions(found: ast.ClassDef) -> list[_Function]:
-    return [one for one in found.body if isinstance(one, _Function)]
+def _functions(found: ast.ClassDef) -> list[Function]:
+    return [one for one in found.body if isinstance(one, _FUNCTIONS)]
 
 
-def _containers(scope: ast.Module | _Function) -> frozenset[str]:
+def _containers(scope: ast.Module | Function) -> frozenset[str]:
     """Return the names of a scope that hold containers which are written there, and no other."""
     given, others = set[str](), set[str]()
     for node in ast.walk(scope):
-        if isinstance(node, ast.Assign | ast.AnnAssign):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
             held = given if isinstance(node.value, _DISPLAYS) else others
             held.update(one.id for one in _targets(node) if isinstance(one, ast.Name))
-        elif isinstance(node, ast.Import | ast.ImportFrom):
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
             others.update((one.asname or one.name).partition(".")[0] for one in node.names)
-        elif isinstance(node, ast.For | ast.AsyncFor | ast.withitem | ast.NamedExpr | ast.arg):
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.withitem, ast.NamedExpr, ast.arg)):
             others.update(_bound(node))
     return frozenset(given - others)
 
@@ -357,11 +365,11 @@ def _is_own(target: ast.expr, own: frozenset[str]) -> bool:
     """Return whether what is given a value is a name, or a part of a container of the module's."""
     if isinstance(target, ast.Name):
         return True
-    if isinstance(target, ast.Tuple | ast.List):
+    if isinstance(target, (ast.Tuple, ast.List)):
         return all(_is_own(one, own) for one in target.elts)
     if isinstance(target, ast.Starred):
         return _is_own(target.value, own)
-    if isinstance(target, ast.Subscript | ast.Attribute):
+    if isinstance(target, (ast.Subscript, ast.Attribute)):
         return isinstance(target.value, ast.Name) and target.value.id in own
     return False
 
@@ -370,11 +378,11 @@ def _targets(one: ast.stmt) -> Iterator[ast.expr]:
     """Yield what a statement gives values; what is changed in place has to be a container."""
     if isinstance(one, ast.Assign):
         yield from one.targets
-    elif isinstance(one, ast.AnnAssign | ast.For | ast.AsyncFor):
+    elif isinstance(one, (ast.AnnAssign, ast.For, ast.AsyncFor)):
         yield one.target
     elif isinstance(one, ast.AugAssign):
         yield ast.Attribute(one.target, "", ast.Store())
-    elif isinstance(one, ast.With | ast.AsyncWith):
+    elif isinstance(one, (ast.With, ast.AsyncWith)):
         yield from (item.optional_vars for item in one.items if item.optional_vars)
 
 
@@ -385,7 +393,7 @@ def _expressions(one: ast.stmt) -> Iterator[ast.expr]:
             yield node
         elif isinstance(node, ast.withitem):
             yield node.context_expr
-        elif isinstance(node, ast.match_case) and node.guard is not None:
+        elif isinstance(node, _CASE) and node.guard is not None:
             yield node.guard
 
 

@@ -1,0 +1,24 @@
+"""Whether what was read while code was imported is nothing to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .containing import imports_contain
+from .settled import refers_to_results
+
+
+def keeps_nothing_read(given: Any, own: Sequence[str], before: Iterable[str]) -> bool:
+    """Return whether code refers to nothing of what its import read, and finds none elsewhere.
+
+    Parameters
+    ----------
+    given
+        A function, a class or an object that is called.
+    own
+        Its top-level packages, looked at as the user's own code wherever they are installed.
+    before
+        Modules that had been imported before it.
+    """
+    return not refers_to_results(given, own) and imports_contain(own, before)
