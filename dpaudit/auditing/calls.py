@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from dpaudit.auditing.run import Audited
 
 _WORDS: dict[When, str] = {
-    "first": "the first call of an instance",
-    "later": "the later calls of an instance",
+    "first": "the first call",
+    "later": "the later calls",
 }
 
 
@@ -121,7 +121,7 @@ def _counted(result: Result, other: Audited | None, rest: When) -> dict[str, int
 def _note(other: Audited | None, rest: When) -> str:
     said = "was not audited" if other is None else f"said: {other.result.reason}"
     return (
-        "Calls change the instance, so that its first call and its later ones were audited each "
+        "Calls change what they use, so that the first call and the later ones were audited each "
         f"for itself, with half of the error probability. The audit of {_WORDS[rest]} {said}"
         f"{'.' if other is None else ''}"
     )

@@ -9,9 +9,10 @@ are the same in every process, whatever they are; a parcel names them.
 from __future__ import annotations
 
 import io
+import math
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -75,7 +76,14 @@ def _why(source: Source, names: set[str]) -> str:
     return f"a fresh run of {file} up to its first call into dpaudit does not give {listed} so"
 
 
-def parcel_of(given: Any, *, own_generators: bool = False, by_value: str | None = None) -> Parcel:
+def parcel_of(
+    given: Any,
+    *,
+    own_generators: bool = False,
+    by_value: Iterable[str] = (),
+    at_most: float = math.inf,
+    names_held: bool = True,
+) -> Parcel:
     """Return an object for other processes.
 
     Parameters
@@ -86,12 +94,16 @@ def parcel_of(given: Any, *, own_generators: bool = False, by_value: str | None 
         Whether its generators have other numbers in each process: a copy of a generator would
         repeat in every process what it draws.
     by_value
-        The name of a module whose code goes by value, as no process can import it.
+        The names of modules whose code goes by value, as where no process can import it.
+    at_most
+        Bytes that a pickle may have.
+    names_held
+        Whether the parcel names the values that go along.
 
     Raises
     ------
     CannotTravel
-        It holds what only this process has: an open file, a lock, a connection.
+        It holds what only this process has: an open file, a lock, a connection; or it is larger.
 
     Examples
     --------
@@ -104,7 +116,7 @@ def parcel_of(given: Any, *, own_generators: bool = False, by_value: str | None 
     """
     import cloudpickle
 
-    parcel, modules = Parcel(), _Modules({by_value} - {None})  # type: ignore[arg-type]
+    parcel, modules = Parcel(), _Modules(set(by_value))
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, given: Any) -> Any:
@@ -113,19 +125,33 @@ def parcel_of(given: Any, *, own_generators: bool = False, by_value: str | None 
             if isinstance(given, (FunctionType, type)):
                 if (found := _reference(given, parcel, modules)) is not None:
                     return found
-                if modules.goes_by_value(given):
+                if names_held and modules.goes_by_value(given):
                     parcel.held.add_code(given)
             elif _is_wrapper(given):
                 return _reference(given, parcel, modules) or _wrapped_again(given)
-            else:
+            elif names_held:
                 parcel.held.add_object(given)
             return super().reducer_override(given)
 
-    file = io.BytesIO()
+    file = _Bounded(at_most)
     with _registering, _travels(), modules:
         Pickler(file, protocol=cloudpickle.DEFAULT_PROTOCOL).dump(given)
     parcel.blob = file.getvalue()
     return parcel
+
+
+class _Bounded(io.BytesIO):
+    """Bytes, so many at most."""
+
+    def __init__(self, at_most: float) -> None:
+        super().__init__()
+        self._left = at_most
+
+    def write(self, given: Any) -> int:
+        self._left -= len(given)
+        if self._left < 0:
+            raise CannotTravel("it is too large")
+        return super().write(given)
 
 
 @contextmanager

@@ -1,26 +1,31 @@
-"""Instances that calls change: what their first call returns, and what their later ones do.
+"""Code that its calls change: what its first call returns, and what its later ones do.
 
-An instance may count its calls, fill a cache or spend a budget. Then its first output has a law of
-its own, which a process draws once and its later calls hide. Whether calls change it is seen by its
-pickle, generators left out. Both laws can be drawn: the first with another instance for every call,
-the later ones with an instance whose first call does not count.
+An instance, or a module by its globals, may count its calls, fill a cache or spend a budget. Then
+its first output has a law of its own, which a process draws once and its later calls hide. Whether
+calls change anything is seen by a pickle of the code: the user's own modules go into it with the
+globals, class attributes, defaults and closures that are referred to, generators and the caches of
+`functools` left out. Both laws can be drawn: the first with another copy for every call, the later
+ones with what a first call, which does not count, has left.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, MethodType, ModuleType
 from typing import Any
 
 from numpy.random import Generator
 
+import dpaudit.watching.outside as outside
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.parcels import parcel_of
 from dpaudit.laws.calling import Calls, When
 from dpaudit.laws.observed import Observed
 
+_LARGEST = 2**25  # bytes of a pickle that is kept and compared
 # What has not been called yet: the object, so that its id stays its own, and its pickle.
 _made_as: dict[tuple[int, str], tuple[Any, bytes]] = {}
 
@@ -61,6 +66,7 @@ def is_changed(
 def at_calls(make: Callable[..., Any], arguments: tuple[Any, ...], when: When) -> Observed:
     """Return what is made of arguments, whose outputs are those of its first or its later calls."""
     made: Observed = make(*arguments)
+    remember(made)
     again = partial(_another, make, arguments, made.calls.function)
     return replace(made, calls=replace(made.calls, when=when, again=again))
 
@@ -92,21 +98,49 @@ def _key(function: Any) -> tuple[int, str]:
 
 
 def _may_change(calls: Calls) -> bool:
-    """Return whether it is one object for all calls, and not only code that others import."""
-    if calls.form.made or calls.form.method == "fit":
-        return False
-    function = calls.function
-    return not isinstance(function, BuiltinFunctionType) and not (
-        isinstance(function, FunctionType) and not function.__closure__ and not vars(function)
-    )
+    """Return whether calls can leave anything to the next ones: of an estimator each has a copy."""
+    return calls.form.method != "fit" and not isinstance(calls.function, BuiltinFunctionType)
 
 
 def _pickled(function: Any) -> bytes | None:
-    """Return the pickle of what is called, but for its generators; None if it has none."""
-    try:
-        return parcel_of(function, own_generators=True).blob
-    except CannotTravel:
-        return None
+    """Return the pickle of what is called, but for its generators; None if it has none.
+
+    Modules of the user's are in it with what of them is referred to, where that can be pickled.
+    """
+    how = partial(parcel_of, own_generators=True, at_most=_LARGEST, names_held=False)
+    for by_value in (_homes(function), ()):
+        try:
+            return how(function, by_value=by_value).blob
+        except CannotTravel:
+            continue
+    return None
+
+
+def _homes(function: Any) -> list[str]:
+    """Return the names of the user's own modules that what is called comes from, and uses."""
+    waiting, found = [_home_of(function)], dict[str, None]()
+    while waiting:
+        module = sys.modules.get(waiting.pop())
+        if module is None or module.__name__ in found or not _is_users(module):
+            continue
+        found[module.__name__] = None
+        waiting += map(_home_of, list(vars(module).values()))
+    return list(found)
+
+
+def _home_of(value: Any) -> str:
+    """Return the name of the module that something is, or comes from."""
+    inner = getattr(value, "__self__", value) if isinstance(value, MethodType) else value
+    if isinstance(inner, ModuleType):
+        return inner.__name__
+    home = getattr(inner, "__module__", None) or getattr(type(inner), "__module__", None)
+    return home if isinstance(home, str) else ""
+
+
+def _is_users(module: ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    ours = module.__name__.partition(".")[0] in ("dpaudit", "__main__")
+    return not ours and isinstance(file, str) and outside.place_of(file) == "user"
 
 
 def _unpickled(blob: bytes) -> Any:

@@ -404,7 +404,7 @@ def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
         home = getattr(owner, "__module__", None) or ""
         if home not in sys.modules:
             raise
-        parcel = parcel_for_processes(mechanism, own_generators=True, by_value=home)
+        parcel = parcel_for_processes(mechanism, own_generators=True, by_value=[home])
         proxy = _proxy(crew, (unpickled, (parcel.blob,)))
     else:
         changed.require_as_imported(owner, crew)

@@ -159,7 +159,7 @@ def test_the_graver_of_the_two_is_told(monkeypatch, first, later, verdict, said)
 def test_a_first_call_that_leaks_is_refuted(kinds):
     result = _audited(kinds.Noisy(0.05, 1.5))
     assert result.verdict == "refuted", result.reason
-    assert result.reason.startswith("At the first call of an instance: ")
+    assert result.reason.startswith("At the first call: ")
     assert result.measured.confidence == 0.9999
     assert sum(one.alpha for one in result.budget) == pytest.approx(1e-4)
 
@@ -172,7 +172,7 @@ def test_a_first_call_that_leaks_is_refuted(kinds):
 def test_later_calls_that_leak_are_refuted(kinds, given):
     result = _audited(_made(kinds, given))
     assert result.verdict == "refuted", result.reason
-    assert result.reason.startswith("At the later calls of an instance: ")
+    assert result.reason.startswith("At the later calls: ")
 
 
 @pytest.mark.slow
@@ -183,7 +183,7 @@ def test_later_calls_that_leak_are_refuted(kinds, given):
 def test_a_first_call_that_leaks_is_refuted_in_other_forms(kinds, given):
     result = _audited(_made(kinds, given))
     assert result.verdict == "refuted", result.reason
-    assert result.reason.startswith("At the first call of an instance: ")
+    assert result.reason.startswith("At the first call: ")
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ PIPE = r"error: standard output: cannot be written \(Broken pipe\), so .*"
 HELD = r"(Certificate: .*check it with dpaudit verify .*|.*mode 0600\))"
 INTERRUPT, TERMINATE = "interrupted", "terminated"
 # What an audit says of a mechanism that counts its calls, as `doing` makes one.
-LATER = "At the later calls of an instance:"
+LATER = "At the later calls:"
 IN_THEIRS = r"in ways_to_end_\d+\.py, line \d+"
 
 
