@@ -91,9 +91,10 @@ _READING = _object(
         name: _field("choice", kind, f"Has to be what the reader says: --{name}.")
         for name, kind in {
             "form": _MAYBE_TEXT, "read": {"type": ["array", "null"]}, "observe": _list(_TEXT),
+            "ignore": _list(_TEXT), "fresh": _MAYBE_TEXT,
         }.items()
     }
-)  # fmt: skip
+) | {"required": ["form", "read", "observe"]}  # fmt: skip
 _MECHANISM = _object(
     {
         "reference": _field("label", _MAYBE_TEXT, "Where it was; the reader names one."),

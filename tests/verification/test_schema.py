@@ -7,7 +7,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+import dpaudit
 from dpaudit.cli.main import main
+from dpaudit.laws.isolated import Isolation
 from dpaudit.refutation.inequality import Kind
 from dpaudit.verification import judge, read
 from dpaudit.verification.schema import ROLES, certificate_schema
@@ -49,6 +51,25 @@ def test_every_published_certificate_is_of_it(name):
         jsonschema.validate(document, SCHEMA)
 
 
+def leaky(data, rng):
+    return {"sum": sum(data) + rng.laplace(scale=0.1), "at": 7}
+
+
+@pytest.mark.parametrize("ignore", [(), ("at",)])
+def test_the_certificate_of_a_mechanism_is_of_it(ignore):
+    """As an audit writes it today, whatever it leaves out."""
+    found = dpaudit.audit(
+        leaky, [1.0, 0.0], [0.0, 0.0], epsilon=1.0, trials=600, relation="replace-record",
+        ignore=ignore, isolation=Isolation(in_process=True),
+    )  # fmt: skip
+    written = found.certificate.document()
+    assert written["instance"]["reading"]["ignore"] == list(ignore)
+    jsonschema.validate(written, BY_KIND["mechanism"])
+    written["instance"]["reading"]["alpha"] = 0.5
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(written, BY_KIND["mechanism"])
+
+
 def test_what_a_reader_chooses_is_named_a_choice():
     choices = {
         (kind, path[-1])
@@ -58,7 +79,8 @@ def test_what_a_reader_chooses_is_named_a_choice():
     }
     named = {kind: {name for one, name in choices if one == kind} for kind in BY_KIND}
     assert named["canaries"] == {"alpha", "design", "guesses", "shares"}
-    assert {"confidence", "seed", "relation", "declared", "form"} <= named["mechanism"]
+    own = {"confidence", "seed", "relation", "declared", "form", "ignore", "fresh"}
+    assert own <= named["mechanism"]
     assert {"relation", "declared", "form", "read", "observe"} <= named["replay"]
     assert {"confidence", "seed", "data_path"} == named["statistical"]
 
