@@ -28,7 +28,7 @@ REASONS = (
     (r"certificate\.json.*\.search\.budget$", "a certificate states the budget of its search"),
     (r"\.proved\.source$", "a proof names the module that holds it, which has moved"),
     (
-        r"report\.json\.results\[\d+\]\.(unit|repeatable|scores|proved\.declared)$",
+        r"report\.json\.results\[\d+\]\.(unit|repeatable|scores|proved\.declared|unvarying)$",
         "a later version has more fields",
     ),
     (
