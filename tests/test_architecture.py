@@ -34,7 +34,7 @@ LAYERS = {
 FLOORS = (
     ("text", "records", "reals", "verdicts", "_installed", "_harmless"),
     ("errors", "_typing"),
-    ("_validate", "_references", "formats", "files"),
+    ("_validate", "_references", "formats", "files", "standins"),
     ("datasets", "toml", "notebook"),
     ("neighbours", "execution", "drawing", "freezing", "watching"),
     ("store",),
@@ -340,7 +340,7 @@ EXEMPT = {
         "dpaudit.freezing.recorder",
         "dpaudit.laws.observations",
         "dpaudit.laws.observed",
-        "dpaudit.laws.stand_ins",
+        "dpaudit.standins",
         "dpaudit.laws.touching",
         "dpaudit.neighbours.cells",
         "dpaudit.scan.accountants.plain.child",
@@ -365,7 +365,7 @@ EXEMPT = {
         "dpaudit.auditing.wording",
         "dpaudit.errors",
         "dpaudit.freezing.glimpse",
-        "dpaudit.laws.stand_ins",
+        "dpaudit.standins",
         "dpaudit.plugin.failing",
         "dpaudit.replaying.entries",  # a place: a file and a line
         "dpaudit.report.entries",

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, MechanismError
 from dpaudit.laws.outcomes import Inexact, as_doubles
-from dpaudit.laws.stand_ins import what_code_raised
 from dpaudit.neighbours import Pair
+from dpaudit.standins import what_code_raised
 
 DIGITS = 50
 DatasetT = TypeVar("DatasetT")

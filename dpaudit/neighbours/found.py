@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from dpaudit.errors import InvalidArgument, Shown, what_happened
+from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours.cells import (
     are_graphs,
     cells,
@@ -16,6 +16,7 @@ from dpaudit.neighbours.cells import (
     user_records,
 )
 from dpaudit.neighbours.tables import Pair, Relation, relation
+from dpaudit.standins import what_code_raised
 
 _PREFIX, _USER = "declared:", "-user:"
 _FINEST = ("replace-label", "replace-cell", "replace-record", "add-remove-record")
@@ -47,13 +48,18 @@ class Declared(Relation):
         except InvalidArgument:
             raise
         except Exception as error:
-            expected = f"neighbours, as {self.name} says ({what_happened(error)})"
+            said = what_code_raised(error, (dataset, neighbour), self._again)
+            expected = f"neighbours, as {self.name} says ({said})"
             raise InvalidArgument("pair", Shown("datasets that it refuses"), expected) from error
         if held is not None and not held:
             raise InvalidArgument(
                 "pair", Shown("no neighbours"), f"neighbours, as {self.name} says"
             )
         return 0
+
+    def _again(self, both: Any) -> Any:
+        assert self.holds is not None
+        return self.holds(*both)
 
 
 def chosen_relation(given: Relation | str | Callable[[Any, Any], Any] | None) -> Relation | None:

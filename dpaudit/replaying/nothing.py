@@ -10,7 +10,7 @@ import numpy as np
 from dpaudit.freezing import recorder
 from dpaudit.freezing.observing import Function, Side
 from dpaudit.freezing.outputs import flattened
-from dpaudit.laws.stand_ins import raised_by, what_code_raised
+from dpaudit.standins import raised_by, what_code_raised
 
 KIND = "nothing released"
 _NONE = flattened(None).structure

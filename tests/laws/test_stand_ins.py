@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from dpaudit.laws.stand_ins import made_like, tells_no_record
+from dpaudit.standins import made_like, tells_no_record
 
 NUMBER, TEXT = 8675309.4242, "Zebulon-Quill"
 OWN = {"beside": TEXT}
