@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib
 import importlib.util
 import pickle
 import pickletools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
@@ -83,6 +85,25 @@ def sources(names: Iterable[str]) -> Sources:
         elif _is_installed(name.partition(".")[0]):
             packages.add(name.partition(".")[0])
     return Sources(files, frozenset(packages))
+
+
+def imported_late(names: Iterable[str]) -> list[ModuleType]:
+    """Return the modules of these names, and those that they are in; the user's are imported first.
+
+    Code that has these names would import them a moment later. What cannot be is left to that code.
+
+    Examples
+    --------
+    >>> [module.__name__ for module in imported_late(["ast", "ast.parse", "no such module"])]
+    ['ast']
+    """
+    both = sorted({*names, *(parent for one in names for parent in _parents(one))})
+    for name in both:
+        if name not in sys.modules and _file_of(name) is not None:
+            with suppress(Exception, SystemExit):
+                importlib.import_module(name)
+    found = (sys.modules.get(name) for name in both)
+    return [one for one in found if isinstance(one, ModuleType)]
 
 
 def imported_by(path: Path, name: str) -> set[str]:

@@ -46,7 +46,8 @@ from dpaudit.laws.observed import (
     without_parts,
 )
 from dpaudit.neighbours import Pair
-from dpaudit.store.identity import Identity, Unidentified, identified
+from dpaudit.store.identity import identified
+from dpaudit.store.sealing import Identity, Unidentified
 
 _METHODS = (
     *("sample", "privacy_loss", "uniform_residuals"),
@@ -55,8 +56,7 @@ _METHODS = (
 )
 # Of a proxy, and of others like it.
 _KNOWN = "start called_as code carried not_afresh worked_out one_a_process one_a_call".split()
-_keys = count()
-_ANY = Limits()
+_keys, _ANY = count(), Limits()
 _ASKED = "it was asked for"
 
 

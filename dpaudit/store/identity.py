@@ -26,7 +26,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,14 +37,23 @@ from types import (
     MethodType,
     ModuleType,
 )
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dpaudit._installed import is_installed, package_of
-from dpaudit.execution.machine import digest_of_files, own_code
-from dpaudit.execution.shipping import imported_by, sources
-from dpaudit.store.packages import NUMERICAL, digest_of_packages
+from dpaudit.execution.shipping import imported_by, imported_late, sources
+from dpaudit.store.libraries import (
+    changed_in,
+    counts,
+    is_put,
+    is_replaced,
+    named_in,
+    put_into_libraries,
+    settings_in_force,
+    signature,
+)
+from dpaudit.store.packages import NUMERICAL
 from dpaudit.store.parts import (
     as_array,
     attributes_of,
@@ -62,6 +71,7 @@ from dpaudit.store.parts import (
     without_caches,
 )
 from dpaudit.store.reading import Reads, joined, reads_in, reads_of, variables_in
+from dpaudit.store.sealing import Identity, Unidentified
 from dpaudit.store.variables import says_where
 
 _SIZE = 16
@@ -69,50 +79,11 @@ _SIZE = 16
 _WITHOUT_NUMBERS = (type(threading.Lock()), type(threading.RLock()), logging.Logger)
 _OURS = "dpaudit"
 _KEEPS_ANSWERS = type(functools.lru_cache(len))
-_BUILT_IN = frozenset(vars(builtins))  # before code of somebody's puts more there
-_NUMBERS = (bool, int, float, complex, str, bytes)
 # What audits call of a mechanism; of other methods those count that some code names.
 _CALLED = frozenset(
     "sample sample_tilted sample_aimed privacy_loss loss_bounds loss_in_digits log_mgf_bounds "
     "log_payoff_bound uniform_residuals neighbours".split()
 )
-
-
-class Unidentified(TypeError):
-    """A value that nothing identifies across processes."""
-
-
-class Identity(NamedTuple):
-    """A digest of values, whose code they involve, and what it reads beside its arguments.
-
-    ``files`` are source files of the user's modules, ``packages`` are installed ones, ``variables``
-    those of the environment that the code reads, and ``data`` files that it reads. ``unseen`` names
-    what nobody can look at, and ``left_out`` what differs from run to run by its nature.
-    """
-
-    digest: str
-    files: tuple[str, ...]
-    packages: tuple[str, ...]
-    variables: tuple[str, ...]
-    data: tuple[str, ...]
-    unseen: tuple[str, ...]
-    left_out: tuple[str, ...]
-
-    def sealed(self) -> str:
-        """Return a digest of it all: files' and packages' content, variables' values.
-
-        Examples
-        --------
-        >>> identified(1.5).sealed() == identified(1.5).sealed() != identified(1.25).sealed()
-        True
-        """
-        hashed = hashlib.blake2b(self.digest.encode(), digest_size=_SIZE)
-        for files in (self.files, self.data):
-            hashed.update(digest_of_files(map(_on_disk, files)).encode())
-        hashed.update(digest_of_packages(self.packages).encode())
-        hashed.update(repr([(name, os.environ.get(name)) for name in self.variables]).encode())
-        hashed.update(own_code().encode())
-        return hashed.hexdigest()
 
 
 def identified(*values: Any, caches: bool = False) -> Identity:
@@ -131,7 +102,7 @@ def identified(*values: Any, caches: bool = False) -> Identity:
     True
     """
     walk = _Walk(caches)
-    digest = walk.of(values).hex()
+    digest = walk.of_all(values).hex()
     reads = walk.reads()
     variables = reads.variables.union(*(variables_in(Path(file)) for file in walk.files))
     of_places = {name for name in variables if says_where(name)}
@@ -144,12 +115,6 @@ def identified(*values: Any, caches: bool = False) -> Identity:
         reads.left_out | walk.left_out | {f"the variable {n}" for n in of_places & reads.variables},
     )
     return Identity(digest, *(tuple(sorted(names)) for names in named))
-
-
-def _on_disk(file: str) -> Path:
-    """Return a file, or the archive that it is in."""
-    path = Path(file)
-    return next((one for one in (path, *path.parents) if one.exists() and one.is_file()), path)
 
 
 class _Walk:
@@ -167,14 +132,52 @@ class _Walk:
         self._open: dict[int, int] = {}
 
     def reads(self) -> Reads:
-        """Return what the code that was met reads; a method counts if somebody may call it."""
-        called = set(_CALLED).union(*(names_in(function.__code__) for function, _ in self._read))
-        by_name = any(found.by_name for _, found in self._read)
-        counted = [r for f, r in self._read if by_name or f.__name__ in called or not is_method(f)]
-        late = {name for found in counted for name in found.imports}
-        files = sources(late).files
+        """Return what the code that was met reads."""
+        counted = [read for _, read in self._counted()]
+        files = sources({name for read in counted for name in read.imports}).files
         self.files.update(map(str, files.values()))
         return joined([*counted, *(reads_in(path, name) for name, path in files.items())])
+
+    def _counted(self) -> list[tuple[FunctionType, Reads]]:
+        """Return the functions that were met; a method counts if somebody may call it."""
+        called = set(_CALLED).union(*(names_in(function.__code__) for function, _ in self._read))
+        by_name = any(read.by_name for _, read in self._read)
+        return [
+            (function, read)
+            for function, read in self._read
+            if by_name or function.__name__ in called or not is_method(function)
+        ]
+
+    def of_all(self, values: Any) -> bytes:
+        """Return the digest of values, and of what surrounds their code where it runs."""
+        parts, seen = [self.of(values)], set[int]()
+        while waiting := [one for one in self._counted() if id(one[1]) not in seen]:
+            for function, read in waiting:
+                seen.add(id(read))
+                parts.append(self._together("late", *self._late(function, read)))
+        if self.caches:
+            parts += self._around()
+        return _hashed("all", *parts)
+
+    def _late(self, function: FunctionType, read: Reads) -> list[Any]:
+        """Return what code finds in modules that it imports while it runs."""
+        names, found = sorted(names_in(function.__code__)), list[Any]()
+        modules = dict[int, Mapping[str, Any]]()
+        for module in imported_late(read.imports):
+            found += self._of_module(module, names, modules)
+        if read.by_name:
+            found += [one for inner in modules.values() for one in self._everything(inner)]
+        return found
+
+    def _around(self) -> Iterator[bytes]:
+        """Yield digests of what stands in libraries and is not theirs, and of their settings."""
+        others = sorted(self.packages.difference(NUMERICAL))
+        changed = (one for package in others for one in changed_in(package))
+        for name, one in [*put_into_libraries(), *changed, *settings_in_force(self.packages)]:
+            try:
+                yield self._together("around", name, self._named(one))
+            except Unidentified as error:
+                self.unseen.add(f"a {error} (put into {name})")
 
     def of(self, value: Any) -> bytes:
         """Return the digest of a value."""
@@ -266,7 +269,7 @@ class _Walk:
         )
 
     def _function(self, value: FunctionType) -> bytes:
-        met = self._met(value.__module__) or _is_made(value.__module__)
+        met = self._met(value.__module__) or _is_made(value.__module__) or is_put(value)
         state = (value.__defaults__, value.__kwdefaults__, cells_of(value), vars(value))
         named = (value.__module__ if met else "", value.__qualname__)
         if not met:
@@ -293,40 +296,36 @@ class _Walk:
     def _in_namespace(
         self, namespace: Mapping[str, Any], names: Sequence[str], seen: dict[int, Mapping[str, Any]]
     ) -> list[Any]:
-        """Return what a module has of these names, and what the user's modules among it have."""
+        """Return what a module has of these names, and what modules among it have."""
         found: list[Any] = []
         for name in names:
             if name in namespace:
                 one = namespace[name]
                 found += [name, self._named(one)]
                 self._note_numerical(one)
-                if id(one) not in seen and (inner := self._of_users(one)):
-                    seen[id(one)] = inner
-                    found += self._in_namespace(inner, [*names, "__getattr__"], seen)
-                elif isinstance(one, ModuleType) and not inner:
-                    found += self._put_there(one, names)
-            elif name in vars(builtins) and name not in _BUILT_IN:
+                if isinstance(one, ModuleType):
+                    found += self._of_module(one, names, seen)
+            elif name in vars(builtins) and is_replaced(name):
                 found += [name, self._named(vars(builtins)[name])]
         return found
 
-    def _put_there(self, library: ModuleType, names: Sequence[str]) -> list[Any]:
-        """Return what code names of a library and is the user's, and numbers of packages.
-
-        Somebody's code may have put either there, in the place of the library's own.
-        """
-        numbers = _NUMBERS if package_of(getattr(library, "__file__", None) or "") else ()
+    def _of_module(
+        self, module: ModuleType, names: Sequence[str], seen: dict[int, Mapping[str, Any]]
+    ) -> list[Any]:
+        """Return what a module has of these names: one of the user's, or a library."""
+        if id(module) in seen:
+            return []
+        seen[id(module)] = inner = self._of_users(module)
+        if inner:
+            return self._in_namespace(inner, [*names, "__getattr__"], seen)
         found: list[Any] = []
-        for name in names:
-            one = vars(library).get(name)
-            home = home_of(one)
-            if isinstance(one, numbers) or (home is not None and self._is_put(home, library)):
-                found += [name, self._named(one)]
+        for name, one in sorted(named_in(module, names).items()):
+            self._met(home_of(one))
+            if isinstance(one, ModuleType):
+                found += self._of_module(one, names, seen)
+            else:
+                found += [name, self._named(one) if counts(one, module) else signature(one)]
         return found
-
-    def _is_put(self, home: str, library: ModuleType) -> bool:
-        """Return whether something of one module is the user's, and no part of a library."""
-        top = home.partition(".")[0]
-        return top != library.__name__.partition(".")[0] and self._met(home)
 
     def _everything(self, namespace: Mapping[str, Any]) -> list[Any]:
         """Return all that a module holds and code may ask for by a name that it works out."""
@@ -357,7 +356,7 @@ class _Walk:
     def _type(self, value: type) -> bytes:
         named = (value.__module__, value.__qualname__)
         made = _is_made(value.__module__) and any(map(is_function, vars(value).values()))
-        if not self._met(value.__module__) and not made:
+        if not self._met(value.__module__) and not made and not is_put(value):
             return self._together("type", named)
         own = [
             (n, self._named(one))

@@ -33,7 +33,8 @@ from dpaudit.execution.worker import CannotBeSent
 from dpaudit.store.cache import MOST, set_aside, tidy
 from dpaudit.store.catalogue import MACHINE
 from dpaudit.store.file import Store, StoreError, decoded, encoded, seconds_of
-from dpaudit.store.identity import Unidentified, identified
+from dpaudit.store.identity import identified
+from dpaudit.store.sealing import Unidentified
 
 # A file that nobody named is begun when so many seconds, or bytes, are at stake.
 _WORTH, _BYTES = 1.0, 32 * 2**20

@@ -189,8 +189,9 @@ class _Reader:
                     self._hide("modules that it looks up")
             case ast.Import(names=names):
                 self.imports |= {alias.name for alias in names}
-            case ast.ImportFrom(module=module, names=names) if module:
-                self.imports |= {module, *(f"{module}.{alias.name}" for alias in names)}
+            case ast.ImportFrom(module=module, names=names, level=level):
+                home = self._absolute(f"{'.' * level}{module or ''}")
+                self.imports |= {home, *(f"{home}.{alias.name}" for alias in names)}
             case ast.Call():
                 self._call(node)
             case ast.Attribute(value=base, attr="__dict__" | "__globals__" as attr):
@@ -199,6 +200,13 @@ class _Reader:
                 )
             case ast.Attribute():
                 self._of_program(self._name_of(node))
+
+    def _absolute(self, name: str) -> str:
+        """Return the whole name of a module, as this code calls it."""
+        rest = name.lstrip(".")
+        home = str(self.values.scope.get("__package__") or "").split(".")
+        kept = home[: len(home) - (len(name) - len(rest)) + 1]
+        return ".".join([*kept, *([rest] if rest else [])]) if name != rest else name
 
     def _of_program(self, name: str) -> None:
         """Take note of what belongs to the whole program."""
@@ -293,6 +301,8 @@ class _Reader:
             self.variables.add("HOME")
         elif (unseen := self._unseen_of(name, node)) is not None:
             self._hide(unseen)
+        elif name in known.MODULES:
+            self.imports.add(self._absolute(str(self._argument(node, 0, "name"))))
         elif name.startswith(known.CLOCKS):
             self.left_out.add(f"the clock ({self.where})")
         elif name.startswith(known.HERE):

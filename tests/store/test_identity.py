@@ -11,7 +11,8 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from dpaudit.store.identity import Unidentified, identified
+from dpaudit.store.identity import identified
+from dpaudit.store.sealing import Unidentified
 
 FILES = {
     "of_mine": "import helping\ndef f(x):\n    return helping.g(x)\n",

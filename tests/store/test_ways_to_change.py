@@ -15,8 +15,9 @@ import pytest
 
 SERVER = """
 import importlib, json, os, sys
-from dpaudit.store import identity
-identity.own_code()
+import mpmath, scipy.stats
+from dpaudit.store import identity, sealing
+sealing.own_code()
 for line in sys.stdin:
     asked = json.loads(line)
     if not (child := os.fork()):
@@ -30,7 +31,7 @@ for line in sys.stdin:
             exec(asked["after"], space | {"mechanism": mechanism})
             found = identity.identified(mechanism, caches=True)
             said = [found.sealed(), list(found.unseen), list(found.left_out)]
-        except identity.Unidentified as error:
+        except sealing.Unidentified as error:
             said = ["", [str(error)], []]
         except BaseException as error:
             said = ["failed: " + repr(error), [], []]

@@ -119,6 +119,7 @@ class _Line:
     def through(cls, pairs: Composition, order: float) -> _Line:
         """Return the line through an order, long enough, or raise `ConvergenceError`."""
         step = _step(pairs, order)
+        _refuse(_least_tail(pairs, order, step))
         parts: list[Complex] = []
         for block in range(_MOST_BLOCKS):
             u: Array = step * np.arange(block * _NODES, (block + 1) * _NODES, dtype=np.float64)
@@ -127,11 +128,7 @@ class _Line:
             tail = envelope * order * (order + 1) / (step * len(parts) * _NODES) / step
             if tail < _SETTLED:
                 break
-        if not tail < _TOLERATED:
-            raise ConvergenceError(
-                f"contour: the rest of the integral may be {tail:.1e} of it, expected at most "
-                f"{_TOLERATED:.0e}: the loss has atoms; use the numerical accountant"
-            )
+        _refuse(tail)
         frequencies = step * np.arange(len(parts) * _NODES, dtype=np.float64)
         moment = pairs.log_moment(order)
         return cls(order, moment, step, frequencies, np.concatenate(parts))
@@ -148,6 +145,20 @@ class _Line:
         height = self.log_scale - self.order * epsilon
         scale = height - math.log(self.order) - math.log1p(self.order)
         return scale + math.log(integral), slope / integral
+
+
+def _refuse(tail: float) -> None:
+    if not tail < _TOLERATED:
+        raise ConvergenceError(
+            f"contour: the rest of the integral may be {tail:.1e} of it, expected at most "
+            f"{_TOLERATED:.0e}: the loss has atoms; use the numerical accountant"
+        )
+
+
+def _least_tail(pairs: Composition, order: float, step: float) -> float:
+    """Return what is left beyond the longest line at least, as atoms never cancel: no work is."""
+    share = math.prod(pair.atomic_share(order) ** count for pair, count in pairs)
+    return share * order * (order + 1) / (step * _MOST_BLOCKS * _NODES) / step
 
 
 def _step(pairs: Composition, order: float) -> float:
