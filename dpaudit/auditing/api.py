@@ -62,6 +62,9 @@ def audit(
     trials: int = DEFAULT_TRIALS,
     confidence: float = 0.95,
     seed: int = 0,
+    estimator: str = "auto",
+    distinguisher: str | None = None,
+    until_refuted: bool = False,
     executor: Executor | None = None,
     isolation: Isolation | None = None,
     unit: int | None = None,
@@ -114,6 +117,12 @@ def audit(
         Of everything that is certified.
     seed
         The only source of randomness: one seed, one result.
+    estimator
+        ``auto``, ``exact-loss`` or ``event``.
+    distinguisher
+        The only one whose score an event may use; by default all that work on the mechanism.
+    until_refuted
+        Bet on outputs as they are drawn and stop at a refutation; ``trials`` is then the cap.
     executor
         Who computes; never changes a number.
     isolation
@@ -186,6 +195,9 @@ def audit(
         trials=trials,
         confidence=confidence,
         seed=seed,
+        estimator=estimator,
+        distinguisher=distinguisher,
+        until_refuted=until_refuted,
         unit=unit,
         time=time,
         looks=looks,
@@ -198,7 +210,9 @@ def audit(
             "confidence": confidence,
             "seed": seed,
             **_given(form=form, read=read, observe=observe, ignore=ignore, fresh=fresh),
-            **_given(bounds=bounds, release=release),
+            **_given(bounds=bounds, release=release, distinguisher=distinguisher),
+            **({} if estimator == "auto" else {"estimator": estimator}),
+            **({"until_refuted": True} if until_refuted else {}),
             "looks": settings.looks,
         },
         f"dpaudit.audit(mechanism, dataset, neighbour, {claims.as_given(claimed)}, ",

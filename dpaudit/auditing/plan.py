@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
+from dpaudit.extension.setting_table import Kind, Setting, rows_of
 from dpaudit.extension.settings import Settings
 
 
@@ -101,8 +102,9 @@ class Command(Plan):
         return cls(given, (name,))
 
     def __str__(self) -> str:
-        given = ((flag, self.given.get(name)) for name, flag in FLAGS.items())
-        return join_options(["dpaudit", "audit", *self.targets], given)
+        words = ["dpaudit", "audit", *self.targets]
+        options = (_option(row, self.given.get(row.name)) for row in rows_of())
+        return shlex.join([*words, *(word for one in options for word in one)])
 
 
 @dataclass(frozen=True)
@@ -149,61 +151,46 @@ def join_options(words: Sequence[str], given: Iterable[tuple[str, Any]]) -> str:
     >>> join_options(["dpaudit", "attack", "a"], [("--set", {"k": 2}), ("--quiet", None)])
     'dpaudit attack a --set k=2'
     """
-    return shlex.join([*words, *(word for flag, one in given for word in _option(flag, one))])
+    return shlex.join([*words, *(word for flag, one in given for word in _plain(flag, one))])
 
 
-FLAGS = {
-    "epsilon": "--epsilon",
-    "delta": "--delta",
-    "data": "--data",
-    "trials": "--trials",
-    "confidence": "--confidence",
-    "seed": "--seed",
-    "data_path": "--data-path",
-    "distinguisher": "--distinguisher",
-    "estimator": "--estimator",
-    "candidate_pairs": "--pairs",
-    "unit": "--unit",
-    "time": "--time",
-    "looks": "--looks",
-    "until_refuted": "--until-refuted",
-    "show_records": "--show-records",
-    "data_options": "--data-option",
-    "parameters": "--set",
-    "dataset": "--dataset",
-    "neighbour": "--neighbour",
-    "relation": "--relation",
-    "mu": "--mu",
-    "rho": "--rho",
-    "renyi": "--renyi",
-    "curve": "--curve",
-    "form": "--form",
-    "read": "--read",
-    "observe": "--observe",
-    "ignore": "--ignore",
-    "fresh": "--fresh",
-    "timeout": "--timeout",
-    "memory": "--memory",
-    "in_process": "--in-process",
-}
+def _plain(flag: str, value: Any) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, Mapping):
+        return [word for key, one in value.items() for word in (flag, f"{key}={_toml(one)}")]
+    return [flag, str(value)]
 
 
-def _option(flag: str, value: Any) -> list[str]:
-    match value:
-        case None | False:
-            return []
-        case True:
-            return [flag]
-        case Mapping():
-            return [word for key, one in value.items() for word in (flag, f"{key}={_toml(one)}")]
-        case (float(order), float(epsilon)):
-            return [flag, repr(order), repr(epsilon)]
-        case list():
-            return [word for one in value for word in (flag, str(one))]
-        case tuple():
-            return [flag, ",".join(f"{trials}:{share!r}" for trials, share in value)]
+def _option(row: Setting, value: Any) -> list[str]:
+    if value is None or value is False:
+        return []
+    match row.kind:
+        case Kind.FLAG:
+            return [row.flag]
+        case Kind.PARAMETERS:
+            return [
+                word for key, one in value.items() for word in (row.flag, f"{key}={_toml(one)}")
+            ]
+        case Kind.NUMBERS:
+            return [row.flag, *map(repr, value)]
+        case Kind.WORDS:
+            given = [value] if isinstance(value, str) else value
+            return [word for one in given for word in (row.flag, str(one))]
+        case Kind.LOOKS:
+            return [row.flag, ",".join(f"{trials}:{share!r}" for trials, share in value)]
+        case Kind.BOUNDS:
+            return [word for one in _bounds(value) for word in (row.flag, one)]
         case _:
-            return [flag, str(value)]
+            return [row.flag, str(value)]
+
+
+def _bounds(value: Any) -> list[str]:
+    """Return bounds as the command line takes them: one for all columns, or one for each."""
+    if isinstance(value, Mapping):
+        return [f"{column}={low!r},{high!r}" for column, (low, high) in value.items()]
+    low, high = value
+    return [f"{low!r},{high!r}"]
 
 
 def _toml(value: Any) -> str:

@@ -13,10 +13,10 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 import dpaudit.auditing.claims as claims
 from dpaudit.auditing.api import DEFAULT_TRIALS, made_from, own_case
@@ -27,7 +27,16 @@ from dpaudit.auditing.release import proof_of
 from dpaudit.auditing.run import Prepared
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
 from dpaudit.execution import importable
+from dpaudit.extension.models import given_settings, with_settings
 from dpaudit.extension.parameters import parsed_parameters
+from dpaudit.extension.setting_table import (
+    AuditSettings,
+    Door,
+    Kind,
+    OwnSettings,
+    names_of,
+    rows_of,
+)
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, Guarantee
 from dpaudit.laws.isolated import Isolation, made, referred
@@ -39,35 +48,19 @@ from dpaudit.records import Record, are_shown, stray
 from dpaudit.toml import read_tables
 
 
-class _Common(BaseModel):
+class _Specified(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    epsilon: float | None = None
-    delta: float | None = None
-    trials: int | None = None
-    confidence: float | None = None
-    seed: int | None = None
-    estimator: str | None = None
-    distinguisher: str | None = Field(
-        None, validation_alias=AliasChoices("distinguisher", "attack")
-    )
-    until_refuted: bool | None = None
-    unit: int | None = Field(None, description="transcripts per call of the mechanism")
-    time: float | None = Field(None, description="seconds in place of trials")
-    looks: list[tuple[int, float]] | None = Field(
-        None, description="trials and share of the error probability of each look"
-    )
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of any audit that it names."""
+        return given_settings(self, rows_of(AuditSettings))
 
 
-class ClaimAudit(_Common):
+class ClaimAudit(_Specified):
     """An audit of an installed claim."""
 
     claim: str
-    data: str | None = None
-    data_path: str | None = None
-    data_options: dict[str, Any] = Field(default={})
-    candidate_pairs: int | None = Field(None, description="of how many pairs the worst is taken")
-    parameters: dict[str, Any] = Field(default={})
 
 
 class CandidatePair(BaseModel):
@@ -79,36 +72,13 @@ class CandidatePair(BaseModel):
     neighbour: Any
 
 
-class MechanismAudit(_Common):
+class MechanismAudit(_Specified):
     """An audit of a mechanism of the user's own."""
 
     mechanism: str = Field(description="module:object, a mechanism or what returns one")
     name: str | None = None
     statement: str | None = None
     source: str | None = None
-    form: str | None = Field(None, description='how it is called, such as "f(data, rng)"')
-    read: str | list[str] | None = Field(None, description="names of attributes to look at")
-    observe: list[Literal["exceptions", "warnings", "time"]] = Field(
-        [], description="what counts besides outputs"
-    )
-    ignore: str | list[str] = Field([], description="names of parts that are left out: no noise")
-    fresh: str | None = Field(
-        None,
-        description="what is made anew for every output: module:function, env:NAME, process, or "
-        "the name of an argument, an attribute or a global",
-    )
-    relation: str | None = Field(None, description="by default the finest that the two obey")
-    dataset: Any = Field(None, description="records inline, or the name of a .npy or .csv file")
-    neighbour: Any = None
-    bounds: tuple[float, float] | dict[str, tuple[float, float]] | None = Field(
-        None, description="of numbers in neighbours that are made: low and high, or that by column"
-    )
-    mu: float | None = Field(None, description="a Gaussian claim, in place of epsilon")
-    rho: float | None = Field(None, description="a zero-concentrated claim")
-    renyi: tuple[float, float] | None = Field(None, description="a Renyi claim: order and epsilon")
-    curve: list[tuple[float, float]] | str | None = Field(
-        None, description="a claim of several epsilons, each with its delta, or a .csv file of them"
-    )
     release: dict[str, Any] | list[dict[str, Any]] | None = Field(
         None, description="what is said to be released: a kind and its parameters, or several"
     )
@@ -118,9 +88,15 @@ class MechanismAudit(_Common):
     )
 
     @property
+    def own(self) -> OwnSettings:
+        """The settings of a mechanism of one's own."""
+        return OwnSettings(**given_settings(self, rows_of(OwnSettings)))
+
+    @property
     def reading(self) -> Reading:
         """How the mechanism is called, and what is looked at."""
-        return Reading(self.form, self.read, tuple(self.observe), self.ignore, self.fresh)
+        own = self.own
+        return Reading(own.form, own.read, tuple(own.observe), own.ignore, own.fresh)
 
     @property
     def references(self) -> dict[str, str | None]:
@@ -136,15 +112,33 @@ class MechanismAudit(_Common):
         InvalidArgument, DataError
             There are several claims, or one is not as it has to be.
         """
-        curve = self.curve
+        curve = self.own.curve
         if isinstance(curve, str):
             curve = _records("curve", curve, path).tolist()
-        given = {"mu": self.mu, "rho": self.rho, "renyi": self.renyi, "curve": curve}
-        found = claims.of_table(given)
-        if found is not None and (self.epsilon is not None or self.delta):
-            name = "delta" if self.epsilon is None else "epsilon"
-            raise InvalidArgument(name, getattr(self, name), "either epsilon or another claim")
+        given = {"mu": self.own.mu, "rho": self.own.rho, "renyi": self.own.renyi, "curve": curve}
+        found, point = claims.of_table(given), self.settings
+        if found is not None and ("epsilon" in point or point.get("delta")):
+            name = "epsilon" if "epsilon" in point else "delta"
+            raise InvalidArgument(name, point[name], "either epsilon or another claim")
         return found
+
+
+_TYPES: dict[Kind, Any] = {
+    Kind.NUMBER: float,
+    Kind.NUMBERS: tuple[float, float],
+    Kind.INTEGER: int,
+    Kind.FLAG: bool,
+    Kind.WORD: str,
+    Kind.WORDS: str | list[str],
+    Kind.FILE: str,
+    Kind.RECORDS: Any,
+    Kind.CURVE: list[tuple[float, float]] | str,
+    Kind.BOUNDS: tuple[float, float] | dict[str, tuple[float, float]],
+    Kind.LOOKS: list[tuple[int, float]],
+    Kind.PARAMETERS: dict[str, Any],
+}
+_CLAIM = with_settings(ClaimAudit, rows_of(door=Door.CLAIM), _TYPES)
+_MECHANISM = with_settings(MechanismAudit, rows_of(door=Door.FILE), _TYPES)
 
 
 _RECORDS = ("dataset", "neighbour", "pairs")
@@ -181,7 +175,7 @@ def of_command_line(target: str, own: Mapping[str, Any], epsilon: float | None) 
     if epsilon is not None and others:
         raise InvalidArgument("epsilon", epsilon, f"either epsilon or {others[0]}")
     table = {"mechanism": target, "source": COMMAND_LINE, "delta": 0.0, **own}
-    return parsed_parameters(MechanismAudit, table, records=_RECORDS)
+    return parsed_parameters(_MECHANISM, table, records=_RECORDS)
 
 
 def _parsed(table: Any, path: Path) -> Specification:
@@ -192,19 +186,18 @@ def _parsed(table: Any, path: Path) -> Specification:
         expected = "the distinguisher alone: attack is its older name"
         raise InvalidArgument(f"attack in {path}", table["attack"], expected)
     if "claim" in table:
-        return parsed_parameters(ClaimAudit, table)
-    return parsed_parameters(MechanismAudit, table, records=_RECORDS)
+        return parsed_parameters(_CLAIM, table)
+    return parsed_parameters(_MECHANISM, table, records=_RECORDS)
 
 
 def settings_of(specification: Specification, overrides: dict[str, Any]) -> Settings:
     """Return the settings of a specification; what is in ``overrides`` comes first."""
     if isinstance(specification, MechanismAudit):
-        for name in ("data", "data_path", "data_options", "parameters", "candidate_pairs"):
-            if name in overrides:
+        for name in names_of(AuditSettings, door=Door.CLAIM):
+            if name in overrides and name not in names_of(door=Door.FILE):
                 expected = "nothing: the specification of a mechanism names its own data and pairs"
                 raise InvalidArgument(name, overrides[name], expected)
-    own = {name: value for name, value in specification if name in Settings.__dataclass_fields__}
-    merged = {name: value for name, value in own.items() if value is not None}
+    merged = specification.settings
     if isinstance(specification, MechanismAudit):
         merged.setdefault("delta", 0.0)  # a claim that names none has none
     for name, value in overrides.items():
@@ -251,7 +244,7 @@ def _origin(specification: MechanismAudit) -> str:
 
 
 def _is_one_pair(specification: MechanismAudit) -> bool:
-    given = (specification.pair, specification.neighbour)
+    given = (specification.pair, specification.own.neighbour)
     return specification.pairs is None and any(one is not None for one in given)
 
 
@@ -260,23 +253,25 @@ def _pairs(
 ) -> tuple[list[Pair[Any]] | list[Candidate], FoundPair]:
     """Return the one pair, or all candidates, and the first with what was read of its relation."""
     given = specification.pairs
-    if given is None and not _is_one_pair(specification) and specification.relation is not None:
-        records = _records("dataset", specification.dataset, path)
+    if given is None and not _is_one_pair(specification) and specification.own.relation is not None:
+        records = _records("dataset", specification.own.dataset, path)
         trials = settings.trials or DEFAULT_TRIALS
-        bounds, relation = specification.bounds, specification.relation
+        bounds, relation = specification.own.bounds, specification.own.relation
         neighbours = made_from(records, relation, bounds, settings.seed, trials)
         return neighbours, FoundPair(neighbours[0].pair)
     if given is None:
         one = _pair(specification, path, isolation)
         return [one.pair], one
-    for name in ("dataset", "neighbour", "pair"):
-        if getattr(specification, name) is not None:
+    own = specification.own
+    others = {"dataset": own.dataset, "neighbour": own.neighbour, "pair": specification.pair}
+    for name, one in others.items():
+        if one is not None:
             raise InvalidArgument(name, Shown("both"), f"either {name} or pairs")
     if isinstance(given, str):
         found = made("pairs", given, isolation)
         if not isinstance(found, list | tuple) or not found:
             raise InvalidArgument("pairs", stray(found), "a list of pairs, or what returns it")
-        both = [_as_pair("pairs", one, specification.relation) for one in found]
+        both = [_as_pair("pairs", one, specification.own.relation) for one in found]
     elif not given:
         raise InvalidArgument("pairs", given, "at least one pair")
     else:
@@ -284,19 +279,19 @@ def _pairs(
             (_records("dataset", p.dataset, path), _records("neighbour", p.neighbour, path))
             for p in given
         ]
-        both = [found_pair(p, q, specification.relation) for p, q in records]
+        both = [found_pair(p, q, specification.own.relation) for p, q in records]
     return [one.pair for one in both], both[0]
 
 
 def _pair(specification: MechanismAudit, path: Path, isolation: Isolation) -> FoundPair:
-    dataset, neighbour = specification.dataset, specification.neighbour
+    dataset, neighbour = specification.own.dataset, specification.own.neighbour
     if specification.pair is not None:
         if dataset is not None or neighbour is not None:
             raise InvalidArgument("pair", specification.pair, "a pair, or dataset and neighbour")
         found = made("pair", specification.pair, isolation)
-        return _as_pair("pair", found, specification.relation)
+        return _as_pair("pair", found, specification.own.relation)
     records = _records("dataset", dataset, path), _records("neighbour", neighbour, path)
-    return found_pair(*records, specification.relation)
+    return found_pair(*records, specification.own.relation)
 
 
 def _as_pair(name: str, found: Any, relation: str | None) -> FoundPair:

@@ -15,19 +15,12 @@ from dpaudit.cli.batch import Batch
 from dpaudit.cli.beyond import BackendName, Scheduler, Shard, executor_for
 from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.formats import Format, Formats, formats_of
-from dpaudit.cli.options import (
-    Json,
-    Quiet,
-    folder_option,
-    integer_option,
-    looks_option,
-    number_option,
-    pairs,
-    reference_of,
-)
+from dpaudit.cli.options import MACHINE, Json, Quiet, folder_option, integer_option, reference_of
 from dpaudit.cli.output import Output, processes
+from dpaudit.cli.setting_options import takes, values_of
 from dpaudit.cli.storing import NoStore, Store, keeping, kept_at
 from dpaudit.errors import InvalidArgument, UnknownName
+from dpaudit.extension.setting_table import AuditSettings, Door, ProcessSettings, names_of, rows_of
 from dpaudit.records import are_shown
 
 if TYPE_CHECKING:
@@ -42,6 +35,10 @@ if TYPE_CHECKING:
     from dpaudit.store.keeping import Storing
 
 
+_ROWS = rows_of(door=Door.COMMAND)
+
+
+@takes(_ROWS)
 def audit(
     targets: Annotated[
         list[str] | None,
@@ -49,60 +46,6 @@ def audit(
             help="Claims by name, TOML files that specify audits, or module:function.",
             autocompletion=completion.targets,
         ),
-    ] = None,
-    epsilon: Annotated[
-        float | None,
-        number_option("--epsilon", "Claimed epsilon (no default, but 1 of a paper's claim)."),
-    ] = None,
-    delta: Annotated[
-        float | None,
-        number_option("--delta", "Claimed delta (0, but 1e-5 of a paper's claim)."),
-    ] = None,
-    data: Annotated[
-        str | None,
-        typer.Option(help="worst-case, breast-cancer, adult, a9a, csv, libsvm (worst-case)."),
-    ] = None,
-    data_path: Annotated[
-        str | None, typer.Option(help="The data's file or directory (default: $DPAUDIT_DATA).")
-    ] = None,
-    data_option: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Passed to the data's loader.")
-    ] = None,
-    trials: Annotated[
-        int | None, integer_option("--trials", "Transcripts per dataset (the claim's).")
-    ] = None,
-    confidence: Annotated[
-        float | None, number_option("--confidence", "Of all that is certified, together (0.95).")
-    ] = None,
-    seed: Annotated[
-        int | None, integer_option("--seed", "The only source of randomness (default: 0).")
-    ] = None,
-    workers: Annotated[
-        int | None,
-        integer_option("--workers", "Worker processes (every core); no number depends on it."),
-    ] = None,
-    out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
-    estimator: Annotated[
-        str | None, typer.Option(help="auto, exact-loss or event (default: auto).")
-    ] = None,
-    distinguisher: Annotated[
-        str | None,
-        typer.Option(
-            "--distinguisher",
-            "--attack",
-            help="The only distinguisher to try.",
-            autocompletion=completion.distinguishers,
-        ),
-    ] = None,
-    until_refuted: Annotated[
-        bool,
-        typer.Option(
-            "--until-refuted", help="Bet on outputs and stop when refuted; --trials is the cap."
-        ),
-    ] = False,
-    candidate_pairs: Annotated[
-        int | None,
-        integer_option("--pairs", "Candidate pairs; the worst is certified on fresh transcripts."),
     ] = None,
     watch: Annotated[
         str | None,
@@ -112,85 +55,17 @@ def audit(
             'as JSON: {"dataset": ...}.',
         ),
     ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the claim; see show."),
-    ] = None,
     every: Annotated[
         bool,
         typer.Option("--all", help="Every installed claim, a report each, in --out (reports)."),
     ] = False,
-    unit: Annotated[
+    workers: Annotated[
         int | None,
-        integer_option("--unit", "Transcripts per call of a mechanism (by size and pace)."),
-    ] = None,
-    time: Annotated[
-        float | None,
-        number_option("--time", "Seconds an audit may take, in place of --trials."),
-    ] = None,
-    looks: Annotated[
-        str | None, looks_option("What a report says in place of --time: the same numbers again.")
-    ] = None,
-    in_process: Annotated[
-        bool,
-        typer.Option("--in-process", help="Run mechanisms in this process, as debuggers need it."),
-    ] = False,
-    timeout: Annotated[
-        float | None,
-        number_option("--timeout", "Seconds that one call of a mechanism may take (any)."),
-    ] = None,
-    memory: Annotated[
-        float | None,
-        number_option("--memory", "MiB that a process of a mechanism may have (any)."),
-    ] = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(help="Of a target module:function: a file of records, .csv, .json or .npy."),
-    ] = None,
-    neighbour: Annotated[
-        str | None, typer.Option(help="Of a target module:function: the neighbour's file.")
-    ] = None,
-    relation: Annotated[
-        str | None, typer.Option(help="Of a target module:function: what makes them neighbours.")
-    ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option(help='Of a target module:function: how it is called, such as "f(data, rng)".'),
-    ] = None,
-    mu: Annotated[
-        float | None, number_option("--mu", "Of a target module:function: a Gaussian claim.")
-    ] = None,
-    rho: Annotated[
-        float | None, number_option("--rho", "Of a target module:function: a zCDP claim.")
-    ] = None,
-    renyi: Annotated[
-        tuple[float, float] | None,
-        typer.Option(metavar="ORDER EPSILON", help="Of a target module:function: a Renyi claim."),
-    ] = None,
-    curve: Annotated[
-        str | None,
-        typer.Option(help="Of a target module:function: a .csv file of epsilons and deltas."),
-    ] = None,
-    read: Annotated[
-        list[str] | None,
-        typer.Option(help="Of a target module:function: an attribute of what it returns."),
-    ] = None,
-    observe: Annotated[
-        list[str] | None,
-        typer.Option(help="Of a target module:function: exceptions, warnings or time count too."),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(help="Of a target module:function: a part that is no noise, such as a time."),
-    ] = None,
-    fresh: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHAT",
-            help="Of a target module:function: what is made anew for every output: an argument, a "
-            "global, env:NAME, a function module:reset, or process.",
+        integer_option(
+            "--workers", "Worker processes (every core); no number depends on it.", MACHINE
         ),
     ] = None,
+    out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
     backend: BackendName = None,
     scheduler: Scheduler = None,
     shard: Shard = None,
@@ -201,6 +76,7 @@ def audit(
     quiet: Quiet = False,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
+    **given: Any,
 ) -> int:
     """Audit claims, or mechanisms of your own, and say which claims are refuted.
 
@@ -209,25 +85,8 @@ def audit(
 
     Exit status: 0 if no claim is refuted, 1 if one is, 2 if a verdict is missing.
     """
-    given = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "data": data,
-        "data_path": data_path,
-        "trials": trials,
-        "confidence": confidence,
-        "seed": seed,
-        "estimator": estimator,
-        "distinguisher": distinguisher,
-        "until_refuted": until_refuted or None,
-        "candidate_pairs": candidate_pairs,
-        "unit": unit,
-        "time": time,
-        "looks": looks,
-        "data_options": pairs("--data-option", data_option),
-        "parameters": pairs("--set", set_),
-    }
-    overrides = {name: value for name, value in given.items() if value not in (None, {})}
+    values = values_of(_ROWS, given)
+    overrides = {name: values[name] for name in names_of(AuditSettings) if name in values}
     output = Output(directory=out, formats=formats_of(formats, as_json), quiet=quiet)
     if watch is not None:
         from dpaudit.cli import watch as stream
@@ -240,36 +99,20 @@ def audit(
         return stream.run(watch, {**overrides, **shown}, output)
     if every == bool(targets):
         raise InvalidArgument("targets", targets or [], "names of claims or files, or else --all")
-    if every and (time is not None or looks is not None):
+    if every and (timed := [values[name] for name in ("time", "looks") if name in values]):
         expected = "nothing with --all: some claims are searched"
-        raise InvalidArgument("time", time or looks, expected)
+        raise InvalidArgument("time", timed[0], expected)
     elsewhere = {"backend": backend, "scheduler": scheduler, "shard": shard}
     if every and (asked := {name: one for name, one in elsewhere.items() if one is not None}):
         name, value = next(iter(asked.items()))
         raise InvalidArgument(name, value, "nothing with --all, whose audits share this machine")
-    own = {
-        "dataset": dataset,
-        "neighbour": neighbour,
-        "relation": relation,
-        "form": form,
-        "mu": mu,
-        "rho": rho,
-        "renyi": renyi,
-        "curve": curve,
-        "read": read,
-        "observe": observe,
-        "ignore": ignore,
-        "fresh": fresh,
-    }
     from dpaudit.cli.description import AuditCommand
 
-    fields: dict[str, Any] = {"targets": targets or [], "every": every, **overrides, **own}
-    fields |= {"timeout": timeout, "memory": memory, "in_process": in_process}
-    described = AuditCommand.model_validate(fields)
+    described = AuditCommand.of({"targets": targets or [], "every": every, **values})
     folder = (out or "reports") if every else out
-    where = kept_at(store, no_store, folder, described.document(), shard)
+    kept = kept_at(store, no_store, folder, described.document(), shard)
     executor = executor_for(backend, scheduler, shard, processes(workers))
-    return carry_out(described, where, output, executor)
+    return carry_out(described, kept, output, executor)
 
 
 def carry_out(
@@ -281,21 +124,22 @@ def carry_out(
         from dpaudit.cli import publish
 
         return publish.run(overrides, executor.workers, output, where)
-    isolation = isolation_of(described.in_process, described.timeout, described.memory)
+    isolation = isolation_of(described.processes)
     with keeping(where):
         named = list(map(reference_of, described.targets))
         return run(named, overrides, executor, output, isolation, described.own)
 
 
-def isolation_of(in_process: bool, timeout: float | None, memory: float | None) -> Isolation:
-    """Return what was asked of the processes of mechanisms, memory in MiB."""
+def isolation_of(asked: ProcessSettings) -> Isolation:
+    """Return what was asked of the processes of mechanisms."""
     from dpaudit.execution.processes import Limits
     from dpaudit.laws.isolated import Isolation
 
+    memory = asked.memory
     if memory is not None and not memory >= 1:
         raise InvalidArgument("memory", memory, "at least 1 MiB")
     size = None if memory is None else int(memory * 2**20)
-    return Isolation(in_process=in_process, limits=Limits(timeout=timeout, memory=size))
+    return Isolation(in_process=asked.in_process, limits=Limits(timeout=asked.timeout, memory=size))
 
 
 def run(
@@ -421,7 +265,7 @@ def _specified(
     import dpaudit.auditing.specification as specification
 
     settings = specification.settings_of(specified, overrides)
-    own = specified.confidence is not None and "confidence" not in overrides
+    own = "confidence" in specified.settings.keys() - overrides.keys()
     if isinstance(specified, specification.ClaimAudit):
         return _claim(specified.claim, settings, own)
     given = (specified, settings, path, plan, isolation)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpaudit.cli.options import MACHINE
 from dpaudit.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -18,17 +19,23 @@ BackendName = Annotated[
         "--backend",
         metavar="loky|dask|ray",
         help="Workers in place of this machine's own: through joblib, of a cluster of dask or ray.",
+        rich_help_panel=MACHINE,
     ),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Of the cluster: tcp://host:8786 for dask."),
+    typer.Option(
+        metavar="ADDRESS",
+        help="Of the cluster: tcp://host:8786 for dask.",
+        rich_help_panel=MACHINE,
+    ),
 ]
 Shard = Annotated[
     str | None,
     typer.Option(
         metavar="K/N",
         help="Draw the K-th of N shares of what certifies, and keep it; merge puts them together.",
+        rich_help_panel=MACHINE,
     ),
 ]
 _SHARD = re.compile(r"(\d+)/(\d+)")

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -24,6 +25,16 @@ from pydantic import (
 
 from dpaudit.auditing import plan
 from dpaudit.errors import DataError, shorten
+from dpaudit.extension.models import given_settings, with_settings
+from dpaudit.extension.setting_table import (
+    AuditSettings,
+    Door,
+    Group,
+    Kind,
+    OwnSettings,
+    ProcessSettings,
+    rows_of,
+)
 from dpaudit.text import one_line
 
 
@@ -66,74 +77,70 @@ class AuditCommand(_Described):
     command: Literal["audit"] = "audit"
     targets: list[Text] = []
     every: bool = False
-    epsilon: float | None = None
-    delta: float | None = None
-    data: Text | None = None
-    data_path: Local | None = None
-    data_options: Parameters | None = None
-    parameters: Parameters | None = None
-    trials: int | None = None
-    confidence: float | None = None
-    seed: int | None = None
-    estimator: Text | None = None
-    distinguisher: Text | None = None
-    until_refuted: bool | None = None
-    candidate_pairs: int | None = None
-    unit: int | None = None
-    time: float | None = None
-    looks: tuple[tuple[int, float], ...] | None = None
-    dataset: Local | None = None
-    neighbour: Local | None = None
-    relation: Text | None = None
-    form: Text | None = None
-    mu: float | None = None
-    rho: float | None = None
-    renyi: tuple[float, float] | None = None
-    curve: Local | None = None
-    read: list[Text] | None = None
-    observe: list[Text] | None = None
-    ignore: list[Text] | None = None
-    fresh: Text | None = None
-    timeout: float | None = None
-    memory: float | None = None
-    in_process: bool = False
 
-    _OWN: ClassVar[tuple[str, ...]] = (
-        *("dataset", "neighbour", "relation", "form", "mu", "rho", "renyi", "curve", "read"),
-        *("observe", "ignore", "fresh"),
-    )
-    _ELSEWHERE: ClassVar[tuple[str, ...]] = (
-        *("command", "targets", "every", "timeout", "memory", "in_process"),
-    )
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> AuditCommand:
+        """Return the description of what was given, which `dpaudit.audit` has looked at."""
+        return _AUDIT.model_validate(given)
 
     @property
     def code(self) -> Sequence[str]:
         """Files of audits, mechanisms by their names, and what makes a part of them anew."""
-        anew = [] if self.fresh is None else [self.fresh]
+        anew = [self.own["fresh"]] if "fresh" in self.own else []
         named = [one for one in (*self.targets, *anew) if one.endswith(".toml") or ":" in one]
         return list(dict.fromkeys(named))
 
     @property
-    def own(self) -> dict[str, Any]:
-        """Options of a mechanism of one's own."""
-        return self._given(self._OWN)
-
-    @property
     def overrides(self) -> dict[str, Any]:
         """Settings that come before those of a claim or a file."""
-        names = [one for one in type(self).model_fields if one not in self._OWN + self._ELSEWHERE]
-        return self._given(names)
+        return given_settings(self, rows_of(AuditSettings, door=Door.COMMAND))
 
-    def _given(self, names: Sequence[str]) -> dict[str, Any]:
-        found = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in found.items() if value not in (None, {}, [])}
+    @property
+    def own(self) -> dict[str, Any]:
+        """Options of a mechanism of one's own."""
+        return given_settings(self, rows_of(OwnSettings, door=Door.COMMAND))
+
+    @property
+    def processes(self) -> ProcessSettings:
+        """What processes of mechanisms may do."""
+        return ProcessSettings(**given_settings(self, rows_of(ProcessSettings)))
 
     @property
     def line(self) -> str:
         """The command line."""
         targets = ["--all"] if self.every else self.targets
-        where = self._given(("timeout", "memory", "in_process"))
-        return str(plan.Command({**self.overrides, **self.own, **where}, tuple(targets)))
+        given = given_settings(self, rows_of(door=Door.COMMAND))
+        return str(plan.Command(given, tuple(targets)))
+
+
+def _as_tuples(value: Any) -> Any:
+    """Return lists of JSON as the tuples that they stand for."""
+    if isinstance(value, Mapping):
+        return {key: _as_tuples(one) for key, one in value.items()}
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
+
+
+def _tuples(kind: Any) -> Any:
+    return Annotated[kind, BeforeValidator(_as_tuples)]
+
+
+_TYPES: dict[Kind, Any] = {
+    Kind.NUMBER: float,
+    Kind.NUMBERS: _tuples(tuple[float, float]),
+    Kind.INTEGER: int,
+    Kind.FLAG: bool,
+    Kind.WORD: Text,
+    Kind.WORDS: list[Text],
+    Kind.FILE: Local,
+    Kind.RECORDS: Local,
+    Kind.CURVE: Local,
+    Kind.BOUNDS: _tuples(tuple[float, float] | dict[Text, tuple[float, float]]),
+    Kind.LOOKS: _tuples(tuple[tuple[int, float], ...]),
+    Kind.PARAMETERS: Parameters,
+}
+# No ``show_records``: what is shown is for whoever resumes.
+_ROWS = [row for row in rows_of(door=Door.COMMAND) if row.group is not Group.OUTPUT]
+_AUDIT = with_settings(AuditCommand, _ROWS, _TYPES)
 
 
 class AttackCommand(_Described):
@@ -166,8 +173,9 @@ class SelftestCommand(_Described):
 
 
 Command = AuditCommand | AttackCommand | SelftestCommand
+_EACH: Any = _AUDIT | AttackCommand | SelftestCommand
 _COMMANDS: TypeAdapter[Command] = TypeAdapter(
-    Annotated[Command, Field(discriminator="command")],
+    Annotated[_EACH, Field(discriminator="command")],
 )
 
 
@@ -189,22 +197,12 @@ def read_command(kept: Mapping[str, Any], path: Path) -> Command:
 ('format: extra inputs are not permitted'); give the command itself again, with --store
     """
     try:
-        # Lists of JSON stand for tuples; nothing else is converted.
-        return _COMMANDS.validate_python(_with_tuples(kept), context={"path": path})
+        return _COMMANDS.validate_python(kept, context={"path": path})
     except (ValidationError, RecursionError) as error:
         why = "it was begun in Python, or by an earlier dpaudit" if not kept else _first(error)
         said = f"the command that it describes cannot be resumed ({why})"
         again = "give the command itself again, with --store"
         raise DataError(f"store {one_line(str(path))}: {said}; {again}") from None
-
-
-def _with_tuples(kept: Mapping[str, Any]) -> dict[str, Any]:
-    found = dict(kept)
-    if isinstance(one := found.get("renyi"), list):
-        found["renyi"] = tuple(one)
-    if isinstance(looks := found.get("looks"), list):
-        found["looks"] = tuple(tuple(one) if isinstance(one, list) else one for one in looks)
-    return found
 
 
 def _first(error: ValidationError | RecursionError) -> str:

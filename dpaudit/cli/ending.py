@@ -19,6 +19,7 @@ import typer
 
 import dpaudit.cli.streams as streams
 import dpaudit.records as records
+from dpaudit.cli.options import OUTPUT
 
 if TYPE_CHECKING:
     from dpaudit.errors import DpauditError
@@ -91,6 +92,7 @@ Traceback = Annotated[
         "--traceback",
         callback=_ask_for_traceback,
         help="Show where a failure comes from, call by call.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 
@@ -101,6 +103,7 @@ ShowRecords = Annotated[
         "--show-records",
         callback=_ask_for_records,
         help="Show values of records and outputs in messages and reports.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import dpaudit.cli.streams as streams
+from dpaudit.cli.options import OUTPUT
 from dpaudit.errors import InvalidArgument, Shown, one_of
 from dpaudit.records import are_shown
 
@@ -26,6 +27,7 @@ Format = Annotated[
         metavar="FORMAT[=FILE]",
         help=f"Write {', '.join(NAMES[:-1])} or {NAMES[-1]}, into a file or else on standard "
         "output; may be given again.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from errno import EPIPE
 from typing import Annotated, TextIO
 
@@ -37,23 +38,22 @@ app = typer.Typer(
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("attack")(ending.carried(attack))
-app.command("audit")(ending.carried(audit))
-app.command("canary")(ending.carried(canary))
-app.command("replay")(ending.carried(replay))
-app.command("verify")(ending.carried(verify))
-app.command("list")(ending.carried(list_installed))
-app.command("show")(ending.carried(show))
-app.command("schema")(ending.carried(schema))
-app.command("version")(ending.carried(version))
-app.command("reproduce")(ending.carried(reproduce))
-app.command("account")(ending.carried(account))
-app.command("calibrate")(ending.carried(calibrate))
-app.command("scan")(ending.carried(scan))
-app.command("selftest")(ending.carried(selftest))
-app.command("resume")(ending.carried(resume))
-app.command("merge")(ending.carried(merge))
-app.add_typer(store, name="store")
+_PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
+    "Your code": {"audit": audit, "replay": replay, "canary": canary, "verify": verify},
+    "Papers": {"list": list_installed, "show": show, "attack": attack, "reproduce": reproduce},
+    "Accounting": {"account": account, "calibrate": calibrate},
+    "Stored runs": {"resume": resume, "merge": merge},
+    "Packages, and this program": {
+        "scan": scan,
+        "selftest": selftest,
+        "schema": schema,
+        "version": version,
+    },
+}
+for _panel, _commands in _PANELS.items():
+    for _name, _command in _commands.items():
+        app.command(_name, rich_help_panel=_panel)(ending.carried(_command))
+app.add_typer(store, name="store", rich_help_panel="Stored runs")
 
 
 def _print_version(asked: bool) -> None:

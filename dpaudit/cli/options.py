@@ -9,8 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
+from dpaudit.extension.setting_table import Group
 
-def _parser(flag: str, kind: Callable[[str], Any], expected: str) -> Any:
+OUTPUT, MACHINE = Group.OUTPUT.value, Group.MACHINE.value  # panels of help pages
+
+
+def parser_of(flag: str, kind: Callable[[str], Any], expected: str) -> Any:
     """Return a parser whose refusal names the option, the value and what was expected."""
 
     def parse(text: str) -> Any:
@@ -26,14 +30,14 @@ def _parser(flag: str, kind: Callable[[str], Any], expected: str) -> Any:
 
 def number_option(flag: str, meaning: str) -> Any:
     """Return an option that takes a number."""
-    parser = _parser(flag, float, "a number")
+    parser = parser_of(flag, float, "a number")
     return typer.Option(flag, parser=parser, metavar="NUMBER", help=meaning)
 
 
-def integer_option(flag: str, meaning: str) -> Any:
+def integer_option(flag: str, meaning: str, panel: str | None = None) -> Any:
     """Return an option that takes an integer."""
-    parser = _parser(flag, int, "an integer")
-    return typer.Option(flag, parser=parser, metavar="INTEGER", help=meaning)
+    parser = parser_of(flag, int, "an integer")
+    return typer.Option(flag, parser=parser, metavar="INTEGER", help=meaning, rich_help_panel=panel)
 
 
 def integers_of(flag: str, text: str) -> tuple[int, ...]:
@@ -48,7 +52,7 @@ def integers_of(flag: str, text: str) -> tuple[int, ...]:
 
 def looks_option(meaning: str) -> Any:
     """Return an option that takes looks: trials and shares of the error probability."""
-    parser = _parser("--looks", _looks, "TRIALS:SHARE,TRIALS:SHARE,...")
+    parser = parser_of("--looks", _looks, "TRIALS:SHARE,TRIALS:SHARE,...")
     return typer.Option("--looks", parser=parser, metavar="TRIALS:SHARE,...", help=meaning)
 
 
@@ -66,12 +70,16 @@ def _folder(text: str) -> str:
 def folder_option(meaning: str) -> Any:
     """Return the option ``--out``, which takes the name of a folder."""
     expected = "the name of a folder, such as --out report"
-    parser = _parser("--out", _folder, expected)
-    return typer.Option("--out", parser=parser, metavar="DIRECTORY", help=meaning)
+    parser = parser_of("--out", _folder, expected)
+    return typer.Option(
+        "--out", parser=parser, metavar="DIRECTORY", help=meaning, rich_help_panel=OUTPUT
+    )
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUTPUT)
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.", rich_help_panel=OUTPUT)]
 
 
 def reference_of(target: str) -> str:

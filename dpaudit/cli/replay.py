@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -17,20 +17,20 @@ import dpaudit.cli.streams as streams
 from dpaudit.cli.console import STYLES, cell, console
 from dpaudit.cli.ending import ShowRecords, Traceback, concluded
 from dpaudit.cli.formats import JSON, Format, Formats, formats_of, show_format, write_formats
-from dpaudit.cli.options import (
-    Json,
-    folder_option,
-    integer_option,
-    number_option,
-    reference_of,
-)
+from dpaudit.cli.options import Json, folder_option, reference_of
+from dpaudit.cli.setting_options import takes, values_of
 from dpaudit.errors import DpauditError, InvalidArgument
+from dpaudit.extension.setting_table import Door, ProcessSettings, names_of, rows_of
 from dpaudit.verdicts import status_of
 
 if TYPE_CHECKING:
     from dpaudit.replaying.result import Replay, ReplayedCall
 
 
+_ROWS = rows_of(door=Door.REPLAY)
+
+
+@takes(_ROWS, required=("dataset", "epsilon"))
 def replay(
     target: Annotated[
         str,
@@ -39,42 +39,12 @@ def replay(
             autocompletion=completion.targets,
         ),
     ],
-    dataset: Annotated[str, typer.Option(help="A file of records: .csv, .json or .npy.")],
-    epsilon: Annotated[float, number_option("--epsilon", "Claimed epsilon (no default).")],
-    neighbour: Annotated[
-        str | None, typer.Option(help="The neighbour's file; without it some are made.")
-    ] = None,
-    delta: Annotated[float, number_option("--delta", "Claimed delta (default: 0).")] = 0.0,
-    relation: Annotated[
-        str | None, typer.Option(help="What makes them neighbours (the finest that they obey).")
-    ] = None,
-    bounds: Annotated[
-        tuple[float, float] | None,
-        typer.Option(metavar="LOW HIGH", help="Of numbers in neighbours that are made."),
-    ] = None,
-    form: Annotated[
-        str | None, typer.Option(help='How it is called, such as "f(data, rng)".')
-    ] = None,
-    read: Annotated[
-        list[str] | None, typer.Option(help="An attribute of what it returns to look at.")
-    ] = None,
-    seed: Annotated[
-        int, integer_option("--seed", "The only source of randomness (default: 0).")
-    ] = 0,
     out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
-    in_process: Annotated[
-        bool, typer.Option("--in-process", help="Run it in this process, as debuggers need it.")
-    ] = False,
-    timeout: Annotated[
-        float | None, number_option("--timeout", "Seconds that all runs may take (any).")
-    ] = None,
-    memory: Annotated[
-        float | None, number_option("--memory", "MiB that its process may have (any).")
-    ] = None,
     formats: Format = None,
     as_json: Json = False,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
+    **given: Any,
 ) -> int:
     """Run a mechanism on neighbouring datasets with its noise frozen, and say what moved too far.
 
@@ -92,19 +62,16 @@ def replay(
     asked, began = formats_of(formats, as_json), time.monotonic()
     if out is not None:
         prepare_directory(out)
+    values = values_of(_ROWS, given)
+    allowed = {name: values.pop(name) for name in names_of(ProcessSettings) if name in values}
+    neighbour = values.pop("neighbour", None)
     found = replayed(
         reference_of(target),
-        records_from(Path(dataset)),
+        records_from(Path(values.pop("dataset"))),
         None if neighbour is None else records_from(Path(neighbour)),
-        epsilon=epsilon,
-        delta=delta,
-        relation=relation,
-        bounds=bounds,
-        seed=seed,
-        form=form,
-        read=read or None,
-        isolation=isolation_of(in_process, timeout, memory),
+        isolation=isolation_of(ProcessSettings(**allowed)),
         folder=Path.cwd(),
+        **values,
     )
     written = [] if out is None else _write(found, Path(out))
     _show(found, written, asked, reference_of(target), time.monotonic() - began)

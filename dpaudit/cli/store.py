@@ -190,10 +190,8 @@ def resume(
     where = Storing(path, command.document())
     if not isinstance(command, AuditCommand):
         return _carried_out(command, where, output, executor)
-    if command.in_process != in_process:
-        expected = (
-            f"{command.in_process}, as this audit was begun; say --in-process if you trust it"
-        )
+    if (begun := command.processes.in_process) != in_process:
+        expected = f"{begun}, as this audit was begun; say --in-process if you trust it"
         raise InvalidArgument("in_process", in_process, expected)
     return audit.carry_out(command, where, output, executor)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import dpaudit.cli.streams as streams
+from dpaudit.cli.options import OUTPUT
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
@@ -23,9 +24,12 @@ Store = Annotated[
         metavar="FILE",
         help="Keep what is drawn in this file, to go on after an interruption (in --out, else in "
         "the user's cache for what takes more than a second).",
+        rich_help_panel=OUTPUT,
     ),
 ]
-NoStore = Annotated[bool, typer.Option("--no-store", help="Keep nothing of what is drawn.")]
+NoStore = Annotated[
+    bool, typer.Option("--no-store", help="Keep nothing of what is drawn.", rich_help_panel=OUTPUT)
+]
 
 
 def kept_at(

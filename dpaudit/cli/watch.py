@@ -28,6 +28,7 @@ from dpaudit.cli.formats import show_format, write_formats
 from dpaudit.cli.output import Output, say
 from dpaudit.errors import DataError, DpauditError, InvalidArgument
 from dpaudit.estimation.sequential.game import Target
+from dpaudit.extension.setting_table import Door, names_of
 from dpaudit.extension.settings import Settings
 from dpaudit.files import prepare_directory
 from dpaudit.neighbours import Side
@@ -38,7 +39,7 @@ from dpaudit.report.schema import BudgetEntry, Claimed, Environment, Measured, W
 from dpaudit.verdicts import judge
 
 _CHUNK = 2**16
-_TAKES = ("epsilon", "delta", "confidence", "seed", "distinguisher")
+_TAKES = names_of(door=Door.STREAM)
 
 
 def run(source: str, overrides: Mapping[str, Any], output: Output) -> int:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.extension.setting_table import AuditSettings
 
 WORST_CASE = "worst-case"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(AuditSettings):
     """The settings of an audit; None leaves the choice to the claim.
 
     Parameters
@@ -52,24 +53,6 @@ class Settings:
     show_records
         Whether messages, the report and its certificate may hold records and outputs.
     """
-
-    epsilon: float = 1.0
-    delta: float = 1e-5
-    data: str = WORST_CASE
-    data_path: str | None = None
-    data_options: Mapping[str, Any] = field(default_factory=dict)
-    trials: int | None = None
-    confidence: float = 0.95
-    seed: int = 0
-    estimator: str = "auto"
-    distinguisher: str | None = None
-    until_refuted: bool = False
-    candidate_pairs: int | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    unit: int | None = None
-    time: float | None = None
-    looks: Sequence[tuple[int, float]] | None = None
-    show_records: bool = False
 
     def __post_init__(self) -> None:
         check.non_negative("epsilon", self.epsilon)

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import InvalidArgument, one_of
+from dpaudit.extension.setting_table import Door, names_of
 
 if TYPE_CHECKING:
     import pytest
 
-# All but the last go to `dpaudit.audit` under these names.
-KNOWN = (
-    *("epsilon", "delta", "claim", "relation", "bounds", "form", "observe", "ignore", "fresh"),
-    *("trials", "time"),
-)
+# What goes to `dpaudit.audit` under its name.
+KNOWN = (*names_of(door=Door.MARKER), "claim")
 AUDITS = "audits"
 _OF_A_CLAIM = ("epsilon", "delta", "claim")
 
@@ -27,8 +25,9 @@ def wrong_marker(marks: Sequence[pytest.Mark]) -> str | None:
     >>> import pytest
     >>> wrong_marker([pytest.mark.dp(epsilon=1).mark])
     >>> print(wrong_marker([pytest.mark.dp(epsilom=1).mark]))
-    dp(epsilom=...): expected one of: epsilon, delta, claim, relation, bounds, form, observe, \
-ignore, fresh, trials, time, audits; did you mean 'epsilon'?
+    dp(epsilom=...): expected one of: epsilon, delta, trials, estimator, distinguisher, \
+until_refuted, time, relation, bounds, form, read, observe, ignore, fresh, claim, audits; \
+did you mean 'epsilon'?
     """
     known = (*KNOWN, AUDITS)
     for mark in marks:

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 import dpaudit
 from dpaudit.auditing.api import own_case
-from dpaudit.auditing.plan import FLAGS, Call, Command, Wording
+from dpaudit.auditing.plan import Call, Command, Wording
 from dpaudit.auditing.run import audit_case
 from dpaudit.cli.description import AuditCommand
+from dpaudit.extension.setting_table import row_of
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
@@ -83,12 +84,12 @@ def test_an_audit_of_a_case_that_is_stopped_is_a_call_that_parses():
     )
 )
 def test_a_stored_command_is_the_line_that_repeats_it(options):
-    described = AuditCommand(targets=["own.toml"], **options)
+    described = AuditCommand.of({"targets": ["own.toml"], **options})
     assert described.line == str(Command(options, ("own.toml",)))
     words = shlex.split(described.line)
     for name, value in options.items():
         texts = value if isinstance(value, list) else [value]
-        found = [words[at + 1] for at, word in enumerate(words) if word == FLAGS[name]]
+        found = [words[at + 1] for at, word in enumerate(words) if word == row_of(name).flag]
         assert found == [str(one) for one in texts]
 
 

@@ -1,0 +1,112 @@
+"""Options that a command takes from the table of settings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+import dpaudit.cli.completion as completion
+from dpaudit.cli.options import integer_option, looks_option, number_option, pairs, parser_of
+from dpaudit.extension.setting_table import Kind, Setting
+
+Command = TypeVar("Command", bound=Callable[..., int])
+_COMPLETED = {"distinguisher": completion.distinguishers}
+
+
+def takes(rows: Iterable[Setting], required: Iterable[str] = ()) -> Callable[[Command], Command]:
+    """Give a command an option for each row, in place of its ``**given``.
+
+    Parameters
+    ----------
+    rows
+        Of the table; one whose name the command has already is the command's own.
+    required
+        Names of those that have to be given.
+    """
+    needed = frozenset(required)
+
+    def made(command: Command) -> Command:
+        own = inspect.signature(command, eval_str=True)
+        kept = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        known = {one.name for one in kept}
+        added = [_parameter(row, row.name in needed) for row in rows if row.name not in known]
+        ordered = sorted([*kept, *added], key=lambda one: one.default is not one.empty)
+        plain = [one.replace(kind=one.KEYWORD_ONLY) for one in ordered]
+        command.__signature__ = own.replace(parameters=plain)  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in plain}
+        return command
+
+    return made
+
+
+def values_of(rows: Iterable[Setting], given: dict[str, Any]) -> dict[str, Any]:
+    """Return what was given on a command line, by name; what was not is left out."""
+    found = [(row, _read(row, given[row.name])) for row in rows if row.name in given]
+    return {row.name: one for row, one in found if row.is_given(one)}
+
+
+def _parameter(row: Setting, required: bool) -> inspect.Parameter:
+    kind, default = _TYPES.get(row.kind, str), inspect.Parameter.empty
+    if not required:
+        default = False if row.kind is Kind.FLAG else None  # type: ignore[assignment]
+        kind = kind if row.kind is Kind.FLAG else kind | None
+    annotation = Annotated[kind, _option(row)]  # type: ignore[valid-type]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(row.name, keyword, default=default, annotation=annotation)
+
+
+_TYPES: dict[Kind, Any] = {
+    Kind.NUMBER: float,
+    Kind.INTEGER: int,
+    Kind.FLAG: bool,
+    Kind.LOOKS: str,
+    Kind.NUMBERS: tuple[float, float],
+    **dict.fromkeys((Kind.WORDS, Kind.PARAMETERS, Kind.BOUNDS), list[str]),
+}
+
+
+def _option(row: Setting) -> Any:
+    older = [f"--{name}" for name in row.older]
+    match row.kind:
+        case Kind.NUMBER:
+            found = number_option(row.flag, row.help)
+        case Kind.INTEGER:
+            found = integer_option(row.flag, row.help)
+        case Kind.LOOKS:
+            found = looks_option(row.help)
+        case _:
+            shown = row.metavar or _METAVARS.get(row.kind)
+            complete = _COMPLETED.get(row.name)
+            found = typer.Option(
+                row.flag, *older, help=row.help, metavar=shown, autocompletion=complete
+            )
+    found.rich_help_panel = row.group.value
+    return found
+
+
+_METAVARS = {Kind.PARAMETERS: "KEY=VALUE", Kind.BOUNDS: "[COLUMN=]LOW,HIGH"}
+
+
+def _read(row: Setting, value: Any) -> Any:
+    if row.kind is Kind.PARAMETERS:
+        return pairs(row.flag, value)
+    return _bounds(row.flag, value) if row.kind is Kind.BOUNDS and value else value
+
+
+def _bounds(flag: str, texts: list[str]) -> Any:
+    """Return bounds of all columns, or of each that is named."""
+    read = parser_of(flag, _bound, "LOW,HIGH or COLUMN=LOW,HIGH, and one of all or some by name")
+    named = [one.rpartition("=") for one in texts]
+    if len(named) == 1 and not named[0][1]:
+        return read(texts[0])
+    if not all(column and sign for column, sign, _ in named):
+        return read(" ".join(texts))  # neither one of all nor each by its name: say so
+    return {column: read(numbers) for column, _, numbers in named}
+
+
+def _bound(text: str) -> tuple[float, float]:
+    low, high = text.split(",")
+    return float(low), float(high)

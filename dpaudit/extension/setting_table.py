@@ -1,0 +1,443 @@
+"""The table of settings: each is stated once, with all that any door of an audit says of it.
+
+A row is a field of one of three classes: its name, its type and its default are the field's, and
+`setting` adds what it means, of which kind its values are, who takes it, and to which group of a
+help page it belongs. The command line, its plan, files of audits, what a store describes, the
+marker of pytest and the watch of a stream are made of the rows; the signature of `dpaudit.audit` is
+checked against them. The module needs nothing, so that a help page costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from typing import Any
+
+
+class Group(Enum):
+    """What a setting is about, as help pages show it."""
+
+    CLAIM = "Claim"
+    DATA = "Data"
+    MECHANISM = "Mechanism of your own"
+    EFFORT = "Effort"
+    OUTPUT = "Output"
+    MACHINE = "Machine"
+
+
+class Kind(Enum):
+    """What values of a setting are."""
+
+    NUMBER = "a number"
+    NUMBERS = "two numbers"
+    INTEGER = "an integer"
+    FLAG = "whether"
+    WORD = "a word"
+    WORDS = "words"
+    FILE = "a file or folder"
+    RECORDS = "records, or a file of them"
+    CURVE = "epsilons with their deltas, or a file of them"
+    BOUNDS = "low and high, for all columns or by column"
+    LOOKS = "trials and shares"
+    PARAMETERS = "values by name"
+
+
+class Door(Enum):
+    """Where an audit may be asked for."""
+
+    PYTHON = "dpaudit.audit"
+    COMMAND = "dpaudit audit"
+    FILE = "a file of audits, of a mechanism"
+    CLAIM = "a file of audits, of an installed claim"
+    MARKER = "pytest.mark.dp"
+    STREAM = "dpaudit audit --watch"
+    REPLAY = "dpaudit replay"
+
+
+_ALL = frozenset(Door)
+_AUDITS = _ALL - {Door.STREAM, Door.REPLAY}
+_OWN = _AUDITS - {Door.CLAIM}
+_RUN = _AUDITS - {Door.MARKER}  # of a run of tests these are the run's
+_CLAIMS = frozenset({Door.COMMAND, Door.CLAIM})
+_LINES = frozenset({Door.COMMAND, Door.FILE})
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A row of the table.
+
+    Parameters
+    ----------
+    name
+        In Python, in files and in markers.
+    default
+        What it is where nobody gives it.
+    kind, group, meaning
+        What its values are, what it is about, and what it means, in a sentence.
+    left
+        In words, what it is where a command leaves it out.
+    doors
+        Who takes it.
+    flag
+        Of the command line.
+    older
+        Names that files and command lines took before.
+    metavar
+        How a help page shows a value; by default as the kind has it.
+    """
+
+    name: str
+    default: Any
+    kind: Kind
+    group: Group
+    meaning: str
+    left: str
+    doors: frozenset[Door]
+    flag: str
+    older: tuple[str, ...]
+    metavar: str | None
+
+    def is_given(self, value: Any) -> bool:
+        """Return whether a value is more than what is found where nobody gave one.
+
+        Examples
+        --------
+        >>> row_of("seed").is_given(0), row_of("neighbour").is_given([])
+        (True, True)
+        >>> row_of("ignore").is_given([]), row_of("until_refuted").is_given(False)
+        (False, False)
+        """
+        may_be_empty = self.kind not in (Kind.FLAG, Kind.WORDS, Kind.PARAMETERS)
+        return value is not None and (may_be_empty or bool(value))
+
+    @property
+    def help(self) -> str:
+        """The sentence of a help page.
+
+        Examples
+        --------
+        >>> row_of("seed").help
+        'The only source of randomness (default: 0).'
+        """
+        return f"{self.meaning} ({self.left})." if self.left else f"{self.meaning}."
+
+
+def setting(
+    default: Any,
+    kind: Kind,
+    group: Group,
+    meaning: str,
+    left: str = "",
+    *,
+    doors: frozenset[Door] = _AUDITS,
+    flag: str | None = None,
+    older: Sequence[str] = (),
+    metavar: str | None = None,
+) -> Any:
+    """Return a field that is a row of the table."""
+    stated = {"kind": kind, "group": group, "meaning": meaning, "left": left, "doors": doors}
+    stated |= {"flag": flag, "older": tuple(older), "metavar": metavar}
+    if isinstance(default, Mapping):
+        return field(default_factory=lambda: dict(default), metadata=stated)
+    return field(default=default, metadata=stated)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditSettings:
+    """What any audit has: of an installed claim, or of a mechanism of one's own."""
+
+    epsilon: float = setting(
+        1.0,
+        Kind.NUMBER,
+        Group.CLAIM,
+        "Claimed epsilon",
+        "no default, but 1 of a paper's claim",
+        doors=_ALL,
+    )
+    delta: float = setting(
+        1e-5,
+        Kind.NUMBER,
+        Group.CLAIM,
+        "Claimed delta",
+        "0, but 1e-5 of a paper's claim",
+        doors=_ALL,
+    )
+    data: str = setting(
+        "worst-case",
+        Kind.WORD,
+        Group.DATA,
+        "Of a paper's claim: worst-case, breast-cancer, adult, a9a, csv, libsvm",
+        "worst-case",
+        doors=_CLAIMS,
+    )
+    data_path: str | None = setting(
+        None,
+        Kind.FILE,
+        Group.DATA,
+        "The file or directory of that data",
+        "$DPAUDIT_DATA",
+        doors=_CLAIMS,
+    )
+    data_options: Mapping[str, Any] = setting(
+        {},
+        Kind.PARAMETERS,
+        Group.DATA,
+        "Passed to the loader of that data",
+        doors=_CLAIMS,
+        flag="--data-option",
+    )
+    trials: int | None = setting(
+        None, Kind.INTEGER, Group.EFFORT, "Transcripts per dataset", "the claim's"
+    )
+    confidence: float = setting(
+        0.95,
+        Kind.NUMBER,
+        Group.EFFORT,
+        "Of all that is certified, together",
+        "0.95",
+        doors=_RUN | {Door.STREAM},
+    )
+    seed: int = setting(
+        0,
+        Kind.INTEGER,
+        Group.EFFORT,
+        "The only source of randomness",
+        "default: 0",
+        doors=_ALL - {Door.MARKER},
+    )
+    estimator: str = setting(
+        "auto", Kind.WORD, Group.EFFORT, "auto, exact-loss or event", "default: auto"
+    )
+    distinguisher: str | None = setting(
+        None,
+        Kind.WORD,
+        Group.EFFORT,
+        "The only distinguisher to try",
+        "all that work",
+        doors=_AUDITS | {Door.STREAM},
+        older=("attack",),
+    )
+    until_refuted: bool = setting(
+        False,
+        Kind.FLAG,
+        Group.EFFORT,
+        "Bet on outputs and stop when refuted; trials are the cap",
+    )
+    candidate_pairs: int | None = setting(
+        None,
+        Kind.INTEGER,
+        Group.DATA,
+        "Of a paper's claim: candidate pairs, of which the worst is certified on fresh transcripts",
+        doors=_CLAIMS,
+        flag="--pairs",
+    )
+    parameters: Mapping[str, Any] = setting(
+        {},
+        Kind.PARAMETERS,
+        Group.CLAIM,
+        "A parameter of a paper's claim; dpaudit show names them",
+        doors=_CLAIMS,
+        flag="--set",
+    )
+    unit: int | None = setting(
+        None,
+        Kind.INTEGER,
+        Group.EFFORT,
+        "Transcripts per call of a mechanism",
+        "by size and pace",
+        doors=_RUN,
+    )
+    time: float | None = setting(
+        None, Kind.NUMBER, Group.EFFORT, "Seconds an audit may take, in place of trials"
+    )
+    looks: Sequence[tuple[int, float]] | None = setting(
+        None,
+        Kind.LOOKS,
+        Group.EFFORT,
+        "What a report says in place of a time: the same numbers again",
+        doors=_RUN,
+    )
+    show_records: bool = setting(
+        False,
+        Kind.FLAG,
+        Group.OUTPUT,
+        "Let messages and reports hold values of records and outputs",
+        doors=frozenset({Door.PYTHON, Door.COMMAND}),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnSettings:
+    """What the audit of a mechanism of one's own has besides."""
+
+    dataset: Any = setting(
+        None,
+        Kind.RECORDS,
+        Group.DATA,
+        "A file of records for your mechanism, .csv, .json or .npy",
+        doors=_LINES | {Door.REPLAY},
+    )
+    neighbour: Any = setting(
+        None,
+        Kind.RECORDS,
+        Group.DATA,
+        "The neighbour's file",
+        "some are made, by a relation",
+        doors=_LINES | {Door.REPLAY},
+    )
+    relation: str | None = setting(
+        None,
+        Kind.WORD,
+        Group.DATA,
+        "What makes them neighbours",
+        "the finest that they obey",
+        doors=_OWN | {Door.REPLAY},
+    )
+    bounds: Any = setting(
+        None,
+        Kind.BOUNDS,
+        Group.DATA,
+        "Of numbers in neighbours that are made; may be given for each column",
+        doors=_OWN | {Door.REPLAY},
+    )
+    form: str | None = setting(
+        None,
+        Kind.WORD,
+        Group.MECHANISM,
+        'How it is called, such as "f(data, rng)"',
+        "its signature",
+        doors=_OWN | {Door.REPLAY},
+    )
+    read: Any = setting(
+        None,
+        Kind.WORDS,
+        Group.MECHANISM,
+        "An attribute of what it returns, to look at",
+        doors=_OWN | {Door.REPLAY},
+    )
+    observe: Sequence[str] = setting(
+        (),
+        Kind.WORDS,
+        Group.MECHANISM,
+        "exceptions, warnings or time count too",
+        doors=_OWN,
+    )
+    ignore: Sequence[str] = setting(
+        (),
+        Kind.WORDS,
+        Group.MECHANISM,
+        "A part of the output that is no noise, such as a time",
+        doors=_OWN,
+    )
+    fresh: Any = setting(
+        None,
+        Kind.WORD,
+        Group.MECHANISM,
+        "What is made anew for every output: an argument, a global, env:NAME, a function "
+        "module:reset, or process",
+        doors=_OWN,
+        metavar="WHAT",
+    )
+    mu: float | None = setting(
+        None,
+        Kind.NUMBER,
+        Group.CLAIM,
+        "In place of epsilon: a Gaussian claim",
+        doors=_LINES,
+    )
+    rho: float | None = setting(
+        None,
+        Kind.NUMBER,
+        Group.CLAIM,
+        "In place of epsilon: a zCDP claim",
+        doors=_LINES,
+    )
+    renyi: tuple[float, float] | None = setting(
+        None,
+        Kind.NUMBERS,
+        Group.CLAIM,
+        "In place of epsilon: a Renyi claim",
+        doors=_LINES,
+        metavar="ORDER EPSILON",
+    )
+    curve: Any = setting(
+        None,
+        Kind.CURVE,
+        Group.CLAIM,
+        "In place of epsilon: a .csv file of epsilons and deltas",
+        doors=_LINES,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessSettings:
+    """What the processes of mechanisms may do; memory in MiB."""
+
+    timeout: float | None = setting(
+        None,
+        Kind.NUMBER,
+        Group.MACHINE,
+        "Seconds that one call of a mechanism may take",
+        "any",
+        doors=frozenset({Door.COMMAND, Door.REPLAY}),
+    )
+    memory: float | None = setting(
+        None,
+        Kind.NUMBER,
+        Group.MACHINE,
+        "MiB that a process of a mechanism may have",
+        "any",
+        doors=frozenset({Door.COMMAND, Door.REPLAY}),
+    )
+    in_process: bool = setting(
+        False,
+        Kind.FLAG,
+        Group.MACHINE,
+        "Run mechanisms in this process, as debuggers need it",
+        doors=frozenset({Door.COMMAND, Door.REPLAY}),
+    )
+
+
+TABLE = (AuditSettings, OwnSettings, ProcessSettings)
+
+
+def rows_of(*classes: type, door: Door | None = None) -> tuple[Setting, ...]:
+    """Return the rows that fields of classes are, by default of all three; those of one door.
+
+    Examples
+    --------
+    >>> [row.flag for row in rows_of(ProcessSettings)]
+    ['--timeout', '--memory', '--in-process']
+    """
+    found = [_row(one) for cls in classes or TABLE for one in fields(cls) if "kind" in one.metadata]
+    return tuple(row for row in found if door is None or door in row.doors)
+
+
+def names_of(*classes: type, door: Door | None = None) -> tuple[str, ...]:
+    """Return the names of rows, as `rows_of` returns them.
+
+    Examples
+    --------
+    >>> names_of(door=Door.STREAM)
+    ('epsilon', 'delta', 'confidence', 'seed', 'distinguisher')
+    """
+    return tuple(row.name for row in rows_of(*classes, door=door))
+
+
+def row_of(name: str) -> Setting:
+    """Return the row of a name.
+
+    Examples
+    --------
+    >>> row_of("candidate_pairs").flag
+    '--pairs'
+    """
+    return next(row for row in rows_of() if row.name == name)
+
+
+def _row(one: Any) -> Setting:
+    stated = dict(one.metadata)
+    usual = f"--{one.name.replace('_', '-')}"
+    default = one.default_factory() if callable(one.default_factory) else one.default
+    return Setting(name=one.name, default=default, **{**stated, "flag": stated["flag"] or usual})
