@@ -81,7 +81,7 @@ def test_a_repaired_one_is_not_and_its_certificate_is_gone(dpaudit, place):
 
 
 def test_neighbours_are_made_and_the_output_is_json(dpaudit, place):
-    words = ("--dataset", "a.csv", "--relation", "replace-record", "--bounds", "0", "4")
+    words = ("--dataset", "a.csv", "--relation", "replace-record", "--bounds", "0,4")
     target = "replayed_module:unclipped"
     ran = dpaudit("replay", target, *words, "--epsilon", "1", "--json", "--in-process")
     document = json.loads(ran.out)
