@@ -226,3 +226,17 @@ def test_what_is_said_of_samples_is_known_or_refused(tmp_path, said):
         dpaudit.account(file_of(tmp_path, text), DELTA)
     with pytest.raises(InvalidArgument, match="samples"):
         dpaudit.account(Sequence((gaussian(), gaussian())), DELTA, samples=said)
+
+
+@pytest.mark.parametrize("counts", [(5, 20), (20, 5), (7, 7), (1, 3)])
+def test_rounds_are_of_both_releases_as_long_as_there_are_both(counts):
+    """After them the longer one has rounds of its own, and no round comes twice."""
+    short, long = sorted(counts)
+    parts = laplace(4.0, counts[0]), laplace(9.0, counts[1])
+    found = if_shared(ways_of(Sequence(parts))).event
+    rounds = found.events if isinstance(found, Sequence) else (found,)
+    both = one_sample([laplace(4.0, 1), laplace(9.0, 1)], short)
+    rest = laplace(4.0 if counts[0] > counts[1] else 9.0, long - short)
+    assert rounds[0] == both
+    assert [one.count for one in rounds] == [n for n in (short, long - short) if n]
+    assert all(proved(one, 0.0) == pytest.approx(proved(rest, 0.0)) for one in rounds[1:])

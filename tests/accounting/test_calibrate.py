@@ -16,6 +16,8 @@ from dpaudit.accounting.events import (
     LaplaceRelease,
     ObjectivePerturbation,
     PoissonSubsampledGaussian,
+    PoissonSubsampledLaplace,
+    Sequence,
     ZeroConcentratedRelease,
 )
 from dpaudit.accounting.proved import proved_guarantee
@@ -101,3 +103,19 @@ def test_targets_out_of_reach_are_refused_with_the_reason():
         calibrate(lambda v: GaussianRelease(sensitivity=0.0, noise_scale=v), 1.0, 1e-9)
     with pytest.raises(InvalidArgument, match=r"^epsilon: got 0"):
         calibrate(lambda v: GaussianRelease(sensitivity=1.0, noise_scale=v), 0.0, 1e-9)
+
+
+@pytest.mark.parametrize("samples", [None, "independent"])
+def test_what_may_be_of_one_sample_is_calibrated_for_one_sample(samples):
+    """Two Laplace releases of a Poisson sample, by their closed forms at delta = 0."""
+    ratio = 0.1
+
+    def twice(scale):
+        one = PoissonSubsampledLaplace(sampling_ratio=ratio, sensitivity=1.0, noise_scale=scale)
+        return Sequence((one, one))
+
+    found = calibrate(twice, 1.0, 0.0, samples=samples).value
+    if samples is None:  # both lose at once, or neither does
+        assert found == pytest.approx(2 / math.log1p(math.expm1(1.0) / ratio), rel=1e-6)
+    else:
+        assert found == pytest.approx(1 / math.log1p(math.expm1(0.5) / ratio), rel=1e-6)

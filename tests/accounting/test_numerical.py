@@ -9,6 +9,8 @@ import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.special import ndtr
 
 import dpaudit.accounting.grid.convolution as grid
 import dpaudit.accounting.grid.numerical as numerical
@@ -21,7 +23,7 @@ from dpaudit.accounting.events import (
     Sequence,
 )
 from dpaudit.accounting.grid.numerical import chernoff_delta, numerical_delta, numerical_epsilon
-from dpaudit.accounting.pairs.composition import Bracket
+from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.accounting.pairs.known import SubsampledGaussianPair
 from dpaudit.accounting.proved import NumericalDP
 from dpaudit.errors import ConvergenceError
@@ -390,3 +392,22 @@ def test_chernoffs_bound_is_above_what_a_grid_finds(event, epsilon):
     assert bound <= 30 * exact.upper + 1e-300
     assert NumericalDP(event).delta_within(epsilon, 0.0) <= exact.upper * (1 + 1e-9)
     assert NumericalDP(event).delta_within(epsilon, 1.0) == bound
+
+
+@pytest.mark.parametrize("share", [1e-8, 0.02, 0.4])
+@pytest.mark.parametrize("delta", [1e-7, 1e-4])
+def test_an_upper_end_counts_the_tails_that_are_left_out(share, delta):
+    """However much of delta they take: the closed form of one release lies in the bracket."""
+    ratio, noise = 0.1, 1.0
+    event = PoissonSubsampledGaussian(sampling_ratio=ratio, noise_multiplier=noise)
+
+    def exactly(epsilon):
+        edge = noise**2 * math.log(math.expm1(epsilon) / ratio + 1) + 0.5
+        kept = (1 - ratio - math.exp(epsilon)) * ndtr(-edge / noise)
+        return kept + ratio * ndtr((1 - edge) / noise)
+
+    removal = next(one for one in Composition.of(event).directions if math.isinf(one.largest))
+    found = numerical._epsilon(removal, delta, 2**14, share)
+    assert found.lower <= brentq(lambda e: exactly(e) - delta, 0, 30, xtol=1e-13) <= found.upper
+    at_once = numerical._delta_without_tails(removal.trimmed(share * 1e-3), 1.0, 2**14, 0.0)
+    assert at_once.lower <= exactly(1.0) <= at_once.upper

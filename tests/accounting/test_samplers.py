@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.special import ndtr
+from scipy.stats import binom
 
 from dpaudit.accounting.events import (
     RELATIONS,
@@ -30,6 +31,7 @@ from dpaudit.accounting.pairs.mixtures import (
     LargestOfShuffled,
     Mixture,
     MixturePair,
+    drawn_with_replacement,
     fixed_size,
     fixed_size_with_replacement,
     poisson_replaced,
@@ -332,3 +334,13 @@ def test_what_is_no_batch_is_refused(changes, message):
 def test_a_shuffled_epoch_has_batches_of_one_size():
     with pytest.raises(InvalidArgument, match="relation: got 'add-remove-record'"):
         ShuffledGaussian(batches=3, noise_multiplier=1.0, relation="add-remove-record")
+
+
+@pytest.mark.parametrize(("records", "batch"), [(1, 1), (1, 5), (3, 5)])
+def test_a_record_that_is_drawn_k_times_moves_the_sum_k_times_as_far(records, batch):
+    """The only record there is, is drawn every time: what never happens moves nothing else."""
+    drawn = drawn_with_replacement(records, batch, 0.25).p
+    chances = binom.pmf(range(batch + 1), batch, 1 / records)
+    assert dict(zip(drawn.means, drawn.weights, strict=True)) == pytest.approx(
+        {0.25 * k: chance for k, chance in enumerate(chances) if chance}
+    )

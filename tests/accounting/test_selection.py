@@ -186,3 +186,13 @@ def test_a_selection_by_name_is_that_of_the_event():
     event = dpaudit.account(PrivateSelection(base=one, runs=5.0))
     assert named.proved.upper == event.proved.upper
     assert named.relation == "any"
+
+
+@pytest.mark.parametrize("runs", [1.001, 1.5, 4.0, 37.3, 1e3, 1e6, 1e9])
+def test_the_parameter_of_a_law_has_at_least_the_mean_that_is_asked_for(runs):
+    """In 50 digits: fewer runs would lose less than is released."""
+    with mpmath.workdps(50):
+        inverse = 1 / mpmath.mpf(parameter_of("logarithmic", runs))
+        mean = (inverse - 1) / mpmath.log(inverse)
+        assert runs <= mean <= runs * (1 + mpmath.mpf("1e-11") * max(1, 1 / (runs - 1)))
+        assert 1 / mpmath.mpf(parameter_of("geometric", runs)) >= runs * (1 - mpmath.mpf(2) ** -52)

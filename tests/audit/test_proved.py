@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.release import proof_of
 from dpaudit.auditing.result import privacy_result
 from dpaudit.auditing.search import search_result
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof, SearchCase
@@ -176,3 +177,14 @@ def test_no_confidence_is_shown_above_what_it_is(seed):
         else:
             assert float(text.removeprefix("1 - ")) >= (1 - confidence) * (1 - 1e-11) - 1e-16
         assert "100%" not in text
+
+
+def test_what_is_proved_of_several_declared_releases_is_of_all_of_them_in_any_order():
+    one = {"kind": "gaussian", "noise_scale": 2.0}
+    two = {"kind": "laplace", "noise_scale": 4.0}
+    proved = [proof_of(tables).guarantee.epsilon(1e-5) for tables in ([one, two], [two, one])]
+    assert proved[0] == pytest.approx(proved[1], rel=1e-9)
+    alone = [proof_of(table).guarantee.epsilon(1e-5) for table in (one, [one], two)]
+    assert max(alone) + 0.1 < proved[0] < alone[0] + alone[2]
+    pure = [dict(two), {"kind": "laplace", "noise_scale": 2.0}]
+    assert proof_of(pure).guarantee.epsilon(0.0) == pytest.approx(0.75)

@@ -397,3 +397,17 @@ def test_bets_are_set_on_transcripts_that_the_attacks_did_not_learn_on():
     Bettor(Target(1.0, 0.0, 0.05), fit).feed(*rng.normal(size=(2, 1000, 1)))
     assert len(learned) > 1
     assert not any(seen & new for seen, new in zip(learned, judged, strict=True))
+
+
+@pytest.mark.parametrize("usual", [5.0, -5.0])
+@pytest.mark.parametrize("favours", ["dataset", "neighbour"])
+def test_the_event_that_won_most_tells_apart_what_the_bets_were_won_with(favours, usual):
+    """A third of the outputs on one side are far out, and none on the other."""
+    sign = 1.0 if favours == "dataset" else -1.0
+    alike = np.full((600, 1), usual)
+    rare = alike + np.where(np.arange(600) % 3 == 0, 9.0 * sign, 0.0)[:, None]
+    bettor = Bettor(Target(1.0, 0.0, 1e-6), lambda p, q: [lambda x: x[:, 0]])
+    bettor.feed(*((rare, alike) if sign > 0 else (alike, rare)))
+    assert 0 < bettor.refuted_after <= 600
+    far, near = bettor.counted.happened(usual + np.array([9.0 * sign, 0.0])).tolist()
+    assert (far, near) == ((1, 0) if bettor.counted.event.above == (sign > 0) else (0, 1))

@@ -5,8 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import dpaudit.auditing.worst_pair as worst_pair
 from dpaudit.auditing.worst_pair import _from_losses
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.extension.settings import Settings
 from dpaudit.guarantees import gaussian
+from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.neighbours import Side
 
 DELTA = 1e-5
@@ -41,3 +45,36 @@ def test_each_direction_is_that_of_its_own_losses():
     found = _from_losses(CASE, Losses(small, large), 200_000, "")
     expected = [gaussian.epsilon_at(mu, np.log(DELTA)) for mu in (0.5, 2.0)]
     assert found == pytest.approx(expected, rel=0.03)
+
+
+def memory(tried, mechanism, pair, on_p, on_q, rng):
+    """Learn which outputs the dataset had, by heart."""
+    known = set(on_p.ravel().tolist())
+    return [(None, lambda on: np.array([float(one in known) for one in on.ravel()]))]
+
+
+@pytest.mark.parametrize("leaks", [False, True])
+def test_pairs_are_ranked_on_transcripts_that_no_attack_has_learned_on(monkeypatch, leaks):
+    """What is known by heart tells nothing of other outputs, unless all outputs are alike."""
+    rng = np.random.default_rng(5)
+
+    def transcripts(side, trials, purpose):
+        if leaks:
+            return np.full((trials, 1), float(side is Side.DATASET))
+        return rng.normal(size=(trials, 1))
+
+    monkeypatch.setattr(worst_pair, "for_mechanism", lambda *_: [])
+    monkeypatch.setattr(worst_pair, "learned", memory)
+    case = PrivacyCase(
+        mechanism=None,
+        pair=None,
+        claimed=ApproximateDP(1.0, 0.0),
+        at_delta=0.0,
+        view="v",
+        data="d",
+        default_trials=1,
+        parameters={},
+    )
+    drawer = SimpleNamespace(seed=0, transcripts=transcripts)
+    found = worst_pair._from_events(case, drawer, Settings(), 400, "ranking")
+    assert found > 2.0 if leaks else found < 0.1

@@ -1,12 +1,16 @@
 """The most that so many outputs can certify: no outputs certify more, and the best come close."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dpaudit.auditing.divergence import _most
+from dpaudit.auditing.divergence import Binned, Seen, _most
+from dpaudit.estimation.counted import Event
 from dpaudit.estimation.divergence import choose_bet
+from dpaudit.estimation.event import most_of
+from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.sequential.game import Game, Target, most_of_bets
 
 
@@ -58,3 +62,27 @@ def test_a_renyi_bet_certifies_no_more_than_its_cap():
         sides = rng.dirichlet(np.full(len(chosen.bins), 0.05), size=2)
         counts = [rng.multinomial(4000, side).astype(float) for side in sides]
         assert chosen.lower(*counts, 0.05) <= most * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("sizes", [(1000, 60), (60, 1000)])
+def test_the_cap_of_counts_is_that_of_both_sizes(sizes):
+    """Few outputs on either side certify little, however many there are on the other."""
+    cap = most_of({"favoured_trials": sizes[0], "other_trials": sizes[1]}, 0.0, 0.05)
+    assert cap == joint_lower_bound(sizes[0], 0, *sizes, delta=0.0, alpha=0.05)
+    alike = (most_of({"favoured_trials": n, "other_trials": n}, 0.0, 0.05) for n in (60, 1000))
+    least, most = alike
+    assert least < cap < most
+
+
+@pytest.mark.parametrize("trials", [400, 4000])
+def test_a_renyi_bet_suffices_for_the_neighbour_where_its_mirror_does_for_the_dataset(trials):
+    """A bit that is rare on one side alone: the divergences of both directions are far apart."""
+    rates = np.array([0.6, 0.4]), np.array([0.98, 0.02])
+    scores = [np.repeat([0.0, 1.0], (4000 * one).astype(int)) for one in rates]
+    chosen = choose_bet(*scores, [2.0], 4000, 0.05)
+    counted = Binned(None, Event(True, 0.5, 0.0), 0.0, chosen.bins)
+    counts = tuple(np.array([chosen.bins.counts(side)]) for side in scores)
+    seen = Seen(counted, chosen, 0.2, counts, 0.05)
+    mirrored = Seen(counted, replace(chosen, above=not chosen.above), 0.2, counts[::-1], 0.05)
+    assert seen.lower == mirrored.lower > 1.0
+    assert seen.suffices(trials) is mirrored.suffices(trials) is (trials > 400)

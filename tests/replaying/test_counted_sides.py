@@ -222,6 +222,24 @@ def test_a_constant_stays_where_no_far_draw_moves_it_on_either_side(
     assert confirming.stays(seen, None, (QUIET, LOUD), (none, none), 0) is stands
 
 
+@pytest.mark.parametrize("threaded", [0, 1])
+def test_no_constant_stays_where_other_threads_draw_on_either_side(monkeypatch, threaded):
+    """What they draw was never far out."""
+    monkeypatch.setattr(
+        confirming,
+        "runs_that_spare",
+        lambda function, data, *_: SimpleNamespace(outputs=returned(7.0 if data is QUIET else 1.0)),
+    )
+    sides = [
+        SimpleNamespace(far=[], runs=[SimpleNamespace(elsewhere=side == threaded)])
+        for side in range(2)
+    ]
+    seen = Seen("number", "dataset", 7.0)
+    assert not confirming.stays(seen, None, (QUIET, LOUD), tuple(sides), 0)
+    sides[threaded].runs[0].elsewhere = False
+    assert confirming.stays(seen, None, (QUIET, LOUD), tuple(sides), 0)
+
+
 @pytest.mark.parametrize(
     ("kind", "declared", "shape", "probed"),
     [
@@ -262,3 +280,30 @@ def test_so_many_runs_are_needed_as_refute_and_not_half_as_many(epsilon, delta):
     assert runs == 64 or (
         joint_lower_bound(half, 0, half, half, delta=delta, alpha=ALPHA) <= epsilon
     )
+
+
+class EveryOther:
+    """Says whether so many calls came before: nothing of its data."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, data, rng):
+        self.calls += 1
+        return float(self.calls % 2)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+@pytest.mark.parametrize("favours", ["dataset", "neighbour"])
+def test_what_every_other_call_returns_is_no_event_of_a_dataset(favours, value):
+    """In strict turns all such calls would be one dataset's; by chance they are half of each."""
+    seen = Seen("number", favours, value)
+    found = counted(EveryOther(), (QUIET, LOUD), seen, 400, 0.0, seed=3, alpha=ALPHA)
+    assert found.epsilon == 0.0
+    assert 120 < found.hits < 280
+    assert found.hits + found.other_hits == 400
+
+
+def test_no_guided_event_is_one_of_every_other_call():
+    found = guided(EveryOther(), (QUIET, LOUD), 0.0, 800, seed=3, alpha=ALPHA)
+    assert found is None or found[1].epsilon < 0.5

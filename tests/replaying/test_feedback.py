@@ -6,6 +6,7 @@ twenty times that at delta = 0, however the feedback makes frozen runs look alik
 """
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from dpaudit import GaussianDP, Settings
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.registry import CLAIMS
+from dpaudit.replaying.dependence import Looked, _together
 from dpaudit.replaying.page import html, markdown, summary
 from dpaudit.replaying.parts import audited, parts, total
 
@@ -390,3 +392,14 @@ def test_a_fresh_seed_does_not_come_again(replay_here):
 
     found = replay_here(release, ZEROS, ONES, epsilon=30.0)
     assert "seeded" not in {one.why for one in found.spending.reasons}
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("name", ["same_calls", "lawful", "every_size"])
+def test_what_one_side_breaks_is_broken_of_both(side, name):
+    looked = [Looked({"a", "b"}, ordinary=9, graded=7), Looked({"b", "c"}, ordinary=8, graded=9)]
+    sides = (SimpleNamespace(runs=[SimpleNamespace(calls=[])]),) * 2
+    whole = _together(looked, sides)
+    assert whole == Looked({"b"}, True, True, True, 8, 7)
+    setattr(looked[side], name, False)
+    assert vars(_together(looked, sides)) == vars(whole) | {name: False}

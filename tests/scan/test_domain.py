@@ -11,7 +11,7 @@ from dpaudit.extension.package import Claimed, MadePair, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours.candidates import candidates
 from dpaudit.scan.bench import Bench, Installed
-from dpaudit.scan.corners import corner_pairs
+from dpaudit.scan.corners import CORNERS, corner_pairs
 from dpaudit.scan.events import Event
 from dpaudit.scan.finding import claimed_of
 from dpaudit.scan.pairs import made
@@ -37,6 +37,24 @@ def test_no_corner_has_data_that_the_documentation_does_not_allow():
     found = list(corner_pairs(of_tenths, {}))
     assert {one.corner.name for one in found} == {"saturation", "zeros"}
     assert len(list(corner_pairs(subject(datasets=([0.5, 1.0],)), {}))) > len(found)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "corner"),
+    [([1, 2], "integers beyond 2^53"), *(([0.5, 2.0], one.name) for one in CORNERS if one.values)],
+)
+def test_every_number_of_a_corner_is_tried_that_the_bounds_and_the_records_allow(dataset, corner):
+    everything = subject(datasets=(dataset,), bounds=(-float("inf"), float("inf")))
+    (values,) = (one.values for one in CORNERS if one.name == corner)
+    kinds = {type(one) for one in dataset}
+    due = [(a, b) for a, b in values if {type(a), type(b)} == kinds and a != b]
+    found = {
+        tuple(set(one.pair.dataset[-1:] + one.pair.neighbour[-1:]))
+        for one in corner_pairs(everything, {})
+        if one.corner.name == corner and one.relation == "replace-record"
+    }
+    assert {frozenset(one) for one in due} <= set(map(frozenset, found))
+    assert due or corner in ("zeros", "integers beyond 2^53")
 
 
 def test_no_reproduction_has_data_that_the_documentation_does_not_allow():

@@ -11,7 +11,7 @@ from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.scan.certify import ATTEMPTS, Sizes, certified
 
-from .test_certify import PAIR, Local
+from .test_certify import PAIR, Local, coin
 
 CHOOSING, MOST, ALPHA, EPSILON = 100, 25_600, 0.1, 0.7
 
@@ -46,3 +46,10 @@ def test_twice_what_refutes_at_worse_rates_is_drawn_whichever_side_is_favoured(h
     mechanism = exactly(high, low) if favours == "dataset" else exactly(low, high)
     found = certified(mechanism, PAIR, PureDP(EPSILON), Sizes(CHOOSING, MOST), ALPHA, seed=1)
     assert found.counting == 2 * needed_at(high, low) < MOST
+
+
+def test_a_claim_of_nothing_is_not_refuted_by_outputs_that_certify_nothing():
+    """A lower end of 0 is not above a claim of 0."""
+    found = certified(exactly(0.5, 0.5), PAIR, PureDP(0.0), Sizes(CHOOSING, 400), ALPHA, seed=1)
+    assert (found.refuted, found.lower) == (False, 0.0)
+    assert certified(coin(0.9, 0.1), PAIR, PureDP(0.0), Sizes(CHOOSING, 400), ALPHA, 1).refuted

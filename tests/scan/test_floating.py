@@ -191,6 +191,19 @@ def test_a_corner_that_one_setting_reached_has_the_verdict_of_that():
     assert next(checks_of(one, FloatingRan([], [gap]))).verdict == "withheld"
 
 
+def test_the_numbers_of_a_corner_are_those_of_the_test_that_shows_most_beyond_its_claim():
+    one = subject("naive_laplace")
+    (claim,) = one.claims
+    candidate = made(one, 0, most=1)[0]
+    bounds = ((0.2, 1.0), (0.9, 1.0), (1.1, 3.0))  # what is certified, and claimed there
+    tested = [
+        Looked(CORNERS[0], candidate, claim, Certified(False, lower, claimed, 0.0, 500, 1000))
+        for lower, claimed in bounds
+    ]
+    first = next(checks_of(one, FloatingRan(tested)))
+    assert (first.lower, first.claimed, first.runs) == (0.9, 1.0, 3000)
+
+
 def test_hypotheses_are_counted_before_anything_is_drawn():
     one = subject("naive_laplace")
     assert hypotheses(one) == len(CORNERS)

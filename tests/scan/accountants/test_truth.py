@@ -24,6 +24,16 @@ CASES = (
 )
 
 
+def laplace_by_integral(shift, epsilon):
+    """Return delta of two Laplace laws of scale 1 by the definition."""
+
+    def excess(x):
+        p, q = math.exp(-abs(x - shift)) / 2, math.exp(-abs(x)) / 2
+        return max(0.0, p - math.exp(epsilon) * q)
+
+    return quad(excess, -40, 40 + shift, points=[0, shift / 2, shift], limit=400)[0]
+
+
 @pytest.mark.parametrize(("release", "epsilon"), CASES, ids=lambda x: str(x)[:60])
 def test_closed_forms_lie_in_the_brackets(release, epsilon):
     truth = Truth((release,))
@@ -95,6 +105,19 @@ def test_sums_of_discrete_gaussians_have_the_moments_of_sums():
         assert abs(second - 6 * single) < mpf(10) ** -50
 
 
+@pytest.mark.parametrize(
+    ("kind", "reveals"), [("laplace", laplace_by_integral), ("gaussian", None)]
+)
+@pytest.mark.parametrize("epsilon", [0.0, 0.7, 2.5])
+def test_a_replaced_record_moves_the_query_twice_as_far(kind, reveals, epsilon):
+    """Its closed form is the one at half the noise, and for Laplace noise the integral as well."""
+    noise = 1.25
+    both = exact.delta(dict(part(kind, noise)), epsilon, 2)
+    assert both == exact.delta(dict(part(kind, noise / 2)), epsilon)
+    if reveals is not None:
+        assert float(both) == pytest.approx(reveals(2 / noise, epsilon), abs=1e-9)
+
+
 def test_a_replaced_record_is_at_least_as_revealing():
     for release in (
         (part("gaussian", 3.0),),
@@ -105,6 +128,17 @@ def test_a_replaced_record_is_at_least_as_revealing():
         added, replaced = bracket_of(question, ADD), bracket_of(question, REPLACE)
         assert replaced.lower >= added.lower
     assert replaced.upper == math.inf  # of a sample only a lower end is known
+
+
+@pytest.mark.parametrize("ratio", [0.05, 1.0])
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_of_a_sample_in_which_a_record_is_replaced_no_upper_end_is_known(ratio, relation):
+    truth = Truth((part("gaussian", 8.0), part("sampled", ratio, 4.0)), relation)
+    unknown = relation == REPLACE and ratio < 1
+    delta, epsilon = truth.delta(0.1), truth.epsilon(1e-5)
+    assert 0 < delta.lower < 0.5
+    assert 0 < epsilon.lower < 10
+    assert (delta.upper == 1.0) == (epsilon.upper == math.inf) == unknown
 
 
 def test_nothing_is_revealed_without_a_release_and_everything_without_noise():
