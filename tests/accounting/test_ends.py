@@ -22,10 +22,12 @@ from dpaudit.accounting.events import (
     ExponentialNormRelease,
     GaussianRelease,
     LaplaceRelease,
+    PoissonSubsampledLaplace,
     Sequence,
 )
+from dpaudit.accounting.grid.numerical import epsilon_of
 from dpaudit.accounting.optimal import OptimalComposition, optimal
-from dpaudit.accounting.pairs.composition import Bracket
+from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.accounting.proved import proved_bracket, proved_guarantee
 from dpaudit.accounting.renyi import RenyiCurveDP, zcdp
 from dpaudit.guarantees import gaussian, rounding
@@ -205,6 +207,20 @@ def test_every_accountant_that_proves_something_is_looked_at():
     )
     answers = [answer for event in events for answer in ask_all(event, 1e-5)]
     assert {answer.accountant for answer in answers if answer.upper is not None} == proving
+
+
+@pytest.mark.parametrize("cells", [2**12, 2**10])
+def test_a_tilt_that_is_steeper_than_cells_are_wide_stays_finite(cells):
+    """At the least delta orders are 1e17, by which a cell's two ends differ beyond doubles."""
+    shift, delta = 2.0**-8, 5e-324
+    event = PoissonSubsampledLaplace(sampling_ratio=1e-8, sensitivity=shift, noise_scale=1.0)
+    # That delta is far less than the mass of the largest loss, which is the epsilon.
+    truth = float((1 + arb(1e-8) * arb(shift).expm1()).log())
+    found = Bracket.largest(
+        [epsilon_of(pairs, delta, cells) for pairs in Composition.of(event).directions]
+    )
+    assert 0.9 * truth < found.lower <= truth * (1 + 1e-15)
+    assert truth * (1 - 1e-15) <= found.upper < 1.1 * truth
 
 
 @pytest.mark.parametrize("name", ["Gaussian DP", "zCDP", "Renyi"])

@@ -39,6 +39,7 @@ LEAST_ORDER = 1e-6
 # Of the tilted mass: what the windows leave out.
 LEFT_OUT = 1e-15
 _FARTHEST = 1e12
+_STEEPEST = 500.0  # logarithm of what a tilt may change by within a cell: doubles end at 709
 
 
 def lowest(
@@ -430,6 +431,8 @@ def _curves(
 ) -> tuple[UpperCurve, LowerCurve]:
     window = window_of(pairs.log_moment, order)
     spacing = spacing_of(pairs, (window.high - window.low) / (cells - 32))
+    if order * spacing > _STEEPEST:
+        return _curves(pairs, _STEEPEST / (2 * spacing), cells, lost)
     steps: list[tuple[Rounded, int]] = [
         (rounded(pair, step_window(pair, order, window, pairs.steps), spacing, order), count)
         for pair, count in pairs
