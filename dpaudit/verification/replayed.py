@@ -76,7 +76,18 @@ def replayed_by_reader(document: Document, reader: Reader, pair: Pair[Any], same
             found = _by_declaration(document, stated, reader, pair)
         case _:
             raise document.refused("instance.evidence", kind, "event, counted or declared")
-    return Judged((*same, *found.failures), found.ratio, found.summary, found.reservations)
+    failures = (*same, *_other_runs(reader), *found.failures)
+    return Judged(failures, found.ratio, found.summary, found.reservations)
+
+
+def _other_runs(reader: Reader) -> list[str]:
+    """Return what a reader says of calls that no replay heeds: it looks at every part."""
+    said = {"observe": reader.observe, "ignore": reader.ignore, "fresh": reader.fresh}
+    return [
+        f"{name}: a replay looks at all parts of an output, and at nothing else: leave out --{name}"
+        for name, value in said.items()
+        if value
+    ]
 
 
 def part(document: Document, name: str) -> dict[str, Any]:

@@ -214,6 +214,22 @@ def test_one_difference_is_not_counted_twice_however_it_is_written(made):
     assert verified(of_exponentials, event(plain, "all of", -1.0, False, "dataset"), (0.9, 0.0))
 
 
+@pytest.mark.parametrize("said", [{"ignore": ("0",)}, {"observe": ("time",)}, {"fresh": "process"}])
+def test_a_part_that_the_reader_leaves_out_is_no_evidence(said):
+    """A replay looks at every part, so that a file and its reader may agree on what is ignored."""
+    evidence = event([(0, ["laplace(0;)#0", 0, ""], "")], "all of", -1.0, False, "dataset")
+    content = file_of(laplace, evidence, (0.9, 0.0))
+    asked = {"mechanism": laplace, "dataset": PAIR[0], "neighbour": PAIR[1], "seed": 11}
+    plain = judge.verify(document._document("c.json", content), Reader(**asked))
+    assert plain.verified
+    content["instance"]["reading"] |= {
+        name: list(one) if isinstance(one, tuple) else one for name, one in said.items()
+    }
+    found = judge.verify(document._document("c.json", content), Reader(**asked, **said))
+    (name,) = said
+    assert [one for one in found.failures if one.startswith(f"{name}: a replay looks at all")]
+
+
 ODD = [("laplace(0;)#0", 0.5, ""), ("laplace(0;)#0", True, ""), ("laplace(0;)#0", -1, "")]
 ODD += [("laplace(0;)#0", "0", ""), (["laplace(0;)#0"], 0, ""), ("laplace(0;)#0", 0, None)]
 
