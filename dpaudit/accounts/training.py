@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from dpaudit.accounting.events import (
     ADD_REMOVE,
@@ -36,8 +36,14 @@ from dpaudit.report.formatting import number
 Sampling = Literal[
     "poisson", "shuffle", "fixed", "fixed-replacement", "balls-and-bins", "cyclic", "none"
 ]
-RelationName = Literal["add-remove", "replace", "zero-out"]
+RelationName = Annotated[
+    Literal["add-remove-record", "replace-record", "zero-out-record"],
+    BeforeValidator(lambda given: _SHORT.get(given, given) if isinstance(given, str) else given),
+]
 Selection = Literal["all", "geometric", "logarithmic", "poisson"]
+
+_RELATIONS = (ADD_REMOVE, REPLACE, ZERO_OUT)
+_SHORT = {name.removesuffix("-record"): name for name in _RELATIONS}  # as they were once called
 
 # What a sampler is accounted for under; the first is taken where nothing is said.
 COVERED: dict[str, tuple[str, ...]] = {
@@ -50,7 +56,8 @@ COVERED: dict[str, tuple[str, ...]] = {
     "none": (ADD_REMOVE, REPLACE, ZERO_OUT),
 }
 _WHY_NOT = {
-    "balls-and-bins": "replacing is a removal and an addition: --relation add-remove --group 2",
+    "balls-and-bins": "replacing is a removal and an addition: --relation add-remove-record "
+    "--group 2",
     "shuffle": "with a record more or fewer the batches have other sizes",
     "cyclic": "with a record more or fewer all later records change their batches",
 }
@@ -82,7 +89,9 @@ class Training(Parameters):
         "fixed-replacement, balls-and-bins, cyclic or none",
     )
     relation: RelationName | None = Field(
-        None, description="add-remove, replace or zero-out; by default one the sampler has"
+        None,
+        description="add-remove-record, replace-record or zero-out-record; by default one the "
+        "sampler has",
     )
 
     runs: float = Field(1.0, ge=1, description="how many such trainings, on average if random")
@@ -146,18 +155,16 @@ def relation_of(training: Training) -> str:
 
     Examples
     --------
-    >>> relation_of(Training(sampling="fixed")), relation_of(Training(relation="zero-out"))
+    >>> relation_of(Training(sampling="fixed")), relation_of(Training(relation="zero-out-record"))
     ('replace-record', 'zero-out-record')
     """
     covered = COVERED[training.sampling]
     if training.relation is None:
         return covered[0]
-    relation = f"{training.relation}-record"
-    if relation not in covered:
-        known = " or ".join(name.removesuffix("-record") for name in covered)
-        expected = f"{known} for {training.sampling}: {_WHY_NOT[training.sampling]}"
+    if training.relation not in covered:
+        expected = f"{' or '.join(covered)} for {training.sampling}: {_WHY_NOT[training.sampling]}"
         raise InvalidArgument("relation", training.relation, expected)
-    return relation
+    return training.relation
 
 
 def training_event(training: Training) -> Event:

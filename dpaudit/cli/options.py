@@ -145,7 +145,10 @@ SamplingName = Annotated[
 ]
 RelationName = Annotated[
     str | None,
-    word_option("--relation", "Of neighbours in a training: add-remove, replace or zero-out."),
+    word_option(
+        "--relation",
+        "Of neighbours in a training: add-remove-record, replace-record or zero-out-record.",
+    ),
 ]
 Runs = Annotated[
     float | None, number_option("--runs", "How many trainings there are, of which this is one.")
