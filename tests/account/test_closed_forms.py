@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 from mpmath import mp
+from scipy.special import ndtr, ndtri
 
 import dpaudit
 from dpaudit.accounting.events import (
@@ -15,6 +17,8 @@ from dpaudit.accounting.events import (
     ShuffledGaussian,
     releases,
 )
+from dpaudit.accounts.curves import _trade_off
+from dpaudit.accounts.releases import _share
 from dpaudit.accounts.training import Training, training_event
 from dpaudit.errors import InvalidArgument
 
@@ -169,3 +173,20 @@ def test_5000_rounds_of_two_in_three_thousand():
     assert (said.count, said.noise_multiplier) == (5000, 1.2)
     exact = Fraction(2, 3000)
     assert exact <= Fraction(said.sampling_ratio) <= exact * (1 + Fraction(1, 2**52))
+
+
+@pytest.mark.parametrize("mu", [0.4, 1.0, 2.5])
+def test_the_curve_that_no_attack_goes_below_is_that_of_both_kinds_of_error(mu):
+    """That of Gaussian noise is its own mirror: steep where alarms are rare, flat at the end."""
+    target = SimpleNamespace(event=GaussianRelease(sensitivity=mu, noise_scale=1.0))
+    curve = _trade_off(target).curves[0]
+    exact = [float(ndtr(-ndtri(rate) - mu)) for rate in curve.x]
+    assert all(low <= high + 1e-9 for low, high in zip(curve.y, exact, strict=True))
+    assert curve.y == pytest.approx(exact, abs=0.02)
+
+
+@pytest.mark.parametrize("one", [1, 2, 7, 199])
+@pytest.mark.parametrize("all_", [3, 7, 3000, 60_001, 10**15 + 37])
+def test_a_share_that_is_a_fraction_is_never_rounded_down(one, all_):
+    found = _share(f"{one} / {all_}")
+    assert Fraction(math.nextafter(found, 0.0)) < Fraction(one, all_) <= Fraction(found)

@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from dpaudit.attacks.distinguishers.counting import coder
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.laws.calling import Calls, form_of
+from dpaudit.laws.features import OneValue
 from dpaudit.laws.layout import Parted, counted, layout_of
 from dpaudit.laws.observations import parts
 from dpaudit.laws.observed import Reading, as_mechanism
@@ -283,3 +284,10 @@ def test_labels_of_rows_are_data_unless_rows_are_only_numbered():
 def test_data_that_can_be_read_once_are_refused():
     with pytest.raises(InvalidArgument, match="data that can be read again"):
         found_pair(iter([1.0]), [1.0, 2.0])
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_one_value_of_a_number_is_told_to_the_sign_of_a_zero(zero):
+    features = np.array([[9.0, 0.0], [9.0, -0.0], [0.0, 1.0]])
+    found = OneValue(1, zero, -1.0)(features)
+    assert found.tolist() == ([-1.0, 0.0, 0.0] if np.signbit(zero) == 0 else [0.0, -1.0, 0.0])

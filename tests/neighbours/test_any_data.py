@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.neighbours import Pair
-from dpaudit.neighbours.cells import differ_in_one_edge
+from dpaudit.neighbours.cells import cells, differ_in_one_edge
 from dpaudit.neighbours.found import depends_on_reading, found_pair
 
 FRAME = pd.DataFrame({"g": ["a", "a", "b"], "x": [1.0, 2.0, np.nan]})
@@ -193,3 +193,18 @@ def test_an_edge_of_a_graph_has_no_direction_and_one_of_a_directed_graph_has():
         differ_in_one_edge(edges(plain, *whole), edges(plain, *whole))
     with pytest.raises(InvalidArgument, match="2 differing edges"):
         differ_in_one_edge(edges(plain, (0, 1)), edges(plain, (0, 2)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.array([2**53 + 1]), np.array([2.0**53])),
+        (np.array([2**63], np.uint64), np.array([2**63 - 1], np.int64)),
+        (np.array([-(2**53) - 1]), np.array([-(2.0**53)])),
+    ],
+)
+def test_integers_that_one_double_stands_for_are_not_equal_in_columns_of_two_types(one, other):
+    found = cells(one, other)
+    assert found.dataset.tolist() != found.neighbour.tolist()
+    small = cells(np.array([2**52]), np.array([2.0**52]))
+    assert small.dataset.tolist() == small.neighbour.tolist()

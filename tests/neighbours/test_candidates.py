@@ -111,3 +111,11 @@ def test_the_worst_neighbour_of_a_planted_leak_is_found(name):
     assert result.verdict == "refuted", result.reason
     assert result.pair_search.candidates > 2
     assert any(note.startswith("The neighbour: ") for note in result.notes)
+
+
+@pytest.mark.parametrize("labels", [np.array([0.0, 1.0, 1.0]), pd.Series([0.0, 1.0, 1.0])])
+def test_a_record_may_lack_a_feature_and_never_its_label(labels):
+    data = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), labels
+    made = candidates(data, "replace-record", nan=True, rng=default_rng(0))
+    assert any(np.isnan(one.pair.neighbour[0]).any() for one in made)
+    assert not any(pd.isna(np.asarray(one.pair.neighbour[1])).any() for one in made)

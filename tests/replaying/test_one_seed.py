@@ -150,3 +150,13 @@ def test_generators_of_a_module_that_draw_the_same_are_no_two(tmp_path, monkeypa
     monkeypatch.syspath_prepend(tmp_path)
     found = dpaudit.replay(f"{name}:release", [0.0, 0.0], [1.0, 0.0], epsilon=1.5, delta=0.0)
     assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(("words", "is_seed"), [(1, True), (4, True), (5, False), (8, False)])
+def test_a_seed_has_four_words_and_entropy_of_the_system_more(words, is_seed):
+    def release(data, rng):
+        return np.random.default_rng(list(range(1, words + 1))).laplace()
+
+    with patching.patched(release):
+        run = recorder.call_recorded(release, [0.0], 1, primitives.generator())
+    assert bool(run.seeds) is is_seed

@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+import dpaudit.report.figures as figures
 from dpaudit.errors import InvalidArgument
 from dpaudit.report.curves import delta_against_epsilon, scores, trade_off
 from dpaudit.report.figures import divisor, overview, three_numbers
@@ -201,3 +202,16 @@ def test_scores_are_drawn_with_what_is_counted(above, said):
     assert all(one in svg for one in said)
     with pytest.raises(InvalidArgument, match="at least one bin"):
         scores(counts.model_copy(update={"edges": []}))
+
+
+def test_both_ends_are_divided_by_the_claim_in_the_picture_of_all_results(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        figures, "_interval", lambda axes, height, low, high: drawn.append((low, high))
+    )
+    one = samples.result(claimed=Claimed(epsilon=2.0, delta=1e-5))
+    claimed, measured = divisor(one), one.measured
+    assert claimed == 2.0
+    assert measured.upper is not None
+    overview([one])
+    assert drawn == [(measured.lower / claimed, measured.upper / claimed)]

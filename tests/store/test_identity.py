@@ -1,18 +1,23 @@
 """What is the same is known again, and what may draw other numbers never is."""
 
 import importlib
+import importlib.metadata
+import os
 import subprocess
 import sys
 import textwrap
 import threading
 import types
 from collections import defaultdict
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dpaudit.store.identity import identified
+from dpaudit.store.packages import _needed
 from dpaudit.store.sealing import Unidentified
+from dpaudit.store.values import is_environment
 
 FILES = {
     "of_mine": "import helping\ndef f(x):\n    return helping.g(x)\n",
@@ -293,3 +298,36 @@ def test_objects_of_libraries_have_an_identity(module):
     }
     one, again, other = (makes[module](n) for n in (1, 1, 2))
     assert digest(one) == digest(again) != digest(other)
+
+
+class Several(list):
+    """Numbers, with an attribute beside them."""
+
+
+class Named(dict):
+    """Numbers by name, with an attribute beside them."""
+
+
+@pytest.mark.parametrize("kind", [Several, Named])
+def test_attributes_beside_what_a_container_holds_are_part_of_it(kind):
+    found = set()
+    for scale in (None, 1.0, 2.0):
+        held = kind()
+        if scale is not None:
+            held.scale = scale
+        found.add(identified(held).digest)
+    assert len(found) == 3
+
+
+def test_the_environment_is_one_as_text_and_as_bytes():
+    assert is_environment(os.environ)
+    assert is_environment(getattr(os, "environb", os.environ))
+    assert not is_environment(dict(os.environ))
+
+
+def test_a_package_is_all_that_it_needs(monkeypatch):
+    """What is needed by what it needs, too; what an extra asks for is not."""
+    needed = {"a": ["b>=1", 'c; extra == "all"'], "b": ["d[x]<2"], "c": [], "d": None}
+    known = {name: SimpleNamespace(name=name, requires=of) for name, of in needed.items()}
+    monkeypatch.setattr(importlib.metadata, "distribution", known.__getitem__)
+    assert [one.name for one in _needed(["a"])] == ["a", "b", "d"]

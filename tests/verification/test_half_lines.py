@@ -1,10 +1,13 @@
 """The probability of a half-line of noise that is turned, shifted and clipped."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
+from dpaudit.replaying.laws import _of_mechanism
 from dpaudit.verification.replayed import _half_line, _Law
+from dpaudit.verification.rerun_replay import _documented
 
 
 def beyond(z):
@@ -26,3 +29,20 @@ def test_beyond_an_end_of_a_clip_everything_or_nothing_is(threshold, above):
     law = _Law(1.0, 2.0, "laplace", "", 0.0, 0.0, 3.0)
     assert float(_half_line(law, threshold, above=True)) == above
     assert float(_half_line(law, threshold, above=False)) == 1 - above
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5, 0.2])
+def test_the_documented_scale_of_a_mechanism_is_that_of_its_package(delta):
+    """``sensitivity / (epsilon - log(1 - delta))``, as the replay has it: delta is less noise."""
+    said = {"sensitivity": 3.0, "epsilon": 0.5, "delta": delta}
+    law, scale = _documented("diffprivlib.Laplace", said)
+    assert (law, scale) == ("laplace", pytest.approx(3.0 / (0.5 - math.log1p(-delta))))
+    call = SimpleNamespace(kind="diffprivlib.Laplace", declared=said)
+    assert _of_mechanism(call) == (law, pytest.approx(scale, rel=1e-12))
+    if delta:
+        call = SimpleNamespace(kind="diffprivlib.Gaussian", declared=said)
+        assert _documented(call.kind, said) == (
+            "normal",
+            pytest.approx(math.sqrt(2 * math.log(1.25 / delta)) * 6.0),
+        )
+        assert _of_mechanism(call) == ("normal", pytest.approx(_documented(call.kind, said)[1]))
