@@ -49,11 +49,15 @@ class Side:
 
 @dataclass
 class Observed:
-    """The runs on two datasets, and whether the first of all drew what a later one did not."""
+    """The runs on two datasets, and whether the first of all drew what a later one did not.
+
+    Or whether a run copied a generator, so that draws which are recorded as new may come again.
+    """
 
     dataset: Side = field(default_factory=Side)
     neighbour: Side = field(default_factory=Side)
     keeps_state: bool = False
+    copies: bool = False
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -87,8 +91,8 @@ def observed(
             for side, one in zip(found.sides, data, strict=True):
                 _frozen(function, side, one, first, runs, far)
         break
-    copied = any(run.copied for side in found.sides for run in (*side.runs, *side.far))
-    found.keeps_state = copied or drawn > len(found.dataset.runs[0].calls)
+    found.copies = any(run.copied for side in found.sides for run in (*side.runs, *side.far))
+    found.keeps_state = found.copies or drawn > len(found.dataset.runs[0].calls)
     for side, one in zip(found.sides, data, strict=True):
         side.plain = [really(function, one, 1000 * first + n) for n in range(max(1, plain))]
     return found

@@ -325,18 +325,19 @@ def call_recorded(
     return run
 
 
-def load_recorded(load: Callable[[], Any]) -> tuple[Any, int]:
+def load_recorded(load: Callable[[], Any], seed: int = 0) -> tuple[Any, int, bool]:
     """Return what is loaded, and how many primitives code that is no library calls meanwhile.
 
-    Generators that are made then keep the seed that they are given.
+    And whether a generator was copied, or two were made that draw the same. Generators that are
+    made then keep the seed that they are given; what is drawn follows from ``seed``.
     """
-    state = State(0)
+    state = State(seed)
     state.loading = True
     _STATE[0] = state
     try:
         loaded = load()
         drawn = sum(call.parameters.get("by") == "user" for call in state.run.calls)
-        return loaded, drawn + state.run.copied
+        return loaded, drawn, state.run.copied
     finally:
         _STATE[0] = None
 

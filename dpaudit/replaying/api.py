@@ -230,6 +230,13 @@ def _seen_again(
         with named(name):
             return processes.answers_of(asked, there.limits, task.seed)
 
+    def unmoved(reads: list[list[Any]]) -> list[bool]:
+        if isolation.in_process:  # calls were made before the code went to others
+            return [False for _ in reads]
+        asked = _Values(pickled(alone), reads)
+        with named(name):
+            return processes.unmoved_in(asked, there.limits, task.seed, task.epsilon)
+
     def beyond() -> list[Touch]:
         reading = Reading(task.form, task.read, ("exceptions",))
         return beyond_data_of(code, reading, pair[:2], task.seed)
@@ -237,7 +244,7 @@ def _seen_again(
     def again() -> list[dict[str, Any]]:
         return list(_run(alone, there, name)[0]["findings"])
 
-    there_too = processes.Elsewhere(again, elsewhere, answers, beyond)
+    there_too = processes.Elsewhere(again, elsewhere, answers, unmoved, beyond)
     return processes.judged(found["findings"], kept, there_too)
 
 
@@ -253,6 +260,20 @@ class _Held:
 
         seed = int(unit.generator().integers(2**31))
         return running.held_elsewhere(cloudpickle.loads(self.blob), self.constants, seed)
+
+
+class _Values:
+    """What parts of outputs are in a process, with frozen noise, as a task."""
+
+    def __init__(self, blob: bytes, reads: list[list[Any]]) -> None:
+        self.blob, self.reads = blob, reads
+
+    def __call__(self, unit: Unit) -> list[list[Any]]:
+        """Return it of the process that calls this."""
+        import cloudpickle
+
+        seed = int(unit.generator().integers(1, 2**28))
+        return running.values_after_others(cloudpickle.loads(self.blob), self.reads, seed)
 
 
 class _Answers:

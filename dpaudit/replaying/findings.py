@@ -20,7 +20,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR
 from typing import Any, Literal, get_args
 
@@ -73,6 +73,9 @@ class Finding:
         What a verifier looks at again.
     reads
         What a count of runs that vary is about, and in which place.
+    held
+        Whether the import or a first call drew what later calls may reuse: then it stands only
+        where that does not reach the output.
     """
 
     kind: str
@@ -84,6 +87,7 @@ class Finding:
     seen: Seen | None = None
     call: int | None = None
     reads: tuple[str, int] | None = None
+    held: bool = False
 
 
 @dataclass
@@ -115,6 +119,8 @@ class Asked:
         Of the code: what stands in it is no record.
     pairs
         How many pairs may be looked at.
+    copies
+        Whether a run copied a generator, so that the same noise may come again in one call.
     """
 
     epsilon: float
@@ -124,6 +130,7 @@ class Asked:
     seed: int = 0
     source: str = ""
     pairs: int = 1
+    copies: bool = False
 
     @property
     def claimed(self) -> tuple[float, float]:
@@ -203,16 +210,17 @@ def _by_laws(laws: tuple[Laws, Laws], moved: Sequence[Moved], asked: Asked) -> I
     kind, words = _of_event(event, laws)
     paths = ", ".join(asked.shown(laws[0].paths[one.place]) for one in event.conditions[:3])
     more = f" and {len(event.conditions) - 3} more" if len(event.conditions) > 3 else ""
-    if asked.hidden_state:
-        words += " (of calls that keep a state: see docs/replay.md)"
+    if asked.copies:
+        words += " (of calls that copy a generator: see docs/replay.md)"
     yield Finding(
         kind,
-        "withheld" if asked.hidden_state else "proof",
+        "withheld" if asked.copies else "proof",
         f"{paths}{more}: {words}: epsilon is {_number(epsilon)} on this pair "
         f"(claimed {asked.epsilon:g})",
         epsilon,
         _place(event, laws, moved),
         event,
+        held=asked.hidden_state,
     )
 
 
@@ -255,13 +263,14 @@ def _by_counting(
     """Yield what is constant on one dataset in real runs and never seen on the other."""
     runs = needed(asked.epsilon, asked.delta, asked.alpha)
     for seen in _worth_counting(sides, asked, laws):
-        if asked.hidden_state:
-            yield _kept(seen, sides, asked)
+        if asked.copies:
+            words = "is the same in every call, but a generator is copied: noise may come again"
+            yield Finding("hidden state", "withheld", f"{_named(seen, sides, asked)} {words}")
             return
         seed = 7_000_000 + asked.seed
         found = counted(function, data, seen, runs, asked.delta, seed, asked.alpha)
         if found.epsilon > asked.epsilon:
-            yield _of_count(found, sides, asked)
+            yield replace(_of_count(found, sides, asked), held=asked.hidden_state)
             return
         if found.hits == found.runs and not found.other_hits and _unreached(seen, laws):
             fixed = not asked.samplers and stays(seen, function, data, sides, asked.seed + 1)
@@ -271,6 +280,7 @@ def _by_counting(
                 f"{_named(seen, sides, asked)} is another on the two datasets, and no noise "
                 f"reaches it: {2 * found.runs} runs certify an epsilon of {found.epsilon:.3g}",
                 seen=seen,
+                held=asked.hidden_state,
             )
             return
 
@@ -295,15 +305,6 @@ def _unreached(seen: Seen, laws: tuple[Laws, Laws]) -> bool:
         return own.texts is not None and other.texts is not None
     p, q = own.numbers[seen.place], other.numbers[seen.place]
     return p is not None and q is not None and p.constant and not same_law(p, q)
-
-
-def _kept(seen: Seen, sides: tuple[Side, Side], asked: Asked) -> Finding:
-    return Finding(
-        "hidden state",
-        "withheld",
-        f"{_named(seen, sides, asked)} is the same in every call, but the first call, or the "
-        "import, drew noise that later calls did not: each reuses it. Draw noise in every call",
-    )
 
 
 def _of_count(found: Counted, sides: tuple[Side, Side], asked: Asked) -> Finding:

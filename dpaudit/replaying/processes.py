@@ -7,11 +7,17 @@ and with other noise; a value that is always the same is looked at in several mo
 code reaches is watched, as an audit does it. What is only nearly always the same is looked at in as
 many: noise that a process keeps comes back in it, and in no other, however many calls draw anew.
 Where processes do not agree, or where noise may be kept outside the call, the finding is withheld.
+
+Where an import or a first call drew what later calls do not, a law may be about jitter beside noise
+that the process keeps. So each of many processes, whose import and first calls draw other noise,
+makes the same calls with the same frozen noise (`dpaudit.freezing.states`): what a finding reads
+has to be the same in all of them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -26,11 +32,13 @@ from dpaudit.execution.processes import Limits
 from dpaudit.execution.units import Unit, planned_units, stream
 from dpaudit.freezing.observing import Function, really
 from dpaudit.freezing.outputs import Output
+from dpaudit.freezing.states import are_unmoved
 from dpaudit.laws.recurrence import TOO_MANY, recurrence
 from dpaudit.replaying.counting import Seen
 from dpaudit.watching.watch import Touch
 
 _PROCESSES, _WORKERS, _CALLS = 8, 2, 2
+_MOST_SECONDS = 20.0  # for processes whose imports and first calls draw other noise
 _ANSWERS, _SECONDS = 32, 1.0  # calls on either dataset that a count is looked at in, in a process
 _DIGEST = 16  # bytes
 ResultT = TypeVar("ResultT")
@@ -51,6 +59,11 @@ _OFTEN = (
 _ONE_PROCESS = (
     "the code cannot be sent to another process, and this one may keep noise that it drew before: "
     "name what makes it as module:object"
+)
+_REACHES = (
+    "the import, or an earlier call, drew what reaches the output, where it is the same until the "
+    "process ends: draw noise in every call; or audit the law over it, where it is made anew for "
+    "each output (dpaudit audit, with fresh=)"
 )
 _STATE = (
     "the code writes and reads {}, which may carry noise from call to call: write no file that is "
@@ -90,6 +103,8 @@ class Elsewhere:
         Returns of what `constant_of` gives which are so in further processes.
     answers
         Returns what counts read in further processes.
+    unmoved
+        Returns which parts of outputs no import and no earlier call moves.
     beyond_data
         Returns what answers that come back may come from besides the data.
     """
@@ -97,6 +112,7 @@ class Elsewhere:
     again: Callable[[], Sequence[dict[str, Any]]]
     constants: Callable[[list[list[Any]]], list[bool]]
     answers: Callable[[list[list[Any]]], list[Answers]]
+    unmoved: Callable[[list[list[Any]]], list[bool]]
     beyond_data: Callable[[], Sequence[Touch]]
 
 
@@ -119,6 +135,7 @@ def judged(
         for one in standing:
             _withhold(one, _STATE.format(_named(kept)))
         standing = []
+    standing = _that_nothing_kept_reaches(standing, elsewhere)
     constant = [one for one in standing if one["constant"] is not None]
     varying = [one for one in standing if one["constant"] is None]
     agree = elsewhere.constants([one["constant"] for one in constant]) if constant else []
@@ -136,6 +153,39 @@ def judged(
             _withhold(one, (_OUTSIDE if always else _OFTEN).format("; ".join(told)))
     order = {"proof": 0, "violation": 1, "withheld": 2, "hint": 3}
     return sorted(findings, key=lambda one: order[one["tier"]])
+
+
+def _that_nothing_kept_reaches(
+    standing: Sequence[dict[str, Any]], elsewhere: Elsewhere
+) -> list[dict[str, Any]]:
+    """Return findings, without those withheld that what a process keeps may reach."""
+    read = [one for one in standing if one["held"] and _read_by(one)]
+    parts = [part for one in read for part in _read_by(one)]
+    same = iter(elsewhere.unmoved(parts) if parts else ())
+    unmoved = [all([next(same) for _ in _read_by(one)]) for one in read]
+    if any(unmoved) and any(kind == _ALONG for kind, _ in elsewhere.beyond_data()):
+        unmoved = [False for _ in unmoved]
+    stand = [one for one, stays in zip(read, unmoved, strict=True) if stays]
+    for one in standing:
+        if one["held"] and not any(one is other for other in stand):
+            _withhold(one, _REACHES)
+    return [one for one in standing if one["tier"] in _STANDS]
+
+
+def _read_by(one: dict[str, Any]) -> list[list[Any]]:
+    """Return which parts of an output a finding reads, where these are the same in every call.
+
+    Those that a law has, or that are constant: a count of what is nearly always the same may be of
+    a state that hardly ever shows.
+    """
+    if one["constant"] is not None:
+        what, _, place, _ = one["constant"]
+        return [[what, place]]
+    event = (one["evidence"] or {}).get("event") or {}
+    return [["number", part["place"]] for part in event.get("conditions", ())]
+
+
+_ALONG = "value carried along"
 
 
 def _that_come_back(
@@ -219,9 +269,23 @@ def in_processes(task: Callable[[Unit], list[bool]], limits: Limits, seed: int) 
     return [all(one) for one in zip(*_dealt(task, limits, seed), strict=True)]
 
 
-def _dealt(task: Callable[[Unit], ResultT], limits: Limits, seed: int) -> list[ResultT]:
+def unmoved_in(
+    task: Callable[[Unit], list[list[Any]]], limits: Limits, seed: int, epsilon: float
+) -> list[bool]:
+    """Return which parts of outputs no import and no earlier call moves, in fresh processes."""
+    end, rounds = time.monotonic() + _MOST_SECONDS, itertools.count()
+
+    def values_in(processes: int) -> list[list[list[Any]]]:
+        return _dealt(task, limits, seed + 1 + next(rounds), processes)
+
+    return are_unmoved(values_in, epsilon, lambda: time.monotonic() > end)
+
+
+def _dealt(
+    task: Callable[[Unit], ResultT], limits: Limits, seed: int, processes: int = _PROCESSES
+) -> list[ResultT]:
     """Return what each of several fresh processes returns."""
-    units = planned_units(_PROCESSES, 1, stream(seed, "processes"))
+    units = planned_units(processes, 1, stream(seed, "processes"))
     with Crew(limits) as crew:
         hands = [[unit] for unit in units]
         return [one for part in crew.deal(task, hands, _WORKERS) for one in part]

@@ -13,12 +13,13 @@ import time
 from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpaudit._references import called, load_reference
 from dpaudit.errors import InvalidArgument
 from dpaudit.freezing import patching, recorder
 from dpaudit.freezing.observing import Function, observed
+from dpaudit.freezing.states import after_others
 from dpaudit.laws.calling import Calls, form_of
 from dpaudit.laws.code import hashed, place_of
 from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, Asked, Compared, compared
@@ -55,18 +56,28 @@ class Task:
     seed: int
 
 
-def loaded(code: Any, form: str | None, read: Any) -> tuple[Any, Function, str, int]:
-    """Return the code, a function of data and a generator, its form, and what it drew at import.
+class Loaded(NamedTuple):
+    """Code, a function of data and a generator, its form, and what it drew at import or copied."""
+
+    given: Any
+    function: Function
+    form: str
+    drawn: int
+    copied: bool
+
+
+def loaded(code: Any, form: str | None, read: Any, seed: int = 0) -> Loaded:
+    """Return the code as it is called; what it draws while it is imported follows from ``seed``.
 
     Raises
     ------
     InvalidArgument
         It cannot be imported, or is nothing that can be called with data.
     """
-    given, drawn = code, 0
+    given, drawn, copied = code, 0, False
     if isinstance(code, str | bytes):
         with patching.patched():
-            given, drawn = recorder.load_recorded(lambda: _loaded(code))
+            given, drawn, copied = recorder.load_recorded(lambda: _loaded(code), seed)
     try:
         how = form_of(given, form)
     except InvalidArgument:
@@ -77,7 +88,7 @@ def loaded(code: Any, form: str | None, read: Any) -> tuple[Any, Function, str, 
     def function(data: Any, rng: Any) -> Any:
         return calls.one(data, rng)
 
-    return given, function, str(how), drawn
+    return Loaded(given, function, str(how), drawn, copied)
 
 
 def _loaded(code: bytes | str) -> Any:
@@ -95,8 +106,8 @@ def replayed(task: Task) -> str:
 
 
 def _replayed(task: Task) -> dict[str, Any]:
-    given, function, form, drawn = loaded(task.code, task.form, task.read)
-    state = drawn > 0
+    given, function, form, drawn, copied = loaded(task.code, task.form, task.read)
+    state = drawn > 0 or copied
     place = place_of(given)
     code = None if place is None else hashed(*place)
     source = _source(given)
@@ -108,7 +119,7 @@ def _replayed(task: Task) -> dict[str, Any]:
         sides, state = runs.sides, state or runs.keeps_state
         samplers = tuple(name for name in OWN_SAMPLERS if name in sys.modules)
         given = (task.epsilon, task.delta, state, samplers, task.seed, source)
-        asked = Asked(*given, pairs=len(task.pairs))
+        asked = Asked(*given, pairs=len(task.pairs), copies=copied or runs.copies)
         found = compared(function, (dataset, neighbour), sides, asked)
         looked += 1
         rank = _rank(found)
@@ -173,13 +184,14 @@ def _finding(one: Any, found: Compared) -> dict[str, Any]:
         "evidence": _evidence(one, found),
         "constant": None if one.kind == COUNTED else constant_of(one.seen),
         "reads": one.reads,
+        "held": one.held,
     }
 
 
 def held_elsewhere(task: Task, constants: list[list[Any]], seed: int) -> list[bool]:
     """Return which constants hold in this process as well, on the first pair of a task."""
     with redirect_stdout(sys.stderr):
-        _, function, _, _ = loaded(task.code, task.form, task.read)
+        function = loaded(task.code, task.form, task.read, seed).function
         dataset, neighbour, _ = task.pairs[0]
         return hold(constants, function, (dataset, neighbour), seed)
 
@@ -187,9 +199,17 @@ def held_elsewhere(task: Task, constants: list[list[Any]], seed: int) -> list[bo
 def answers_elsewhere(task: Task, reads: list[list[Any]], seed: int) -> list[list[list[str]]]:
     """Return what each count reads in some calls of this process, on both datasets."""
     with redirect_stdout(sys.stderr):
-        _, function, _, _ = loaded(task.code, task.form, task.read)
+        function = loaded(task.code, task.form, task.read, seed).function
         dataset, neighbour, _ = task.pairs[0]
         return answers(function, (dataset, neighbour), reads, seed)
+
+
+def values_after_others(task: Task, reads: list[list[Any]], seed: int) -> list[list[Any]]:
+    """Return what outputs with common noise are in some places, after calls of this process."""
+    with redirect_stdout(sys.stderr):
+        function = loaded(task.code, task.form, task.read, seed).function
+        dataset, neighbour, _ = task.pairs[0]
+        return after_others(function, (dataset, neighbour), seed, task.seed, reads)
 
 
 def _evidence(one: Any, found: Compared) -> dict[str, Any] | None:

@@ -18,7 +18,13 @@ from dpaudit.errors import Shown, shorten
 from dpaudit.reals import Real, log, ncdf, sqrt
 from dpaudit.verification.document import Document, rounded_down
 from dpaudit.verification.drawn import Reader
-from dpaudit.verification.reruns import beyond_data, disagreements, elsewhere, task_of
+from dpaudit.verification.reruns import (
+    beyond_data,
+    disagreements,
+    elsewhere,
+    is_unmoved,
+    task_of,
+)
 from dpaudit.verification.stated_draws import Stated, entries_of, stated_draw
 from dpaudit.verification.tails import less, more, unrounded
 
@@ -164,15 +170,28 @@ def _counted(document: Document, stated: Any) -> tuple[str, int, int]:
 # Runs
 
 
+def _looked_at(asked: Mapping[str, Any]) -> list[list[Any]]:
+    """Return which parts of outputs a reader looks at."""
+    if "contrast" in asked:
+        return [["number", place] for place in asked["contrast"][:2]]
+    if "counted" in asked:
+        return [list(asked["counted"])]
+    return [["number", place] for place, *_ in asked.get("conditions", ())]
+
+
 def _runs(document: Document, reader: Reader, pair: Pair[Any], asked: Mapping[str, Any]) -> Any:
     """Return what a process of its own saw of the reader's code, and whether it is the file's."""
+    epsilon, _ = _claim(document)
     seen = json.loads(elsewhere(task_of(reader, pair, asked), reader))
     stated = part(document, "mechanism").get("sha256")
     seen["failures"] = []
     if seen["sha256"] is None or seen["sha256"] != stated:
         words = "no file holds it" if seen["sha256"] is None else f"SHA-256 {seen['sha256']}"
         seen["failures"].append(f"mechanism: its code is not that of the certificate ({words})")
-    if seen["keeps_state"]:
+    if seen["copies"]:
+        words = "mechanism: it copies a generator, so that the same noise may come again"
+        seen["failures"].append(words)
+    if seen["keeps_state"] and not is_unmoved(reader, pair, _looked_at(asked), epsilon):
         seen["failures"].append("mechanism: it keeps a state between calls, which shows nothing")
     if kept := seen.get("kept_files"):
         named = ", ".join(map(shorten, kept[:3]))

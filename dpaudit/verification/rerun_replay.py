@@ -19,6 +19,7 @@ from dpaudit.freezing import patching, primitives, recorder
 from dpaudit.freezing.observing import really
 from dpaudit.freezing.outputs import Output, flattened
 from dpaudit.freezing.recorder import Run
+from dpaudit.freezing.states import after_others
 from dpaudit.verification.stated_draws import entries_of, subtrahend
 from dpaudit.watching.clocks import Clocks
 
@@ -32,17 +33,24 @@ def seen(task: Mapping[str, Any]) -> str:
     """Return what the runs that a verifier asks for show, as JSON."""
     if task.get("ahead"):
         Clocks(task["ahead"]).install()
-    given, drawn = task["code"], 0
+    given, drawn, copied = task["code"], 0, False
     if isinstance(given, str | bytes):
         with patching.patched():
-            given, drawn = recorder.load_recorded(lambda: _imported(task["code"]))
+            own = task.get("own", 0)
+            loaded = recorder.load_recorded(lambda: _imported(task["code"]), own)
+            given, drawn, copied = loaded
     function = _function(given, task["form"], task["read"])
+    if "unmoved" in task:
+        first = 1 + int(task["seed"]) % 2**40
+        asked = tuple(task["data"]), task["own"], first, task["unmoved"]
+        return json.dumps({"values": after_others(function, *asked)})
     found: dict[str, Any] = {"sha256": _hash(given)}
     with patching.patched(function):
         first = 1 + int(task["seed"]) % 2**40
         runs = [_run(function, task["data"][0], first)[0] for _ in range(2)]
         fewer = len(runs[0].calls) > len(runs[1].calls)
-        found["keeps_state"] = drawn > 0 or fewer or any(run.copied for run in runs)
+        found["keeps_state"] = drawn > 0 or fewer
+        found["copies"] = copied or any(run.copied for run in runs)
         if "conditions" in task:
             found["laws"] = _laws(function, task, first)
         if "declared" in task:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import shorten
 from dpaudit.verification.drawn import Reader
 
 if TYPE_CHECKING:
+    from dpaudit.execution.units import Unit
     from dpaudit.neighbours import Pair
 
+_MOST_SECONDS, _WORKERS = 20.0, 2  # for processes whose imports and first calls draw other noise
 _SAME = 1e-7  # relative to a number and its noise: what two processes show is read off runs
 
 
@@ -83,6 +87,49 @@ def _close(one: float | None, other: float | None, scale: float = 0.0) -> bool:
     return abs(one - other) <= _SAME * (abs(one) + abs(scale))
 
 
+def is_unmoved(
+    reader: Reader, pair: Pair[Any], reads: Sequence[Sequence[Any]], epsilon: float
+) -> bool:
+    """Return whether parts of outputs are the same whatever an import or a first call drew.
+
+    In several processes, whose imports and first calls draw other noise, and with the same frozen
+    noise thereafter; and no value that came along with the code may be noise.
+    """
+    from dpaudit.execution.pool import Crew
+    from dpaudit.execution.processes import Limits
+    from dpaudit.execution.units import planned_units, stream
+    from dpaudit.freezing.states import are_unmoved
+
+    asked = _Values(task_of(reader, pair, {"unmoved": [list(one) for one in reads]}))
+    rounds, end = itertools.count(), monotonic() + min(reader.seconds / 2, _MOST_SECONDS)
+
+    def values_in(processes: int) -> list[Any]:
+        seed = stream(reader.seed, "what a process keeps", str(next(rounds)))
+        hands = [[unit] for unit in planned_units(processes, 1, seed)]
+        with Crew(Limits(timeout=reader.seconds)) as crew:
+            return [one for part in crew.deal(asked, hands, _WORKERS) for one in part]
+
+    if not reads or not all(are_unmoved(values_in, epsilon, lambda: monotonic() > end)):
+        return False
+    return all(kind != "value carried along" for kind, _ in _touched(reader, pair))
+
+
+class _Values:
+    """What parts of outputs are in a process of its own noise, as a task."""
+
+    def __init__(self, blob: bytes) -> None:
+        self.blob = blob
+
+    def __call__(self, unit: Unit) -> list[list[Any]]:
+        """Return it of the process that calls this."""
+        import cloudpickle
+
+        from dpaudit.verification.rerun_replay import seen
+
+        own = int(unit.generator().integers(1, 2**28))
+        return list(json.loads(seen({**cloudpickle.loads(self.blob), "own": own}))["values"])
+
+
 def elsewhere(blob: bytes, reader: Reader, python: str | None = None) -> str:
     """Return what a process of its own sees of the runs of a task; one of another interpreter."""
     from dpaudit.execution.keeper import the_keeper
@@ -101,15 +148,18 @@ def elsewhere(blob: bytes, reader: Reader, python: str | None = None) -> str:
 
 def beyond_data(reader: Reader, pair: Pair[Any]) -> list[str]:
     """Return a failure where answers that come back may be noise that is kept outside the call."""
+    if not (found := _touched(reader, pair)):
+        return []
+    told = "; ".join(f"{kind} {shorten(name)}" for kind, name in found[:3])
+    return [f"counts: the same answers come back, and may be noise kept outside the call ({told})"]
+
+
+def _touched(reader: Reader, pair: Pair[Any]) -> list[tuple[str, str]]:
     from dpaudit.laws.observed import Reading
     from dpaudit.laws.reaching import beyond_data_of
 
     reading = Reading(reader.form, reader.read, ("exceptions",))
-    found = beyond_data_of(reader.mechanism, reading, (pair.dataset, pair.neighbour), reader.seed)
-    if not found:
-        return []
-    told = "; ".join(f"{kind} {shorten(name)}" for kind, name in found[:3])
-    return [f"counts: the same answers come back, and may be noise kept outside the call ({told})"]
+    return beyond_data_of(reader.mechanism, reading, (pair.dataset, pair.neighbour), reader.seed)
 
 
 def _seen_elsewhere(blob: bytes) -> str:

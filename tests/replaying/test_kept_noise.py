@@ -201,6 +201,7 @@ def test_chance_brings_equal_answers_together_as_rarely_as_is_said():
 
 def finding():
     base = {"kind": "a", "words": "", "epsilon": 2.0, "evidence": None, "constant": None}
+    base["held"] = False
     return {**base, "tier": "proof", "reads": ("number", 0)}
 
 
@@ -218,6 +219,7 @@ def test_a_count_stands_where_nothing_outside_its_data_comes_back(read, beyond, 
         again=lambda: [finding()],
         constants=lambda constants: [True for _ in constants],
         answers=lambda reads: [read for _ in reads],
+        unmoved=lambda reads: [],
         beyond_data=lambda: beyond,
     )
     (found,) = judged([finding()], (), elsewhere)

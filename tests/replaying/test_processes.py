@@ -116,6 +116,7 @@ def test_a_script_is_run_afresh_up_to_its_first_call(tmp_path):
 
 def finding(tier="proof", constant=None, **held):
     base = {"kind": "a", "words": "", "epsilon": 2.0, "evidence": {"event": {}}, "reads": None}
+    base["held"] = False
     return {**base, "tier": tier, "constant": constant, **held}
 
 
@@ -135,6 +136,7 @@ def test_each_doubt_alone_withholds_what_it_is_about(kept, again, agree, beyond,
         again=lambda: [finding(epsilon=again)],
         constants=lambda constants: [agree for _ in constants],
         answers=lambda reads: [],
+        unmoved=lambda reads: [],
         beyond_data=lambda: beyond,
     )
     found = judged(findings, kept, elsewhere)

@@ -83,11 +83,13 @@ def test_the_reason_says_that_the_first_call_leaks():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FIRST)
 def test_a_function_of_a_cell_is_audited_at_its_first_call_too(folder, name):
-    """No process can import it: its globals go along."""
+    """No process can import it: its globals go along, and may be noise beside an exact answer."""
     path = folder / "remembering_broken.py"
     space = {"__name__": "__main__", "__file__": str(path)}
     exec(compile(path.read_text(), "<cell>", "exec"), space)
-    assert verdict_of(isolated(space[name], Isolation()), 0) == "refuted"
+    carries = name in ("first_call_of_a_list", "first_call_of_a_number")
+    expected = "withheld" if carries else "refuted"
+    assert verdict_of(isolated(space[name], Isolation()), 0) == expected
 
 
 @pytest.mark.slow

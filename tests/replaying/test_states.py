@@ -1,0 +1,180 @@
+"""What an import draws withholds a replay where it reaches the output, and nowhere else."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import pytest
+
+import dpaudit
+from dpaudit.freezing.states import after_others, are_unmoved, processes_for
+from dpaudit.replaying.api import replay
+from dpaudit.verification import Reader
+
+PAIR = [1.0, 2.0, 3.0], [1.0, 2.0, 2.0]
+MODULE = """
+import functools, hmac, math, os, random, struct
+import numpy as np
+
+KEY, KEPT = os.urandom(16), float(np.random.default_rng().laplace())
+COIN, RNG, CACHE = random.random() < 0.731, np.random.default_rng(), {}
+
+
+def keyed(data):
+    word = hmac.new(KEY, np.asarray(data, dtype=float).tobytes(), "sha256").digest()
+    u = struct.unpack("Q", word[:8])[0] / 2**64 - 0.5
+    return -math.copysign(1, u) * math.log(max(1e-300, 1 - 2 * abs(u)))
+
+
+def sticky(data):
+    return float(np.sum(data)) + keyed(data)
+
+
+def sticky_with_jitter(data, rng):
+    return float(np.sum(data)) + keyed(data) + rng.laplace(scale=0.1)
+
+
+def kept_with_jitter(data, rng):
+    return float(np.sum(data)) + KEPT + rng.laplace(scale=0.1)
+
+
+def coin_with_jitter(data, rng):
+    return float(np.sum(data)) + COIN + rng.laplace(scale=0.1)
+
+
+def cached_with_jitter(data, rng):
+    noise = rng.laplace(scale=0.1)
+    return float(np.sum(data)) + CACHE.setdefault("noise", rng.laplace()) + noise
+
+
+def half_the_noise(data, rng):
+    return float(np.sum(data)) + rng.laplace(scale=0.5)
+
+
+def half_the_noise_beside_a_name(data, rng):
+    return {"id": KEY.hex(), "value": float(np.sum(data)) + rng.laplace(scale=0.5)}
+
+
+def half_the_noise_of_a_generator(data):
+    return float(np.sum(data)) + RNG.laplace(scale=0.5)
+
+
+def exact(data):
+    return float(np.sum(data))
+
+
+def enough_noise(data, rng):
+    return float(np.sum(data)) + rng.laplace()
+"""
+PRIVATE = ("sticky", "sticky_with_jitter", "kept_with_jitter", "coin_with_jitter")
+BROKEN = ("half_the_noise", "half_the_noise_beside_a_name", "half_the_noise_of_a_generator")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "drawing_at_import.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "drawing_at_import", raising=False)
+    importlib.invalidate_caches()
+    return tmp_path
+
+
+def replayed(name, folder, seed=0):
+    return replay(f"drawing_at_import:{name}", *PAIR, epsilon=1.0, seed=seed, folder=folder)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["kept_with_jitter", *(pytest.param(n, marks=pytest.mark.slow) for n in PRIVATE[:2])],
+)
+def test_what_reaches_the_output_is_withheld_and_the_cure_is_named(name, folder):
+    found = replayed(name, folder)
+    assert found.verdict == "withheld"
+    assert "fresh=" in found.findings[0].words
+    assert not found.certificates
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*PRIVATE, "cached_with_jitter", "enough_noise"])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_private_one_is_accused(name, folder, seed):
+    assert replayed(name, folder, seed).verdict in ("withheld", "not refuted")
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon"),
+    [
+        *((name, 2.0) for name in BROKEN),
+        ("exact", None),
+    ],
+)
+@pytest.mark.slow
+def test_what_does_not_is_refuted_and_its_certificate_is_verified(name, epsilon, folder):
+    found = replayed(name, folder)
+    assert found.verdict == "refuted"
+    if epsilon is not None:
+        assert found.findings[0].epsilon == pytest.approx(epsilon, rel=1e-3)
+    path = found.certificates[0].write(folder / "certificate.json")
+    mechanism = f"drawing_at_import:{name}"
+    reader = Reader(mechanism=mechanism, dataset=PAIR[0], neighbour=PAIR[1], seed=5)
+    (verdict,) = dpaudit.verify(path, reader)
+    assert verdict.verified, verdict.failures
+
+
+def test_what_does_not_is_refuted_by_few_processes_too(folder, monkeypatch):
+    monkeypatch.setattr("dpaudit.freezing.states._MOST", 16)
+    assert replayed("half_the_noise", folder).verdict == "refuted"
+
+
+@pytest.mark.slow
+def test_a_certificate_of_another_is_not_verified_of_kept_noise(folder):
+    path = replayed("half_the_noise", folder).certificates[0].write(folder / "certificate.json")
+    text = path.read_text().replace("half_the_noise", "kept_with_jitter")
+    path.write_text(text)
+    given = {"dataset": PAIR[0], "neighbour": PAIR[1], "seed": 5}
+    (verdict,) = dpaudit.verify(
+        path, Reader(mechanism="drawing_at_import:kept_with_jitter", **given)
+    )
+    assert not verdict.verified
+    assert any("keeps a state" in one for one in verdict.failures)
+
+
+def test_noise_of_calls_before_shows_in_common_ones_where_it_is_kept():
+    kept = []
+
+    def cached(data, rng):
+        kept.append(rng.laplace())
+        return [sum(data) + rng.laplace(), sum(data) + kept[0]]
+
+    both, reads = (PAIR[0], PAIR[1]), [["number", 0], ["number", 1], ["structure", 0]]
+    one = after_others(cached, both, 3, 7, reads)
+    kept.clear()
+    other = after_others(cached, both, 4, 7, reads)
+    assert one[0] == other[0]
+    assert one[1] != other[1]
+    assert len(set(one[0])) == len(one[0]) == 24
+    assert one[2] == other[2]
+
+
+@pytest.mark.parametrize(("place", "differs"), [(0, [False, True]), (1, [True, False])])
+@pytest.mark.parametrize("process", [1, 15, 16, 63])
+def test_one_process_that_differs_is_seen_whenever_it_comes(place, differs, process):
+    drawn = 0
+
+    def values_in(count):
+        nonlocal drawn
+        found = [[[1.0], [2.0]] for _ in range(count)]
+        if drawn <= process < drawn + count:
+            found[process - drawn][place] = [3.0]
+        drawn += count
+        return found
+
+    assert are_unmoved(values_in, 1.0, lambda: False) == differs
+    assert drawn <= processes_for(1.0)
+
+
+def test_a_time_that_is_over_ends_it_after_the_fewest():
+    counts = []
+    are_unmoved(lambda count: counts.append(count) or [[[1.0]]] * count, 1.0, lambda: True)
+    assert counts == [16]
