@@ -36,6 +36,9 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _KEY = re.compile(r"\['([A-Za-z_]\w*)'\]")
 _EXACT = 2**53
 _SIMPLE = "biuf"  # kinds of arrays whose entries are numbers
+# What is read of one output: of more nothing could be kept of as many outputs as an audit draws.
+_MOST, _LONGEST = 200_000, 2**24
+_TOLD = 2**16  # letters of an exception's message
 
 
 class Token(NamedTuple):
@@ -89,13 +92,43 @@ def parts(observation: Any) -> dict[str, tuple[Part, ...]]:
     (Token(kind='NoneType', text='None'),)
     >>> parts([2.0, float("nan")])["output[1]"]
     (Token(kind='number', text='nan'),)
+
+    Raises
+    ------
+    MechanismError
+        There are more of them than an audit can read, or it shows what it holds only once.
     """
     if type(observation) is PartsOf:
         return observation
     found = dict[str, tuple[Part, ...]]()
     for path, part in _parts(observation, "", ()):
         found[_free(_short(path), found)] = part
+        if len(found) > _MOST:
+            raise _too_much(observation, f"of more than {_MOST:,} parts")
     return found
+
+
+def _too_much(value: Any, what: str) -> MechanismError:
+    return MechanismError(
+        f"returned a {type(value).__qualname__} {what}, expected at most {_MOST:,} parts, and "
+        f"{_LONGEST:,} letters or bytes in one: return an array of numbers, or audit what is made "
+        f"of it"
+    )
+
+
+def _require_readable(value: Any) -> None:
+    """Refuse a container or a text that is too large before anything of it is looked at."""
+    if isinstance(value, str | bytes | bytearray):
+        if len(value) > _LONGEST:
+            raise _too_much(value, f"of {len(value):,} {_unit_of(value)}")
+    elif isinstance(value, Mapping | Set | list | tuple) and len(value) > _MOST:
+        raise _too_much(value, f"of {len(value):,} entries")
+    elif isinstance(value, np.ndarray) and value.size > _MOST:
+        raise _too_much(value, f"of {value.size:,} entries that is no array of numbers by itself")
+
+
+def _unit_of(value: str | bytes | bytearray) -> str:
+    return "letters" if isinstance(value, str) else "bytes"
 
 
 def _free(path: str, taken: Mapping[str, object]) -> str:
@@ -115,6 +148,7 @@ def _short(path: str) -> str:
 def _parts(
     value: Any, path: str, around: tuple[int, ...]
 ) -> Iterator[tuple[str, tuple[Part, ...]]]:
+    _require_readable(value)
     if (leaf := _leaf(value)) is not None:
         yield path or "output", leaf
         return
@@ -353,7 +387,7 @@ def _of_sparse(value: Any) -> _Opened:
 
 def _of_exception(value: BaseException) -> _Opened:
     yield "raised", Token("raised", type(value).__qualname__), False
-    yield ".message", str(value), True
+    yield ".message", str(value)[:_TOLD], True
 
 
 def _of_object(value: Any) -> _Opened:

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.random import default_rng
@@ -22,6 +23,8 @@ from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import exponent, joint_lower_bound
 from dpaudit.estimation.likelihood import likelihood_bound
 from dpaudit.execution import planned_units, stream
+from dpaudit.execution.ledger import current
+from dpaudit.execution.units import Unit
 from dpaudit.extension.distinguisher import Score
 from dpaudit.laws.mechanism import checked_sample
 from dpaudit.selftest.answers import KnownAnswer, Learner
@@ -36,6 +39,7 @@ _MOST_CERTIFYING = 25_000_000
 _STAGES = (0.1, 1.0)  # of the transcripts that set a threshold: before, attacks are left out
 _AHEAD = 1.03
 _NEAR = 0.6  # of the best promise: attacks that get a second chance, on many more transcripts
+_KEPT = 8  # blocks whose counts are kept together: a fraction of a second's work
 _SELECTION = 1e-4  # how rarely the bound errs by which events are compared
 _SHARE = 0.03  # of what an event shows: what may be lost to chance
 _ERRORS = 3.6  # the standard errors that are to fit in it: of the bound, and of luck
@@ -166,20 +170,44 @@ class _Draws:
         self, scores: Sequence[tuple[Score, Array]], trials: int, purpose: str
     ) -> list[Counts]:
         """Return how many scores are below each of their thresholds, shape ``(2, K)`` each."""
-        places = [np.zeros((2, len(thresholds) + 1), dtype=np.int64) for _, thresholds in scores]
+        thresholds = [limits for _, limits in scores]
+        places = [np.zeros((2, len(limits) + 1), dtype=np.int64) for limits in thresholds]
         for side in (0, 1):
-            for block in self._blocks(side, trials, purpose):
-                for (score, thresholds), counts in zip(scores, places, strict=True):
-                    place = np.searchsorted(thresholds, score(block), side="right")
-                    counts[side] += np.bincount(place, minlength=len(thresholds) + 1)
+            for at, blocks in enumerate(_groups(self._units(side, trials, purpose))):
+                found = current().fact(
+                    f"{purpose} {side} of {trials}, {at}",
+                    partial(self._counted, scores, side, blocks),
+                    (self.answer.name, thresholds),
+                )
+                for counts, one in zip(places, found, strict=True):
+                    counts[side] += one
         return [np.asarray(counts.cumsum(axis=1)[:, :-1]) for counts in places]
 
+    def _counted(
+        self, scores: Sequence[tuple[Score, Array]], side: int, blocks: Sequence[Unit]
+    ) -> list[Counts]:
+        """Return how many scores of some blocks are between thresholds."""
+        places = [np.zeros(len(limits) + 1, dtype=np.int64) for _, limits in scores]
+        for block in map(partial(self._drawn, side), blocks):
+            for (score, limits), counts in zip(scores, places, strict=True):
+                place = np.searchsorted(limits, score(block), side="right")
+                counts += np.bincount(place, minlength=len(limits) + 1)
+        return places
+
     def _blocks(self, side: int, trials: int, purpose: str) -> Iterator[Array]:
-        pair = self.answer.pair
-        dataset = pair.neighbour if side else pair.dataset
+        return map(partial(self._drawn, side), self._units(side, trials, purpose))
+
+    def _units(self, side: int, trials: int, purpose: str) -> list[Unit]:
         seed = stream(self.seed, self.answer.name, purpose, str(side))
-        for block in planned_units(trials, self.together, seed):
-            yield checked_sample(self.answer.mechanism, dataset, block.trials, block.generator())
+        return planned_units(trials, self.together, seed)
+
+    def _drawn(self, side: int, block: Unit) -> Array:
+        dataset = self.answer.pair.neighbour if side else self.answer.pair.dataset
+        return checked_sample(self.answer.mechanism, dataset, block.trials, block.generator())
+
+
+def _groups(units: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
+    return (units[at : at + _KEPT] for at in range(0, len(units), _KEPT))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -198,11 +199,13 @@ class Coins:
         counts = rng.binomial(self.trials, [[rate], [self.other]], (2, audits))
         pairs, of = np.unique(counts, axis=1, return_inverse=True)
         delta = self.delta if used_delta is None else used_delta
-        bounds = [
-            joint_lower_bound(x, y, self.trials, self.trials, delta=delta, alpha=alpha)
-            for x, y in pairs.T.tolist()
-        ]
+        bounds = [_of_event(x, y, self.trials, delta, alpha) for x, y in pairs.T.tolist()]
         return np.array(bounds)[of.ravel()]
+
+
+@lru_cache(maxsize=4096)  # the audits of one law are worked out in parts, with the same counts
+def _of_event(hits: int, other: int, trials: int, delta: float, alpha: float) -> float:
+    return joint_lower_bound(hits, other, trials, trials, delta=delta, alpha=alpha)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,11 +274,7 @@ class Canaries:
         counts, of = np.unique(
             rng.choice(self.guesses + 1, audits, p=self.law()), return_inverse=True
         )
-        bounds = [
-            one_run.lower_bound(count, self.guesses, self.canaries, delta=self.delta, alpha=alpha)
-            for count in counts.tolist()
-        ]
-        return np.array(bounds)[of]
+        return np.array([_of_guesses(self, count, alpha) for count in counts.tolist()])[of]
 
     def law(self) -> Array:
         """Return the probabilities of 0, 1, ... right guesses."""
@@ -287,6 +286,11 @@ class Canaries:
         reached = counts >= self.at
         probabilities = plain * np.where(reached, 1 + more / tail, 1 - more / (1 - tail))
         return np.asarray(probabilities / probabilities.sum())
+
+
+@lru_cache(maxsize=4096)
+def _of_guesses(law: Canaries, right: int, alpha: float) -> float:
+    return one_run.lower_bound(right, law.guesses, law.canaries, delta=law.delta, alpha=alpha)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,7 +323,7 @@ class Scored:
         bounds = np.zeros(audits)
         for plan, column in zip(plans, counts.T, strict=True):
             kept, of = np.unique(column, return_inverse=True)
-            one = np.array([self._bound(plan, int(right), alpha) for right in kept])
+            one = np.array([_of_plan(self, plan, int(right), alpha) for right in kept])
             bounds = np.maximum(bounds, one[of])
         return bounds
 
@@ -330,16 +334,18 @@ class Scored:
         coins = np.where(draws < middle, 1, -1).astype(np.int8)
         return scored.right_guesses(rng.normal(size=shape) + self.mu * (coins == 1), coins, sizes)
 
-    def _bound(self, plan: scored.Plan, right: int, alpha: float) -> float:
-        given = scored.log_probability_of_size(self.canaries // 2, self.canaries)
-        coins = np.ones(self.canaries, dtype=np.int8)
-        game = scored.Game(
-            scores=np.zeros(self.canaries), coins=coins, log_given=given if self.fixed else 0.0
-        )
-        counted = (scored.Counted(plan, right),)
-        if self.curve:
-            return scored.gaussian_bound(game, counted, alpha)
-        return scored.exact_bound(game, counted, self.delta, alpha)
+
+@lru_cache(maxsize=4096)
+def _of_plan(law: Scored, plan: scored.Plan, right: int, alpha: float) -> float:
+    given = scored.log_probability_of_size(law.canaries // 2, law.canaries)
+    coins = np.ones(law.canaries, dtype=np.int8)
+    game = scored.Game(
+        scores=np.zeros(law.canaries), coins=coins, log_given=given if law.fixed else 0.0
+    )
+    counted = (scored.Counted(plan, right),)
+    if law.curve:
+        return scored.gaussian_bound(game, counted, alpha)
+    return scored.exact_bound(game, counted, law.delta, alpha)
 
 
 @dataclass(frozen=True, kw_only=True)

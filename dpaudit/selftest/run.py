@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -12,13 +13,14 @@ from functools import partial
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.random import default_rng
 from pydantic import TypeAdapter
 
 import dpaudit._validate as check
+from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, what_happened
 from dpaudit.estimation.clopper_pearson import clopper_pearson
-from dpaudit.execution import Progress, end_with, one_thread, stream
+from dpaudit.execution import Progress, end_with, one_thread, planned_units, stream
+from dpaudit.execution.ledger import current
 from dpaudit.selftest import answers
 from dpaudit.selftest.answers import KnownAnswer, Learner
 from dpaudit.selftest.black_box import Budget, Found, audit
@@ -27,6 +29,7 @@ from dpaudit.selftest.verdicts.counting import NOMINAL, VERDICTS, Verdicts
 from dpaudit.store.keeping import Storing, kept, storing
 
 ALPHA, TINY = 0.05, 1e-7
+_TOGETHER, _MOST_TOGETHER = 100, 2.0  # audits that are kept together, times their share
 _SEEDS = 3  # of audits whose verdicts are judged, in a full self-test
 CONFIDENCE = 0.999
 """Of a rate's interval: with dozens of rows, one in a hundred tables is wrong by chance."""
@@ -373,8 +376,7 @@ def _tested(case: Case, control: bool, size: Size, seed: int) -> Tested:
     rates, closeness = list[Rate](), None
     for alpha in size.alphas[:1] if control else size.alphas:
         tried = audits if not rates else max(1, round(audits * case.strict))
-        rng = default_rng(stream(seed, case.estimator, case.law))
-        certified = case.run(tried, alpha, rng)
+        certified = _certified(case, tried, alpha, seed)
         rates.append(Rate(case.missed(certified), tried, alpha))
         if closeness is None and case.true > 0:
             closeness = float(np.median(certified)) / case.true
@@ -386,6 +388,18 @@ def _tested(case: Case, control: bool, size: Size, seed: int) -> Tested:
         closeness=closeness,
         control=control,
         seconds=time.process_time() - began,
+    )
+
+
+def _certified(case: Case, audits: int, alpha: float, seed: int) -> Array:
+    """Return what so many audits certify; parts of them are kept, each of half a second's work."""
+    size = math.ceil(_TOGETHER * min(case.share, _MOST_TOGETHER))
+    parts = planned_units(audits, size, stream(seed, case.estimator, case.law))
+    return np.concatenate(
+        [
+            current().fact(f"{alpha}, {at}", partial(case.run, one.trials, alpha, one.generator()))
+            for at, one in enumerate(parts)
+        ]
     )
 
 

@@ -16,6 +16,7 @@ from dpaudit.auditing.api import own_case
 from dpaudit.auditing.run import audit_case
 from dpaudit.errors import MechanismError
 from dpaudit.execution import importable
+from dpaudit.execution.ledger import current
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.laws.isolated import Isolation, referred
@@ -55,7 +56,7 @@ class Verdicts:
         functions = mechanisms.PRIVATE if self.private else mechanisms.BROKEN
         names = [one.__name__ for one in functions[: None if full else _QUICK]]
         with _folder() as module:
-            refuted = [_is_refuted(f"{module}:{name}", seed) for seed in seeds for name in names]
+            refuted = [_decided(module, name, seed) for seed in seeds for name in names]
         return sum(one == self.private for one in refuted), len(refuted)
 
 
@@ -75,6 +76,11 @@ def _folder() -> Iterator[str]:
         (folder / "config.json").write_text('{"scale": 0.1}')
         with importable(folder):
             yield module
+
+
+def _decided(module: str, name: str, seed: int) -> bool:
+    """Return whether a mechanism is refuted, as it was found before an interruption."""
+    return current().fact(f"{name}, seed {seed}", lambda: _is_refuted(f"{module}:{name}", seed))
 
 
 def _is_refuted(reference: str, seed: int) -> bool:
