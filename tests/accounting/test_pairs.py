@@ -266,3 +266,14 @@ def test_moments_are_exact_up_to_the_farthest_order(pair):
         exact = float(log_mgf_of(fine, np.array(order)))
         assert float(log_orders(pair, order)) == pytest.approx(exact, rel=1e-9)
     assert float(log_orders(pair, 2.01 * top)) >= 2.0 * float(log_orders(pair, top))
+
+
+@pytest.mark.parametrize("most", [0.5, 2.0, 6.0])
+@pytest.mark.parametrize(("ratio", "noise"), [(0.05, 0.7), (0.4, 1.5)])
+def test_what_is_beyond_the_largest_loss_is_counted_under_both_laws(ratio, noise, most):
+    """The output at which the ratio is so large, by hand, and the normal tails beyond it."""
+    edge = noise**2 * math.log(math.expm1(most) / ratio + 1) + 0.5
+    without, with_it = mpmath.ncdf(-edge / noise), mpmath.ncdf((1 - edge) / noise)
+    found = SubsampledGaussianPair(ratio, noise).up_to(most).beyond
+    assert found[0] == pytest.approx(float((1 - ratio) * without + ratio * with_it), rel=1e-9)
+    assert found[1] == pytest.approx(float(without), rel=1e-9)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dpaudit
+from dpaudit.auditing.canary_table import as_table
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.one_run import one_run_bound
 
@@ -201,3 +202,12 @@ def test_what_is_refused(changed, words):
     scores, included = given.pop("scores"), given.pop("included")
     with pytest.raises(InvalidArgument, match=words):
         dpaudit.audit_scores(scores, included, **given)
+
+
+def test_the_hash_of_scores_holds_which_of_them_belong_together():
+    scores, included = [3.0, 1.0, 2.0, 0.0], [1, 0, 1, 0]
+    groups = (None, [0, 0, 1, 1], [0, 1, 1, 0])
+    assert len({as_table(scores, included, one).digest for one in groups}) == 3
+    assert as_table(scores, included, list("aabb")).digest == (
+        as_table(scores, included, [0, 0, 1, 1]).digest
+    )

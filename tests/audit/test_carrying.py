@@ -91,3 +91,23 @@ def test_a_carried_bound_is_rounded_down():
         words="w", plain=False, hits=(9, 0), runs=(10, 10), delta=0.0, alpha=0.05, epsilon=1.99999
     )
     assert "at least 1.999 at delta 0" in sentence_of(event, refutes=False)
+
+
+@pytest.mark.parametrize("runs", [(100, 1000), (1000, 100)])
+@pytest.mark.parametrize("side", [0, 1])
+def test_an_event_of_all_runs_of_one_side_is_said_to_be_all_that_they_can_certify(runs, side):
+    always = tuple(runs[n] if n == side else 0 for n in range(2))
+    nearly = tuple(one - 1 if one else 0 for one in always)
+    for hits, due in ((always, True), (nearly, False)):
+        event = CarryingEvent(
+            words="`output` > 2",
+            plain=True,
+            hits=hits,
+            runs=runs,
+            delta=0.0,
+            alpha=0.05,
+            epsilon=2.0,
+        )
+        told = sentence_of(event, refutes=True)
+        assert ("that is all that so many runs can certify" in told) is due
+        assert f"never seen on the {('neighbour', 'dataset')[side]}" in told

@@ -8,6 +8,7 @@ from scipy.stats import binom, norm
 
 import dpaudit
 from dpaudit import GaussianDP, PrivacyProfile, PureDP, RenyiDP, ZeroConcentratedDP
+from dpaudit.auditing.claims import claimed
 from dpaudit.auditing.point import chosen
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.counted import Tally
@@ -235,3 +236,12 @@ def test_a_pure_guarantee_is_the_same_as_its_epsilon():
 def test_what_is_no_claim_or_no_release_is_named(asked, named):
     with pytest.raises(InvalidArgument, match=f"^{named}: "):
         audited(asked.pop("claim"), **asked)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "name"), [(None, 1e-5, "delta"), (1.0, 0.0, "epsilon")]
+)
+def test_a_claim_stands_alone_and_nothing_beside_it_is_dropped(epsilon, delta, name):
+    with pytest.raises(InvalidArgument, match=f"{name}: got and a claim"):
+        claimed(epsilon, delta, GaussianDP(1.0))
+    assert claimed(None, 0.0, GaussianDP(1.0)) == GaussianDP(1.0)

@@ -7,12 +7,14 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.random import default_rng
 
 import dpaudit
+import dpaudit.auditing.outcomes as outcomes
 from dpaudit.attacks.distinguishers import lowest_bits
 from dpaudit.auditing.watch import Watch
 from dpaudit.errors import DataError, InvalidArgument, MechanismError
@@ -336,3 +338,16 @@ def test_what_is_no_number_is_named_by_its_code():
     for pair in (RARELY, RARELY[::-1]):
         found = dpaudit.audit(odd, *pair, epsilon=1.0, trials=4_000, isolation=IN_PROCESS)
         assert found.witness.event == "`output` is minus infinity"
+
+
+@pytest.mark.parametrize(
+    ("dataset", "neighbour", "nothing"),
+    [([0.0, 0.0], [0.0, 0.0], True), ([0.0, 0.0], [0.0, 1.0], False), ([0.0, 1.0], [0.0], False)],
+)
+def test_nothing_is_returned_where_neither_side_returns_anything(
+    monkeypatch, dataset, neighbour, nothing
+):
+    monkeypatch.setattr(outcomes, "_is_nothing", lambda layout: True)
+    sides = [SimpleNamespace(scores=np.array(one)) for one in (dataset, neighbour)]
+    found = outcomes.something_returned(None, sides)
+    assert [one.passed for one in found] == [False] * nothing

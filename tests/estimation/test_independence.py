@@ -210,3 +210,17 @@ def test_long_audits_are_looked_at_in_part(monkeypatch):
     assert len(part.scores) == 1024
     assert np.bincount(part.processes).tolist() == [128] * PROCESSES
     assert all(one.passed for one in checks(outputs(NOISE), outputs(-NOISE[::-1])))
+
+
+@pytest.mark.parametrize(("together", "apart"), [("process", "call"), ("call", "process")])
+def test_rare_outputs_that_come_together_are_seen_where_they_do(together, apart):
+    """Few of a thousand: one in each call of one process, or five in each of four calls."""
+    units, processes = np.repeat(np.arange(64), 16), np.repeat(np.arange(8), 128)
+    scores = np.zeros(1024)
+    if together == "process":
+        scores[np.arange(8) * 16] = 1.0
+    else:
+        for process in range(4):
+            scores[process * 256 + np.arange(5)] = 1.0
+    found = {one.name: one.p for one in independence._of_side(Outputs(scores, units, processes))}
+    assert found[f"crowded in one {together}"] < 1e-3 < found[f"crowded in one {apart}"]

@@ -197,3 +197,10 @@ def test_an_epsilon_is_confirmed_only_after_all_smaller_ones():
 @pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-6])
 def test_the_goal_is_one_over_alpha(alpha):
     assert Wealth.start(np.array([0.5, 0.5]), 3, alpha).log_goal == pytest.approx(-math.log(alpha))
+
+
+def test_a_wealth_may_be_over_with_its_first_pair():
+    start = Wealth.start(np.ones(1), 2, 0.5)
+    now, _ = start._after(np.log(np.array([[[3.0, 1.0], [1.0, 3.0]]])))
+    assert now.first_over.tolist() == [1, 2]
+    assert float(lower_bound(now, np.array([0.5, 1.0]))) == 1.0

@@ -1,13 +1,14 @@
 """The most that a replay's counts can certify, against every count that there may be."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.replaying.counting import ALPHA, COUNTS, GUIDED, most_of_counts, needed
 from dpaudit.replaying.page import summary
-from dpaudit.replaying.result import Replay
+from dpaudit.replaying.result import Replay, ReplayFinding
 from dpaudit.replaying.spending import Spending
 
 CLAIMS = [(1.0, 0.0, 1), (5.0, 1e-5, 3)]
@@ -69,3 +70,17 @@ def test_not_refuted_says_what_was_looked_at_and_the_cap_and_other_verdicts_do_n
     for tier in ("proof", "violation", "withheld"):
         found = ReplayFinding(kind="raw value", tier=tier, words="w")
         assert "they can certify" not in " ".join(summary(made(1.0, 0.0, pairs, findings=(found,))))
+
+
+@pytest.mark.parametrize("value", [1.23451, 0.98764999, 3e-7 / 7])
+def test_what_is_spent_is_rounded_up_in_a_file_and_nothing_else_is(value):
+    """An upper number of four digits is no smaller than what it stands for."""
+    spending = Spending(epsilon=value, mu=value, excess=value)
+    written = made(1.0, 0.0, 1)
+    written = replace(written, spending=spending).document()
+    assert written["composed"] == written["spending"]["epsilon"] == written["spending"]["mu"]
+    assert value <= written["composed"] < value * 1.001
+    assert written["spending"]["excess"] == pytest.approx(value, rel=5.1e-4)
+    finding = ReplayFinding(kind="k", tier="proof", words="w", epsilon=value)
+    (told,) = replace(made(1.0, 0.0, 1), findings=(finding,)).document()["findings"]
+    assert value * 0.999 < told["epsilon"] <= value

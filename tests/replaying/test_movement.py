@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dpaudit.freezing.observing import observed
+from dpaudit.replaying.findings import _declared
 from dpaudit.replaying.laws import laws_of
 from dpaudit.replaying.movement import movements
 
@@ -42,3 +44,23 @@ def test_an_output_of_gaussian_noise_moves_by_its_euclidean_length():
     found = moved(gaussian)
     assert found.seen == "output"
     assert (found.moved, found.scale) == pytest.approx((5.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("declared", "moved", "steady", "broken"),
+    [
+        (1.0, 2.0, True, True),
+        (1.0, 2.0, False, False),
+        (2.0, 1.0, True, False),
+        (1.0, 1.0, True, False),
+        (None, 2.0, True, False),
+        (1.0, None, True, False),
+    ],
+)
+def test_a_declaration_is_broken_by_a_movement_that_no_noise_has_a_part_in(
+    declared, moved, steady, broken
+):
+    call = SimpleNamespace(
+        declared=declared, moved=moved, steady=steady, name="n", place="p", index=0
+    )
+    assert [one.tier for one in _declared([call])] == ["violation"] * broken

@@ -2,6 +2,7 @@
 
 import secrets
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -120,3 +121,18 @@ def test_a_process_is_another_by_what_is_fixed_or_by_how_often_the_event_is(othe
 )
 def test_what_never_varies_is_named_for_each_side_unless_both_have_it(dataset, neighbour, steady):
     assert keeping._steady([dataset[:, None], neighbour[:, None]]) == steady
+
+
+def test_outputs_of_one_call_each_are_drawn_of_both_datasets_in_a_random_order():
+    """So no hour, and no state of what lives on, is one dataset's."""
+    order = []
+
+    def one(task, unit):
+        order.append(task)
+        return [len(order)]
+
+    subject = SimpleNamespace(task=lambda dataset: dataset, _one=one)
+    found = Foreign._one_in_turn(subject, ([0.0], [1.0]), 200, np.random.SeedSequence(3))
+    assert [len(side) for side in found] == [200, 200]
+    half = [number <= 200 for number in found[0]]  # those of the dataset in the first half
+    assert 70 < sum(half) < 130

@@ -326,3 +326,11 @@ def test_literals_are_read_back_as_they_were():
 
 def test_lines_are_counted_without_empty_ones():
     assert lines_of("a\n\n  \nb\n") == 2
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_event_is_favoured_by_its_rate_where_the_sides_have_other_numbers_of_runs(turned):
+    hits, runs = (50, 60), (100, 1000)  # half of the runs, and six in a hundred
+    hits, runs = (hits[::-1], runs[::-1]) if turned else (hits, runs)
+    assert refutes(hits, runs, PureDP(1.0), 1e-3)
+    assert not refutes(hits, runs, PureDP(2.5), 1e-3)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
 from dpaudit.errors import MechanismError
 from dpaudit.selftest import run as run_module
-from dpaudit.selftest.run import CERTAIN, FULL, QUICK, Rate
+from dpaudit.selftest.run import CERTAIN, FULL, QUICK, Rate, SelfTest
 from dpaudit.selftest.verdicts import counting, mechanisms
 from dpaudit.selftest.verdicts.counting import KEPT, NOMINAL, VARYING
 
@@ -92,3 +94,16 @@ def test_a_rate_is_sound_up_to_its_luck_and_no_further(alpha):
     assert counts == list(range(len(counts)))
     assert 400 * alpha <= counts[-1] <= 400 * alpha + 6 * (400 * alpha) ** 0.5 + 4
     assert CERTAIN < 1e-3
+
+
+def test_only_answers_whose_truth_is_finite_can_be_missed():
+    answers = [(math.inf, False)] * 95 + [(1.0, True)] * 5
+    measured = tuple(
+        SimpleNamespace(event=event, missed=missed, wrong=False, broken=False)
+        for event, missed in answers
+    )
+    found = SelfTest(full=False, seed=0, tested=(), measured=measured, seconds=0.0)
+    assert (found.misses.misses, found.misses.audits) == (5, 5)
+    assert "too many" in found.failures[0]
+    none = SelfTest(full=False, seed=0, tested=(), measured=measured[:95], seconds=0.0)
+    assert none.misses is None

@@ -6,13 +6,14 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numpy.random import SeedSequence
 
 import dpaudit
 from dpaudit.execution import Executor, planned_units
 from dpaudit.execution.units import Stage, Unit, stream
 from dpaudit.store.catalogue import entries, stages
 from dpaudit.store.file import Store, StoreError
-from dpaudit.store.keeping import NotKept, Storing, kept, storing, where_stored
+from dpaudit.store.keeping import NotKept, Storing, _plan, kept, storing, where_stored
 
 UNITS = planned_units(60, size=10, seed=stream(0, "test of keeping"))
 
@@ -390,3 +391,9 @@ def test_what_is_missing_is_begun_before_what_is_kept_is_read(tmp_path):
         for _ in Executor().map(Noting(), UNITS, "drawing"):
             order.append("there")
     assert order == ["drawn", *["there"] * len(UNITS)]
+
+
+def test_units_are_known_by_all_of_their_seeds():
+    """Children of one seed share its entropy, and draw other numbers."""
+    seeds = [SeedSequence(5), *SeedSequence(5).spawn(2), SeedSequence(6)]
+    assert len({repr(_plan(planned_units(100, 50, seed))) for seed in seeds}) == 4

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpaudit.replaying.laws import _of_mechanism
-from dpaudit.verification.replayed import _half_line, _Law
+from dpaudit.verification.replayed import _half_line, _Law, _threshold
 from dpaudit.verification.rerun_replay import _documented
 
 
@@ -46,3 +46,10 @@ def test_the_documented_scale_of_a_mechanism_is_that_of_its_package(delta):
             pytest.approx(math.sqrt(2 * math.log(1.25 / delta)) * 6.0),
         )
         assert _of_mechanism(call) == ("normal", pytest.approx(_documented(call.kind, said)[1]))
+
+
+@pytest.mark.parametrize("factor", [2.0, -2.0])
+@pytest.mark.parametrize("steps", [-1.5, 0.0, 1.5])
+def test_steps_from_a_centre_are_of_the_size_of_the_noise_whatever_its_sign(factor, steps):
+    law = _Law(3.0, factor, "normal", "", 0.0)
+    assert _threshold(SimpleNamespace(steps=steps), law) == 3.0 + 2.0 * steps

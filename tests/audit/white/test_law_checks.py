@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from dpaudit.auditing import exact as white_box
+from dpaudit.auditing.stated_bounds import require_bound
+from dpaudit.errors import MechanismError
 from dpaudit.guarantees.gaussian import log_delta
 from dpaudit.laws.steps import ExponentialNormSteps, GaussianSteps
 
@@ -127,3 +129,11 @@ def test_losses_in_digits_are_those_of_each_output_from_one_replay(law, monkeypa
     assert len(replays) == 1
     assert together == pytest.approx(alone, rel=1e-12)
     assert len(set(alone)) == 6
+
+
+def test_a_bound_that_a_single_transcript_passes_is_none():
+    """However small all the others are."""
+    moments = np.r_[np.full(999, -5.0), 0.5]
+    require_bound(object(), moments, 0.5)
+    with pytest.raises(MechanismError, match=r"returned 0\.4, expected at least the 0\.5"):
+        require_bound(object(), moments, 0.4)

@@ -370,3 +370,10 @@ def test_the_largest_loss_is_looked_for_on_both_sides():
     assert one is pair
     assert np.array_equal(other.dataset, pair.neighbour)
     assert np.array_equal(other.neighbour, pair.dataset)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_two_losses_in_many_digits_the_smaller_is_certified(turned):
+    found = (2.0, 2.0 + 1e-12)
+    certified = pure._in_digits(2.5, found[::-1] if turned else found, 1.0)
+    assert certified.lower == np.nextafter(2.0, 0.0)
