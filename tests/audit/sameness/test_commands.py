@@ -81,6 +81,20 @@ def test_what_an_audit_refutes_is_verified_in_either_form(name, seed, tmp_path):
 
 
 @pytest.mark.slow
+@SEEDS
+@pytest.mark.parametrize("name", ["scale_of_json", "half_the_noise"])
+def test_what_a_replay_refutes_is_verified_in_either_form(folder, name, seed, tmp_path):
+    function = getattr(__import__("varying"), name)
+    found = dpaudit.replay(f"varying:{name}", *PAIR, epsilon=1.0, seed=seed, folder=folder)
+    assert found.verdict == "refuted", found.findings
+    path = found.certificates[0].write(tmp_path / "certificate.json")
+    for given in (function, f"varying:{name}"):
+        reader = Reader(mechanism=given, dataset=PAIR[0], neighbour=PAIR[1], seed=seed + 7)
+        (verdict,) = dpaudit.verify(path, reader)
+        assert verdict.verified, verdict.failures
+
+
+@pytest.mark.slow
 @pytest.mark.sampled(1)
 @SEEDS
 @pytest.mark.parametrize("name", PRIVATE)
