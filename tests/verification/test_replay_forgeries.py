@@ -134,20 +134,14 @@ def events(laws):
 
 
 def event(laws, kind, steps, above, favours):
-    """Return an event; of a draw that was taken away the other side is looked at."""
     conditions = [
         {
-            "place": place, "above": above != flip, "steps": -steps if flip else steps,
+            "place": place, "above": above, "steps": steps,
             "draws": [draw] * 2, "posts": [post] * 2,
         }
-        for (place, draw, post), flip in zip(laws, _flips(laws), strict=True)
+        for place, draw, post in laws
     ]  # fmt: skip
     return {"event": {"kind": kind, "favours": favours, "conditions": conditions}}
-
-
-def _flips(laws):
-    _, first, _ = laws[0]
-    return [draw[:2] != first[:2] and "less" in draw[2] for _, draw, _ in laws]
 
 
 def other_kinds(mechanism):
