@@ -319,7 +319,7 @@ def _against_poisson(training: Training, delta: float) -> list[str]:
     from dpaudit.accounting.grid.numerical import attained_epsilon
     from dpaudit.accounting.proved import proved_bracket
 
-    relation = relation_of(training).removesuffix("-record")
+    relation = relation_of(training)
     poisson = training.model_copy(update={"sampling": "poisson", "relation": relation})
     claimed = proved_bracket(training_event(poisson), delta).upper
     least = attained_epsilon(training_event(training), delta)

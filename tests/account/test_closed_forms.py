@@ -19,7 +19,7 @@ from dpaudit.accounting.events import (
 )
 from dpaudit.accounts.curves import _trade_off
 from dpaudit.accounts.releases import _share
-from dpaudit.accounts.training import Training, training_event
+from dpaudit.accounts.training import Training, remarks, training_event
 from dpaudit.errors import InvalidArgument
 
 
@@ -190,3 +190,12 @@ def test_the_curve_that_no_attack_goes_below_is_that_of_both_kinds_of_error(mu):
 def test_a_share_that_is_a_fraction_is_never_rounded_down(one, all_):
     found = _share(f"{one} / {all_}")
     assert Fraction(math.nextafter(found, 0.0)) < Fraction(one, all_) <= Fraction(found)
+
+
+@pytest.mark.parametrize("sampling", ["shuffle", "balls-and-bins", "cyclic"])
+@pytest.mark.parametrize("relation", [None, "zero-out-record"])
+def test_remarks_compare_with_poisson_samples_under_the_same_relation(sampling, relation):
+    training = Training(
+        sampling=sampling, relation=relation, records=40, batch_size=10, noise_multiplier=1.0
+    )
+    assert any("one training run" in said for said in remarks(training, 1e-5))
