@@ -74,6 +74,15 @@ def wrong_ends(case: Case, delta: float) -> list[str]:
     return found
 
 
+def wrong_ends_of(kind: str, seed: int) -> list[str]:
+    """Return what `wrong_ends` returns of a random release; with more bits where balls are wide."""
+    wrong = wrong_ends(*random_case(kind, seed))
+    if wrong:
+        with ctx.workprec(6000):
+            wrong = wrong_ends(*random_case(kind, seed))
+    return wrong
+
+
 def wrong_deltas(case: Case, epsilon: float) -> list[str]:
     """Return the guarantees whose delta at an epsilon is below the truth."""
     least = case.delta_at(epsilon)
@@ -193,8 +202,7 @@ def test_the_smallest_deltas_have_an_answer_from_smooth_noise(shift, delta):
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_end_of_two_thousand_releases_is_on_the_wrong_side(kind, block):
     for seed in range(11 * block, 11 * (block + 1)):
-        case, delta = random_case(kind, seed)
-        assert wrong_ends(case, delta) == [], (seed, case.event, delta)
+        assert wrong_ends_of(kind, seed) == [], seed
 
 
 def test_every_accountant_that_proves_something_is_looked_at():
