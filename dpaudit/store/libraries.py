@@ -26,6 +26,7 @@ _OURS = "dpaudit"
 _MOST = 4 * 2**20  # bytes of source of a package that are compared with what stands in it
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _HELD = (dict, list, tuple, set, frozenset)
+_LONG = 1000
 _STARTING = {"sitecustomize", "usercustomize"}  # installed, and nobody's library
 # Of the place and the moment, or of the streams of a command.
 _OF_PLACES = {"sys", "os", "posix", "time", "site", "sysconfig", "platform", "tempfile"}
@@ -161,14 +162,31 @@ def _put_into(name: str, namespace: Mapping[str, Any]) -> Iterator[tuple[str, An
     for inner, one in list(namespace.items()):
         if inner.startswith("__") or isinstance(one, ModuleType):
             continue
-        if isinstance(one, _HELD) and len(one) < 1000:
-            held = one.values() if isinstance(one, dict) else one
-            yield from ((f"{name}.{inner}", each) for each in list(held) if is_put(each))
+        if (held := _entries(one)) is not None:
+            yield from ((f"{name}.{inner}", each) for each in held if is_put(each))
         elif is_put(one):
             yield f"{name}.{inner}", one
         elif isinstance(one, type) and one.__module__ == name:
             own = ((n, each) for n, each in list(vars(one).items()) if n != "__dict__")
             yield from ((f"{name}.{inner}.{n}", each) for n, each in own if is_put(each))
+
+
+def _entries(one: Any) -> list[Any] | None:
+    """Return the entries of a table, unless it is long; what it says of itself is not asked.
+
+    Examples
+    --------
+    >>> class Lazy(tuple):
+    ...     def __iter__(self):
+    ...         raise RuntimeError("starts a program")
+    >>> _entries(Lazy([1, 2])), _entries({"a": 3}), _entries("ab")
+    ([1, 2], [3], None)
+    """
+    base: Any
+    for base in _HELD:
+        if issubclass(type(one), base) and base.__len__(one) < _LONG:
+            return list(dict.values(one) if base is dict else base.__iter__(one))
+    return None
 
 
 # Numbers

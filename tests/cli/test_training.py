@@ -66,7 +66,7 @@ def test_calibration_takes_the_same_words(dpaudit):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--sampling", "cyclic", "--relation", "add-remove"), "expected zero-out or replace for"),
+        (("--sampling", "cyclic", "--relation", "add-remove"), "expected zero-out-record or"),
         (("--sampling", "riffle"), "sampling: got 'riffle', expected 'poisson'"),
         (("--epochs", "0"), "epochs: got 0"),
         (("--batch-size", "70000"), "batch_size: got 70000, expected at most the number of"),

@@ -151,7 +151,7 @@ class Known:
         return int(n * own), math.ceil(n * other), n
 
     def seen(self, task):
-        found = {"sha256": "ab", "keeps_state": False}
+        found = {"sha256": "ab", "keeps_state": False, "copies": False}
         if "conditions" in task:
             found["laws"] = [
                 [self.law(side, place, draws[side], posts[side]) for place, draws, posts in
