@@ -23,7 +23,7 @@ from dpaudit.formats import stamped
 from dpaudit.report.formatting import count, number, percent
 from dpaudit.report.render import markdown_text, templates
 from dpaudit.report.schema import Environment
-from dpaudit.selftest.run import CERTAIN, CONFIDENCE, Measured, SelfTest, Tested
+from dpaudit.selftest.run import CERTAIN, CONFIDENCE, Measured, Rate, SelfTest, Tested
 from dpaudit.text import printable
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _OURS, _OTHERS, _WRONG, _ENDLESS = "#0072B2", "#E69F00", "#D55E00", "#999999"  # Okabe and Ito
 _LARGEST = 1.3
+_WIDEST = 100.0  # nominal rates that an interval may span in the picture
 
 
 def draw(result: SelfTest, kind: Literal["png", "svg"]) -> bytes:
@@ -85,6 +86,9 @@ def _rates(axes: Axes, result: SelfTest) -> None:
     """Draw observed over nominal error rates at the first error probability."""
     for place, one in enumerate(result.tested):
         rate = one.rates[0]
+        if rate.interval[1] > _WIDEST * rate.nominal:
+            _too_few(axes, place, rate)
+            continue
         low, high = (end / rate.nominal for end in rate.interval)
         seen = rate.observed / rate.nominal
         colour = _OURS if one.sound else _WRONG
@@ -99,6 +103,12 @@ def _rates(axes: Axes, result: SelfTest) -> None:
     axes.set_xlim(left=0)
     axes.set_xlabel("observed over nominal error rate")
     _named(axes, names, "Estimators: how often they err")
+
+
+def _too_few(axes: Axes, place: int, rate: Rate) -> None:
+    """Write the counts of what errs so rarely that no share of the nominal rate can be seen."""
+    said = f"{rate.misses} of {count(rate.audits)}, of which {number(rate.nominal)} may err"
+    axes.text(0.03, place, said, va="center", fontsize=8, color=_OURS if rate.sound else _WRONG)
 
 
 def _named(axes: Axes, names: list[str], title: str) -> None:

@@ -70,9 +70,9 @@ def _is_own(function: FunctionType) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_own_module(name: str) -> bool:
-    if name == "__main__":
-        return True
     file = getattr(sys.modules.get(name), "__file__", None)
+    if name == "__main__":  # a library's where it is run by -m, as in worker processes
+        return file is None or not is_installed(file)
     return file is not None and not is_installed(file)
 
 

@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
+from matplotlib.figure import Figure
 
 from dpaudit.errors import MechanismError
 from dpaudit.selftest import run as run_module
+from dpaudit.selftest import write
 from dpaudit.selftest.run import CERTAIN, FULL, QUICK, Rate, SelfTest
 from dpaudit.selftest.verdicts import counting, mechanisms
 from dpaudit.selftest.verdicts.counting import KEPT, NOMINAL, VARYING
@@ -107,3 +109,14 @@ def test_only_answers_whose_truth_is_finite_can_be_missed():
     assert "too many" in found.failures[0]
     none = SelfTest(full=False, seed=0, tested=(), measured=measured[:95], seconds=0.0)
     assert none.misses is None
+
+
+def test_what_may_hardly_ever_err_leaves_the_picture_of_rates_its_scale():
+    """An interval of a third over a millionth made dots of all others."""
+    about = {"law": "l", "true": 1.0, "closeness": None, "seconds": 0.0, "control": False}
+    rare = run_module.Tested(estimator="rare", rates=(Rate(0, 18, 1e-6),), **about)
+    usual = run_module.Tested(estimator="usual", rates=(Rate(50, 1000, 0.05),), **about)
+    axes = Figure().subplots()
+    write._rates(axes, SelfTest(full=False, seed=0, tested=(rare, usual), measured=(), seconds=0.0))
+    assert axes.get_xlim()[1] < 3
+    assert [text.get_text() for text in axes.texts] == ["0 of 18, of which 1e-6 may err"]

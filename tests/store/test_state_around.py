@@ -1,5 +1,8 @@
 """State around the code: modules that it imports in the call, libraries, settings of numbers."""
 
+import subprocess
+import sys
+
 import pytest
 
 from .test_ways_to_change import (  # noqa: F401 -- the fixture of the process that forks
@@ -178,3 +181,25 @@ def test_nothing_is_drawn_again_without_need(look, tmp_path, what):  # noqa: F81
     one, other = looked_at(look, tmp_path, SAME[what])
     assert one == other
     assert one[1] == []
+
+
+WORKER = """
+from joblib.externals.loky import get_reusable_executor
+from beside import put
+
+if __name__ == "__main__":
+    print(get_reusable_executor(max_workers=1).submit(put).result())
+"""
+
+
+def test_the_program_of_a_worker_process_is_nothing_that_was_put_into_libraries(tmp_path):
+    """It stands as ``__main__`` there, and is a library's: no work of workers was kept."""
+    (tmp_path / "beside.py").write_text(
+        "from dpaudit.store.libraries import put_into_libraries\n"
+        "def put():\n"
+        "    return [name for name, _ in put_into_libraries()]\n"
+    )
+    (tmp_path / "program.py").write_text(WORKER)
+    words = [sys.executable, "program.py"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
