@@ -108,12 +108,22 @@ def _rates(axes: Axes, result: SelfTest) -> None:
 def _too_few(axes: Axes, place: int, rate: Rate) -> None:
     """Write the counts of what errs so rarely that no share of the nominal rate can be seen."""
     said = f"{rate.misses} of {count(rate.audits)}, of which {number(rate.nominal)} may err"
-    axes.text(0.03, place, said, va="center", fontsize=8, color=_OURS if rate.sound else _WRONG)
+    colour = _OURS if rate.sound else _WRONG
+    # Beside the line at 1, which is what may err
+    axes.annotate(
+        said,
+        (1.0, place),
+        (6, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=8,
+        color=colour,
+    )
 
 
 def _named(axes: Axes, names: list[str], title: str) -> None:
     axes.set_yticks(range(len(names)), names, fontsize=8)
-    axes.invert_yaxis()
+    axes.set_ylim(len(names), -1)
     axes.grid(axis="x", alpha=0.3)
     axes.set_axisbelow(True)
     axes.set_title(title, fontsize=10)
