@@ -88,10 +88,10 @@ def processes_for(epsilon: float) -> int:
     Examples
     --------
     >>> processes_for(0.0), processes_for(1.0), processes_for(9.0)
-    (32, 64, 512)
+    (32, 64, 131072)
     """
-    coins = _SURE * (1 + math.exp(min(epsilon, 9.0)))
-    return int(min(_MOST, max(_LEAST, 2 ** math.ceil(math.log2(coins)))))
+    coins = _SURE * (1 + math.exp(min(epsilon, 30.0)))
+    return max(_LEAST, 2 ** math.ceil(math.log2(coins)))
 
 
 def are_unmoved(
@@ -99,7 +99,10 @@ def are_unmoved(
     epsilon: float,
     is_over: Callable[[], bool],
 ) -> list[bool]:
-    """Return which reads are the same in several processes.
+    """Return which reads are the same in so many processes that no kept coin would be.
+
+    None is, where the time is over before there are as many, or where no machine has them: a coin
+    that was kept may have come up the same in fewer.
 
     Parameters
     ----------
@@ -108,15 +111,15 @@ def are_unmoved(
     epsilon
         That is claimed: how many processes there are follows from it.
     is_over
-        Whether the time for them is over; there are `_LEAST` of them in any case.
+        Whether the time for them is over.
     """
     first, *rest = found = list(values_in(_LEAST))
-    same = _same_as(first, rest)
-    while any(same) and len(found) < processes_for(epsilon) and not is_over():
+    same, needed = _same_as(first, rest), processes_for(epsilon)
+    while any(same) and len(found) < needed <= _MOST and not is_over():
         more = values_in(_LEAST)
         found += more
         same = [held and again for held, again in zip(same, _same_as(first, more), strict=True)]
-    return same
+    return [held and len(found) >= needed for held in same]
 
 
 def _same_as(

@@ -38,7 +38,7 @@ from dpaudit.replaying.counting import Seen
 from dpaudit.watching.watch import Touch
 
 _PROCESSES, _WORKERS, _CALLS = 8, 2, 2
-_MOST_SECONDS = 20.0  # for processes whose imports and first calls draw other noise
+_MOST_SECONDS = 60.0  # for processes whose imports and first calls draw other noise
 _ANSWERS, _SECONDS = 32, 1.0  # calls on either dataset that a count is looked at in, in a process
 _DIGEST = 16  # bytes
 ResultT = TypeVar("ResultT")
@@ -61,7 +61,7 @@ _ONE_PROCESS = (
     "name what makes it as module:object"
 )
 _REACHES = (
-    "the import, or an earlier call, drew what reaches the output, where it is the same until the "
+    "the import, or an earlier call, drew what may reach the output, and is the same until the "
     "process ends: draw noise in every call; or audit the law over it, where it is made anew for "
     "each output (dpaudit audit, with fresh=)"
 )

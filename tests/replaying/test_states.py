@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 
 import pytest
@@ -43,6 +44,14 @@ def coin_with_jitter(data, rng):
     return float(np.sum(data)) + COIN + rng.laplace(scale=0.1)
 
 
+TRUTHFUL = random.random() < math.exp(4) / (1 + math.exp(4))
+
+
+def one_response_a_process(data, rng):
+    bit = int(np.sum(data)) % 2
+    return (bit if TRUTHFUL else 1 - bit) + rng.laplace(scale=0.01)
+
+
 def cached_with_jitter(data, rng):
     noise = rng.laplace(scale=0.1)
     return float(np.sum(data)) + CACHE.setdefault("noise", rng.laplace()) + noise
@@ -80,8 +89,8 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def replayed(name, folder, seed=0):
-    return replay(f"drawing_at_import:{name}", *PAIR, epsilon=1.0, seed=seed, folder=folder)
+def replayed(name, folder, seed=0, epsilon=1.0):
+    return replay(f"drawing_at_import:{name}", *PAIR, epsilon=epsilon, seed=seed, folder=folder)
 
 
 @pytest.mark.parametrize(
@@ -122,9 +131,31 @@ def test_what_does_not_is_refuted_and_its_certificate_is_verified(name, epsilon,
     assert verdict.verified, verdict.failures
 
 
-def test_what_does_not_is_refuted_by_few_processes_too(folder, monkeypatch):
+def test_fewer_processes_than_a_kept_coin_needs_refute_nothing(folder, monkeypatch):
     monkeypatch.setattr("dpaudit.freezing.states._MOST", 16)
-    assert replayed("half_the_noise", folder).verdict == "refuted"
+    assert replayed("half_the_noise", folder).verdict == "withheld"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "is_over", "stands"),
+    [(1.0, False, True), (1.0, True, False), (3.5, False, True), (4.0, False, False)],
+)
+def test_what_is_the_same_stands_only_in_enough_processes(epsilon, is_over, stands):
+    """Randomised response of epsilon 4, tossed once a process, is right in 16 of 16 in 3 of 4."""
+    found = are_unmoved(lambda count: [[[1.0]]] * count, epsilon, lambda: is_over)
+    assert found == [stands]
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_response_of_epsilon_four_that_a_process_keeps_is_not_accused(folder, seed):
+    """All of 16 processes tell the truth in three of four tries."""
+    assert replayed("one_response_a_process", folder, seed, epsilon=4.0).verdict != "refuted"
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0, 2.0, 3.5])
+def test_so_many_coins_of_a_true_claim_hardly_come_up_the_same(epsilon):
+    right = math.exp(epsilon) / (1 + math.exp(epsilon))
+    assert right ** processes_for(epsilon) <= 1e-6
 
 
 @pytest.mark.slow
