@@ -91,7 +91,7 @@ def processes_for(epsilon: float) -> int:
     (32, 64, 131072)
     """
     coins = _SURE * (1 + math.exp(min(epsilon, 30.0)))
-    return max(_LEAST, 2 ** math.ceil(math.log2(coins)))
+    return max(_LEAST, 1 << math.ceil(math.log2(coins)))
 
 
 def are_unmoved(
