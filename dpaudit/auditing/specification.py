@@ -96,7 +96,7 @@ class MechanismAudit(_Specified):
     def reading(self) -> Reading:
         """How the mechanism is called, and what is looked at."""
         own = self.own
-        return Reading(own.form, own.read, tuple(own.observe), own.ignore, own.fresh)
+        return Reading(own.form, own.read, own.observe, own.ignore, own.fresh)
 
     @property
     def references(self) -> dict[str, str | None]:

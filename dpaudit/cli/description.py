@@ -80,7 +80,7 @@ class AuditCommand(_Described):
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> AuditCommand:
-        """Return the description of what was given, which `dpaudit.audit` has looked at."""
+        """Return the description of what a command line gave, values by the names of settings."""
         return _AUDIT.model_validate(given)
 
     @property

@@ -148,7 +148,7 @@ class _Bounded(io.BytesIO):
         self._left = at_most
 
     def write(self, given: Any) -> int:
-        self._left -= len(given)
+        self._left -= memoryview(given).nbytes  # a large array comes as a buffer, not as bytes
         if self._left < 0:
             raise CannotTravel("it is too large")
         return super().write(given)

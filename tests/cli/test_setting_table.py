@@ -143,6 +143,14 @@ def test_a_file_takes_what_is_said_of_it(tmp_path):
     assert (one.own.dataset, one.own.neighbour, one.own.bounds) == ([1], [], {"age": (0.0, 9.0)})
 
 
+@pytest.mark.parametrize("given", ['"warnings"', '["warnings"]'])
+def test_one_word_of_a_file_is_a_word_and_no_letters(tmp_path, given):
+    path = tmp_path / "own.toml"
+    path.write_text(f'[audit]\nmechanism = "m:f"\nepsilon = 1\nobserve = {given}\n')
+    [one] = read_specification(path)
+    assert one.reading.observe == ("warnings",)
+
+
 def test_the_marker_takes_what_the_table_says():
     assert {*KNOWN} == {*names_of(door=Door.MARKER), "claim"}
 
