@@ -160,12 +160,13 @@ def _less(one: Any, other: Any) -> Any:
     """Return a difference; what one has and the other has not counts as it is."""
     one, other = np.asarray(one, float), np.asarray(other, float)
     try:
-        found = one - other
+        with np.errstate(invalid="ignore"):
+            found = one - other
     except ValueError:
         return None
     size = np.maximum(np.abs(one), np.abs(other))
-    rounding = np.abs(found) <= 1e-12 * size
-    return np.where(rounding | (np.isnan(one) & np.isnan(other)), 0.0, found)
+    rounding = (np.abs(found) <= 1e-12 * size) & np.isfinite(size)
+    return np.where(rounding | (one == other) | (np.isnan(one) & np.isnan(other)), 0.0, found)
 
 
 def _in_outputs(key: str, kind: str, laws: tuple[Laws, Laws]) -> tuple[float, float, float] | None:
