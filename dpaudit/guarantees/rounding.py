@@ -241,7 +241,7 @@ def floor(value: arb) -> float:
 
 
 def root_up(square: Fraction) -> float:
-    """Return the least double that stands for no less than a square root.
+    """Return a double that stands for no less than a square root, nor much more.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def root_up(square: Fraction) -> float:
 
 
 def root_down(square: Fraction) -> float:
-    """Return the largest double that stands for no more than a square root."""
+    """Return a double that stands for no more than a square root, nor much less."""
     exact = _exact_root(square)
     return down(exact) if exact is not None else floor(_root(square))
 
