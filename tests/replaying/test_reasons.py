@@ -193,6 +193,13 @@ def test_noise_of_a_package_is_of_its_law(name):
     assert composed([one], 1e-5) == pytest.approx(GaussianDP(0.5).epsilon(1e-5), rel=1e-6)
 
 
+def test_noise_may_shrink_by_the_share_of_a_claim_that_laplace_noise_spends():
+    told = found(moved=[MOVED, MOVED, gaussian(0.0)], claimed=(3.0, 1e-5))
+    assert (told.mu, told.excess) == (None, 3.0)
+    assert found(moved=[MOVED, gaussian(0.1)], claimed=(3.0, 1e-5)).excess is None
+    assert found(moved=[STILL]).excess is None
+
+
 def test_a_total_counts_every_call_and_none_that_did_not_move():
     assert composed([], 0.0) == composed([STILL], 0.0) == 0.0
     assert composed([MOVED] * 7, 0.0) == pytest.approx(3.5)
@@ -218,7 +225,8 @@ def test_more_runs_are_made_where_a_number_or_a_declaration_is_at_stake(
     answers = [first, last]
     monkeypatch.setattr(spending, "look_for_dependence", lambda sides: Looked())
     monkeypatch.setattr(spending, "look_again", lambda *_: Looked())
-    monkeypatch.setattr(spending, "movements", lambda *_: [replace(MOVED, declared=declared)])
+    calls = [MOVED, replace(MOVED, declared=declared)]
+    monkeypatch.setattr(spending, "movements", lambda *_: calls)
     monkeypatch.setattr(spending, "spending_of", lambda *_: answers.pop(0))
     _, told = spending.measure_spending(
         None, (), (side(), side()), (QUIET, QUIET), (1.0, 0.0), seed=0, hidden_state=False
