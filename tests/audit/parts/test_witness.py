@@ -80,7 +80,7 @@ def test_a_curve_is_compared_in_its_own_number():
 @pytest.mark.parametrize("above", [True, False])
 @pytest.mark.parametrize("lower", [0.1, 9.0])
 def test_the_complement_has_its_own_counts_and_certifies_the_lesser_bound(above, lower):
-    hits = (390, 100) if not above else (100, 390)
+    hits = (390, 100) if above else (100, 390)
     best = counted_of(hits, above, lower)
     words = SimpleNamespace(of=lambda tried, hits: ("the event", True))
     _, found = witness._said(best, words, case_of(), RUNS, ALPHA)
