@@ -123,9 +123,9 @@ def said(a, b, n=100, m=100):
     return f"seen in {a} of {n} runs on the first, {b} of {m} on the second; claimed: epsilon = 1\n"
 
 
-def shipped(ran, *printed, runs=100, claim=PureDP(1.0)):
+def shipped(ran, *printed, runs=100):
     ran.printed = list(printed)
-    case = _Case({"epsilon": 1.0}, ([0.0], [1.0]), event((0, 100)), runs, claim)
+    case = _Case({"epsilon": 1.0}, ([0.0], [1.0]), event((0, 100)), runs, PureDP(1.0))
     finding = SimpleNamespace(code="noisy")
     return _shipped(case, finding, CLAIM, ran.installed, math.inf)
 

@@ -1,4 +1,4 @@
-"""Looks that choose: at which points of a claim, in both directions, and what is plainly nothing."""
+"""Looks that choose: at which points of a claim, on either side, and what is plainly nothing."""
 
 from __future__ import annotations
 
