@@ -1,0 +1,261 @@
+"""What a certification says of its event: a test that holds as often as it was counted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpaudit.auditing.wording import Tried
+from dpaudit.estimation.counted import Event
+from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP
+from dpaudit.laws.features import OneOf, OnePart, OneValue
+from dpaudit.laws.layout import INFINITE, NAN, layout_of
+from dpaudit.scan import certify
+from dpaudit.scan.certify import (
+    Sizes,
+    _by,
+    _enough,
+    _events,
+    _kind,
+    _nats,
+    _said,
+    _test,
+    _tested,
+    certified,
+)
+from dpaudit.scan.screen import points
+
+from .test_certify import PAIR, Local, coin
+
+RNG = np.random.default_rng(21)
+
+
+def tried(score, above=True, threshold=0.5, columns=(0,)):
+    return Tried(score, columns, Event(above, threshold, 1.0))
+
+
+class Words:
+    """Words of a layout of numbers, which say the event or its complement."""
+
+    def __init__(self, flipped=False, fresh=(), discrete=(False,), ratios=None):
+        self.flipped, self.fresh = flipped, fresh
+        self.features = SimpleNamespace(ratios=ratios or {})
+        columns = [
+            SimpleNamespace(discrete=one, path=f"part {n}") for n, one in enumerate(discrete)
+        ]
+        self.layout = SimpleNamespace(columns=columns)
+
+    def of(self, tried, hits):
+        return "words", self.flipped
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_counts_are_of_what_the_words_say(flipped):
+    seen, turned = _said(tried(OnePart(0)), (70, 20), Words(flipped), 100)
+    assert turned is flipped
+    assert (seen.on_dataset, seen.on_neighbour) == ((30, 80) if flipped else (70, 20))
+    assert (seen.runs, seen.words, seen.part) == (100, "words", "part 0")
+    several = tried(OnePart(0), columns=(0, 1))
+    assert _said(several, (1, 2), Words(flipped, discrete=(False, False)), 9)[0].part == ""
+
+
+@pytest.mark.parametrize("above", [True, False])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_threshold_is_of_the_part_and_not_of_its_score(above, sign, flipped):
+    """The score is the part, or minus it; the event is of the score, the test of the part."""
+    values = RNG.normal(size=(50, 1))
+    event = tried(OnePart(0, sign), above, 0.3)
+    test, value = _test(event, flipped, Words())
+    counted = event.event.happened(event.score(values)) > 0
+    told = values[:, 0] > value if test == "above" else values[:, 0] < value
+    assert (told == (~counted if flipped else counted)).all()
+    assert 0 < counted.sum() < 50
+
+
+def test_how_far_from_a_centre_or_several_parts_are_no_test_of_one():
+    assert _test(tried(OnePart(0, 1.0, 2.0)), False, Words()) == ("several", None)
+    assert _test(tried(lambda rows: rows[:, 0]), False, Words()) == ("several", None)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(NAN, "nan"), (INFINITE, "inf"), (-INFINITE, "-inf"), (-0.0, "-0.0")]
+)
+def test_what_is_no_usual_number_is_named(value, said):
+    assert _test(tried(OneValue(0, value, 1.0)), False, Words()) == ("equals", said)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "seen", "found"),
+    [
+        (0.9 * NAN, [1.0, NAN], ("equals", "nan")),
+        (0.9 * INFINITE, [1.0, INFINITE], ("equals", "inf")),
+        (-0.9 * INFINITE, [1.0, -INFINITE], ("equals", "-inf")),
+        (0.5 * min(NAN, INFINITE), [NAN, INFINITE], ("several", None)),
+    ],
+)
+def test_a_threshold_beyond_all_numbers_names_the_one_that_is_there(threshold, seen, found):
+    fresh = [np.array([[one] for one in seen])]
+    assert _test(tried(OnePart(0), True, threshold), False, Words(fresh=fresh)) == found
+
+
+@pytest.mark.parametrize(
+    ("above", "flipped", "found"),
+    [
+        (True, False, ("equals", 7.0)),
+        (True, True, ("several", None)),
+        (False, False, ("several", None)),
+        (False, True, ("equals", 7.0)),
+    ],
+)
+def test_one_value_of_a_few_is_named_where_it_is_alone(above, flipped, found):
+    """Codes 3, 5 and 7; the last is likelier on the dataset, the others are not."""
+    ratios = SimpleNamespace(codes=np.array([3.0, 5.0, 7.0]), ratios=np.array([-1.0, -1.0, 2.0]))
+    event = tried(OneOf(0, ratios), above, 0.5)
+    assert _test(event, flipped, Words()) == found
+
+
+@pytest.mark.parametrize(
+    ("discrete", "columns", "score", "threshold", "kind"),
+    [
+        ((True,), (0,), OnePart(0), 0.5, "structure"),
+        ((False,), (0,), OnePart(0), 0.5, "distribution"),
+        ((True, False), (0, 1), OnePart(0), 0.5, "distribution"),
+        ((True, True), (0, 1), OnePart(0), 0.5, "structure"),
+        ((False,), (0,), OnePart(0), 1e299, "structure"),
+        ((False,), (0,), OnePart(0), -1e299, "structure"),
+        ((False,), (0,), OneValue(0, NAN, 1.0), 0.5, "structure"),
+    ],
+)
+def test_an_event_is_of_structure_where_all_its_parts_are_or_a_value_is_odd(
+    discrete, columns, score, threshold, kind
+):
+    layout = Words(discrete=discrete).layout
+    assert _kind(tried(score, True, threshold, columns), layout, []) == kind
+
+
+# Counts
+
+
+@pytest.mark.parametrize("above", [True, False])
+def test_an_event_is_counted_on_either_side_for_the_one_that_it_favours(above):
+    fresh = [np.array([[float(n < 90)] for n in range(100)]), np.zeros((100, 1))]
+    favoured = fresh if above else [-fresh[1], -fresh[0]]
+    found = _tested(tried(OnePart(0), above, 0.5 if above else -0.5), favoured, 0.1, 1e-3)
+    assert (found.on_dataset, found.on_neighbour) == ((90, 0) if above else (0, 90))
+    assert (found.favours, found.runs) == ("dataset" if above else "neighbour", 100)
+    assert (found.delta, found.alpha) == (0.1, 1e-3)
+    assert found.lower == found.recomputed() > 1.5
+
+
+def coins(rate, count=100):
+    return np.array([[float(n < round(rate * count))] for n in range(count)])
+
+
+@pytest.mark.parametrize("most", [60, 120, 100_000])
+def test_no_more_outputs_are_drawn_than_there_may_be(most):
+    clear = tried(OnePart(0)), (coins(0.9), coins(0.1))
+    assert _enough([clear[0]], clear[1], (1.0, 0.0), most, 1e-3) <= most
+    unclear = (coins(0.5), coins(0.5))
+    assert _enough([clear[0]], unclear, (1.0, 0.0), most, 1e-3) == most
+
+
+def test_a_smaller_error_probability_and_a_larger_claim_or_delta_take_more_outputs():
+    on, event = (coins(0.9), coins(0.1)), [tried(OnePart(0))]
+    usual = _enough(event, on, (1.0, 0.0), 100_000, 1e-3)
+    assert usual < _enough(event, on, (1.0, 0.0), 100_000, 1e-9)
+    assert usual < _enough(event, on, (1.0, 0.3), 100_000, 1e-3)
+
+
+def test_the_event_that_speaks_most_decides_how_many_are_drawn():
+    on = tuple(np.hstack([coins(one), coins(two)]) for one, two in ((0.9, 0.6), (0.1, 0.3)))
+    clear, weak = tried(OnePart(0)), tried(OnePart(1), columns=(1,))
+    alone = _enough([clear], on, (0.5, 0.0), 100_000, 1e-3)
+    assert _enough([weak, clear], on, (0.5, 0.0), 100_000, 1e-3) == alone
+    assert _enough([weak], on, (0.5, 0.0), 100_000, 1e-3) > alone
+
+
+@pytest.mark.parametrize(
+    ("seconds", "pace", "count"), [(10.0, 0.01, 500.0), (0.1, 0.01, 50), (-5.0, 0.01, 50)]
+)
+def test_half_of_the_time_that_is_left_is_for_counting_and_a_few_in_any_case(
+    monkeypatch, seconds, pace, count
+):
+    monkeypatch.setattr(certify.time, "monotonic", lambda: 100.0)
+    assert _by(100.0 + seconds, pace) == count
+    assert _by(math.inf, 0.0) == math.inf
+
+
+@pytest.mark.parametrize("claim", [PureDP(1.0), ApproximateDP(1.0, 1e-3), GaussianDP(0.2)])
+def test_events_are_chosen_at_the_point_of_a_claim_where_they_speak_most(claim):
+    p, q = coins(0.6, 400), coins(0.1, 400)
+    layout = layout_of([p[:, 0].tolist(), q[:, 0].tolist()])
+    point, found = _events(layout, p, q, claim)
+    assert point in points(claim)
+    spoken = {
+        one: max(_nats(event, p, q, one) for event in certify.attempts(layout, p, q, one[1]))
+        for one in points(claim)
+    }
+    assert max(_nats(event, p, q, point) for event in found) == max(spoken.values())
+
+
+# All of it
+
+
+@pytest.mark.parametrize("claim", [PureDP(0.5), PureDP(9.0)])
+def test_all_outputs_are_counted_and_those_that_carry_the_bound_are_kept(claim):
+    """20 of each side lay out, 40 choose; then those that count."""
+    found = certified(coin(0.9, 0.1), PAIR, claim, Sizes(40, 400), 1e-3, seed=1)
+    assert found.drawn == 2 * (20 + 40 + found.counting)
+    assert found.refuted is (claim.at_epsilon < 1)
+    assert (found.tested.runs, found.tested.lower) == (found.counting, found.lower)
+    assert found.tested.alpha == pytest.approx(1e-3 / 2 / certify.ATTEMPTS)
+    if found.refuted:
+        turned = found.event.on_dataset != found.tested.on_dataset
+        assert found.tested.complement is turned
+        flips = found.counting - np.array([found.tested.on_dataset, found.tested.on_neighbour])
+        if turned:
+            assert (found.event.on_dataset, found.event.on_neighbour) == tuple(flips)
+
+
+def test_of_what_refutes_nothing_the_largest_bound_is_shown(monkeypatch):
+    seen = []
+    original = certify._tested
+
+    def counting(*given):
+        seen.append(original(*given))
+        return seen[-1]
+
+    monkeypatch.setattr(certify, "_tested", counting)
+
+    def draw(value, count, rng):
+        return rng.laplace(size=(count, 3)) + value * np.array([0.5, 0.4, 0.3])
+
+    found = certified(Local(draw), PAIR, PureDP(9.0), Sizes(200, 400), 0.1, seed=2)
+    assert len({one.lower for one in seen}) > 1
+    assert found.lower == max(one.lower for one in seen) > 0
+
+
+def test_what_may_be_kept_certifies_nothing(monkeypatch):
+    monkeypatch.setattr(certify, "_why_kept", lambda *_: "it is kept")
+    found = certified(coin(0.9, 0.1), PAIR, PureDP(0.5), Sizes(40, 400), 1e-3, seed=1)
+    assert (found.refuted, found.kept, found.why) == (False, True, "it is kept")
+    assert (found.lower, found.event, found.tested) == (0.0, None, None)
+    assert (found.claimed, found.drawn) == (0.5, 2 * (20 + 40 + found.counting))
+    assert not certified(coin(0.9, 0.1), PAIR, PureDP(9.0), Sizes(40, 400), 1e-3, seed=1).kept
+
+
+def test_where_each_output_has_a_request_of_its_own_few_are_drawn():
+    mechanism = replace(coin(0.9, 0.1), alone=True)
+    found = certified(mechanism, PAIR, PureDP(9.0), Sizes(40, 400), 1e-3, seed=1)
+    assert (found.counting, found.drawn) == (120, 2 * (8 + 16 + 120))
+
+
+def test_where_nothing_differs_nothing_is_counted():
+    found = certified(coin(0.0, 0.0), PAIR, PureDP(0.5), Sizes(40, 400), 1e-3, seed=1)
+    assert (found.refuted, found.lower, found.counting) == (False, 0.0, 0)
+    assert (found.drawn, found.tested, found.claimed) == (2 * (20 + 40), None, 0.5)
