@@ -169,20 +169,6 @@ def test_the_lower_end_near_what_is_lost_is_rounded_down():
         assert Fraction(least) <= 3 * Fraction(0.7) or least == 2.1
 
 
-def test_the_last_digits_of_the_largest_loss_are_on_the_side_of_what_is_proved():
-    """Of three epsilons whose sum no double is, just below it: there every digit of it counts."""
-    for k in range(11, 21):
-        parts = [release(1 / 3), release(1 / 7), release(1 / k)]
-        composed = OptimalComposition(tuple(parts))
-        epsilon = composed._most
-        for _ in range(3):
-            epsilon = math.nextafter(epsilon, 0)
-            assert composed.delta(epsilon) >= exact_delta(parts, mp.mpf(epsilon))
-        for delta in (1e-17, 6e-17, 3e-16):
-            assert exact_delta(parts, mp.mpf(composed.epsilon(delta))) <= delta
-            assert exact_delta(parts, mp.mpf(composed.epsilon_below(delta))) >= delta
-
-
 def test_the_sum_of_epsilons_that_is_a_lower_end_is_rounded_down():
     for k in range(3, 40):
         least = OptimalComposition((release(1 / k, 0.0, 7),)).epsilon_below(0.0)

@@ -194,32 +194,41 @@ def test_ratios_of_discrete_laws_are_those_of_their_masses(name, removal):
         low, high = (divergence(make(up).law(1e-14), level, removal=removal) for up in (0, 1))
         assert low - 1e-13 <= exact <= high + 1e-13
         assert high - low <= 1e-11
+    for law in (make(up).law(1e-14) for up in (False, True)):
+        masses = np.exp(law.log_masses)
+        assert math.isclose(masses.sum(), 1, rel_tol=1e-12)
+        assert math.isclose(masses @ np.exp(law.log_ratios), 1, rel_tol=1e-12)
+
+
+def test_tails_of_discrete_gaussian_noise_are_lost_above_alone():
+    assert DiscreteGaussianRatios(2, 3.0, True).law(1e-6).infinite == 1e-6
+    assert DiscreteGaussianRatios(2, 3.0, False).law(1e-6).infinite == 0.0
 
 
 def sampled_laplace(ratio, shift, level, removal):
-    """Return the divergence of Laplace noise on a sample, by the masses beyond a threshold."""
+    """Return the divergence of Laplace noise on a sample: of the event up to where it is reached.
 
-    def below(y, mean):
-        return math.exp(y - mean) / 2 if y < mean else 1 - math.exp(mean - y) / 2
-
-    def gap(y):  # of the event that the output is above y, or below it
-        q = 1 - below(y, 0.0)
-        p = (1 - ratio) * q + ratio * (1 - below(y, shift))
-        return p - level * q if removal else (1 - q) - level * (1 - p)
-
-    return max(0.0, *(gap(y) for y in np.linspace(-1, shift + 1, 4001)))
+    Between 0 and the shift the ratio of the noise alone is ``exp(2 y - shift)``.
+    """
+    need = level if removal else 1 / level
+    y = (shift + math.log((need - (1 - ratio)) / ratio)) / 2
+    assert 0 < y < shift
+    q = math.exp(-y) / 2
+    p = (1 - ratio) * q + ratio * (1 - math.exp(y - shift) / 2)
+    return p - level * q if removal else (1 - q) - level * (1 - p)
 
 
 @pytest.mark.parametrize("removal", [True, False])
 @pytest.mark.parametrize(("ratio", "shift"), [(0.2, 1.5), (0.9, 0.3), (1.0, 2.0)])
 def test_ratios_of_laplace_noise_on_a_sample_enclose_it(ratio, shift, removal):
     low, high = (SampledLaplaceRatios(ratio, shift, up).law(1e-14) for up in (False, True))
-    for level in (1.0, 1.05, 1.2):
+    for level in (1.0, 1.05, 1.12):
         exact = sampled_laplace(ratio, shift, level, removal)
         below, above = (divergence(law, level, removal=removal) for law in (low, high))
-        assert below <= exact + 1e-6
-        assert exact <= above + 1e-12
-        assert above - below < 1e-5
+        assert below <= exact + 1e-15
+        assert exact <= above + 1e-15
+        assert above - below < 1e-6
+        assert divergence(low, level, removal=removal) < exact * (1 + 1e-13)
 
 
 def largest_of(release):
@@ -274,6 +283,16 @@ def test_mixtures_enclose_their_gaussian_tails(ratio, removal):
         assert above - below < 1e-5
 
 
+def test_mixtures_of_samplers_as_they_are_written():
+    half = Mixture((0.8, 0.2), (0.0, 0.5))
+    assert sampled_pair(0.2, 0.5) == MixturePair(half)
+    assert sampled_pair(1.0, 0.5) == MixturePair(Mixture((1.0,), (0.5,)))
+    assert poisson_replaced(0.2, 0.5) == MixturePair(half, Mixture((0.8, 0.2), (0.0, -0.5)))
+    whole = MixturePair(Mixture((1.0,), (0.5,)), Mixture((1.0,), (-0.5,)))
+    assert poisson_replaced(1.0, 0.5) == whole
+    assert replace(MixturePair(half), lost=0.1).law(1e-14).infinite >= 0.1
+
+
 @pytest.mark.parametrize(("records", "batch"), [(10, 3), (100, 100), (7, 7)])
 def test_draws_with_replacement_are_binomial(records, batch):
     weights, lost = _draws(records, batch)
@@ -283,9 +302,44 @@ def test_draws_with_replacement_are_binomial(records, batch):
 
 
 def test_draws_that_are_not_told_apart_are_lost():
-    weights, lost = _draws(2, 400)  # 200 on average, of which 64 are told apart
-    assert len(weights) <= 65
-    assert math.isclose(lost, binom.sf(len(weights) - 1, 400, 0.5))
+    weights, lost = _draws(3, 200)  # 67 on average, of which 64 are told apart
+    assert len(weights) == 65
+    assert math.isclose(lost, binom.sf(64, 200, 1 / 3))
+
+
+def sampled_gaussian(ratio, shift, level):
+    """Return the divergence of a sampled pair, of the outputs above a threshold."""
+    y = math.log((level - (1 - ratio)) / ratio) / shift + shift / 2
+    return ratio * norm.sf(y - shift) + (1 - ratio - level) * norm.sf(y)
+
+
+@pytest.mark.parametrize("removal", [True, False])
+@pytest.mark.parametrize(
+    ("pair", "weights"),
+    [
+        (fixed_size(100, 20, 0.5), {1: 0.2}),
+        (
+            fixed_size_with_replacement(20, 3, 0.5),
+            {k: float(binom.pmf(k, 3, 0.05)) for k in (1, 2, 3)},
+        ),
+    ],
+)
+def test_a_replaced_record_of_a_batch_loses_the_same_both_ways(pair, weights, removal):
+    """The mean over how often it is there, given that it is, of pairs that are there at all."""
+    there = sum(weights.values())
+    law = pair.law(1e-14)
+    for level in (1.0, 1.02, 1.05):
+        each = (w / there * sampled_gaussian(there, 0.5 * k, level) for k, w in weights.items())
+        exact = math.fsum(each)
+        assert exact <= divergence(law, level, removal=removal) + 1e-13
+        assert divergence(law, level, removal=removal) <= exact + 1e-5
+
+
+def test_what_is_drawn_too_often_to_be_told_is_lost():
+    pair = fixed_size_with_replacement(3, 200, 0.05)
+    lost = binom.sf(64, 200, 1 / 3)
+    assert pair.lost == pytest.approx(lost)
+    assert pair.law(1e-14).infinite >= lost * (1 - 1e-9)
 
 
 # --- which pair dominates which release -------------------------------------------------------
