@@ -277,16 +277,16 @@ class View:
         check.non_negative("epsilon", epsilon)
         if self.infinite:
             return Bracket.exactly(1.0)
-        ends = (self.mu.lower, self.mu.upper)
-        return Bracket(*(GaussianDP(mu).delta(epsilon) for mu in ends))
+        lower, upper = GaussianDP(self.mu.lower), GaussianDP(self.mu.upper)
+        return Bracket(lower.delta_below(epsilon), upper.delta(epsilon))
 
     def epsilon(self, delta: float) -> Bracket:
         """Return the exact epsilon at ``delta``, likewise."""
         if self.infinite:
             check.delta("delta", delta)
             return Bracket.exactly(math.inf)
-        ends = (self.mu.lower, self.mu.upper)
-        return Bracket(*(GaussianDP(mu).epsilon(delta) for mu in ends))
+        lower, upper = GaussianDP(self.mu.lower), GaussianDP(self.mu.upper)
+        return Bracket(lower.epsilon_below(delta), upper.epsilon(delta))
 
 
 def _rounded_down(value: arb) -> float:

@@ -129,13 +129,25 @@ def delta_above(mu: float, epsilon: float) -> float:
     """
     if mu == 0:
         return 0.0
+    return min(1.0, max(_delta_ends(rounding.most(mu), rounding.least(epsilon))[1], 0.0))
+
+
+def delta_below(mu: float, epsilon: float) -> float:
+    """Return a double that is proved not to be above delta, for ``epsilon >= 0``."""
+    if mu == 0:
+        return 0.0
+    return max(0.0, _delta_ends(rounding.least(mu), rounding.most(epsilon))[0])
+
+
+def _delta_ends(mu: Fraction, epsilon: Fraction) -> tuple[float, float]:
+    """Return both ends of a ball around delta, a few units in the last place apart."""
     for bits in _BITS:
         with ctx.workprec(bits):
-            ball = _profile(rounding.most(mu), rounding.least(epsilon))
+            ball = _profile(mu, epsilon)
             top, low = rounding.ceiling(ball), rounding.floor(ball)
         if top <= low * (1 + 4e-15):
             break
-    return min(1.0, max(top, 0.0))
+    return low, top
 
 
 _BITS, _FAR = (128, 512, 2048), 2**20

@@ -196,6 +196,10 @@ class GaussianDP(Guarantee):
         """Return the exact epsilon, rounded up; infinite at delta = 0 unless mu = 0."""
         return gaussian.epsilon_above(self.mu, check.delta("delta", delta))
 
+    def delta_below(self, epsilon: float) -> float:
+        """Return the exact delta, rounded down: what mechanisms that attain it have at least."""
+        return gaussian.delta_below(self.mu, check.non_negative("epsilon", epsilon))
+
     def epsilon_below(self, delta: float) -> float:
         """Return the exact epsilon, rounded down: what mechanisms that attain it lose at least."""
         return gaussian.epsilon_below(self.mu, check.delta("delta", delta))

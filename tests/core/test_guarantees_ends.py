@@ -147,6 +147,7 @@ def test_the_gaussian_profile_is_enclosed():
     for mu, epsilon, delta in points(25):
         exact = profile_of(mu, epsilon)
         assert just_above(gaussian.delta_above(mu, epsilon), exact, 1e-15)
+        assert just_below(GaussianDP(mu).delta_below(epsilon), exact, 1e-15)
         assert just_above(gaussian.log_delta_above(mu, epsilon), mp.log(exact), 1e-12)
         upper, lower = gaussian.epsilon_above(mu, delta), gaussian.epsilon_below(mu, delta)
         assert profile_of(mu, upper) <= delta
@@ -173,7 +174,7 @@ def test_a_profile_far_out_is_enclosed_by_two_terms(mu):
 def test_without_a_shift_laws_are_one():
     assert gaussian.log_delta(0.0, 0.5) == -math.inf
     assert abs(gaussian.log_delta(0.0, -0.5) - math.log(-math.expm1(-0.5))) < 1e-15
-    assert gaussian.delta_above(0.0, 0.0) == 0.0
+    assert gaussian.delta_above(0.0, 0.0) == gaussian.delta_below(0.0, 0.0) == 0.0
     assert gaussian.epsilon_above(0.0, 0.3) == gaussian.epsilon_below(0.0, 0.3) == 0.0
     assert gaussian.trade_off_below(0.0, 0.3) == 0.7
 
