@@ -181,7 +181,8 @@ def plainly(result: Result) -> str:
         return f"An attacker goes from 50% to {_sure(lower)} sure; claimed: {_sure(claimed)}."
     ratio = divisor(result)
     if ratio is None:
-        return f"It reaches {number(lower)}, where {number(claimed)} is claimed."
+        reached = number(lower, rounding=ROUND_FLOOR)
+        return f"It reaches {reached}, where {number(claimed)} is claimed."
     times = lower / ratio
     if times > 1:
         return f"It is {number(times, 2, ROUND_FLOOR)} times what is claimed."
