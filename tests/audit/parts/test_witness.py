@@ -154,3 +154,11 @@ def test_a_rare_event_is_given_twice_the_runs_that_would_refute():
     assert runs == 2 * next(size for size in doubled if refutes(size))
     assert witness._certified(SimpleNamespace(counts={})) is None
     assert witness._enough(SimpleNamespace(counts={}, trials=trials), case, ALPHA) == 3000
+
+
+def test_what_meets_the_claim_explains_and_refutes_nothing():
+    on = features(*[(np.arange(RUNS) < hits).astype(float) for hits in (300, 10)])
+    lower = next(witness._counted_events(LAYOUT, on, on, case_of(), ALPHA)).lower
+    for claimed, refutes in ((lower, False), (np.nextafter(lower, 0), True)):
+        case = case_of(ApproximateDP(float(claimed), 0.0))
+        assert next(witness._counted_events(LAYOUT, on, on, case, ALPHA)).refutes is refutes
