@@ -86,7 +86,7 @@ def test_the_certificate_is_of_the_claim_and_states_its_p_value():
     assert stated.quantities["p_value"] == pytest.approx(p, rel=1e-7)
     assert stated.quantities["p_value"] < p
     assert stated.quantities["ratio"] == pytest.approx(ALPHA / p, rel=1e-7)
-    assert stated.conditions[0].value == 1.0
+    assert (stated.conditions[0].value, stated.conditions[0].limit) == (1.0, 1.0)
     assert (stated.parameters["epsilon"], stated.parameters["delta"]) == (0.5, 1e-3)
     assert stated.parameters["alpha"] == pytest.approx(ALPHA)
 
@@ -221,3 +221,67 @@ def test_shares_add_up_and_the_most_is_that_of_all_right():
     assert auditing._spent(counted) == pytest.approx(0.9)
     game = Game(scores=np.zeros(9), coins=np.ones(9, dtype=np.int8))
     assert [one.correct for one in canaries.all_right(game, counted)] == [4, 9]
+
+
+def test_canaries_as_independent_runs_are_compared_where_there_are_enough_of_either():
+    rng = np.random.default_rng(2)
+    for kept, enough in ((39, False), (40, True), (60, True), (61, False)):
+        included = np.arange(100) < kept
+        table = table_of(rng.normal(size=100) + 4 * included, included)
+        asked = asked_of(table, **(ALONE | {"guesses": [20]}))
+        found = auditing._Found(table, asked, game_of(table, asked), (), (), Silent())
+        estimates = found._independent()
+        assert bool(estimates) is enough
+        if enough:
+            assert [one["name"] for one in estimates][:2] == [
+                "Gaussian scores, independent canaries",
+                "event bound, independent canaries",
+            ]
+            assert estimates[1]["lower"] > 1
+            mu = canaries.independent_gaussian_mu(table.scores, included, asked.alpha)
+            assert estimates[0]["lower"] == GaussianDP(mu).epsilon(1e-3)
+            assert all("do not disturb each other" in one["assumes"] for one in estimates)
+    pure = replace(found, asked=asked_of(table, **(ALONE | {"delta": 0.0, "guesses": [20]})))
+    assert "Gaussian scores" not in str(pure._independent())
+
+
+def test_plans_are_of_coins_which_are_half_as_many_for_pairs():
+    included = np.arange(40) % 2 == 0
+    table = table_of(np.arange(40), included, np.arange(40) // 2)
+    usual = {"guesses": None, "design": None}
+    assert asked_of(table, **(ALONE | usual)).plans == canaries.default_plans(20)
+    runs = asked_of(table, **(ALONE | usual | {"design": "runs"}))
+    assert runs.plans == canaries.default_plans(40)
+
+
+def test_a_result_says_which_datasets_are_neighbours_and_what_is_claimed():
+    found = found_of().result("data", "again")
+    assert found.relation == "one canary is added or removed"
+    assert found.statement == "what ran is (0.5, 0.001)-DP"
+    assert (found.claimed.epsilon, found.claimed.delta) == (0.5, 1e-3)
+    mu = found_of(claim=GaussianDP(0.5)).result("data", "again")
+    assert (mu.statement, mu.claimed.value, mu.quantity) == (
+        "what ran is 0.5-Gaussian DP",
+        0.5,
+        "μ",
+    )
+    assert mu.reason.startswith("The certified lower bound")
+    asked = found_of(claim=None).result("data", "again")
+    assert asked.statement == "what is epsilon at delta = 0.001, at least?"
+    assert "at delta = 0.001 is at least" in asked.reason
+    assert auditing._relation("pairs") == "one canary takes the place of its partner"
+    assert not any("not independent" in note for note in found.notes)
+    half = replace(found_of(), game=replace(found_of().game, log_given=math.log(0.25)))
+    assert any("under fair coins, 0.25." in note for note in half._notes())
+
+
+def test_the_call_that_repeats_an_audit_names_what_was_fixed():
+    asked = found_of().asked
+    said = auditing._rerun(asked, [20, 60], grouped=True)
+    assert "(scores, included, group=group, delta=0.001, confidence=0.95, " in said
+    assert "claim=0.5, seed=1, guesses=[20, 60])" in said
+    plain = auditing._rerun(asked, None, grouped=False)
+    assert "group" not in plain
+    assert "guesses" not in plain
+    mu = auditing._rerun(found_of(claim=GaussianDP(0.5)).asked, None, grouped=False)
+    assert "claim=GaussianDP(mu=0.5)" in mu
