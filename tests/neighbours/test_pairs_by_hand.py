@@ -82,6 +82,7 @@ def coded(dataset, neighbour):
         ({"a": 1}, {"a": 2}, False),
         ({1}, [1], False),
         (np.zeros((1, 2)), np.zeros((2, 1)), False),
+        (np.zeros((0, 2)), np.zeros((0, 3)), False),
         (np.zeros(2), np.zeros(2), True),
     ],
 )
@@ -145,7 +146,7 @@ def edited(*changes):
 
 def test_the_record_that_was_replaced_is_told_wherever_it_stands():
     assert replaced_record(cells(ROWS, edited((2, 0, 9), (2, 1, "z")))) == 2
-    moved = [(9, "z"), *reversed(ROWS[1:])]
+    moved = [*reversed(ROWS[1:]), (9, "z")]
     assert replaced_record(cells(ROWS, moved)) == 0
     for other in (ROWS, edited((0, 0, 8), (2, 0, 9)), ROWS[:3], list(reversed(ROWS))):
         with pytest.raises(InvalidArgument, match="exactly one"):
@@ -207,8 +208,11 @@ def test_users_are_added_whole_and_replaced_on_both_sides():
     without = [visit for visit in VISITS if visit[0] != "u"]
     assert user_records(cells(VISITS, without), "0", added=True) == 0
     assert user_records(cells(without, VISITS), "0", added=True) == 0
+    assert user_records(cells(VISITS[:3], VISITS), "0", added=True) == 3
     changed = [("u", 1), ("v", 2), ("u", 9), ("w", 4)]
     assert user_records(cells(VISITS, changed), "0", added=False) == 0
+    assert found_pair(VISITS, changed, "replace-user: 0").pair.index == 0
+    assert found_pair(VISITS, without, "add-remove-user: 0").pair.index == 0
     for other, added in ((without, False), (changed, True), (VISITS[1:], True)):
         with pytest.raises(InvalidArgument, match="records of one user"):
             user_records(cells(VISITS, other), "0", added=added)
@@ -351,6 +355,9 @@ def test_the_record_that_was_added_is_at_the_node_that_grew():
     assert Pair(equal, more, ADD_REMOVE_RECORD).index < 2  # the node that grew is the first
     more = dataset([[0, 0], [0, 0], [0, 0], [0, 0]], [1, 1, 1, 1], (1, 3))
     assert 1 <= Pair(equal, more, ADD_REMOVE_RECORD).index < 4
+    moved = dataset([[0, 0], [0, 0], [0, 0], [0, 0]], [1, 1, 1, 1], (3, 1))
+    with pytest.raises(InvalidArgument, match="at one node"):
+        Pair(equal, moved, ADD_REMOVE_RECORD)
     other_label = dataset([[9, 9], [0, 0], [1, 0], [0, 1]], [1, 1, 1, 1], (2, 2))
     with pytest.raises(InvalidArgument, match="more than one differing record"):
         Pair(other_label, small, ADD_REMOVE_RECORD)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from dpaudit.algorithms.views.features import (
 from dpaudit.algorithms.views.gossip import Gossip, heard_on, metropolis
 from dpaudit.algorithms.views.learning import who_learns
 from dpaudit.algorithms.views.numbers import Balls, Rationals, Residues, independent, ranks
-from dpaudit.algorithms.views.records import curvatures, linear_terms
+from dpaudit.algorithms.views.records import curvatures, linear_terms, require_shared_map
 from dpaudit.algorithms.views.releases import (
     ConsensusView,
     GossipView,
@@ -46,6 +47,7 @@ from dpaudit.algorithms.views.watching import Watching
 from dpaudit.datasets import Dataset
 from dpaudit.errors import ConvergenceError, InvalidArgument
 from dpaudit.guarantees.kinds import GaussianDP
+from dpaudit.neighbours import REPLACE_LABEL, REPLACE_RECORD
 from dpaudit.reals import precision
 
 # --- who hears whom -------------------------------------------------------------------------------
@@ -178,6 +180,30 @@ def test_what_is_watched_is_a_release_of_the_upper_end():
         _ = Watching(View(net, net.coalition(0), [1, 0, 0]), gossip.messages, (1, 3, 1)).release
     with pytest.raises(InvalidArgument, match="3 normals"):
         Watching(View(net, net.coalition(0), [1, 0, 0]), gossip.messages, (2, 3, 1))
+
+
+def test_the_upper_end_is_released_and_own_noise_is_taken_out():
+    gossip = Gossip(path(3), iterations=2, noise_scale=3.0)
+    net = gossip.network()
+    seen = View(net, net.coalition(1), [1, 0, 0])
+    assert seen.mu.lower < seen.mu.upper
+    watching = Watching(seen, gossip.messages, (2, 3, 1))
+    assert watching.release.sensitivity == seen.mu.upper
+    values = np.array([[1.0], [2.0], [-1.0]])
+    normals = np.random.default_rng(3).standard_normal((4, 2, 3, 1))
+    normals[:, :, 1] = 0
+    exact = gossip.messages(values, normals).reshape(4, -1)[:, seen.rows]
+    assert np.allclose(watching.sample(values, 4, np.random.default_rng(3)), exact)
+    third = view(GossipView(iterations=1, noise_scale=3.0)).sensitivity
+    assert Fraction(third) >= Fraction(1, 3)
+
+
+def test_squared_losses_share_their_map_under_a_label_alone():
+    label, record = (SimpleNamespace(relation=one) for one in (REPLACE_LABEL, REPLACE_RECORD))
+    require_shared_map(label, squared=True)
+    require_shared_map(record, squared=False)
+    with pytest.raises(InvalidArgument, match="replace-record"):
+        require_shared_map(record, squared=True)
 
 
 def test_weights_of_a_star_are_by_the_larger_degree():
