@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpaudit.estimation.counted import Event
+from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.extension.package import Claimed, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.scan import scan as scan_module
@@ -196,6 +198,50 @@ def test_what_is_no_finite_number_is_in_no_event():
 
 
 # Claims, names, shares of time
+
+
+@pytest.mark.parametrize("favours", ["dataset", "neighbour"])
+@pytest.mark.parametrize("complement", [False, True])
+def test_counts_carry_their_bound_for_the_side_they_favour(favours, complement):
+    """Whatever its words are of, a test is of the counts as they stand."""
+    hits = (90, 3) if favours == "dataset" else (3, 90)
+    counts = CarryingCounts.of(hits, 100, favours == "dataset", 0.01, 1e-3)
+    expected = joint_lower_bound(90, 3, 100, 100, delta=0.01, alpha=1e-3)
+    told = counts.model_copy(update={"complement": complement})
+    assert told.recomputed() == counts.lower == expected > 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "used", "left"), [(100.0, 60.0, 40.0), (100.0, 99.5, 2.0), (100.0, 140.0, 2.0)]
+)
+def test_corners_have_the_time_that_ordinary_pairs_left(monkeypatch, seconds, used, left):
+    given = {}
+
+    class Looks:
+        def __init__(self, subject, mechanism, seed, trials, alpha, looking, *_):
+            given["looking"], self.subject = looking, subject
+
+        def run(self):
+            return Ran(self.subject, seconds=used)
+
+    class Corners:
+        def __init__(self, subject, mechanism, candidates, seed, trials, alpha, seconds, refuted):
+            given["left"] = seconds
+
+        def run(self):
+            return FloatingRan()
+
+    crew = SimpleNamespace(by=lambda until: contextlib.nullcontext())
+    monkeypatch.setattr(scan_module, "SubjectScan", Looks)
+    monkeypatch.setattr(scan_module, "FloatingScan", Corners)
+    monkeypatch.setattr(scan_module, "made", lambda *_, **__: [])
+    monkeypatch.setattr(scan_module, "file_of", lambda _: "file")
+    monkeypatch.setattr(scan_module, "arguments_of", lambda *_: ("data",))
+    monkeypatch.setattr(_Scan, "_crew", lambda *_: crew)
+    one = replace(subject(claim(ADDED)), additive=True)
+    package = SimpleNamespace(name="toy", distribution="toy", home="")
+    _Scan(package, None, HERE, [one], Budget(), 0, 1, None, None)._one(one, seconds, 1e9)
+    assert given == {"looking": pytest.approx(70.0), "left": pytest.approx(left)}
 
 
 @pytest.mark.parametrize(

@@ -204,3 +204,21 @@ def test_a_draft_suggests_what_mends_its_kind_unless_a_remedy_is_known(kind, wor
     assert words in told(kind=kind)
     assert words not in told(kind=kind, remedy="Do this.")
     assert "## What might mend it Do this. ## Versions" in told(kind=kind, remedy="Do this.")
+
+
+def test_a_draft_names_the_versions_of_what_ran_and_of_nothing_else():
+    one = finding("tools.alpha")
+    made = scan(one)
+    here = made.environment.model_copy(
+        update={
+            "requirements": ["toy==1.0", "Helper==2.0"],
+            "versions": {"toy": "1.0", "helper": "2.0", "NumPy": "9", "unasked": "3"},
+        }
+    )
+    lines = draft(one, made.model_copy(update={"environment": here})).splitlines()
+    assert [line for line in lines if line.startswith("- ")] == [
+        "- toy 1.0",
+        "- Python 3.11.2",
+        "- helper 2.0",
+        "- NumPy 9",
+    ]
