@@ -27,7 +27,10 @@ _ENVIRONMENTS = (
 _PATHS = {"parent", "name", "stem", "suffix", "parents"}
 _MAKE_PATHS = {"resolve", "absolute", "with_name", "with_suffix", "joinpath", "expanduser"}
 # What paths and text raise on other people's values, and these on a comparison.
-FAILS = (TypeError, ValueError, AttributeError, LookupError, OSError, RecursionError)
+FAILS = (
+    *(TypeError, ValueError, AttributeError, LookupError, ArithmeticError, OSError),
+    RecursionError,
+)
 _PURE = (Path, PurePath, str, os.fspath, os.path.join, os.path.dirname, os.path.abspath,
          os.path.realpath, os.path.expanduser, os.path.basename)  # fmt: skip
 
@@ -148,11 +151,18 @@ class Values:
                     return UNKNOWN
                 return one + other if isinstance(op, ast.Add) else one / other
             case ast.JoinedStr(values=values):
-                parts = [self.of(getattr(one, "value", one)) for one in values]
+                parts = [self._part(one) for one in values]
                 return UNKNOWN if UNKNOWN in parts else "".join(map(str, parts))
             case ast.Call(func=func, args=args):
                 return self._call(func, [self.of(one) for one in args])
         return UNKNOWN
+
+    def _part(self, node: ast.expr) -> Any:
+        """Return a part of a formatted text; one that is written in a format is not worked out."""
+        if not isinstance(node, ast.FormattedValue):
+            return self.of(node)
+        as_it_is = node.conversion == -1 and node.format_spec is None
+        return self.of(node.value) if as_it_is else UNKNOWN
 
     def _attribute(self, base: Any, attr: str) -> Any:
         if isinstance(base, Symbol):

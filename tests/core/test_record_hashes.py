@@ -1,0 +1,171 @@
+"""Hashes of records: equal values share one whichever types hold them, others have another."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sparse
+
+from dpaudit import records
+from dpaudit.records import Record, fingerprint, hidden, said, showing, stray
+
+
+@dataclass
+class Point:
+    x: float
+    y: float
+
+
+class Plain:
+    def __init__(self, **held):
+        vars(self).update(held)
+
+
+EQUAL = [
+    (1, 1.0),
+    (1, np.int64(1)),
+    (True, 1),
+    (0.0, -0.0),
+    ("a", b"a"),
+    ([1, 2], (1.0, 2.0)),
+    ([[1.0, 2.0]], np.array([[1, 2]])),
+    (np.float32(0.5), 0.5),
+    ({1, 2, 3}, frozenset((3, 2, 1))),
+    (sparse.csr_matrix(np.eye(2)), sparse.coo_matrix(np.eye(2))),
+    (Plain(a=1.0), Plain(a=1)),
+    (math.nan, np.float64("nan")),
+]
+DIFFERENT = [
+    (1, 2),
+    (1.0, 1.0 + 2**-52),
+    (1, -1),
+    ("a", "b"),
+    ("ab", ["a", "b"]),
+    (["ab", "c"], ["a", "bc"]),
+    ([1, [2]], [[1], 2]),
+    ([1, 2], [2, 1]),
+    ([1], [1, 1]),
+    ([], [[]]),
+    ({1, 2}, [1, 2]),
+    ({1: 2, 3: 4}, {1: 4, 3: 2}),
+    ("1", 1),
+    (np.zeros((2, 3)), np.zeros((3, 2))),
+    (np.zeros(6), np.zeros((2, 3))),
+    (Point(1.0, 2.0), Point(2.0, 1.0)),
+    (Plain(a=1), Plain(a=2)),
+    (Plain(a=1), Plain(b=1)),
+    (pd.DataFrame({"a": [1]}), pd.DataFrame({"b": [1]})),
+    (pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [2]})),
+    (pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [1]}, index=[5])),
+    (sparse.csr_matrix(np.eye(2)), sparse.csr_matrix(2 * np.eye(2))),
+    (sparse.csr_matrix((1, 2)), sparse.csr_matrix((2, 1))),
+    (nx.path_graph(3), nx.path_graph(4)),
+    (nx.Graph([(0, 1), (2, 3)]), nx.Graph([(0, 2), (1, 3)])),
+    (datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)),
+    (Decimal("1.5"), Decimal("1.6")),
+    (len, max),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), EQUAL)
+def test_equal_values_have_one_hash_whichever_types_hold_them(one, other):
+    assert fingerprint(one, b"s") == fingerprint(other, b"s")
+    assert fingerprint(one, b"s") != fingerprint(one, b"t")
+    assert len(fingerprint(one, b"s")) == 32
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_other_values_have_another_hash(one, other):
+    assert fingerprint(one, b"s") != fingerprint(other, b"s")
+
+
+def test_an_edge_s_weight_is_a_part_of_a_graph():
+    one, other = nx.path_graph(3), nx.path_graph(3)
+    other.edges[0, 1]["weight"] = 2.0
+    assert fingerprint(one, b"s") != fingerprint(other, b"s")
+    other = nx.path_graph(3)
+    other.nodes[0]["label"] = 1
+    assert fingerprint(one, b"s") != fingerprint(other, b"s")
+
+
+@pytest.mark.parametrize("value", [None, "", "  ", "NaN", "inf", math.nan, math.inf, -math.inf])
+def test_what_is_missing_or_not_finite_is_shown(value):
+    assert hidden(value) == repr(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (1.5, "a number"),
+        (True, "a number"),
+        ("Alice", "text of 5 characters"),
+        (b"ab", "text of 2 characters"),
+        ([[1, 2, 3], [4, 5, 6]], "values of shape (2, 3)"),
+        ([[1, 2, 3], [4, 5]], "list"),
+        ([1, [2]], "list"),
+        ([], "values of shape (0,)"),
+        (np.zeros((4, 0)), "values of shape (4, 0)"),
+        (np.array(1.5), "a value"),
+        ({"a": 1}, "dict"),
+        (Plain(features=np.zeros((5, 2))), "Plain of shape (5, 2)"),
+        (Plain(a=1), "Plain"),
+    ],
+)
+def test_a_record_tells_its_kind_and_shape_alone(value, kind):
+    shown = repr(Record(value))
+    assert shown.partition(" #")[0] == kind
+    assert len(shown.partition(" #")[2]) == 8
+    with showing():
+        assert repr(Record(value)) == repr(value)
+        with showing(False):
+            assert repr(Record(value)) != repr(value)
+
+
+def test_hashes_are_those_of_a_run():
+    with records.run():
+        first = hidden("Alice")
+        assert hidden("Alice") == first
+        with records.run():  # a part of it
+            assert hidden("Alice") == first
+        with records.run(shown=True):
+            assert records.are_shown()
+            assert hidden("Alice") == first
+        assert not records.are_shown()
+        own = records.policy()
+    with records.run():
+        assert hidden("Alice") != first
+        with records.under(own):
+            assert hidden("Alice") == first
+    with records.showing():
+        assert hidden("Alice") != first
+
+
+def test_records_are_shown_to_the_end_of_the_block_that_hides_them():
+    with records.run():
+        before = hidden("Alice")
+        records.show()
+        assert records.are_shown()
+        assert hidden("Alice") == before
+        with records.run():
+            assert records.are_shown()
+    assert not records.are_shown()
+
+
+def test_what_may_be_data_by_mistake_is_marked():
+    for value in ("a", b"a", 1, 1.5, None, len):
+        assert stray(value) is value
+    for value in ([1], np.zeros(2), {"a": 1}):
+        assert isinstance(stray(value), Record)
+    assert said(1.5) == "1.5"
+    assert said([1.5]) == "[1.5]"
+    assert said(np.float64(1.5)) == repr(np.float64(1.5))
+    for value in (np.zeros(2), Point(np.zeros(2), 1.0)):
+        assert " #" in said(value)
+    assert said(Point(1.0, 2.0)) == repr(Point(1.0, 2.0))
