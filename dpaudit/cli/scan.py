@@ -262,12 +262,18 @@ def _table(result: ScanResult) -> Table:
     for column in ("subject", "relation", "claimed", "certified", "verdict"):
         table.add_column(column, overflow="fold")
     for one in result.checked:
-        from dpaudit.report.formatting import number
-
-        lower = "" if one.lower is None else f"ε ≥ {number(one.lower)}"
+        lower = "" if one.lower is None else f"ε ≥ {_down(one.lower)}"
         relation = one.relation + (" (claimed)" if one.documented else "")
         table.add_row(*map(cell, (one.subject, relation, one.claimed.words, lower, one.verdict)))
     return table
+
+
+def _down(lower: float) -> str:
+    from decimal import ROUND_FLOOR
+
+    from dpaudit.report.formatting import number
+
+    return number(lower, rounding=ROUND_FLOOR)
 
 
 def _show_findings(title: str, findings: Sequence[Finding]) -> None:

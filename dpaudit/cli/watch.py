@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from decimal import ROUND_FLOOR
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -130,9 +131,10 @@ def _say_change(watch: Watch, said: tuple[float, float], output: Output) -> tupl
     if now[0] <= said[0] and abs(now[1] - said[1]) < math.log(2):
         return said
     if output.formats.shown is None and not output.quiet:
+        lower = number(now[0], rounding=ROUND_FLOOR)
         streams.write_now(
             f"{count(bettor.pairs)} pairs: wealth {number(math.exp(min(now[1], 700)), 3)} of "
-            f"{number(1 / bettor.target.alpha, 6)}, epsilon at least {number(now[0])}"
+            f"{number(1 / bettor.target.alpha, 6)}, epsilon at least {lower}"
         )
     return now
 
