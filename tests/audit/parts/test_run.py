@@ -1,0 +1,328 @@
+"""Which audit a case gets, what becomes of its certificate, and what is said beside its verdict."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import dpaudit.auditing.run as running
+import dpaudit.auditing.sameness as sameness
+from dpaudit.auditing import kept
+from dpaudit.auditing.plan import Command
+from dpaudit.auditing.run import Audited, _noted, _privacy_evidence
+from dpaudit.auditing.sameness import of_the_rest
+from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.execution import Executor
+from dpaudit.extension.case import SearchCase
+from dpaudit.extension.claim import Statement
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, RenyiDP
+from dpaudit.laws.isolated import Isolated
+from dpaudit.laws.layout import Column
+from dpaudit.laws.steps import GaussianSteps
+from dpaudit.neighbours import Side
+from dpaudit.refutation import Attained
+from dpaudit.report.schema import PairSearch
+
+from .common import PAIR, case_of, check_of, evidence_of
+
+WORDS = Statement(
+    name="own",
+    title="an example",
+    statement="it is 1-DP",
+    source="an example",
+    kind="property",
+    relation="none",
+    assumptions={},
+)
+LAW = GaussianSteps(SimpleNamespace(steps=1))
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Note which audit is asked, with which error probability."""
+    found = []
+
+    def note(name):
+        return lambda case, drawer, trials, alpha, *rest: found.append((name, trials, alpha, rest))
+
+    monkeypatch.setattr(running.repeating, "event", note("repeating"))
+    monkeypatch.setattr(running.sequential_audit, "until_refuted", note("bets"))
+    monkeypatch.setattr(running.divergence, "divergence", note("divergence"))
+    monkeypatch.setattr(running.black_box, "event", note("event"))
+    monkeypatch.setattr(running.white_box, "exact_loss", note("losses"))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("claim", "at_delta", "mechanism", "settings", "repeats", "expected"),
+    [
+        (ApproximateDP(1.0, 0.0), 0.0, None, {}, False, "event"),
+        (ApproximateDP(1.0, 0.0), 0.0, None, {}, True, "repeating"),
+        (ApproximateDP(1.0, 0.0), 0.0, None, {"until_refuted": True}, False, "bets"),
+        (GaussianDP(1.0), 0.01, LAW, {}, False, "event"),
+        (RenyiDP(2.0, 1.0), 0.01, None, {}, False, "divergence"),
+        (ApproximateDP(1.0, 1e-5), 1e-5, LAW, {}, False, "losses"),
+        (ApproximateDP(1.0, 1e-5), 1e-5, LAW, {"estimator": "event"}, False, "event"),
+        (ApproximateDP(1.0, 1e-5), 1e-5, LAW, {"until_refuted": True}, False, "bets"),
+    ],
+)
+def test_every_case_has_its_audit_at_the_whole_error_probability(
+    claim, at_delta, mechanism, settings, repeats, expected, asked
+):
+    case = case_of(claim, at_delta, mechanism)
+    drawer = SimpleNamespace(repeats=repeats)
+    _privacy_evidence(case, drawer, Settings(confidence=0.9, **settings), 77)
+    ((name, trials, alpha, _),) = asked
+    assert (name, trials, alpha) == (expected, 77, pytest.approx(0.1))
+
+
+@pytest.mark.parametrize(
+    ("claim", "settings", "named"),
+    [
+        (GaussianDP(1.0), {"until_refuted": True}, "until_refuted"),
+        (GaussianDP(1.0), {"estimator": "exact-loss"}, "estimator"),
+        (ApproximateDP(1.0, 0.01), {"estimator": "exact-loss"}, "estimator"),
+    ],
+)
+def test_what_a_claim_cannot_be_audited_by_is_refused(claim, settings, named, asked):
+    with pytest.raises(InvalidArgument, match=named):
+        _privacy_evidence(
+            case_of(claim, 0.01), SimpleNamespace(repeats=False), Settings(**settings), 9
+        )
+    assert asked == []
+
+
+def test_an_attack_means_nothing_to_exact_losses(asked):
+    case = case_of(ApproximateDP(1.0, 1e-5), 1e-5, LAW)
+    with pytest.raises(InvalidArgument, match="distinguisher"):
+        _privacy_evidence(
+            case, SimpleNamespace(repeats=False), Settings(distinguisher="histogram"), 9
+        )
+
+
+def test_randomness_of_its_own_and_a_ranking_are_noted():
+    search = PairSearch(candidates=2, chosen=1, promised=[1, 0], transcripts=40, of_trials=200)
+    chosen = SimpleNamespace(search=search)
+    found = _noted(evidence_of(notes=("old",)), chosen, SimpleNamespace(own=True))
+    assert not found.repeatable
+    assert found.counts["ranking pairs, per dataset"] == 40
+    assert found.notes[0].startswith("The pair is number 1 of 2")
+    assert found.notes[1] == "old"
+    assert "randomness or a state of its own" in found.notes[2]
+    plain = evidence_of()
+    assert _noted(plain, SimpleNamespace(search=None), SimpleNamespace(own=False)) == plain
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "kept"),
+    [
+        ("support", {}, False),
+        ("support", {"show_records": True}, True),
+        ("support", {"data_is_public": True}, True),
+        ("statistical", {}, True),
+        ("mechanism", {}, True),
+    ],
+)
+def test_a_certificate_that_holds_records_is_withheld(kind, settings, kept):
+    result = SimpleNamespace(notes=["old"])
+    result.model_copy = lambda update: SimpleNamespace(**update)
+    audited = Audited(result, SimpleNamespace(kind=kind))
+    given = SimpleNamespace(**({"data_is_public": False, "show_records": False} | settings))
+    found = running._without_records(audited, given)
+    assert (found.certificate is not None) is kept
+    assert found.result.notes[0] == "old"
+    assert len(found.result.notes) == (1 if kept else 2)
+    nothing = Audited(result, None)
+    assert running._without_records(nothing, given) is nothing
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict", "certified"), [(2.0, "refuted", True), (0.5, "not refuted", False)]
+)
+def test_a_search_certifies_what_it_refutes_alone(value, verdict, certified):
+    certificate = SimpleNamespace(kind="sensitivity")
+    asked = []
+
+    def attain(budget, rng):
+        asked.append((budget, rng.random()))
+        return Attained(value=value, bound=1.0, instance="here", certificate=certificate)
+
+    case = SearchCase(
+        bound=1.0,
+        attain=attain,
+        view="all",
+        data="none",
+        relation="none",
+        pair="none",
+        default_trials=1,
+        parameters={},
+        quantity="a number",
+    )
+    plan = Command.of_claim("own", Settings())
+    for seed in (3, 3, 4):
+        found = running._run_search(WORDS, case, Settings(seed=seed), Executor(), plan, 50)
+        assert found.result.verdict == verdict
+        assert found.certificate is (certificate if certified else None)
+    assert [budget for budget, _ in asked] == [50] * 3
+    assert asked[0] == asked[1] != asked[2]
+    value = math.nan
+    with pytest.raises(MechanismError, match=r"nan <= 1\.0"):
+        running._run_search(WORDS, case, Settings(), Executor(), plan, 50)
+
+
+@pytest.mark.parametrize("certify", [None, lambda lower: ("made at", lower)])
+def test_a_case_makes_its_own_certificate_of_the_lower_end(certify, monkeypatch):
+    monkeypatch.setattr(running, "own_certificate", lambda *given: "of outputs")
+    result = SimpleNamespace(measured=SimpleNamespace(lower=1.5))
+    found = running._certificate(result, case_of(certify=certify), Settings())
+    assert found == ("of outputs" if certify is None else ("made at", 1.5))
+
+
+@pytest.mark.parametrize(("by_looks", "said"), [(True, ["witness"]), (False, ["witness", "pair"])])
+def test_what_leaked_is_looked_for_with_the_audit_s_error_probability(by_looks, said, monkeypatch):
+    asked = []
+
+    def added(name):
+        return lambda result, case, drawer, alpha: asked.append((name, alpha)) or result
+
+    monkeypatch.setattr(running.witness, "added", added("witness"))
+    monkeypatch.setattr(running.shrinking, "added", added("pair"))
+    schedule = SimpleNamespace(
+        settings=Settings(confidence=0.9),
+        has_time_to_explain=lambda drawer: True,
+        by_looks=by_looks,
+    )
+    result = SimpleNamespace(notes=["old"], model_copy=lambda update: SimpleNamespace(**update))
+    assert running._explained(result, None, None, schedule) is result
+    assert asked == [(name, pytest.approx(0.1)) for name in said]
+    schedule.has_time_to_explain = lambda drawer: False
+    late = running._explained(result, None, None, schedule)
+    assert late.notes[0] == "old"
+    assert "too short" in late.notes[1]
+
+
+@pytest.mark.parametrize(
+    ("lower", "at_delta", "withheld"), [(1.0, None, True), (1.1, None, False), (0.5, 0.2, True)]
+)
+def test_what_was_left_out_withholds_what_the_rest_does_not_refute(lower, at_delta, withheld):
+    evidence = evidence_of(lower, at_delta=at_delta, contract=(check_of(True),))
+    found = of_the_rest(evidence, case_of(), check_of(False, "left out"))
+    assert found.trusted is not withheld
+    assert len(found.contract) == (2 if withheld else 1)
+    assert of_the_rest(evidence, case_of(), None) is evidence
+
+
+def test_a_curve_is_compared_where_it_was_audited():
+    case = case_of(GaussianDP(1.0), 1e-5, currency=None)
+    epsilon = GaussianDP(1.0).epsilon(0.2)
+    found = of_the_rest(evidence_of(1.1 * epsilon, at_delta=0.2), case, check_of(False))
+    assert found.trusted
+    found = of_the_rest(evidence_of(0.9 * epsilon, at_delta=0.2), case, check_of(False))
+    assert not found.trusted
+
+
+@pytest.mark.parametrize(
+    ("change", "another"),
+    [
+        ({"seed": 1}, True),
+        ({"confidence": 0.9}, True),
+        ({"distinguisher": "histogram"}, True),
+        ({"parameters": {"a": 1}}, False),
+        ({"unit": 3}, True),
+    ],
+)
+def test_what_is_kept_of_an_audit_is_known_by_all_that_decides_it(change, another):
+    base = kept.what_determines(case_of(), Settings(), 100)
+    other = kept.what_determines(case_of(), Settings(**change), 100)
+    assert (base != other) is another
+    assert kept.what_determines(case_of(), Settings(), 101) != base
+    assert kept.what_determines(case_of(ApproximateDP(2.0, 0.0)), Settings(), 100) != base
+    assert kept.what_determines(case_of(at_delta=0.1), Settings(), 100) != base
+
+
+def test_bets_go_on_whatever_their_cap_is():
+    asked = Settings(until_refuted=True, trials=100)
+    more = Settings(until_refuted=True, trials=900)
+    one, other = (kept.what_determines(case_of(), s, s.trials) for s in (asked, more))
+    assert one == other
+    candidates = (replace(case_of(), pair=PAIR),)
+    assert len(kept.what_determines(case_of(candidates=candidates), asked, 1)[1]) == 2
+
+
+# What never varies
+
+
+def test_a_function_of_its_data_is_said_to_be_one_where_both_sides_never_vary(monkeypatch):
+    rows = np.zeros((40, 2)), np.ones((40, 2))
+    owners = np.repeat(np.arange(8), 5)
+    found = sameness.Answers(rows, (owners, owners))
+    monkeypatch.setattr(sameness, "_answers", lambda *given: found)
+    asked = {"causes": []}
+    monkeypatch.setattr(sameness, "_causes", lambda *given: asked["causes"])
+    drawer = SimpleNamespace(mechanism=SimpleNamespace(), pair=PAIR, seed=0, sparing=False)
+
+    def looked(kept, same):
+        monkeypatch.setattr(sameness, "_unvarying", lambda *given, by_score: (kept, same))
+        return sameness.looked_at(drawer, None, by_score=False)
+
+    assert looked([], []) == sameness.Sameness()
+    (check,) = looked([1], [(0, 0)]).checks
+    assert (check.name, check.passed) == ("what is certified varies within a process", False)
+    whole = looked([], [(0, 1), (1, 1)])
+    assert whole.checks[0].passed
+    assert "in output[1], in 40 calls of 8 processes" in whole.remark
+    assert looked([], [(0, 1)]).remark == ""
+    asked["causes"] = [("a file", "/x"), ("the clock", "now")]
+    kept_outside = looked([], [(0, 1), (1, 1)])
+    (check,) = kept_outside.checks
+    assert (check.passed, check.statistic, kept_outside.remark) == (False, 2.0, "")
+    assert "(a file '/x', and the clock)" in check.statement
+
+
+def test_parts_that_tell_processes_apart_are_left_out_while_others_vary():
+    columns = [Column("a", False), Column("b", False), Column("the rest", True)]
+    layout = SimpleNamespace(columns=columns)
+    assert sameness._others_stay(layout, [0])
+    assert not sameness._others_stay(layout, [0, 1])
+    assert [one.path for one in sameness.columns_of(None, 2)] == ["output[0]", "output[1]"]
+    assert [one.path for one in sameness.columns_of(None, 1)] == ["output"]
+    hidden = [Column("a", False, everywhere=False), Column("b", False)]
+    assert sameness._paths(hidden, [0, 0, 1]) == ["a part", "b"]
+
+
+def test_answers_of_one_a_process_are_compared_as_those_of_one(monkeypatch):
+    owners = SimpleNamespace(processes=np.arange(6))
+    drawn = SimpleNamespace(scores=(np.zeros((6, 2, 2)), np.ones((6, 2, 2))), outputs=[owners] * 2)
+    asked = []
+
+    def alone(*given):
+        asked.append(given)
+        return drawn
+
+    for one, expected in ((True, [0] * 6), (False, list(range(6)))):
+        drawer = SimpleNamespace(alone=alone, one_a_process=one)
+        found = sameness._answers(drawer, 3, 2)
+        assert [owner.tolist() for owner in found.processes] == [expected] * 2
+        assert found.rows[1].tolist() == [[1.0] * 4] * 6
+    assert asked == [(None, 3, 2, "what varies")] * 2
+
+
+class Answering(Isolated):
+    """A mechanism that returns the side it was called on, and no processes."""
+
+    def __init__(self):
+        pass
+
+    def sample(self, dataset, trials, rng):
+        return np.full((trials, 1, 2), float(dataset[0]) + 0 * rng.random())
+
+
+def test_an_answer_of_either_dataset_is_looked_at():
+    found = sameness._one_answer(Answering(), PAIR, 0)
+    expected = [[[float(PAIR.on(side)[0])] * 2] for side in Side]
+    assert [one.tolist() for one in found.rows] == expected
