@@ -333,7 +333,8 @@ def evidence_of(bettor: Bettor, attacks: Sequence[str], most: int | None) -> Evi
         The cap on the transcripts of each dataset, or None.
     """
     allowed = {} if most is None else {"allowed at most, per dataset": most}
-    bet, target = bettor.pairs - bettor.learned_from, bettor.target
+    pilot, target = bettor.learned_from or bettor.pairs, bettor.target  # nothing is bet on before
+    bet = bettor.pairs - pilot
     words = "refuted" if bettor.refuted_after else "not refuted"
     return Evidence(
         lower=bettor.lower,
@@ -345,7 +346,7 @@ def evidence_of(bettor: Bettor, attacks: Sequence[str], most: int | None) -> Evi
         budget={"one wealth: every look, attack, direction and lower bound": bettor.target.alpha},
         counts={
             "drawn, per dataset": bettor.pairs,
-            "pilot, not bet on, per dataset": bettor.learned_from,
+            "pilot, not bet on, per dataset": pilot,
             "bet on, per dataset": bet,
         }
         | allowed,

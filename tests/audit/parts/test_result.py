@@ -290,6 +290,21 @@ def test_a_promise_bears_three_errors_and_those_of_fresh_outputs(seen, trials):
     assert point._errors(seen, trials, ALPHA) == pytest.approx(3.0 + fresh)
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_point_is_chosen_on_the_score_that_reaches_most(place):
+    rng = np.random.default_rng(0)
+    on_p, on_q = rng.normal(size=(2, 3, 500))
+    on_p[place] += 1.0
+    currency = currency_of(GaussianDP(0.5))
+    alone = point.chosen(on_p[[place]], on_q[[place]], currency, (500, ALPHA))
+    assert point.chosen(on_p, on_q, currency, (500, ALPHA)) == alone
+    errors = point._errors(500, 500, ALPHA)
+    deltas = currency.deltas()
+    reached = point._reached((on_p[place], on_q[place]), deltas, currency, errors)
+    assert deltas[int(np.argmax(reached))] == alone
+    assert reached.max() > 0
+
+
 def test_evidence_on_epsilon_becomes_evidence_on_the_claim():
     model = ModelBased(name="m", lower=1.0, upper=None, confidence=None, assumes="a", source="s")
     one = GaussianDP(1.0).epsilon(0.01)
