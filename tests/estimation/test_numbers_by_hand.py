@@ -139,6 +139,35 @@ def test_bounds_of_counts_say_whose_they_are():
     assert 0 < found.lower < found.estimate
 
 
+@pytest.mark.parametrize(("p", "q", "above"), [(30, 1, True), (49, 20, False)])
+def test_the_event_that_is_chosen_favours_the_side_that_has_more_of_it(p, q, above):
+    on_p, on_q = (np.where(np.arange(50) < n, 1.0, -1.0) for n in (p, q))
+    found = event.choose_event(on_p, on_q, 0.0)
+    assert (found.above, found.threshold) == (above, 0.0 if above else found.threshold)
+    assert -1.0 <= found.threshold <= 0.0
+    assert found.hits(on_p) == (p if above else 50 - p)
+    mirrored = event.choose_event(-on_q, -on_p, 0.0)
+    assert mirrored.promised == pytest.approx(found.promised)
+    assert found.promised > 0
+
+
+@pytest.mark.parametrize(("delta", "errors"), [(0.0, 0.0), (0.1, 0.0), (0.1, 6.0)])
+def test_a_promise_is_a_root_some_standard_errors_away(delta, errors):
+    on_p, on_q = (np.where(np.arange(400) < n, 1.0, 0.0) for n in (300, 60))
+    far = max(2 * event.exponent(event._SELECTION), errors**2)
+    rates = [(n + far / 2) / (400 + far) for n in (300, 60)]
+    spreads = [far * rate * (1 - rate) / (400 + far) for rate in rates]
+    low, high = 0.0, (rates[0] - delta) / rates[1]
+    for _ in range(80):
+        x = (low + high) / 2
+        above = (rates[0] - delta - x * rates[1]) ** 2 > spreads[0] + x**2 * spreads[1]
+        low, high = (x, high) if above else (low, x)
+    found = event.promised_at(on_p, on_q, [delta, 0.9], errors)
+    complement = event._nearly_promised(-on_q, -on_p, np.array([[delta]]), far)[0]
+    assert found[0] == pytest.approx(max(0.0, math.log(low), complement))
+    assert found[1] == 0.0
+
+
 @pytest.mark.parametrize("name", ["scores_p", "scores_q"])
 @pytest.mark.parametrize("bad", [np.empty(0), np.array([1.0, np.nan])])
 def test_a_side_without_scores_is_refused(name, bad):
@@ -157,7 +186,12 @@ def test_what_most_of_one_side_alone_are_is_judged_by_its_own_counts(swapped):
     if swapped:
         of_p, of_q, sizes = of_q, of_p, sizes[::-1]
     one = Repeated(np.zeros(1), of_p, of_q, sizes)
-    assert len(one.stand_out().values) == 1
+    found = one.stand_out()
+    assert (found.of_p.tolist(), found.of_q.tolist(), found.sizes) == (
+        of_p.tolist(),
+        of_q.tolist(),
+        sizes,
+    )
     # 40 others of 100 and 60 of 150 say nothing, as 60 and 90 do not
     alike = Repeated(np.zeros(1), np.array([60]), np.array([90]), (100, 150))
     assert len(alike.stand_out().values) == 0

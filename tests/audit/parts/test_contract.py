@@ -175,3 +175,21 @@ def test_a_failed_check_says_which_parts_may_be_left_out():
     assert "; of a, b, parts that are no noise" in failed.statement
     layout.columns = columns[:1]
     assert contract._with_cure(drawer, [check_of(False)]) == [check_of(False)]
+
+
+def test_a_mechanism_of_this_process_is_drawn_in_others_by_what_makes_it(monkeypatch):
+    made, closed = Elsewhere(), []
+    made.crew = SimpleNamespace(close=lambda: closed.append(1))
+    case = SimpleNamespace(elsewhere=lambda: made)
+    here = Further(3)
+    with contract.apart(case, here) as other:
+        assert (other.mechanism, other.unit, closed) == (made, 3, [])
+    assert closed == [1]
+    for mechanism in (EVENT, Elsewhere()):  # this package's own, and one that has processes
+        same = Further(3, mechanism=mechanism)
+        with contract.apart(case, same) as other:
+            assert other is same
+    sent = SimpleNamespace(mechanism=made)
+    monkeypatch.setattr(contract, "isolated", lambda mechanism, isolation: sent)
+    with contract.apart(SimpleNamespace(elsewhere=None), here) as other:
+        assert other.mechanism is made

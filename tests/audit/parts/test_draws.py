@@ -184,3 +184,44 @@ def test_of_slow_outputs_the_pace_is_what_was_seen(theirs, by_pace, pace, monkey
     assert drawer.seen_pace() == pace
     nothing = drawer_of(unit=1, seen=QUICK._replace(pace=0.0), chosen_by_pace=True)
     assert nothing.seen_pace() == 1e-8
+
+
+@pytest.mark.parametrize(
+    ("fine", "start", "pace", "trials", "sizes", "processes"),
+    [
+        (True, 0.01, 1e-6, 640, {10}, 1),
+        (False, 0.01, 1e-6, 640, {64}, 1),
+        (True, 0.01, 1e-6, 2048, {32}, 2),
+        (True, 1.0, 1e-6, 2048, {32}, 0),
+        (True, 1.0, 1e-3, 2048, {32}, 2),
+        (True, 0.01, 1e-6, 30, {1}, 1),
+    ],
+)
+def test_what_is_bet_on_is_drawn_in_many_calls_and_in_processes_that_are_worth_it(
+    fine, start, pace, trials, sizes, processes, monkeypatch
+):
+    asked = []
+    monkeypatch.setattr(draws.drawn, "comparing", lambda mechanism: lambda one: one)
+
+    def drawing(name):
+        def drawn(self, task, units, stage):
+            hands = [units] if name == "here" else units
+            asked.append((name, hands))
+            for unit in (one for hand in hands for one in hand):
+                yield np.full(unit.trials, float(unit.which))
+
+        return drawn
+
+    monkeypatch.setattr(Drawer, "_dealt", drawing("dealt"))
+    monkeypatch.setattr(Drawer, "_results", drawing("here"))
+    drawer = drawer_of(unit=64, fine=fine, seen=QUICK._replace(start=start, pace=pace))
+    found = drawer.paired(trials, "betting")
+    ((name, hands),) = asked
+    assert (name, len(hands)) == ("dealt" if processes else "here", max(1, processes))
+    counts = {unit.trials for hand in hands for unit in hand}
+    assert counts == sizes
+    assert [side.tolist() for side in found.scores] == [[0.0] * trials, [1.0] * trials]
+
+
+def test_draws_are_aimed_where_their_bound_is_finite():
+    assert drawer_of(mechanism=SimpleNamespace()).aimed(Side.DATASET, 0.5) is None

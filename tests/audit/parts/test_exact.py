@@ -261,3 +261,58 @@ def test_pilots_tilt_more_until_enough_losses_are_beyond(further, monkeypatch):
     assert drawn[:-1] == expected
     assert drawn[-1][1:] == ("certifying", True)
     assert drawn[-1][0] == found.pilot.tilt
+
+
+def test_aimed_trials_certify_where_the_pilot_sees_half_as_much_again():
+    drawn = []
+    loss = np.linspace(0.0, 4.0, 400)
+
+    class Drawing(Aims):
+        def tilted(self, side, draws, trials, purpose, *, certifies=False):
+            drawn.append((round(draws.epsilon, 6), trials, purpose, certifies))
+            return losses_of(loss, aim=draws)
+
+    law, log_delta = Drawing(), math.log(0.05)
+    found = aimed.aimed_direction(law, Side.DATASET, log_delta, 50, 900)
+    again = losses_of(loss).estimate(log_delta + math.log(1.5))
+    assert [one[1:] for one in drawn] == [
+        (50, "pilot", False),
+        (50, "second pilot", False),
+        (900, "certifying", True),
+    ]
+    assert drawn[0][0] == pytest.approx(-log_delta, rel=0.05)
+    assert drawn[1][0] == drawn[2][0] == pytest.approx(again, abs=1e-5)
+    assert found.losses.aimed.epsilon == found.pilot.aimed.epsilon
+    assert aimed.aimed_direction(Drawing(least=99.0), Side.DATASET, log_delta, 50, 900) is None
+
+
+@pytest.mark.parametrize(("upper", "shown"), [(2.0, 2.0), (0.5, 1.0), (None, None)])
+def test_both_ends_and_the_band_share_what_may_err_and_never_cross(upper, shown, monkeypatch):
+    asked = {}
+    both = [direction_of(np.zeros(9)), direction_of(np.zeros(9))]
+    monkeypatch.setattr(exact, "plain_losses", lambda *given: dict.fromkeys(Side, np.zeros(9)))
+    monkeypatch.setattr(exact, "_direction", lambda *given: both[0])
+    monkeypatch.setattr(exact, "residual_trials", lambda *given: 77)
+    monkeypatch.setattr(exact, "_self_checks", lambda *given: ())
+
+    def end(name, value):
+        def found(directions, log_delta, alpha):
+            asked[name] = (log_delta, alpha)
+            return value
+
+        return found
+
+    monkeypatch.setattr(exact, "lower_end", end("lower", 1.0))
+    monkeypatch.setattr(exact, "upper_end", end("upper", upper))
+    monkeypatch.setattr(exact, "_band", lambda *given: asked.setdefault("band", given[2]))
+    case = case_of(ApproximateDP(1.0, 1e-3), 1e-3)
+    found = exact.exact_loss(case, None, 3000, 0.05)
+    assert asked["lower"] == (math.log(1e-3), pytest.approx(0.02))
+    assert asked["upper"] == (math.log(1e-3), pytest.approx(0.02))
+    assert asked["band"] == pytest.approx(0.01)
+    assert sum(found.budget.values()) == pytest.approx(0.05)
+    assert (found.lower, found.upper) == (1.0, shown)
+    assert (found.upper_note is None) is (upper is not None)
+    assert found.counts["certifying, per dataset"] == 3000
+    assert found.counts["pilots, at most, per dataset"] == 6 * 600
+    assert found.counts["checking the law, per dataset"] == 600 + 77 + 64 + 1500
