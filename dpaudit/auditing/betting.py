@@ -9,7 +9,7 @@ somebody else feeds, in pieces of any size: but for rounding, no number depends 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,11 +21,19 @@ from dpaudit._typing import Array
 from dpaudit.auditing.alone import Against
 from dpaudit.auditing.distinguishing import Score, fitted, for_mechanism
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.evidence import Evidence, WealthPath
+from dpaudit.auditing.evidence import BetEvent, BetRow, Evidence, WealthPath
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.estimation.counted import Counted, Event, grain, rounded
 from dpaudit.estimation.independence import Outputs
-from dpaudit.estimation.sequential.game import STAKES, Game, Target, boundaries, most_of_bets
+from dpaudit.estimation.sequential.game import (
+    STAKES,
+    BetCounts,
+    Game,
+    Target,
+    Wealth,
+    boundaries,
+    most_of_bets,
+)
 from dpaudit.execution import Progress, Silent, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
@@ -74,6 +82,7 @@ class Bettor:
         self.target, self.pairs, self.learned_from = target, 0, 0
         self._path: list[tuple[int, float]] = []
         self._point: tuple[int, float] | None = None
+        self._counts: dict[tuple[int, int], BetCounts] = {}
         self._fit, self._scores, self._fitted_at = fit, list[Score](), 0
         self._steps: list[float] = []
         self._boundaries = boundaries()
@@ -123,6 +132,11 @@ class Bettor:
         return [float(part.sum()) for part in np.split(share, 2 * len(self._scores))]
 
     @property
+    def bet_counts(self) -> list[BetCounts]:
+        """What came of the bets, in order: a new row where they changed or another epsilon fell."""
+        return list(self._counts.values())
+
+    @property
     def rates(self) -> list[tuple[float, float]]:
         """Rates of the present event of each score and direction on either side."""
         if self._game is None:
@@ -152,7 +166,9 @@ class Bettor:
     def _take(self, on_p: Array, on_q: Array) -> None:
         if self._game is not None:
             scores = self._scored(on_p), self._scored(on_q)
-            self._game, path = self._game.play(*scores)
+            before = self._game
+            self._game, path = before.play(*scores)
+            self._count(before.bet_counts(*scores, self._game.wealth), before.wealth)
             self._new.append(scores)
             self._point = (self.pairs + len(on_p), float(path[-1]))
         self._keep(on_p, on_q)
@@ -162,6 +178,13 @@ class Bettor:
             self._point = None
             self._learn()
             self._due = next(self._boundaries)
+
+    def _count(self, parts: Iterable[BetCounts], before: Wealth) -> None:
+        """Add the counts of every part; pieces that a stream comes in are no parts."""
+        fallen = len(set(before.first_over[before.first_over > 0].tolist()))
+        for fallen_by_then, part in enumerate(parts, start=fallen):
+            row = (self._due, fallen_by_then)
+            self._counts[row] = self._counts[row] + part if row in self._counts else part
 
     def _keep(self, on_p: Array, on_q: Array) -> None:
         self._kept_bytes += on_p.nbytes + on_q.nbytes
@@ -355,10 +378,29 @@ def evidence_of(bettor: Bettor, attacks: Sequence[str], most: int | None) -> Evi
             log10_wealth=tuple(wealth / math.log(10) for _, wealth in bettor.path),
             log10_goal=-math.log10(bettor.target.alpha),
             refuted_after=bettor.refuted_after or None,
+            epsilons=tuple(target.epsilons.tolist()),
+            events=_events(bettor, attacks),
+            stakes=STAKES,
+            bets=tuple(map(_row, bettor.bet_counts)),
         ),
         remark=_stopped(bettor, most),
         cap=min(most_of_bets(bet, target.delta, target.alpha), float(target.epsilons[-1])),
         notes=(_shares(bettor, attacks),),
+    )
+
+
+def _events(bettor: Bettor, attacks: Sequence[str]) -> tuple[BetEvent, ...]:
+    """Return what was bet on, in the order of the shares."""
+    found = [(name, favours) for favours in ("dataset", "neighbour") for name in attacks]
+    shares = bettor.shares or [1 / len(found)] * len(found)
+    return tuple(BetEvent(*one, share) for one, share in zip(found, shares, strict=True))
+
+
+def _row(counts: BetCounts) -> BetRow:
+    return BetRow(
+        pairs=counts.pairs,
+        rates=tuple(zip(counts.rate.tolist(), counts.other_rate.tolist(), strict=True)),
+        hits=tuple(zip(counts.hits.tolist(), counts.other_hits.tolist(), strict=True)),
     )
 
 
@@ -382,10 +424,8 @@ def _shown(log_wealth: float) -> str:
 
 
 def _shares(bettor: Bettor, attacks: Sequence[str]) -> str:
-    names = [f"{name} for the dataset" for name in attacks]
-    names += [f"{name} for the neighbour" for name in attacks]
-    shares = bettor.shares or [1 / len(names)] * len(names)
     listed = ", ".join(
-        f"{name} {share_of(share, 1.0)}" for name, share in zip(names, shares, strict=True)
+        f"{one.attack} for the {one.favours} {share_of(one.share, 1.0)}"
+        for one in _events(bettor, attacks)
     )
     return f"Shares of the one wealth, set on the pilot, {len(STAKES)} stakes each: {listed}."

@@ -21,7 +21,7 @@ from dpaudit._typing import Array
 from dpaudit.auditing.alone import MARGIN, Against
 from dpaudit.auditing.contract import Kept
 from dpaudit.auditing.draws import Certifying, Drawer
-from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.evidence import BinCounts, Evidence
 from dpaudit.estimation.counted import Counted, Tally
 from dpaudit.estimation.divergence import (
     Bins,
@@ -74,6 +74,23 @@ class Seen:
     def refuted(self) -> bool:
         """Whether that is above the claim."""
         return self.lower > self.claimed
+
+    def bin_counts(self, unit: float) -> BinCounts:
+        """Return what carries the bound, in so many units of the divergence."""
+        bet, hits = self.chosen.bet, self.chosen.decisive(*self.counts, self.alpha)
+        return BinCounts(
+            favours="dataset" if self.chosen.above else "neighbour",
+            order=bet.order,
+            log_ratios=tuple(bet.log_ratios.tolist()),
+            slope=bet.slope,
+            centre=bet.centre,
+            stake=bet.stake,
+            trials=bet.trials,
+            hits=(tuple(map(int, hits[0])), tuple(map(int, hits[1]))),
+            alpha=self.alpha,
+            unit=unit,
+            bound=self.lower / unit,
+        )
 
     def suffices(self, trials: int) -> bool:
         """Return whether so many outputs a side would refute by far, at the rates seen."""
@@ -155,6 +172,7 @@ def divergence(
         contract=kept.checks,
         remark=kept.remark,
         at_delta=first.at_delta,
+        bins=seen.bin_counts(scale),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from dpaudit.estimation.event import ScoreCounts
 from dpaudit.estimation.model_based import ModelBased
@@ -18,14 +19,94 @@ class Band:
     confidence: float
 
 
+@dataclass(frozen=True)
+class BetEvent:
+    """An event that is bet on: whose score, which dataset it favours, its share of the wealth."""
+
+    attack: str
+    favours: Literal["dataset", "neighbour"]
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class BetRow:
+    """What came of pairs that were bet on at the same rates, of each event in order.
+
+    Parameters
+    ----------
+    pairs
+        How many.
+    rates
+        What the rates were guessed to be, on the dataset that the event favours and on the other.
+    hits
+        Outputs in the event, on the same two.
+    """
+
+    pairs: int
+    rates: tuple[tuple[float, float], ...]
+    hits: tuple[tuple[int, int], ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class WealthPath:
-    """The path of the wealth against a claim: decimal logarithms after so many transcripts."""
+    """How the wealth against a claim went, and all that it follows from.
+
+    Parameters
+    ----------
+    transcripts, log10_wealth
+        Decimal logarithms after so many transcripts.
+    log10_goal, refuted_after
+        What refutes, and when it was reached.
+    epsilons
+        What is bet against, ascending: the bound is the largest whose wealth, and that of all
+        before it, reached the goal at the end of a row.
+    events, stakes
+        Every event has a bettor for each stake; they share its share.
+    bets
+        The counts, in order.
+    """
 
     transcripts: tuple[int, ...]
     log10_wealth: tuple[float, ...]
     log10_goal: float
     refuted_after: int | None
+    epsilons: tuple[float, ...] = ()
+    events: tuple[BetEvent, ...] = ()
+    stakes: tuple[float, ...] = ()
+    bets: tuple[BetRow, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinCounts:
+    """The counts of bins that carry a bound on a divergence, and the bet that was fixed before.
+
+    The bound is that of `dpaudit.estimation.divergence.RenyiBet` at ``alpha``, over ``unit`` where
+    all orders are claimed.
+
+    Parameters
+    ----------
+    favours
+        The dataset whose divergence from the other it is.
+    order, log_ratios, slope, centre, stake, trials
+        The bet; a log-ratio for each bin.
+    hits
+        Outputs in each bin, on the favoured dataset and on the other: up to the unit of work after
+        which the bet had won most.
+    alpha, unit, bound
+        Error probability; what the divergence is divided by; what follows.
+    """
+
+    favours: Literal["dataset", "neighbour"]
+    order: float
+    log_ratios: tuple[float, ...]
+    slope: float
+    centre: float
+    stake: float
+    trials: tuple[int, int]
+    hits: tuple[tuple[int, ...], tuple[int, ...]]
+    alpha: float
+    unit: float
+    bound: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +177,8 @@ class Evidence:
         Of an event: how the scores of either side lie around its threshold.
     carrying
         The event whose counts carry the bound, where one does.
+    bins
+        The counts that carry a bound on a divergence.
     """
 
     lower: float
@@ -122,6 +205,7 @@ class Evidence:
     scores: ScoreCounts | None = None
     cap: float | None = None
     carrying: CarryingEvent | None = None
+    bins: BinCounts | None = None
 
     @property
     def trusted(self) -> bool:

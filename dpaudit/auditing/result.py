@@ -29,6 +29,7 @@ from dpaudit.report.document import Result
 from dpaudit.report.formatting import number, share_of
 from dpaudit.report.schema import (
     AssumptionCheck,
+    BinCounts,
     BudgetEntry,
     CarryingEvent,
     Claimed,
@@ -173,6 +174,7 @@ def privacy_result(
         wealth=None if evidence.wealth is None else WealthPath(**asdict(evidence.wealth)),
         scores=None if evidence.scores is None else ScoreCounts(**asdict(evidence.scores)),
         carrying_event=event,
+        bin_counts=_bin_counts(evidence),
         pair_search=pair_search,
         unvarying=case.unvarying,
         notes=[*([] if refuted else carried), *case.notes, *evidence.notes],
@@ -188,6 +190,13 @@ def carrying_event(evidence: Evidence, verdict: Verdict) -> CarryingEvent | None
     if evidence.carrying is None or not evidence.trusted or evidence.carrying.epsilon == 0:
         return None
     return carrying.in_document(evidence.carrying, verdict == "refuted")
+
+
+def _bin_counts(evidence: Evidence) -> BinCounts | None:
+    """Return the counts of bins that carry a bound, None where nothing is certified by any."""
+    if evidence.bins is None or not evidence.trusted or evidence.bins.bound == 0:
+        return None
+    return BinCounts(**asdict(evidence.bins))
 
 
 def plain(value: Any) -> Any:

@@ -171,6 +171,16 @@ class RenyiBet:
                 raise InvalidArgument(name, np.shape(counts), expected)
         return self._least(favoured, other, -math.log(alpha), 1e-12)
 
+    def decisive(self, favoured: Array, other: Array, alpha: float) -> tuple[Array, Array]:
+        """Return the counts that carry `lower`: up to the unit after which the wealth was largest.
+
+        Shape ``(K,)`` each; `lower` of them is that of all units.
+        """
+        seen = [np.cumsum(np.atleast_2d(one), axis=0) for one in (favoured, other)]
+        excess = self._excess(seen, -math.log(alpha), 1e-12)
+        last = int(np.argmax(self.log_wealths(excess, *seen)))
+        return seen[0][last], seen[1][last]
+
     def about(self, favoured: Array, other: Array, alpha: float) -> float:
         """Return roughly what `lower` does, sooner: to compare bets with."""
         return self._least(favoured, other, -math.log(alpha), 1e-4)
@@ -347,6 +357,12 @@ class Chosen:
         sides = (on_p, on_q)
         first, second = (sides[which] for which in _sides(self.above))
         return self.bet.lower(first, second, alpha)
+
+    def decisive(self, on_p: Array, on_q: Array, alpha: float) -> tuple[Array, Array]:
+        """Return the counts that carry `lower`, of the favoured dataset and of the other."""
+        sides = (on_p, on_q)
+        first, second = (sides[which] for which in _sides(self.above))
+        return self.bet.decisive(first, second, alpha)
 
 
 def choose_bet(

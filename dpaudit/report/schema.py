@@ -113,16 +113,64 @@ class ModelBased(Document):
     source: str
 
 
+class BetEvent(Document):
+    """An event that is bet on: whose score, which dataset it favours, its share of the wealth."""
+
+    attack: str
+    favours: Literal["dataset", "neighbour"]
+    share: float
+
+
+class BetRow(Document):
+    """What came of pairs that were bet on at the same rates, of each event in order."""
+
+    pairs: int
+    rates: list[tuple[float, float]] = Field(
+        description="What they were guessed to be, on the dataset that the event favours and on "
+        "the other."
+    )
+    hits: list[tuple[int, int]] = Field(description="Outputs in the event, on the same two.")
+
+
 class WealthPath(Document):
     """How the wealth of bets against the claim went, over transcripts of each dataset.
 
-    The claim is refuted where the wealth reaches its goal, 1 over the error probability.
+    The claim is refuted where the wealth reaches its goal, 1 over the error probability. The bound
+    is the largest of ``epsilons`` whose wealth, and that of all before it, reached the goal at the
+    end of a row of ``bets`` (docs/numbers.md): whoever has the rows can work it out again.
     """
 
     transcripts: list[int]
     log10_wealth: list[float]
     log10_goal: float
     refuted_after: int | None
+    epsilons: list[float] = Field(default=[], description="What is bet against, ascending.")
+    events: list[BetEvent] = []
+    stakes: list[float] = Field(
+        default=[], description="Of Kelly's stake; the bettors of an event, one each, share alike."
+    )
+    bets: list[BetRow] = []
+
+
+class BinCounts(Document):
+    """The counts of bins that carry a bound on a divergence, and the bet that was fixed before.
+
+    Whoever has them can work out ``bound`` again (docs/numbers.md).
+    """
+
+    favours: Literal["dataset", "neighbour"]
+    order: float
+    log_ratios: list[float] = Field(description="Of each bin.")
+    slope: float
+    centre: float
+    stake: float
+    trials: tuple[int, int] = Field(description="Planned, of the favoured dataset and the other.")
+    hits: tuple[list[int], list[int]] = Field(
+        description="Outputs in each bin, of the same two, up to where the bet had won most."
+    )
+    alpha: Probability
+    unit: float = Field(description="What the divergence is divided by: its order, or 1.")
+    bound: float
 
 
 class ScoreCounts(Document):
@@ -308,6 +356,9 @@ class Result(Document):
     pair_search: PairSearch | None = None
     carrying_event: CarryingEvent | None = Field(
         default=None, description="Of a bound that the counts of one event carry."
+    )
+    bin_counts: BinCounts | None = Field(
+        default=None, description="Of a bound on a divergence: the counts that carry it."
     )
     witness: Witness | None = Field(default=None, description="Of a refutation from outputs alone.")
     smallest_pair: SmallestPair | None = Field(

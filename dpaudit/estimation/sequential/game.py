@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,6 +213,38 @@ class Target:
 
 
 @dataclass(frozen=True)
+class BetCounts:
+    """What came of pairs that were bet on at the same rates, shape ``(2 J,)`` each.
+
+    The factor of a bet depends on two things: whether the output on the favoured dataset is in the
+    event, and whether the other is. So these counts are all that the wealth needs.
+
+    Parameters
+    ----------
+    pairs
+        How many pairs.
+    rate, other_rate
+        What each event's rates were guessed to be, from earlier pairs.
+    hits, other_hits
+        Outputs in the event, on the dataset that it favours and on the other.
+    """
+
+    pairs: int
+    rate: Array
+    other_rate: Array
+    hits: NDArray[np.int64]
+    other_hits: NDArray[np.int64]
+
+    def __add__(self, more: BetCounts) -> BetCounts:
+        return replace(
+            self,
+            pairs=self.pairs + more.pairs,
+            hits=self.hits + more.hits,
+            other_hits=self.other_hits + more.other_hits,
+        )
+
+
+@dataclass(frozen=True)
 class Game:
     """Bets of several scores, in both directions, and what they have won.
 
@@ -277,6 +310,27 @@ class Game:
         other_hits = np.repeat(self.chosen.hits(other), len(STAKES), axis=-2)
         wealth, path = self.wealth.after(self.bets, hits, other_hits)
         return replace(self, wealth=wealth), path[..., self.claim, :]
+
+    def bet_counts(self, on_p: Array, on_q: Array, after: Wealth) -> Iterator[BetCounts]:
+        """Yield what was counted of pairs that were bet on, a part for each claim that fell.
+
+        A part ends where the wealth against another epsilon first reached its goal, and with the
+        last pair: so counts up to the end of a part carry every bound that was certified by then.
+
+        Parameters
+        ----------
+        on_p, on_q
+            As in `play`, shape ``(J, n)``.
+        after
+            The wealth once they were bet on.
+        """
+        both = both_directions(on_p, on_q)
+        hits, other_hits = (self.chosen.hits(one) for one in both)
+        fell = after.first_over[after.first_over > self.wealth.pairs] - self.wealth.pairs
+        ends = sorted({*fell.tolist(), hits.shape[-1]})
+        for start, stop in pairwise((0, *ends)):
+            found = (one[:, start:stop].sum(axis=-1) for one in (hits, other_hits))
+            yield BetCounts(stop - start, self.chosen.rate, self.chosen.other_rate, *found)
 
     def learn(self, on_p: Array, on_q: Array, *, anew: bool = False) -> Game:
         """Choose the next bets, from scores that were bet on and all before them.
