@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import product
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import default_rng
@@ -391,9 +392,12 @@ def evidence_of(bettor: Bettor, attacks: Sequence[str], most: int | None) -> Evi
 
 def _events(bettor: Bettor, attacks: Sequence[str]) -> tuple[BetEvent, ...]:
     """Return what was bet on, in the order of the shares."""
-    found = [(name, favours) for favours in ("dataset", "neighbour") for name in attacks]
+    sides: tuple[Literal["dataset", "neighbour"], ...] = ("dataset", "neighbour")
+    found = list(product(sides, attacks))
     shares = bettor.shares or [1 / len(found)] * len(found)
-    return tuple(BetEvent(*one, share) for one, share in zip(found, shares, strict=True))
+    return tuple(
+        BetEvent(name, favours, share) for (favours, name), share in zip(found, shares, strict=True)
+    )
 
 
 def _row(counts: BetCounts) -> BetRow:
