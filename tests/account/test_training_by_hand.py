@@ -281,6 +281,8 @@ def test_a_target_has_one_relation_and_releases_something():
         Target.of(Sequence((ONE, batch)))
     assert Target.of(Sequence((PLAIN, batch))).relation == "replace-record"
     assert Target.of(PLAIN).relation == "any"
+    assert Target.of(PrivateSelection(base=batch, runs=2.0)).relation == "replace-record"
+    assert Target.of(PrivateSelection(base=ONE, runs=2.0)).relation == "add-remove-record"
 
 
 def test_lengths_are_counts_of_one_part_or_repetitions():

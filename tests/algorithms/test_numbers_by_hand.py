@@ -77,8 +77,10 @@ from dpaudit.algorithms.tables.guarantees import (
     published_noise_multiplier as tables_noise,
 )
 from dpaudit.algorithms.tables.guarantees import theorem1_epsilon as labels_epsilon
+from dpaudit.algorithms.views.multistep import LinearMultiStep
+from dpaudit.algorithms.views.view import View
 from dpaudit.datasets import Dataset
-from dpaudit.errors import InvalidArgument, UnsupportedEvent
+from dpaudit.errors import InvalidArgument, UnknownName, UnsupportedEvent
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
@@ -132,6 +134,16 @@ def test_derivatives_of_sample_losses_are_those_of_their_values(loss, label):
         steepest = np.abs(np.diff(curved)).max() / (12 / 20_000)
         assert steepest <= loss.curvature_lipschitz + 1e-6
         assert steepest >= 0.99 * loss.curvature_lipschitz
+
+
+@pytest.mark.parametrize(
+    "called",
+    [margin_losses.loss_called, smooth_losses.smooth_loss_called, sample_losses.sample_loss_called],
+)
+def test_losses_are_known_by_their_names(called):
+    assert called("logistic").name == "logistic"
+    with pytest.raises(UnknownName, match="loss: got 'log'"):
+        called("log")
 
 
 def test_regularisers_by_hand():
@@ -396,6 +408,18 @@ def test_the_mu_of_what_is_sent_is_that_of_a_plain_gaussian(message):
     for changes in ({"loss": margin_losses.LOGISTIC}, {"batch_size": 1}):
         with pytest.raises(InvalidArgument):
             Averages(multistep(**changes))
+
+
+@pytest.mark.parametrize("message", ["average", "last"])
+@pytest.mark.parametrize("inner_steps", [1, 3])
+def test_the_mu_of_several_iterations_is_that_of_the_linear_view(message, inner_steps):
+    algorithm = multistep(iterations=3, inner_steps=inner_steps, message=message)
+    pair = Pair(DATA, DATA.with_record(1, np.array([0.3, 0.0]), 1.0), REPLACE_RECORD)
+    linear = LinearMultiStep(algorithm)
+    here, there = (linear.data(one) for one in (pair.dataset, pair.neighbour))
+    network = linear.network(DATA)
+    exact = View(network, network.eavesdropper(), tuple(there - here)).mu
+    assert broadcast_mu(algorithm, pair) == pytest.approx(exact.upper, rel=1e-9)
 
 
 def test_formulas_of_theorem_6():

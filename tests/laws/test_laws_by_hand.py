@@ -9,6 +9,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from mpmath import mp
 from scipy.special import ndtr
@@ -23,13 +24,21 @@ from dpaudit.laws.drawn import (
     _per_trial,
     _whole_rows,
     compared,
+    comparing,
     counted_unit,
     loss_unit,
     residual_unit,
     side_transcript_unit,
 )
 from dpaudit.laws.enclosed import ends, in_digits, squared_distance
-from dpaudit.laws.exponential_norm import _log_0f1, log_mgf, norm_gain, uniforms
+from dpaudit.laws.exponential_norm import (
+    _log_0f1,
+    _short_of_one,
+    draw_tilted,
+    log_mgf,
+    norm_gain,
+    uniforms,
+)
 from dpaudit.laws.features import LogRatios, OneOf, OnePart, OneValue
 from dpaudit.laws.fresh import another, require_fresh
 from dpaudit.laws.layout import (
@@ -39,6 +48,7 @@ from dpaudit.laws.layout import (
     OtherOutputs,
     Parted,
     Plain,
+    _told,
     counted,
     drifts_in,
     is_ignored,
@@ -350,11 +360,27 @@ def test_parts_that_vary_have_columns_and_the_rest_is_told():
         layout_of([[{"a": 1.0}]], ["b"])
 
 
+def test_the_rest_is_told_in_one_order_and_clocks_are_not_compared():
+    rest = [("b", "number 1.0"), ("a", "code 2.0")]
+    assert _told(rest) == _told(rest[::-1])
+    assert _told(rest) != _told([("b", "number 1.5"), ("a", "code 2.0")])
+    timed = Parted((Column("t", False, clock=True), Column("x", False)), {})
+    number = comparing(SimpleNamespace(layout=timed))
+    rows = np.array([[1.0, 2.0], [9.0, 2.0], [1.0, 3.0]])
+    same, later, other = number(rows)
+    assert same == later != other
+    assert comparing(SimpleNamespace())(rows)[0] != comparing(SimpleNamespace())(rows)[1]
+
+
 @pytest.mark.parametrize(
     "observations", [5, np.float64(1.0), np.zeros((3, 1)), np.zeros((2, 0)), [1, 2, 3], []]
 )
 def test_as_many_outputs_as_were_asked_for(observations):
     assert counted([1, 2], 2) == [1, 2]
+    column = pd.Series([1.0, 2.0], index=["p", "q"])
+    assert counted(column, 2).tolist() == [1.0, 2.0]
+    table = pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"])
+    assert counted(table, 2) == [{"a#1": 1, "a#2": 2}, {"a#1": 3, "a#2": 4}]
     with pytest.raises(OtherOutputs):
         counted(observations, 2)
 
@@ -549,6 +575,28 @@ def test_the_moment_of_norm_noise_is_an_integral(dimension, tilt):
     exact = math.log(float((weight * np.exp(tilt * loss)).sum() / weight.sum()))
     found = float(log_mgf(np.array(size), dimension, tilt))
     assert found == pytest.approx(exact, abs=2e-3)
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 8])
+def test_tilted_noise_has_the_mean_and_spread_that_its_moments_say(dimension):
+    shift, tilt, step = np.full(dimension, 0.9), 1.5, 1e-3
+    noise = draw_tilted(np.tile(shift, (20_000, 1)), tilt, np.random.default_rng(5))
+    loss = norm_gain(noise, shift)
+    size = np.array(float(np.linalg.norm(shift)))
+    below, at, above = (float(log_mgf(size, dimension, tilt + k * step)) for k in (-1, 0, 1))
+    assert abs(loss.mean() - (above - below) / (2 * step)) < 5 * loss.std() / math.sqrt(20_000)
+    assert loss.var() == pytest.approx((above - 2 * at + below) / step**2, rel=0.1)
+    weights = np.exp(at - tilt * loss)
+    assert abs(weights.mean() - 1) < 5 * weights.std() / math.sqrt(20_000)
+
+
+@pytest.mark.parametrize(("dimension", "y"), [(2.0, 0.4), (3.0, 2.0), (9.0, 30.0)])
+def test_cosines_fall_short_of_one_as_their_density_says(dimension, y):
+    c = -1 + (np.arange(40_000) + 0.5) / 20_000
+    weight = np.exp(y * (c - 1)) * (1 - c**2) ** ((dimension - 3) / 2)
+    exact = float(weight @ (1 - c) / weight.sum())
+    drawn = _short_of_one(np.full(20_000, dimension), np.full(20_000, y), np.random.default_rng(6))
+    assert abs(drawn.mean() - exact) < 5 * drawn.std() / math.sqrt(20_000) + 2e-3 * exact
 
 
 @pytest.mark.parametrize("y", [0.0, 0.3, 10.0, 70.0, 1e3])

@@ -1,0 +1,90 @@
+"""Ends of an epsilon from ends of delta: where a series says both, in closed form."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import pytest
+
+from dpaudit.accounting.grid.numerical import _ordered, _saddle, lowest
+from dpaudit.accounting.pairs.composition import Bracket
+from dpaudit.accounting.series.inversion import _first, _last, _newton, _steps
+from dpaudit.errors import ConvergenceError
+
+
+@dataclass
+class Falling:
+    """``delta = exp(-2 epsilon)``, known to so much of itself on either side."""
+
+    off: float = 0.0
+    order: float = 1.0
+
+    def delta(self, epsilon):
+        exact = math.exp(-2 * epsilon)
+        return Bracket(exact * (1 - self.off), exact * (1 + self.off))
+
+    def slope(self, epsilon):
+        return 2.0
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-9, 1e-3])
+@pytest.mark.parametrize("start", [1.0, 1.0 + 1e-9, 1.0 - 1e-9])
+def test_the_ends_of_epsilon_are_where_delta_is_certain(start, off):
+    series, delta = Falling(off), math.exp(-2.0)
+    upper, lower = _first(series, start, delta), _last(series, start, delta)
+    assert series.delta(upper).upper <= delta
+    assert series.delta(lower).lower >= delta
+    assert lower <= 1.0 <= upper
+    assert upper - lower <= 2 * off + 1e-8
+
+
+def test_ends_that_nothing_makes_certain():
+    assert _last(Falling(0.0), 1e-12, 2.0) == 0.0  # delta is never so large
+    with pytest.raises(ConvergenceError, match="certain to be enough"):
+        _first(Falling(0.0), 1e-300, 1e-300)
+
+
+def test_newton_s_steps_end_where_delta_is():
+    series = Falling(1e-12)
+    assert _newton(series, 1.1, math.exp(-2.0)) == pytest.approx(1.0, abs=1e-9)
+    assert _newton(series, 0.9, math.exp(-2.0)) == pytest.approx(1.0, abs=1e-9)
+    far = _newton(series, 10.0, math.exp(-2.0))
+    assert abs(far - 10.0) >= 5  # no further than the series is good for, and on
+
+
+def test_steps_begin_with_what_the_slope_says_and_grow():
+    found = list(_steps(Falling(), 1.0, 0.1))
+    assert found[0] == pytest.approx(0.05, rel=2e-3)
+    assert found[0] > 0.05
+    assert all(one < two for one, two in itertools.pairwise(found))
+    assert next(_steps(Falling(), 1.0, -0.1)) == 1e-14
+    assert next(_steps(Falling(), 1.0, 5.0)) == 1e-14  # a slope says nothing so far away
+
+
+@pytest.mark.parametrize("order", [1e-6, 0.3, 1.0, 7.0, 1e4])
+def test_the_factor_of_chernoff_s_bound_is_the_largest(order):
+    """Of ``exp(-order x) (1 - exp(-x))``, on a fine grid around ``log(1 + 1 / order)``."""
+    peak = math.log1p(1 / order)
+    points = (peak * (1 + k / 1000) for k in range(-900, 901))
+    exact = max(-order * x + math.log(-math.expm1(-x)) for x in points)
+    assert _saddle(order) == pytest.approx(exact, abs=1e-12)
+    assert _saddle(0.0) == 0.0
+
+
+def test_ends_in_order_and_ends_that_cross():
+    assert _ordered(1.0, 2.0) == Bracket(1.0, 2.0)
+    assert _ordered(1.0 + 1e-12, 1.0) == Bracket(1.0, 1.0)
+    with pytest.raises(ConvergenceError, match="in order"):
+        _ordered(1.0 + 1e-6, 1.0)
+
+
+def test_a_valley_is_found_by_factors():
+    def valley(x):
+        return (math.log(x) - 2) ** 2 + 1
+
+    found = lowest(valley, 1e-3, 2.0, 1e-6, 1e9)
+    assert valley(found) <= min(valley(found / 2), valley(found * 2))
+    assert lowest(valley, 1e-3, 2.0, 1e-6, 1.0) < 1.0
+    assert lowest(lambda x: math.inf if x < 5 else x, 1.0, 2.0, 1e-3, 1e9) == 8.0
