@@ -131,7 +131,7 @@ def _lines(found: Replay) -> Iterator[Text | Table]:
         yield _table(found.calls)
     for one in found.findings:
         place = "" if one.place is None else f" ({one.place})"
-        yield cell(f"{one.tier}, {one.kind}: {one.words}{place}")
+        yield cell(f"{one.tier}, {one.heading}: {one.words}{place}")
 
 
 def _table(calls: tuple[ReplayedCall, ...]) -> Table:

@@ -63,6 +63,34 @@ def is_changed(
     return _pickled(calls.function) != before[1]
 
 
+class Pristine:
+    """Code of this process as it is before a call: what makes others of it, and tells a change.
+
+    Parameters
+    ----------
+    calls
+        Of the code, none of which were made yet.
+    """
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._blob = _pickled(calls.function) if _may_change(calls) else None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether calls have changed what is called, as its pickle shows."""
+        return self._blob is not None and _pickled(self._calls.function) != self._blob
+
+    def first(self) -> Calls:
+        """Return calls each of which is the first one, of another copy."""
+        blob = self._blob
+        return (
+            self._calls
+            if blob is None
+            else replace(self._calls, when="first", again=lambda: _unpickled(blob))
+        )
+
+
 def at_calls(make: Callable[..., Any], arguments: tuple[Any, ...], when: When) -> Observed:
     """Return what is made of arguments, whose outputs are those of its first or its later calls."""
     made: Observed = make(*arguments)

@@ -129,9 +129,9 @@ def replay(
             delta=delta,
             seed=seed,
         )
-        found, kept = _run(task, here, name)
-        if any(one["tier"] in ("proof", "violation") for one in found["findings"]):
-            found["findings"] = _seen_again(found, kept, task, mechanism, here, name)
+        found = _judged(task, mechanism, here, name)
+        if found["changes"]:
+            found["findings"] = _at_both(found, task, mechanism, here, name)
         return _result(found, pairs[found["pair"]], task, name, read)
 
 
@@ -201,6 +201,44 @@ def _run(
     the_keeper().preload([running.__name__])
     with named(name), Crew(isolation.limits) as crew:
         return json.loads(crew.call(_replayed_elsewhere, blob)), crew.kept_files
+
+
+def _judged(task: running.Task, code: Any, isolation: Isolation, name: str) -> dict[str, Any]:
+    """Return what a replay shows, where other processes bear it out."""
+    found, kept = _run(task, isolation, name)
+    if any(one["tier"] in ("proof", "violation") for one in found["findings"]):
+        found["findings"] = _seen_again(found, kept, task, code, isolation, name)
+    return found
+
+
+def _at_both(
+    found: dict[str, Any], task: running.Task, code: Any, isolation: Isolation, name: str
+) -> list[dict[str, Any]]:
+    """Return the findings of a replay, and those of one whose every call is the first.
+
+    They are two mechanisms, each with half of the error probability, as an audit has it.
+    """
+    own = replace(task, when="first", pairs=(task.pairs[found["pair"]],), tests=2 * len(task.pairs))
+    try:
+        first = _judged(own, code, isolation, name)["findings"]
+    except MechanismError as error:
+        first = [_not_replayed(error)]
+    deciding = [_of_first(one) for one in first if one["tier"] != "hint"]
+    return processes.in_order([*found["findings"], *deciding])
+
+
+def _of_first(one: dict[str, Any]) -> dict[str, Any]:
+    """Return a finding of first calls; no certificate states which call it is of."""
+    return {**one, "call": "first", "evidence": None}
+
+
+def _not_replayed(error: MechanismError) -> dict[str, Any]:
+    words = (
+        "calls change what they use, and no first call of another copy could be replayed "
+        f"({error}): pass the class, or what makes the object, as module:object"
+    )
+    held = {"kind": "first call", "tier": "withheld", "words": words}
+    return {**held, "epsilon": None, "place": None, "evidence": None}
 
 
 def _seen_again(
@@ -313,7 +351,10 @@ def _result(
 ) -> Replay:
     pair, edit = chosen
     findings = [
-        ReplayFinding(**{key: one[key] for key in ("kind", "tier", "words", "epsilon", "place")})
+        ReplayFinding(
+            **{key: one[key] for key in ("kind", "tier", "words", "epsilon", "place")},
+            call=one.get("call"),
+        )
         for one in found["findings"]
     ]
     kept = ReplayedCall.__dataclass_fields__
@@ -330,6 +371,7 @@ def _result(
         unread=tuple(found["unread"]),
         runs=found["runs"],
         pairs=found["pairs"],
+        first_call=found["changes"],
         form=found["form"],
         seed=task.seed,
         certificates=certificates_of(found, pair, task, name),

@@ -190,7 +190,7 @@ def markdown(found: Replay) -> str:
         lines += ["", f"## {title}", ""]
         for one in listed:
             place = "" if one.place is None else f" `{_plain(one.place)}`"
-            lines.append(f"- **{one.kind}**: {_plain(one.words)}{place}")
+            lines.append(f"- **{one.heading}**: {_plain(one.words)}{place}")
     lines += ["", "## Calls of random primitives", ""]
     lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     lines += [f"| {' | '.join(map(_plain, row(one)))} |" for one in found.calls]
@@ -206,7 +206,7 @@ def markdown(found: Replay) -> str:
 def as_html(found: Replay) -> str:
     """Return the report as a piece of HTML."""
     listed = [
-        (one.tier, f"{one.kind}: {one.words}", _NONE if one.place is None else one.place)
+        (one.tier, f"{one.heading}: {one.words}", _NONE if one.place is None else one.place)
         for one in found.findings
     ]
     parts = [table("Findings", ("tier", "what moved", "place"), listed)] if listed else []

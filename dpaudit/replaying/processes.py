@@ -151,6 +151,11 @@ def judged(
         for one in left:
             always = one["constant"] is not None
             _withhold(one, (_OUTSIDE if always else _OFTEN).format("; ".join(told)))
+    return in_order(findings)
+
+
+def in_order(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return findings, those that decide the verdict first."""
     order = {"proof": 0, "violation": 1, "withheld": 2, "hint": 3}
     return sorted(findings, key=lambda one: order[one["tier"]])
 

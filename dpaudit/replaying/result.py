@@ -29,13 +29,22 @@ _VERDICTS: Mapping[str, Verdict] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayFinding:
-    """A finding: its sort, its tier, a sentence, what it proves, and its place in the source."""
+    """A finding: its sort, its tier, a sentence, what it proves, and its place in the source.
+
+    ``call`` is ``"first"`` where it is of the first call alone, of code that calls change.
+    """
 
     kind: str
     tier: str
     words: str
     epsilon: float | None = field(default=None, repr=False)
     place: str | None = None
+    call: str | None = None
+
+    @property
+    def heading(self) -> str:
+        """Its sort, and of which call it is where that is the first alone."""
+        return self.kind if self.call is None else f"at the {self.call} call, {self.kind}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +93,8 @@ class Replay:
         Numbers of the output whose law was not read.
     runs, pairs
         Frozen runs on each dataset, and pairs that were looked at.
+    first_call
+        Whether calls change what they use, so that the first call was replayed for itself.
     form
         How the function was called.
     certificates
@@ -106,6 +117,7 @@ class Replay:
     pairs: int
     form: str
     seed: int
+    first_call: bool = False
     certificates: tuple[Certificate, ...] = field(default=(), repr=False)
     shows_records: bool = False
 
@@ -130,14 +142,16 @@ class Replay:
     @property
     def cap(self) -> float:
         """The most that its counts of runs can certify, if all of them tell; laws have none."""
-        return most_of_counts(self.epsilon, self.delta, self.pairs)
+        return most_of_counts(self.epsilon, self.delta, self.pairs * (2 if self.first_call else 1))
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the verdict is withheld; empty if it is not."""
         if self.verdict != "withheld":
             return ()
-        return tuple(f"{one.kind}: {one.words}" for one in self.findings if one.tier in _VERDICTS)
+        return tuple(
+            f"{one.heading}: {one.words}" for one in self.findings if one.tier in _VERDICTS
+        )
 
     def _repr_html_(self) -> str:
         from dpaudit.replaying.page import as_html
@@ -168,6 +182,7 @@ class Replay:
             "cap": self.cap,
             "runs": self.runs,
             "pairs": self.pairs,
+            "first_call": self.first_call,
             "form": self.form,
             "seed": self.seed,
         }

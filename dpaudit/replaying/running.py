@@ -20,8 +20,9 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.freezing import patching, recorder
 from dpaudit.freezing.observing import Function, observed
 from dpaudit.freezing.states import after_others
-from dpaudit.laws.calling import Calls, form_of
+from dpaudit.laws.calling import Calls, When, form_of
 from dpaudit.laws.code import hashed, place_of
+from dpaudit.laws.instances import Pristine
 from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, Asked, Compared, compared
 from dpaudit.replaying.movement import Moved
 from dpaudit.replaying.nothing import KIND
@@ -45,6 +46,11 @@ class Task:
         Datasets and neighbours, and how each was made.
     epsilon, delta, seed
         The claim, and what decides all noise.
+    when
+        Whether every call is the first one of another copy.
+    tests
+        How many replays share the error probability; by default one of each pair, and another one
+        where calls change what they use.
     """
 
     code: Any
@@ -54,19 +60,25 @@ class Task:
     epsilon: float
     delta: float
     seed: int
+    when: When | None = None
+    tests: int | None = None
 
 
 class Loaded(NamedTuple):
-    """Code, a function of data and a generator, its form, and what it drew at import or copied."""
+    """Code, a function of data and a generator, its form, and what it drew at import or copied.
+
+    And what it was before any call.
+    """
 
     given: Any
     function: Function
     form: str
     drawn: int
     copied: bool
+    before: Pristine
 
 
-def loaded(code: Any, form: str | None, read: Any, seed: int = 0) -> Loaded:
+def loaded(task: Task, seed: int = 0) -> Loaded:
     """Return the code as it is called; what it draws while it is imported follows from ``seed``.
 
     Raises
@@ -74,6 +86,7 @@ def loaded(code: Any, form: str | None, read: Any, seed: int = 0) -> Loaded:
     InvalidArgument
         It cannot be imported, or is nothing that can be called with data.
     """
+    code, form = task.code, task.form
     given, drawn, copied = code, 0, False
     if isinstance(code, str | bytes):
         with patching.patched():
@@ -83,12 +96,15 @@ def loaded(code: Any, form: str | None, read: Any, seed: int = 0) -> Loaded:
     except InvalidArgument:
         given = called("mechanism", code if isinstance(code, str) else "function", given)
         how = form_of(given, form)
-    calls = Calls(given, how, read)
+    calls = Calls(given, how, task.read)
+    before = Pristine(calls)
+    if task.when == "first":
+        calls = before.first()
 
     def function(data: Any, rng: Any) -> Any:
         return calls.one(data, rng)
 
-    return Loaded(given, function, str(how), drawn, copied)
+    return Loaded(given, function, str(how), drawn, copied, before)
 
 
 def _loaded(code: bytes | str) -> Any:
@@ -106,20 +122,22 @@ def replayed(task: Task) -> str:
 
 
 def _replayed(task: Task) -> dict[str, Any]:
-    given, function, form, drawn, copied = loaded(task.code, task.form, task.read)
+    given, function, form, drawn, copied, before = loaded(task)
     state = drawn > 0 or copied
     place = place_of(given)
     code = None if place is None else hashed(*place)
     source = _source(given)
     end = time.monotonic() + _SECONDS
     best: tuple[Any, int, Compared, Any] | None = None
-    looked = 0
+    looked, changes = 0, False
     for which, (dataset, neighbour, _) in enumerate(task.pairs):
         runs = observed(function, dataset, neighbour, first=task.seed + 1)
         sides, state = runs.sides, state or runs.keeps_state
+        changes = changes or (looked == 0 and task.when is None and before.is_changed)
+        tests = task.tests or (2 if changes else 1) * len(task.pairs)
         samplers = tuple(name for name in OWN_SAMPLERS if name in sys.modules)
         given = (task.epsilon, task.delta, state, samplers, task.seed, source)
-        asked = Asked(*given, pairs=len(task.pairs), copies=copied or runs.copies)
+        asked = Asked(*given, pairs=tests, copies=copied or runs.copies)
         found = compared(function, (dataset, neighbour), sides, asked)
         looked += 1
         rank = _rank(found)
@@ -132,6 +150,7 @@ def _replayed(task: Task) -> dict[str, Any]:
         **_document(best[2]),
         "pair": best[1],
         "pairs": looked,
+        "changes": changes,
         "form": form,
         "code": None if code is None else list(code),
         "runs": len(best[3][0].runs) + len(best[3][0].far),
@@ -191,7 +210,7 @@ def _finding(one: Any, found: Compared) -> dict[str, Any]:
 def held_elsewhere(task: Task, constants: list[list[Any]], seed: int) -> list[bool]:
     """Return which constants hold in this process as well, on the first pair of a task."""
     with redirect_stdout(sys.stderr):
-        function = loaded(task.code, task.form, task.read, seed).function
+        function = loaded(task, seed).function
         dataset, neighbour, _ = task.pairs[0]
         return hold(constants, function, (dataset, neighbour), seed)
 
@@ -199,7 +218,7 @@ def held_elsewhere(task: Task, constants: list[list[Any]], seed: int) -> list[bo
 def answers_elsewhere(task: Task, reads: list[list[Any]], seed: int) -> list[list[list[str]]]:
     """Return what each count reads in some calls of this process, on both datasets."""
     with redirect_stdout(sys.stderr):
-        function = loaded(task.code, task.form, task.read, seed).function
+        function = loaded(task, seed).function
         dataset, neighbour, _ = task.pairs[0]
         return answers(function, (dataset, neighbour), reads, seed)
 
@@ -207,7 +226,7 @@ def answers_elsewhere(task: Task, reads: list[list[Any]], seed: int) -> list[lis
 def values_after_others(task: Task, reads: list[list[Any]], seed: int) -> list[list[Any]]:
     """Return what outputs with common noise are in some places, after calls of this process."""
     with redirect_stdout(sys.stderr):
-        function = loaded(task.code, task.form, task.read, seed).function
+        function = loaded(task, seed).function
         dataset, neighbour, _ = task.pairs[0]
         return after_others(function, (dataset, neighbour), seed, task.seed, reads)
 

@@ -97,3 +97,11 @@ def test_a_function_of_a_cell_is_audited_at_its_first_call_too(folder, name):
 def test_a_replay_accuses_no_private_one(folder, name):
     found = replay(f"remembering_private:{name}", *PAIR, epsilon=1.0, seed=0, folder=folder)
     assert found.verdict in ("withheld", "not refuted")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*FIRST, "later_calls_of_a_function"])
+def test_a_replay_looks_at_first_calls_and_at_later_ones(folder, name):
+    found = replay(f"remembering_broken:{name}", *PAIR, epsilon=1.0, seed=0, folder=folder)
+    assert (found.verdict, found.first_call) == ("refuted", True)
+    assert found.findings[0].call == ("first" if name in FIRST else None)
