@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import dpaudit.auditing.outcomes as outcomes
 from dpaudit.auditing.schedule import Schedule
+from dpaudit.execution.executor import of_each
 from dpaudit.execution.failures import OutOfTime
 from dpaudit.laws.calling import When
 from dpaudit.report.schema import BudgetEntry, Result
@@ -38,6 +39,10 @@ def at_both(run: Callable[[Schedule], Audited], schedule: Schedule) -> Audited:
     schedule
         Of an instance that calls change; a time is shared out.
     """
+    if schedule.executor.shard is not None:  # a share is drawn of both before either is missed
+        both: tuple[When, When] = ("first", "later")
+        first, later = of_each(both, lambda when: run(_halved(schedule, when)))
+        return _graver(first, later, schedule)
     first = run(_halved(schedule, "first"))
     if first.interrupted:
         return _told(first, None, "first", schedule)
@@ -47,6 +52,10 @@ def at_both(run: Callable[[Schedule], Audited], schedule: Schedule) -> Audited:
         if first.result.verdict != "refuted":
             raise
         return _told(first, None, "first", schedule)
+    return _graver(first, later, schedule)
+
+
+def _graver(first: Audited, later: Audited, schedule: Schedule) -> Audited:
     if _gravity(later.result) < _gravity(first.result):
         return _told(later, first, "later", schedule)
     return _told(first, later, "first", schedule)

@@ -15,6 +15,7 @@ from typing import Any
 import dpaudit.laws.drawn as drawn
 from dpaudit.auditing.looks import SLOW
 from dpaudit.execution import Executor, planned_units, stream
+from dpaudit.execution.units import Stage
 from dpaudit.laws.isolated import Isolated, named
 from dpaudit.laws.mechanism import name_of
 
@@ -70,7 +71,7 @@ def first_outputs(
         with named(name_of(mechanism)):
             if not isinstance(mechanism, Isolated):
                 return list(map(task, units))
-            found = executor.map(task, units, stage, mechanism.crew)
+            found = executor.map(task, units, Stage(stage, measures=True), mechanism.crew)
             return [(digest, seconds) for digest, seconds in found]
 
     found = glances("the first outputs")

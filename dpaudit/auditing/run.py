@@ -35,7 +35,13 @@ from dpaudit.auditing.result import (
     privacy_result,
     with_relation,
 )
-from dpaudit.auditing.schedule import Schedule, require_shares_alike, tell_plan
+from dpaudit.auditing.schedule import (
+    Schedule,
+    noting_what_decides,
+    require_shares_alike,
+    require_what_decides,
+    tell_plan,
+)
 from dpaudit.auditing.search import search_result
 from dpaudit.auditing.stated import stated
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
@@ -269,7 +275,7 @@ def run_case(
     trials = case.default_trials if settings.trials is None else settings.trials
     known_by = what_determines(case, settings, trials)
     with one_thread(), _released(case), records.run(settings.show_records):
-        with kept(claim.name, *known_by) as ledger:
+        with kept(claim.name, *known_by) as ledger, noting_what_decides(ledger):
             match case:
                 case PrivacyCase():
                     found = _run_privacy(claim, case, settings, executor, plan, trials)
@@ -318,6 +324,8 @@ def _run_scheduled(claim: Statement, schedule: Schedule, plan: Plan) -> Audited:
     laid_out = _laid_out(schedule)
     if not laid_out.changes:
         return _run_laid_out(claim, schedule, laid_out, plan)
+
+    require_what_decides(schedule.executor)
 
     def run(own: Schedule) -> Audited:
         return _run_laid_out(claim, own, _laid_out(own), plan)

@@ -19,6 +19,8 @@ from dpaudit.auditing.result import stated_in_claim
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.execution import Executor, unit_size
+from dpaudit.execution.executor import ShareDrawn
+from dpaudit.execution.ledger import Ledger, current
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolated, is_ours
@@ -188,6 +190,39 @@ def require_shares_alike(drawer: Drawer, settings: Settings) -> None:
     if drawer.chosen_by_pace and settings.unit is None:
         expected = f"--unit {drawer.unit} as well: the pace of a machine must not cut the shares"
         raise InvalidArgument("shard", given, expected)
+    if drawer.own:
+        require_what_decides(drawer.executor)
+
+
+def require_what_decides(executor: Executor) -> None:
+    """Refuse a share of code whose outputs no seed decides, unless share 0 has what decides.
+
+    Layouts, thresholds and scores would be others in every share, and what certifies by them could
+    not be put together.
+    """
+    if executor.shard is None or not executor.shard[0] or current().knows(_DECIDES):
+        return
+    number, count = executor.shard
+    expected = (
+        "a --store that holds what share 0 has drawn, as no seed decides the outputs: calls change "
+        "what they use, or randomness is the code's own. Let one program draw what decides, with "
+        f"--shard 0/{count} --store FILE, and give every share a copy of FILE"
+    )
+    raise InvalidArgument("shard", Shown(f"{number}/{count}"), expected)
+
+
+@contextmanager
+def noting_what_decides(ledger: Ledger) -> Iterator[None]:
+    """Keep that share 0 has drawn what decides, once it has."""
+    try:
+        yield
+    except ShareDrawn as drawn:
+        if not drawn.shard[0]:
+            ledger.fact(_DECIDES, lambda: True)
+        raise
+
+
+_DECIDES = "share 0 has drawn what decides"
 
 
 def tell_plan(schedule: Schedule, drawer: Drawer, began: float) -> None:

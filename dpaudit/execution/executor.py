@@ -205,7 +205,7 @@ class Executor:
         """Yield the results of all units: those that are kept, and those that ``run`` computes."""
         stop_here()
         self.progress.start(stage.shown, sum(unit.trials for unit in units))
-        kept = current().stage(task, units, stage.key)
+        kept = current().stage(task, units, stage.key, measures=stage.measures)
         if self.shard is not None and stage.certifies:
             _draw_share(kept, self.shard, units, stage, run)
             kept = current().stage(task, units, stage.key)

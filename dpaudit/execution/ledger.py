@@ -60,8 +60,17 @@ class Ledger:
         """
         return compute()
 
-    def stage(self, task: Any, units: Sequence[Unit], name: str) -> KeptStage | None:
-        """Return what is kept of a stage, None where nothing can be."""
+    def knows(self, name: str) -> bool:
+        """Return whether anything was decided under a name, by this run or before it."""
+        return False
+
+    def stage(
+        self, task: Any, units: Sequence[Unit], name: str, *, measures: bool = False
+    ) -> KeptStage | None:
+        """Return what is kept of a stage, None where nothing can be.
+
+        What it ``measures`` of the machine differs from run to run: of two stores the first counts.
+        """
         return None
 
     def end(self) -> None:

@@ -40,6 +40,8 @@ class Stage:
     certifies
         Whether nothing that is drawn later depends on the results, so that units can be shared
         out.
+    measures
+        Whether seconds are among the results, which no seed decides.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class Stage:
     key: str
     label: str | None = None
     certifies: bool = False
+    measures: bool = False
 
     @property
     def shown(self) -> str:

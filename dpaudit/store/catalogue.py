@@ -17,7 +17,7 @@ from dpaudit.store.file import Store, StoreError, decoded, encoded, seconds_of
 
 RowT = TypeVar("RowT")
 # A fact is named so that says of a machine, in JSON, that it computed some of an audit.
-MACHINE = "machine: "
+MACHINE, MEASURED = "machine: ", "measured: "  # names of facts begin so
 ANOTHER_MACHINE = "INSERT OR IGNORE INTO facts (audit, name, data) VALUES (?, ?, ?)"
 _ROWS = 250_000  # of a table in memory at a time
 
@@ -252,10 +252,12 @@ def merge(into: Store, others: Sequence[Store]) -> tuple[int, int]:
     return after[0] - before[0], after[1] - before[1]
 
 
-# Of one audit by its identity: the stage, the place and a block; what was found by its name.
+# Of one audit by its identity: the stage, the place and a block, but for seconds of a machine; what
+# was found by its name.
 _BLOCKS = (
     "SELECT s.identity, s.name, b.place, b.data FROM blocks b JOIN stages s ON s.id = b.stage "
-    "JOIN audits a ON a.id = s.audit WHERE a.identity = ? ORDER BY b.id"
+    "JOIN audits a ON a.id = s.audit WHERE a.identity = ? AND NOT EXISTS (SELECT 1 FROM facts f "
+    f"WHERE f.audit = a.id AND f.name = '{MEASURED}' || s.identity) ORDER BY b.id"
 )
 _BLOCK = (
     "SELECT b.data FROM blocks b JOIN stages s ON s.id = b.stage JOIN audits a ON a.id = s.audit "

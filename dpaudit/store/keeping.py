@@ -31,7 +31,7 @@ from dpaudit.execution.machine import machine_here
 from dpaudit.execution.units import Unit
 from dpaudit.execution.worker import CannotBeSent
 from dpaudit.store.cache import MOST, set_aside, tidy
-from dpaudit.store.catalogue import MACHINE
+from dpaudit.store.catalogue import MACHINE, MEASURED
 from dpaudit.store.file import Store, StoreError, decoded, encoded, seconds_of
 from dpaudit.store.identity import identified
 from dpaudit.store.sealing import Unidentified
@@ -280,6 +280,10 @@ class KeptAudit(Ledger):
         first: FactT = known[0] if known else decided
         return first
 
+    def knows(self, name: str) -> bool:
+        """Return whether anything was decided under a name, by this run or before it."""
+        return bool(self._decided(name))
+
     def _decided(self, name: str) -> list[Any]:
         """Return what was decided under a name, in a list; an empty one if nothing was."""
         try:
@@ -288,12 +292,16 @@ class KeptAudit(Ledger):
             self.give_up_or_raise(error)
             return []
 
-    def stage(self, task: Any, units: Sequence[Unit], name: str) -> Stage | None:
+    def stage(
+        self, task: Any, units: Sequence[Unit], name: str, *, measures: bool = False
+    ) -> Stage | None:
         """Return what is kept of a stage; None if nothing identifies its task."""
         try:
             identity = identified(name, self._arguments(task), _plan(units)).digest
         except Unidentified:
             return None
+        if measures:
+            self.fact(f"{MEASURED}{identity}", lambda: True)
         return None if self._failed else Stage(self, identity, name, units)
 
     def _arguments(self, task: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -204,10 +205,10 @@ def test_every_side_draws_its_share_before_the_first_is_missed():
 # By the command line, with a mechanism whose helper is another module
 
 
-def command(place, *words):
+def command(place, *words, mechanism="mechanism:f"):
     environment = dict(os.environ) | {"DPAUDIT_STORE": "", "PYTHONPATH": str(HERE)}
     return subprocess.run(
-        [sys.executable, "-m", "dpaudit", "audit", "mechanism:f", "--dataset", "a.csv",
+        [sys.executable, "-m", "dpaudit", "audit", mechanism, "--dataset", "a.csv",
          "--neighbour", "b.csv", "--epsilon", "0.5", "--trials", "400", "--unit", "16", *words],
         cwd=place, env=environment, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
@@ -252,6 +253,62 @@ def test_shares_are_merged_into_the_same_report(place, count):
     ran = command(place, *few, "--store", "all", "--out", "merged")
     assert ran.returncode == whole.returncode
     assert report(place / "merged") == report(place / "whole")
+
+
+OWN = """
+import numpy as np
+CALLS = [0]
+
+def counting(data, rng):
+    CALLS[0] += 1
+    return float(sum(data)) + rng.laplace(scale=2.0 if CALLS[0] == 1 else 1.0)
+
+def own(data):
+    return float(sum(data)) + np.random.default_rng().laplace()
+"""
+
+
+def put_together(place, ran_on, names):
+    """Draw shares, each of which begins with a copy of what share 0 drew, and merge them."""
+    assert ran_on("--shard", f"0/{len(names)}", "--store", "zero").returncode == 0
+    for number, name in enumerate(names, 1):
+        shutil.copy(place / "zero", place / name)
+        ran = ran_on("--shard", f"{number}/{len(names)}", "--store", name)
+        assert ran.returncode == 0, ran.stderr
+    words = [sys.executable, "-m", "dpaudit", "merge", *names, "--into", "all"]
+    subprocess.run(words, cwd=place, capture_output=True, text=True, check=True)
+    return ran_on("--store", "all", "--out", "merged")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["counting", "own"])
+def test_what_no_seed_decides_is_shared_out_from_share_0_alone(place, name):
+    (place / "own.py").write_text(OWN)
+
+    def ran_on(*words):
+        return command(place, "--trials", "160", *words, mechanism=f"own:{name}")
+
+    refused = ran_on("--shard", "1/2", "--store", "alone")
+    assert refused.returncode == 2
+    assert "--shard 0/2 --store FILE" in refused.stderr
+    ran = put_together(place, ran_on, ["one", "other"])
+    assert ran.returncode in (0, 1), ran.stderr
+    drawn, stated = shares_of(place / "all"), json.loads((place / "merged/report.json").read_text())
+    assert drawn == {"complete"}
+    assert stated["results"][0]["verdict"] != "withheld"
+    assert ("first call" in json.dumps(stated)) == (name == "counting")
+
+
+def shares_of(path):
+    """Return whether all stages of the one audit of a store are complete."""
+    from dpaudit.store.catalogue import entries, stages
+    from dpaudit.store.file import Store
+
+    with Store(path) as store:
+        (audit,) = entries(store)
+        return {
+            "complete" if one.kept == one.units else one.name for one in stages(store, audit.number)
+        }
 
 
 @pytest.mark.parametrize(
