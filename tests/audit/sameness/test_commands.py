@@ -10,6 +10,7 @@ import inspect
 import secrets
 import sys
 import uuid
+from functools import partial
 
 import pytest
 
@@ -24,7 +25,8 @@ from dpaudit.verification import Reader
 
 from . import kept, varying
 from .folder import reached
-from .test_forms import BROKEN, PAIR, PRIVATE, SETTINGS, verdict_of
+from .orders import PAIR, SETTINGS, Commands
+from .test_forms import BROKEN, PRIVATE
 
 SLOW = pytest.mark.slow
 SEEDS = pytest.mark.parametrize("seed", [0, pytest.param(1, marks=SLOW)])
@@ -119,7 +121,8 @@ def test_no_certificate_of_a_broken_one_is_verified_of_a_private_one(name, seed,
 def test_a_store_gives_the_same_verdict_again(module, name, seed, tmp_path):
     function = getattr(__import__(module), name)
     verdicts = [
-        verdict_of(lambda: audited(function, seed, store=tmp_path / "kept.store")) for _ in range(2)
+        Commands(function, seed, tmp_path, partial(audited, store=tmp_path / "kept.store")).audit()
+        for _ in range(2)
     ]
     assert len(set(verdicts)) == 1
     assert (verdicts[0] == "refuted") == (module == "varying")
