@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from dpaudit.errors import InvalidArgument
+from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair
+from dpaudit.plugin import auditor as auditor_module
 from dpaudit.plugin.auditor import Auditor
 from dpaudit.plugin.failing import words
 from dpaudit.plugin.hooks import _RANGES, Run, share_of
@@ -226,3 +228,61 @@ def test_what_machines_read_has_the_numbers_of_the_audit(planned):
     fresh = auditor(planned=1)
     fresh._note(samples.result(), kept=False)
     assert not {"dpaudit.kept", "dpaudit.witness"} & dict(fresh.item.user_properties).keys()
+
+
+# What is audited
+
+
+@pytest.mark.parametrize("relation", [None, ADD_REMOVE_RECORD])
+def test_a_pair_stands_for_two_datasets_and_its_relation(monkeypatch, relation):
+    given = {}
+
+    def audit(mechanism, dataset, neighbour, **options):
+        given.update(options, dataset=dataset, neighbour=neighbour)
+        return samples.result()
+
+    monkeypatch.setattr(auditor_module, "audit", audit)
+    one = auditor(marker={"epsilon": 1.0, "audits": 2}, confidence=0.975)
+    pair = Pair([1.0, 2.0], [1.0, 3.0], REPLACE_RECORD)
+    options = {} if relation is None else {"relation": relation}
+    result, kept = one._audited(None, pair, None, options)
+    assert (given["dataset"], given["neighbour"]) == ([1.0, 2.0], [1.0, 3.0])
+    assert given["relation"] is (relation or REPLACE_RECORD)
+    assert (given["confidence"], given["epsilon"]) == (0.975, 1.0)
+    assert "audits" not in given
+    assert (result, kept) == (samples.result(), False)
+    one._audited(None, [5.0], [6.0], {})
+    assert (given["dataset"], given["neighbour"]) == ([5.0], [6.0])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "raises"),
+    [("refuted", True), ("withheld", True), ("not refuted", False), ("proved", False)],
+)
+def test_a_test_fails_where_a_claim_is_refuted_or_nothing_can_be_said(monkeypatch, verdict, raises):
+    result = samples.refuted() if verdict == "refuted" else samples.result(verdict=verdict)
+    monkeypatch.setattr(auditor_module, "audit", lambda *_, **__: result)
+    monkeypatch.setattr(Auditor, "_place", lambda _: "a.py:3")
+    one = auditor()
+    if raises:
+        with pytest.raises(AssertionError, match=verdict):
+            one(None, [1.0], [2.0])
+    else:
+        assert one(None, [1.0], [2.0]) is result
+    assert one.found[0]["verdict"] == verdict
+    assert (one.made, one.running, one.lost()) == (1, 0, None)
+
+
+def test_an_audit_under_way_when_the_test_ends_is_lost():
+    one = auditor()
+    one.running = 1
+    assert "still under way" in one.lost()
+
+
+def test_what_carries_no_plain_words_is_told_by_its_witness_and_then_by_its_event():
+    event = samples.result().carrying_event
+    assert event is None
+    several = witness().model_copy(update={"sentence": "What leaked: it is 1. It was never seen."})
+    said = words(samples.refuted(witness=several), "a", "b").splitlines()
+    assert said[0] == "What leaked: it is 1."
+    assert "It was never seen." in said
