@@ -135,6 +135,7 @@ def test_thresholds_are_of_shadow_runs_and_rates_of_fresh_ones():
     assert seen == [([1.0, 0.0], -1.0)] * 4
     assert (found.best.threshold, found.rare.threshold) == (2.0, 2.0)
     assert (found.best.true_positive.hits, found.best.true_positive.trials) == (0, 30)
+    assert found.best.true_positive.upper == pytest.approx(1 - (ALPHA / 8) ** (1 / 30))
     assert found.advantage_bound == 1.0
 
 

@@ -79,6 +79,12 @@ def test_the_bound_is_that_of_the_plan_that_excludes_most_at_its_share():
     assert result.parameters["correct"] == [20, 60]
 
 
+def test_the_cap_is_that_of_guesses_which_are_all_right():
+    some, every = (found_of(right).result("data", "again").measured for right in (0.9, 1.0))
+    assert 0 < some.lower < every.lower
+    assert some.cap == every.cap == pytest.approx(every.lower)
+
+
 def test_the_certificate_is_of_the_claim_and_states_its_p_value():
     found = found_of()
     stated = found.certificate(found.result("data", "again"))
@@ -145,6 +151,7 @@ def test_lower_scores_of_what_was_included_are_noted(flipped, noted):
         (None, [1, 0, 1, 0], "fixed-size"),
         (None, [1, 0, 1, 0, 0], "fixed-size"),
         (None, [1, 0, 0, 0, 0, 0], "independent"),
+        (None, [1, 1, 1, 0], "independent"),
         ([0, 0, 1, 1], [1, 0, 0, 1], "pairs"),
         ([0, 0, 1, 1], [1, 1, 0, 1], "runs"),
         ([0, 0, 1, 1], [1, 0, 0, 0], "runs"),
