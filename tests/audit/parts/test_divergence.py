@@ -143,7 +143,7 @@ def test_what_refutes_is_drawn_again_in_processes_of_its_own(claimed, times, dra
 
 @pytest.mark.parametrize(("orders", "scale"), [((2.0,), 1.0), ((1.5, 2.0), 2.0)])
 def test_of_all_orders_the_bound_and_the_claim_are_over_the_order(orders, scale, monkeypatch):
-    seen = SimpleNamespace(lower=0.8)
+    seen = SimpleNamespace(lower=0.8, bin_counts=lambda scale: ("bins over", scale))
     best = SimpleNamespace(scores=(np.ones(9), np.zeros(9)), event=COUNTED.event, step=0.0)
     best.rounded = lambda one: one
     first = SimpleNamespace(
@@ -169,6 +169,7 @@ def test_of_all_orders_the_bound_and_the_claim_are_over_the_order(orders, scale,
     found = divergence.divergence(case, None, 100, ALPHA, None)
     assert asked == {"claimed": 0.4 * scale, "delta": 0.02}
     assert found.lower == 0.8 / scale
+    assert found.bins == ("bins over", scale)
     assert found.cap == divergence._most(chosen.bet, ALPHA) / scale
     assert found.counts["outputs in all, of both datasets"] == 2 * 105
     assert (found.at_delta, found.remark, found.budget) == (

@@ -130,13 +130,19 @@ def test_what_leaked_is_looked_for_while_400_outputs_fit(left, has, monkeypatch)
 def test_shares_are_cut_of_what_no_machine_decides(settings, by_pace, refused):
     asked = Settings(**{"looks": LOOKS} | settings)
     drawer = SimpleNamespace(
-        executor=SimpleNamespace(shard=(1, 2)), chosen_by_pace=by_pace, unit=10
+        executor=SimpleNamespace(shard=(1, 2)), chosen_by_pace=by_pace, unit=10, own=False
     )
     if refused:
         with pytest.raises(InvalidArgument, match="shard: got 1/2"):
             require_shares_alike(drawer, asked)
     else:
         require_shares_alike(drawer, asked)
+    drawer.own, drawer.executor.shard = True, (0, 2)
+    if not refused:  # share 0 has what decides, and others need it
+        require_shares_alike(drawer, asked)
+        drawer.executor.shard = (1, 2)
+        with pytest.raises(InvalidArgument, match="shard"):
+            require_shares_alike(drawer, asked)
     drawer.executor.shard = None
     require_shares_alike(drawer, asked)
 
