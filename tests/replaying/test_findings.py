@@ -604,18 +604,16 @@ def test_evidence_is_of_what_was_counted_then_of_an_event_then_of_a_declaration(
 def test_a_replay_shares_the_error_probability_of_counts_among_its_pairs(monkeypatch):
     asked = []
     observed = SimpleNamespace(sides=(side(1.0), side(1.0)), keeps_state=False, copies=False)
-    drawn = [0]
+    drawn, before = [0], SimpleNamespace(is_changed=False)
     monkeypatch.setattr(
-        running, "loaded", lambda *_: running.Loaded(len, len, "f", drawn[0], False)
+        running, "loaded", lambda *_: running.Loaded(len, len, "f", drawn[0], False, before)
     )
     monkeypatch.setattr(running, "observed", lambda *_, **__: observed)
     monkeypatch.setattr(
         running, "compared", lambda f, d, s, a: asked.append(a) or found_of(("hint", None))
     )
-    task = SimpleNamespace(
-        code="m:f", form=None, read=None, seed=3, epsilon=1.0, delta=0.25,
-        pairs=(((), (), ""), ((), (), ""), ((), (), "")),
-    )  # fmt: skip
+    pairs = (((), (), ""), ((), (), ""), ((), (), ""))
+    task = running.Task("m:f", None, None, pairs, 1.0, 0.25, 3)
     running._replayed(task)
     assert [(one.pairs, one.claimed, one.seed, one.hidden_state) for one in asked] == [
         (3, (1.0, 0.25), 3, False)
@@ -626,3 +624,6 @@ def test_a_replay_shares_the_error_probability_of_counts_among_its_pairs(monkeyp
     drawn[0], observed.copies = 0, True
     running._replayed(task)
     assert asked[-1].copies
+    before.is_changed = True  # and looked at once more, at the first call
+    running._replayed(task)
+    assert asked[-1].pairs == 6

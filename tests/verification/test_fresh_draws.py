@@ -43,6 +43,12 @@ def test_seed_and_confidence_are_the_readers_and_all_else_is_the_files():
     assert drawn.settings_of(document(), Reader(seed=11)).confidence == 0.999999
 
 
+def test_no_file_says_where_data_lie():
+    for own in ("mine", None):
+        found = drawn.settings_of(document(data_path="/etc"), Reader(seed=11, data_path=own))
+        assert found.data_path == own
+
+
 def test_its_own_seed_and_confidence_are_the_files():
     found = drawn.own_settings(document(), Reader(seed=11, confidence=0.99))
     assert (found.seed, found.confidence, found.trials) == (3, 0.5, 500)

@@ -11,6 +11,7 @@ import dpaudit.verification.mechanism as mechanism
 from dpaudit.errors import DataError, DpauditError
 from dpaudit.reals import Real
 from dpaudit.verification import Document, Outcome, Reader, judge
+from dpaudit.verification.document import read
 from dpaudit.verification.drawn import Drawn
 from dpaudit.verification.judge import Verdict, _stricter, _too_small, verifier_of
 from dpaudit.verification.replayed import Judged
@@ -355,3 +356,10 @@ def test_the_relation_is_the_readers_then_what_the_file_declares_then_its_name()
     assert (
         mechanism._chosen_relation(mechanism._pair(plain, Reader(seed=1, **data)), Reader()) == ()
     )
+
+
+def test_what_is_named_twice_is_refused(tmp_path):
+    path = tmp_path / "c.json"
+    path.write_text('{"format": "dpaudit-certificate", "format": "dpaudit-certificate"}')
+    with pytest.raises(DataError, match="names something twice"):
+        read(path)
