@@ -281,6 +281,13 @@ def test_levels_are_looked_at_on_either_side():
     assert inclusion._trend(scores[:30]) == pytest.approx(2 * norm.sf(math.sqrt(29)))
 
 
+def test_each_side_s_trend_has_half_of_a_false_alarm(monkeypatch):
+    for found, steady in (([4e-5, 1.0], False), ([1.0, 4e-5], False), ([6e-5, 6e-5], True)):
+        waiting = list(found)
+        monkeypatch.setattr(inclusion, "_trend", lambda scores, waiting=waiting: waiting.pop(0))
+        assert inclusion.no_drift(np.zeros(4), np.arange(4) < 2)[0] is steady
+
+
 # Independence
 
 
@@ -577,6 +584,11 @@ def test_thresholds_count_scores_that_reach_them_on_their_own_side():
     more = found.with_more(favoured, favoured)
     assert more.pairs == 6
     assert (more.hits == 2 * found.hits).all()
+    p, q = found._cautious()
+    for seen, cautious, sign in ((found.hits, p, -1), (found.other_hits, q, 1)):
+        rate = (seen + 0.5) / 4
+        expected = np.clip(rate + sign * np.sqrt(rate * (1 - rate) / 3), 0, 1)
+        assert cautious[..., 0] == pytest.approx(expected)
     high, low = both_directions(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
     assert high.tolist() == [[1.0, 2.0], [-3.0, -4.0]]
     assert low.tolist() == [[3.0, 4.0], [-1.0, -2.0]]
@@ -625,6 +637,14 @@ def test_a_bound_on_a_divergence_is_where_the_wealth_is_one_over_alpha():
     assert bet.lower(*ever, 0.05) == pytest.approx(found)
     with pytest.raises(InvalidArgument, match="other"):
         bet.lower(favoured, np.zeros(3), 0.05)
+
+
+def test_a_promise_bears_a_dearer_other_side():
+    bet, rates, sizes = bet_of(), (np.array([0.05, 0.95]), np.array([0.95, 0.05])), (100, 200)
+    more = 1 + 3 * math.sqrt(190 * math.exp(-1.0) ** 2 + 10 * math.exp(1.0) ** 2)
+    expected = bet.about(np.array([5.0, 95.0]), np.array([190.0, 10.0 + more]), 0.05)
+    assert divergence.promise(bet, rates, sizes, 0.05) == pytest.approx(expected)
+    assert 0 < expected < bet.about(np.array([5.0, 95.0]), np.array([190.0, 11.0]), 0.05)
 
 
 def test_bins_hold_scores_from_their_threshold_on():

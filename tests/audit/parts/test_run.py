@@ -11,8 +11,9 @@ import pytest
 
 import dpaudit.auditing.run as running
 import dpaudit.auditing.sameness as sameness
-from dpaudit.auditing import kept
+from dpaudit.auditing import kept, looks, worst_pair
 from dpaudit.auditing.plan import Command
+from dpaudit.auditing.release import compared
 from dpaudit.auditing.run import Audited, _noted, _privacy_evidence
 from dpaudit.auditing.sameness import of_the_rest
 from dpaudit.errors import InvalidArgument, MechanismError
@@ -25,7 +26,8 @@ from dpaudit.laws.isolated import Isolated
 from dpaudit.laws.layout import Column
 from dpaudit.laws.steps import GaussianSteps
 from dpaudit.neighbours import Side
-from dpaudit.refutation import Attained
+from dpaudit.refutation import Attained, Condition, Evidence, Inequality
+from dpaudit.refutation.attained import certified
 from dpaudit.report.schema import PairSearch
 
 from .common import PAIR, case_of, check_of, evidence_of
@@ -326,3 +328,56 @@ def test_an_answer_of_either_dataset_is_looked_at():
     found = sameness._one_answer(Answering(), PAIR, 0)
     expected = [[[float(PAIR.on(side)[0])] * 2] for side in Side]
     assert [one.tolist() for one in found.rows] == expected
+
+
+# What is declared, ranked, searched and looked at
+
+
+def test_a_declared_release_is_contradicted_by_what_is_above_it_alone():
+    assert "not that release" not in compared(1.0, 1.4, 1.4)
+    assert "may be miscalculated" in compared(1.0, 1.4, 1.4)
+    assert "not that release" in compared(1.0, 1.4, 1.4 * (1 + 1e-8))
+    assert compared(2.0, 1.0, 1.0) == compared(1.0, 1.0, 0.5) == ""
+
+
+@pytest.mark.parametrize("found", [[1.0, 2.0], [2.0, 1.0]])
+def test_a_pair_is_ranked_by_the_direction_that_loses_more(found, monkeypatch):
+    monkeypatch.setattr(worst_pair, "_from_losses", lambda *given: found)
+    monkeypatch.setattr(worst_pair, "_from_events", lambda *given: 9.0)
+    asked = Settings()
+    by_losses = case_of(ApproximateDP(1.0, 1e-5), 1e-5, LAW)
+    assert worst_pair._promise(by_losses, None, asked, 20, "ranking") == 2.0
+    assert worst_pair._promise(case_of(mechanism=LAW), None, asked, 20, "ranking") == 9.0
+    attacked = Settings(distinguisher="histogram")
+    assert worst_pair._promise(by_losses, None, attacked, 20, "ranking") == 9.0
+
+
+def test_a_certificate_has_the_conditions_of_the_claim_and_of_its_evidence():
+    claim = Condition(name="of the claim", value=0.0, limit=1.0)
+    own = Condition(name="of the evidence", value=0.5, limit=1.0)
+    evidence = Evidence(
+        parameters={}, instance={"x": [1.0]}, quantities={"a": 2.0}, conditions=(own,)
+    )
+    inequality = Inequality(
+        name="an inequality",
+        source="an example",
+        sides=lambda x: (x, 1.0),
+        conditions=lambda x: (claim,),
+        evidence=lambda x: evidence,
+    )
+    found = certified(inequality, 2.0, {"seed": 1})
+    assert found.conditions == (claim, own)
+    assert found.quantities == {"a": 2.0, "ratio": 2.0}
+    assert certified(inequality, 1.0, {"seed": 1}) is None
+    ratio = Attained(value=3.0, bound=2.0, scale=4.0, instance="here").ratio
+    assert ratio == 1.25
+    assert Attained(value=3.0, bound=2.0, instance="here").ratio == 1.5
+
+
+@pytest.mark.parametrize(("trials", "count"), [(999, 1), (1000, 2), (1001, 2)])
+def test_a_last_look_has_as_many_trials_as_the_one_before_at_least(trials, count, monkeypatch):
+    clock = looks.Clock(1000.0, 1000, 1e-6, 0.0, now=lambda: 0.0)
+    monkeypatch.setattr(looks.Clock, "_next", lambda self, *given: looks.Look(trials, 0.8))
+    found = list(clock.looks())
+    assert found[0] == looks.Look(1000, 0.1)
+    assert len(found) == count
