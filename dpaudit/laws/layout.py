@@ -17,7 +17,7 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.observations import ABSENT, Part, Token, parts
+from dpaudit.laws.observations import ABSENT, Part, Token, parts, require_few_in_lists
 from dpaudit.laws.outcomes import Inexact, as_doubles
 
 MOST = 4096  # columns
@@ -126,6 +126,7 @@ def kind_of(observation: Any) -> str:
     if issubclass(kind, np.generic):
         return _KINDS.get(observation.dtype.kind, "")
     if kind is list or kind is tuple:
+        require_few_in_lists(observation)
         inner = kinds_of(observation)
         return f"{kind.__name__} of {inner.pop()}" if len(inner) == 1 and "" not in inner else ""
     return ""

@@ -127,6 +127,41 @@ def _require_readable(value: Any) -> None:
         raise _too_much(value, f"of {value.size:,} entries that is no array of numbers by itself")
 
 
+def require_few_in_lists(value: list[Any] | tuple[Any, ...]) -> None:
+    """Refuse lists in lists that hold too much in all; a list of numbers alone is an array.
+
+    Nothing is opened of which there is too much, however deep it lies.
+
+    Raises
+    ------
+    MechanismError
+        They hold more entries than an audit can read.
+    """
+    level = [one for one in value if isinstance(one, list | tuple)]
+    for _ in range(_DEEP):
+        if (entries := sum(map(len, level))) > _MOST:
+            raise _too_much(value, f"of {entries:,} entries in {len(level):,} others")
+        level = [inner for one in level for inner in one if isinstance(inner, list | tuple)]
+
+
+def require_few(value: Any) -> None:
+    """Refuse an output of too many parts, an array as well: of each a law is looked for.
+
+    Raises
+    ------
+    MechanismError
+        It has more of them than a replay can look at.
+    """
+    if isinstance(value, list | tuple):
+        require_few_in_lists(value)
+    if isinstance(value, np.ndarray) and value.size > _MOST:
+        raise MechanismError(
+            f"returned an array of {value.size:,} entries, expected at most {_MOST:,} parts: look "
+            f"at some of them (read=), or at what is made of it"
+        )
+    _require_readable(value)
+
+
 def _unit_of(value: str | bytes | bytearray) -> str:
     return "letters" if isinstance(value, str) else "bytes"
 

@@ -10,19 +10,21 @@ import inspect
 import json
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dpaudit._references import called, load_reference
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.freezing import patching, recorder
 from dpaudit.freezing.observing import Function, observed
 from dpaudit.freezing.states import after_others
 from dpaudit.laws.calling import Calls, When, form_of
 from dpaudit.laws.code import hashed, place_of
 from dpaudit.laws.instances import Pristine
+from dpaudit.laws.observations import require_few
 from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, Asked, Compared, compared
 from dpaudit.replaying.movement import Moved
 from dpaudit.replaying.nothing import KIND
@@ -67,7 +69,7 @@ class Task:
 class Loaded(NamedTuple):
     """Code, a function of data and a generator, its form, and what it drew at import or copied.
 
-    And what it was before any call.
+    And what it was before any call, and what was refused as too large.
     """
 
     given: Any
@@ -76,6 +78,7 @@ class Loaded(NamedTuple):
     drawn: int
     copied: bool
     before: Pristine
+    refused: Sequence[MechanismError] = ()
 
 
 def loaded(task: Task, seed: int = 0) -> Loaded:
@@ -101,10 +104,18 @@ def loaded(task: Task, seed: int = 0) -> Loaded:
     if task.when == "first":
         calls = before.first()
 
-    def function(data: Any, rng: Any) -> Any:
-        return calls.one(data, rng)
+    refused = list[MechanismError]()
 
-    return Loaded(given, function, str(how), drawn, copied, before)
+    def function(data: Any, rng: Any) -> Any:
+        found = None if refused else calls.one(data, rng)
+        try:
+            require_few(found)
+        except MechanismError as error:
+            refused.append(error)
+            return None  # an exception would be an output, as that of the code
+        return found
+
+    return Loaded(given, function, str(how), drawn, copied, before, refused)
 
 
 def _loaded(code: bytes | str) -> Any:
@@ -122,7 +133,7 @@ def replayed(task: Task) -> str:
 
 
 def _replayed(task: Task) -> dict[str, Any]:
-    given, function, form, drawn, copied, before = loaded(task)
+    given, function, form, drawn, copied, before, refused = loaded(task)
     state = drawn > 0 or copied
     place = place_of(given)
     code = None if place is None else hashed(*place)
@@ -132,6 +143,8 @@ def _replayed(task: Task) -> dict[str, Any]:
     looked, changes = 0, False
     for which, (dataset, neighbour, _) in enumerate(task.pairs):
         runs = observed(function, dataset, neighbour, first=task.seed + 1)
+        if refused:
+            raise refused[0]
         sides, state = runs.sides, state or runs.keeps_state
         changes = changes or (looked == 0 and task.when is None and before.is_changed)
         tests = task.tests or (2 if changes else 1) * len(task.pairs)

@@ -9,7 +9,8 @@ import pytest
 import dpaudit
 from dpaudit.errors import MechanismError
 from dpaudit.laws.isolated import Isolation
-from dpaudit.laws.observations import parts
+from dpaudit.laws.layout import kinds_of
+from dpaudit.laws.observations import parts, require_few
 
 MANY, LONG = 10**6, 200_000_000
 
@@ -71,3 +72,59 @@ def test_an_audit_names_it(in_process):
             trials=200,
             isolation=Isolation(in_process=in_process),
         )
+
+
+def _lists(data, rng):
+    return [[rng.laplace()] * 10] * 10**5
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ([[1.0] * 10] * 10**5, "a list of 1,000,000 entries in 100,000 others"),
+        ([[[1.0] * 10] * 100] * 1000, "a list of 1,000,000 entries in 100,000 others"),
+        (([1.0] * 200_001,), "a tuple of 200,001 entries in 1 others"),
+    ],
+)
+def test_lists_in_lists_are_counted_before_they_are_read(output, words):
+    began = time.process_time()
+    with pytest.raises(MechanismError, match=words):
+        kinds_of([output])
+    assert time.process_time() - began < 1
+
+
+def test_lists_that_can_be_read_and_long_lists_of_numbers_are_arrays():
+    assert kinds_of([[[1.0] * 10] * 10**4]) == {"list of list of float"}
+    assert kinds_of([[1.0] * 10**6]) == {"list of float"}
+
+
+def test_an_audit_of_many_lists_ends_at_once():
+    began = time.process_time()
+    given = {"epsilon": 1.0, "trials": 200, "isolation": Isolation(in_process=True)}
+    with pytest.raises(MechanismError, match=r"1,000,000 entries.*return an array of numbers"):
+        dpaudit.audit(_lists, [0.0], [1.0], **given)
+    assert time.process_time() - began < 5
+
+
+def _array(data, rng):
+    return rng.laplace(size=10**6)
+
+
+@pytest.mark.parametrize("in_process", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("mechanism", "words"),
+    [
+        (_lists, "1,000,000 entries in 100,000 others"),
+        (_counts, "dict of 1,000,000 entries"),
+        (_array, "an array of 1,000,000 entries.*at most 200,000 parts"),
+    ],
+)
+def test_a_replay_names_it(mechanism, words, in_process):
+    given = {"epsilon": 1.0, "isolation": Isolation(in_process=in_process)}
+    with pytest.raises(MechanismError, match=words):
+        dpaudit.replay(mechanism, [0.0], [1.0], **given)
+
+
+def test_what_a_replay_can_look_at_is_none_of_it():
+    for output in ([1.0] * 10**5, np.zeros(10**5), {"a": [1.0, 2.0]}, "text"):
+        require_few(output)
