@@ -5,11 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
+import dpaudit.accounting.dp_accounting_adapter as adapter
+import dpaudit.accounting.series.inversion as inversion
+from dpaudit.accounting.events import (
+    ApproximateRelease,
+    LaplaceRelease,
+    PoissonSubsampledGaussian,
+)
 from dpaudit.accounting.grid.numerical import _ordered, _saddle, lowest
-from dpaudit.accounting.pairs.composition import Bracket
+from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.accounting.series.inversion import _first, _last, _newton, _steps
 from dpaudit.errors import ConvergenceError
 
@@ -44,6 +52,50 @@ def test_ends_that_nothing_makes_certain():
     assert _last(Falling(0.0), 1e-12, 2.0) == 0.0  # delta is never so large
     with pytest.raises(ConvergenceError, match="certain to be enough"):
         _first(Falling(0.0), 1e-300, 1e-300)
+
+
+@pytest.mark.parametrize("ends", [(0.1, 0.3), (0.3, 0.1)])
+def test_delta_is_that_of_the_worse_direction(ends, monkeypatch):
+    sampled = PoissonSubsampledGaussian(sampling_ratio=0.2, noise_multiplier=1.0)
+    forth, _ = Composition.of(sampled).directions
+    monkeypatch.setattr(
+        inversion, "_delta", lambda pairs, _: Bracket.exactly(ends[0 if pairs == forth else 1])
+    )
+    found = inversion.inverted_delta(sampled, 0.5)
+    assert found.lower == pytest.approx(0.3)
+    assert found.upper == pytest.approx(0.3)
+
+
+def test_what_is_trimmed_is_in_the_upper_end_and_not_in_the_lower_one():
+    sampled = PoissonSubsampledGaussian(sampling_ratio=0.2, noise_multiplier=1.0)
+    pairs = Composition.of(sampled).trimmed(1e-4)
+    series = inversion._Series.around(pairs, 0.5)
+    found = series.delta(0.5)
+    assert found.upper - found.lower >= pairs.trimmed_mass > 0
+    exact = inversion.inverted_delta(sampled, 0.5)
+    assert found.lower <= exact.upper
+    assert found.upper >= found.lower + pairs.trimmed_mass
+
+
+def fake_library():
+    laws = SimpleNamespace(
+        create_from_rounded_probability=lambda masses, delta, interval, **_: (masses, delta)
+    )
+    one = SimpleNamespace(self_compose=lambda count: count)
+    return SimpleNamespace(
+        PrivacyLossDistribution=laws, from_laplace_mechanism=lambda *_, **__: one
+    )
+
+
+@pytest.mark.parametrize(("up", "places"), [(True, (3, -2)), (False, (2, -3))])
+def test_a_response_of_another_library_keeps_its_delta_and_its_side(up, places):
+    part = ApproximateRelease(epsilon=0.25, delta=0.1)
+    masses, delta = adapter._response(fake_library(), part, 0.1, up)
+    truth = 1 / (1 + math.exp(-0.25))
+    assert masses == pytest.approx({places[0]: 0.9 * truth, places[1]: 0.9 * (1 - truth)})
+    assert delta == 0.1
+    laplace = LaplaceRelease(sensitivity=1.0, noise_scale=2.0, count=5)
+    assert adapter._composed(fake_library(), laplace, 0.1, up) == 5
 
 
 def test_newton_s_steps_end_where_delta_is():

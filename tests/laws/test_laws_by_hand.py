@@ -41,6 +41,7 @@ from dpaudit.laws.exponential_norm import (
 )
 from dpaudit.laws.features import LogRatios, OneOf, OnePart, OneValue
 from dpaudit.laws.fresh import another, require_fresh
+from dpaudit.laws.isolated import unpickled
 from dpaudit.laws.layout import (
     INFINITE,
     NAN,
@@ -59,7 +60,9 @@ from dpaudit.laws.layout import (
     steady_in,
 )
 from dpaudit.laws.mechanism import TiltedSample, checked_sample
+from dpaudit.laws.observed import without_parts
 from dpaudit.laws.outcomes import Inexact, as_doubles
+from dpaudit.laws.reaching import _travelled
 from dpaudit.laws.reads import drifts_by_process
 from dpaudit.laws.recurrence import equal_pairs, recurrence, variance_of_ties
 from dpaudit.laws.residuals import recorded, report
@@ -713,3 +716,14 @@ def test_residuals_of_another_number_are_refused():
         3,
         2,
     )
+
+
+def test_code_travelled_that_came_by_value_with_values_of_its_own():
+    def of(make, carried):
+        return SimpleNamespace(made=(make, ()), carried=carried)
+
+    assert _travelled(of(unpickled, ("value",)))
+    assert not _travelled(of(unpickled, ()))
+    assert not _travelled(of(print, ("value",)))
+    wrapped = SimpleNamespace(made=(without_parts, (unpickled, ())), carried=("value",))
+    assert _travelled(wrapped)
