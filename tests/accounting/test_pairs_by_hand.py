@@ -56,6 +56,7 @@ from dpaudit.accounting.pairs.mixtures import (
     poisson_replaced,
     sampled_pair,
 )
+from dpaudit.accounting.pairs.pair import farthest_moment, tilted_moments
 from dpaudit.accounting.pairs.ratios import LEAST_TAIL, RatioPair, Ratios, between, mirrored
 from dpaudit.errors import InvalidArgument
 
@@ -605,6 +606,15 @@ def test_the_density_between_the_atoms_varies_as_much_as_is_said_and_not_a_third
     rest = np.abs(pair.characteristic(order, u) - ends)
     assert np.all(rest <= pair.variation(order) / u)
     assert np.max(rest * u) > pair.variation(order) / 3
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "order", "bound"),
+    [(-2.0, 3.0, 1e9, 3e9), (-2.0, 3.0, -1e9, 2e9), (1.0, 2.0, -1e9, 0.0), (-2.0, -1.0, 1e9, 0.0)],
+)
+def test_moments_beyond_what_is_resolved_are_bounded_by_the_farther_end(low, high, order, bound):
+    assert abs(order) > farthest_moment(low, high)
+    assert tilted_moments(None, low, high, np.array([order])).tolist() == [bound]
 
 
 def test_gaussian_releases_become_one_pair_and_a_whole_sample_is_one():

@@ -56,6 +56,7 @@ from dpaudit.algorithms.problems.records import Differing, check_records
 from dpaudit.algorithms.problems.regularisers import L1, L2, elastic_net, project, shrink
 from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given, as_schedule, table_of
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
+from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import (
     MessageNoise,
     ball_sensitivity,
@@ -68,6 +69,8 @@ from dpaudit.algorithms.sharing.noise import (
     published_sensitivity,
     theorem1_epsilon,
 )
+from dpaudit.algorithms.sharing.vertical import Risk
+from dpaudit.algorithms.tables import loss as tables_loss
 from dpaudit.algorithms.tables.guarantees import (
     label_event,
     model_event,
@@ -467,6 +470,24 @@ def test_formulas_of_sharing():
     with pytest.raises(InvalidArgument, match="one for each"):
         party_scales(MessageNoise((1.0, 2.0)), 3)
     assert party_scales(MessageNoise((1.0, 2.0)), 2).tolist() == [1.0, 2.0]
+
+
+def test_labels_of_a_shared_run_are_public_and_those_of_the_run():
+    risk = Risk(loss=sample_losses.SQUARED, scaling="sum", regulariser_weight=1.0)
+    sharing = SharingADMM(block_sizes=(1, 1), iterations=2, risk=risk, noise=MessageNoise(1.0))
+    same = Dataset(DATA.features, DATA.labels.copy(), node_sizes=(1, 2))
+    other = Dataset(DATA.features, -DATA.labels, node_sizes=(1, 2))
+    state = sharing.start(DATA, 1)
+    assert np.allclose(sharing.step(state, same).mean, 0)
+    with pytest.raises(InvalidArgument, match="labels"):
+        sharing.step(state, other)
+
+
+def test_targets_of_margins_are_probabilities():
+    encoded = tables_loss.LOGISTIC.encode(np.array([-1.0, 1.0]))
+    assert tables_loss.LOGISTIC.targets(encoded).ravel().tolist() == [0.0, 1.0]
+    three = tables_loss.CrossEntropy(3)
+    assert three.targets(three.encode(np.array([2.0]))).tolist() == [[0.0, 0.0, 1.0]]
 
 
 def test_corollary_1_splits_delta_in_halves():
