@@ -64,6 +64,7 @@ def test_an_event_that_shows_nothing_needs_more_runs_than_there_can_be(hits):
     assert needed_runs(event(hits), PureDP(0.5)) is None
 
 
+@pytest.mark.slow
 def test_a_shift_that_is_worth_more_than_the_claim_needs_fewer_runs_than_one_that_hardly_is():
     found = [needed_runs(event((95, 5)), PureDP(claim)) for claim in (0.5, 1.0, 2.0)]
     assert found == sorted(found)

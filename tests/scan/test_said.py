@@ -254,6 +254,7 @@ def test_how_many_may_be_counted_is_by_the_pace_of_what_chose_and_the_share_of_a
     assert asked == [0.1, (400, pytest.approx(1e-2 / 2 / certify.ATTEMPTS))]
 
 
+@pytest.mark.slow
 def test_of_what_refutes_nothing_the_largest_bound_is_shown(monkeypatch):
     seen = []
     original = certify._tested
