@@ -627,3 +627,27 @@ def test_a_replay_shares_the_error_probability_of_counts_among_its_pairs(monkeyp
     before.is_changed = True  # and looked at once more, at the first call
     running._replayed(task)
     assert asked[-1].pairs == 6
+
+
+def test_a_number_without_a_law_on_either_dataset_is_unread():
+    read, none = laws(law(), law()), laws(law(), None)
+    assert findings._unread((read, none)) == findings._unread((none, read)) == ["output[1]"]
+    assert findings._unread((read, read)) == []
+
+
+def test_code_inside_code_and_named_arguments_of_a_partial_are_looked_at():
+    from functools import partial
+
+    from dpaudit.watching.settled import _looks_elsewhere, refers_to_results
+
+    def outer():
+        def inner():
+            import json
+
+            return json
+
+        return inner
+
+    assert _looks_elsewhere(outer.__code__)
+    assert refers_to_results(partial(len, key=1.5))
+    assert not refers_to_results(partial(len))
