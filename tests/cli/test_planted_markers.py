@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,9 @@ import numpy as np
 
 def total(data, rng):
     return np.sum(data) + rng.laplace(scale={SCALE})
+
+def parts(data, rng):
+    return [np.sum(data) + rng.laplace(scale={SCALE}), np.max(data), np.max(data) - 41.5]
 
 def gaussian(data, rng):
     return np.sum(data) + rng.normal(scale={SCALE})
@@ -201,6 +205,31 @@ def test_pictures_hold_no_record(dpaudit, place, name):
     assert len(pictures) >= 2
     assert [one for one in pictures if holds(one)] == []
     assert {one for one, text in written(place).items() if holds(text)} == set()
+
+
+DISTINGUISHERS = ("histogram", "learned", "linear-classifier", "lowest-bits")
+CLAIMS = {
+    "epsilon": ("--epsilon", "1"),
+    "bets": ("--epsilon", "1", "--until-refuted"),
+    "zCDP": ("--rho", "1"),
+    "Renyi": ("--renyi", "2", "1"),
+    "Gaussian": ("--mu", "1"),
+}
+THRESHOLDS = [
+    pytest.param(*case, marks=() if case == ("bare", "histogram", "bets") else pytest.mark.slow)
+    for case in product(("total", "bare", "parts", "in_text"), DISTINGUISHERS, CLAIMS)
+]
+
+
+@pytest.mark.parametrize(("name", "distinguisher", "claim"), THRESHOLDS)
+def test_no_threshold_of_a_distinguisher_shows_a_record(dpaudit, place, name, distinguisher, claim):
+    pair = ("--dataset", "a.csv", "--neighbour", "b.csv", "--relation", "replace-record")
+    more = ("--trials", "200", "--in-process", "--distinguisher", distinguisher)
+    ran = dpaudit("audit", f"planted_module:{name}", *pair, *CLAIMS[claim], *OUT, *more)
+    texts = {"out": ran.out, "err": ran.err, **written(place)}
+    assert {one for one, text in texts.items() if holds(text)} == set()
+    assert ran.status in (0, 1) or "expected" in ran.err
+    assert ran.status == 2 or len(texts) >= 7
 
 
 def test_canaries_show_no_score(dpaudit, place):
