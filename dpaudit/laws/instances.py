@@ -28,6 +28,8 @@ from dpaudit.laws.observed import Observed
 _LARGEST = 2**25  # bytes of a pickle that is kept and compared
 # What has not been called yet: the object, so that its id stays its own, and its pickle.
 _made_as: dict[tuple[int, str], tuple[Any, bytes]] = {}
+# The same of what `Pristine` keeps, as it was when it was kept last.
+_kept: dict[tuple[int, str], tuple[Any, bytes]] = {}
 
 
 def remember(mechanism: object, *, anew: bool = False) -> None:
@@ -69,12 +71,21 @@ class Pristine:
     Parameters
     ----------
     calls
-        Of the code, none of which were made yet.
+        Of the code. None were made yet, or `keep` was called before they were.
+    again
+        Whether some were made: then what was kept counts, where this process has it.
     """
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: Calls, *, again: bool = False) -> None:
         self._calls = calls
-        self._blob = _pickled(calls.function) if _may_change(calls) else None
+        kept = _kept.get(_key(calls.function)) if again else None
+        changing = _may_change(calls)
+        self._blob = kept[1] if kept else _pickled(calls.function) if changing else None
+
+    def keep(self) -> None:
+        """Keep it as it is now for those who come after the calls of this process."""
+        if self._blob is not None:
+            _kept[_key(self._calls.function)] = self._calls.function, self._blob
 
     @property
     def is_changed(self) -> bool:

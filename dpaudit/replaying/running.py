@@ -100,7 +100,7 @@ def loaded(task: Task, seed: int = 0) -> Loaded:
         given = called("mechanism", code if isinstance(code, str) else "function", given)
         how = form_of(given, form)
     calls = Calls(given, how, task.read)
-    before = Pristine(calls)
+    before = Pristine(calls, again=task.when == "first")
     if task.when == "first":
         calls = before.first()
 
@@ -134,6 +134,8 @@ def replayed(task: Task) -> str:
 
 def _replayed(task: Task) -> dict[str, Any]:
     given, function, form, drawn, copied, before, refused = loaded(task)
+    if task.when is None:
+        before.keep()
     state = drawn > 0 or copied
     place = place_of(given)
     code = None if place is None else hashed(*place)

@@ -59,6 +59,16 @@ def test_first_and_later_calls_are_replayed_each_for_itself(first, later, at_fir
     assert proved(run(Noisy(first, later), when="first", tests=2)) == pytest.approx(at_first)
 
 
+def test_a_first_call_in_this_process_is_that_of_what_was_there_before_any():
+    noisy = Noisy(2.0, 0.25)
+    assert proved(run(noisy)) == pytest.approx([4.0])
+    assert proved(run(noisy, when="first", tests=2)) == []
+    later = Noisy(0.05, 2.0)
+    assert proved(run(later)) == []
+    assert proved(run(later, when="first", tests=2)) == pytest.approx([20.0])
+    assert proved(run(later)) == []
+
+
 def test_code_that_no_call_changes_is_replayed_once():
     found = run(unchanging)
     assert not found["changes"]
@@ -71,9 +81,16 @@ def test_both_replays_share_the_error_probability():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("made", [lambda: Noisy(0.05, 2.0), lambda: Telling(0.1, 2.0)])
-def test_a_first_call_that_leaks_refutes(made):
-    found = replay(made(), *PAIR, epsilon=1.0)
+def test_a_first_call_whose_answers_are_all_the_same_withholds():
+    """They may be noise that the instance has carried along."""
+    found = replay(Telling(0.1, 2.0), *PAIR, epsilon=1.0)
+    assert (found.verdict, found.first_call) == ("withheld", True)
+    assert [(one.kind, one.call) for one in found.findings] == [("hidden state", "first")]
+
+
+@pytest.mark.slow
+def test_a_first_call_that_leaks_refutes():
+    found = replay(Noisy(0.05, 2.0), *PAIR, epsilon=1.0)
     assert (found.verdict, found.first_call, found.findings[0].call) == ("refuted", True, "first")
     assert found.document()["findings"][0]["call"] == "first"
     assert found.cap == most_of_counts(1.0, 0.0, 2) < most_of_counts(1.0, 0.0, 1)
