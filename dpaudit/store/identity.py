@@ -68,6 +68,7 @@ from dpaudit.store.parts import (
     kept_by,
     names_in,
     reduces_itself,
+    registrations_of,
     without_caches,
 )
 from dpaudit.store.reading import Reads, joined, reads_in, reads_of, variables_in
@@ -78,6 +79,10 @@ _SIZE = 16
 # What code may name beside numbers: locks, and logs.
 _WITHOUT_NUMBERS = (type(threading.Lock()), type(threading.RLock()), logging.Logger)
 _OURS = "dpaudit"
+_DESCRIPTORS = (
+    *(staticmethod, classmethod, property, cached_property),
+    functools.singledispatchmethod,
+)
 _KEEPS_ANSWERS = type(functools.lru_cache(len))
 # What audits call of a mechanism; of other methods those count that some code names.
 _CALLED = frozenset(
@@ -269,6 +274,9 @@ class _Walk:
         )
 
     def _function(self, value: FunctionType) -> bytes:
+        if (registered := registrations_of(value)) is not None:
+            self._met(value.__module__)
+            return self._together("dispatching", value.__qualname__, *registered)
         met = self._met(value.__module__) or _is_made(value.__module__) or is_put(value)
         state = (value.__defaults__, value.__kwdefaults__, cells_of(value), vars(value))
         named = (value.__module__ if met else "", value.__qualname__)
@@ -465,7 +473,7 @@ _KINDS: tuple[tuple[Any, Callable[[_Walk, Any], bytes]], ...] = (
     (MethodType, _Walk._method),
     (BuiltinFunctionType, _Walk._builtin),
     (functools.partial, _Walk._partial),
-    ((staticmethod, classmethod, property, cached_property), _Walk._wrapped),
+    (_DESCRIPTORS, _Walk._wrapped),
     ((set, frozenset), _Walk._set),
     ((list, tuple), _Walk._sequence),
     (dict, _Walk._mapping),

@@ -10,6 +10,7 @@ from types import (
     BuiltinFunctionType,
     CodeType,
     FunctionType,
+    MappingProxyType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
@@ -52,8 +53,16 @@ def attributes_of(value: Any) -> tuple[Any, ...]:
 
 def functions_in(value: Any) -> list[Any]:
     """Return the functions that a property, or a method of a class, is made of."""
-    names = ("__func__", "fget", "fset", "func")
+    names = ("__func__", "fget", "fset", "func", "dispatcher")
     return [one for name in names if (one := getattr(value, name, None)) is not None]
+
+
+def registrations_of(function: FunctionType) -> list[tuple[type, Any]] | None:
+    """Return what a function of `functools.singledispatch` calls for each type; None for others."""
+    known = vars(function).get("registry")
+    if not isinstance(known, MappingProxyType) or "dispatch" not in vars(function):
+        return None
+    return sorted(known.items(), key=lambda one: (one[0].__module__, one[0].__qualname__))
 
 
 def as_array(value: Any) -> Any:

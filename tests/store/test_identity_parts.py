@@ -581,3 +581,38 @@ def test_settings_count_where_they_are_unusual(monkeypatch):
     assert dict(libraries.settings_in_force()).get("numpy") != before
     monkeypatch.setattr(sys, "get_int_max_str_digits", lambda: 0)
     assert named() == usual | {"sys"}
+
+
+@functools.singledispatch
+def scale_of(value):
+    return 1.0
+
+
+class Dispatching:
+    @functools.singledispatchmethod
+    def scale_of(self, value):
+        return 1.0
+
+    def __call__(self, data, rng):
+        return data + rng.laplace(scale=self.scale_of(1))
+
+
+def by_dispatch(data, rng):
+    return data + rng.laplace(scale=scale_of(1))
+
+
+@pytest.mark.parametrize(
+    ("code", "register"),
+    [(by_dispatch, scale_of.register), (Dispatching(), Dispatching.scale_of.register)],
+)
+def test_what_is_registered_for_a_type_is_told_apart(code, register):
+    plain = digest(code)
+    assert plain == digest(code)
+    register(bytes, lambda *_: 2.0)
+    with_bytes = digest(code)
+    register(bytes, lambda *_: 3.0)
+    assert len({plain, with_bytes, digest(code)}) == 3
+    scale_of(b"")  # which the function remembers: no registration
+    assert digest(code) == digest(code)
+    register(str, lambda *_: 3.0)
+    assert digest(code) not in (plain, with_bytes)
