@@ -604,7 +604,7 @@ def test_evidence_is_of_what_was_counted_then_of_an_event_then_of_a_declaration(
 def test_a_replay_shares_the_error_probability_of_counts_among_its_pairs(monkeypatch):
     asked = []
     observed = SimpleNamespace(sides=(side(1.0), side(1.0)), keeps_state=False, copies=False)
-    drawn, before = [0], SimpleNamespace(is_changed=False)
+    drawn, before = [0], SimpleNamespace(is_changed=False, keep=lambda: None)
     monkeypatch.setattr(
         running, "loaded", lambda *_: running.Loaded(len, len, "f", drawn[0], False, before)
     )
