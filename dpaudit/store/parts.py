@@ -10,7 +10,6 @@ from types import (
     BuiltinFunctionType,
     CodeType,
     FunctionType,
-    MappingProxyType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
@@ -18,6 +17,8 @@ from types import (
 from typing import Any
 
 import numpy as np
+
+_OF_DISPATCH = frozenset(vars(functools.singledispatch(lambda one: one)))
 
 
 def cells_of(function: FunctionType) -> list[Any]:
@@ -57,12 +58,21 @@ def functions_in(value: Any) -> list[Any]:
     return [one for name in names if (one := getattr(value, name, None)) is not None]
 
 
-def registrations_of(function: FunctionType) -> list[tuple[type, Any]] | None:
-    """Return what a function of `functools.singledispatch` calls for each type; None for others."""
-    known = vars(function).get("registry")
-    if not isinstance(known, MappingProxyType) or "dispatch" not in vars(function):
+def registrations_of(function: FunctionType) -> list[tuple[Any, Any]] | None:
+    """Return what a function of `functools.singledispatch` calls for each type; None for others.
+
+    Attributes that somebody gave it are among them.
+    """
+    held = vars(function)
+    if function.__globals__ is not vars(functools) or "registry" not in held:
         return None
-    return sorted(known.items(), key=lambda one: (one[0].__module__, one[0].__qualname__))
+    known = sorted(held["registry"].items(), key=lambda one: _name_of(one[0]))
+    own = [(name, one) for name, one in sorted(held.items()) if name not in _OF_DISPATCH]
+    return [*known, *own]
+
+
+def _name_of(kind: type) -> tuple[str, str]:
+    return kind.__module__, kind.__qualname__
 
 
 def as_array(value: Any) -> Any:

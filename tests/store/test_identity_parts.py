@@ -13,7 +13,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -616,3 +616,34 @@ def test_what_is_registered_for_a_type_is_told_apart(code, register):
     assert digest(code) == digest(code)
     register(str, lambda *_: 3.0)
     assert digest(code) not in (plain, with_bytes)
+
+
+def test_what_only_looks_like_a_dispatch_is_told_apart_by_its_code():
+    def made(scale):
+        def draw(data, rng):
+            return data + rng.laplace(scale=scale)
+
+        draw.registry, draw.dispatch = MappingProxyType({}), len
+        return draw
+
+    assert len({unless_unidentified(made(scale)) for scale in (1.0, 2.0)}) == 2
+
+
+def unless_unidentified(code):
+    """Return the digest, or another object each time: nothing is kept of what has none."""
+    try:
+        return digest(code)
+    except sealing.Unidentified:
+        return object()
+
+
+def test_attributes_of_a_dispatching_function_are_told_apart():
+    @functools.singledispatch
+    def dispatched(value):
+        return dispatched.scale
+
+    seen = set()
+    for scale in (1.0, 2.0, 1.0):
+        dispatched.scale = scale
+        seen.add(digest(dispatched))
+    assert len(seen) == 2
