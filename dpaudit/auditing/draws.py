@@ -184,7 +184,8 @@ class Drawer:
         if self.unit == 1 and self.chosen_by_pace:
             return max(1e-8, self.seen.pace)
         given = self.mechanism, self.pair.dataset, self.seed
-        return current().fact("pace", lambda: max(1e-8, seconds_per_trial(*given)), given)
+        found = partial(seconds_per_trial, *given)
+        return current().fact("pace", lambda: max(1e-8, found()), given, measures=True)
 
     def for_look(self, trials: int, seed: int, most: int | None) -> Drawer:
         """Return a drawer for so many trials, in units of at most so many."""

@@ -144,6 +144,7 @@ class Clock:
             took = current().fact(
                 f"look {number - 1}, seconds",
                 lambda: self.now() - began,  # noqa: B023
+                measures=True,
             )
             if look.share == _LAST:
                 return

@@ -60,7 +60,7 @@ def decided(
 ) -> Seen:
     """Return what is seen of a mechanism: what an audit that goes on saw when it began."""
     given = mechanism, pair, seed, trials, unit
-    return current().fact("what was seen", lambda: _seen(*given), given)
+    return current().fact("what was seen", lambda: _seen(*given), given, measures=True)
 
 
 def _seen(

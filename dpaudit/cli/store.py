@@ -245,11 +245,18 @@ def merge(
 
     others = [_opened(one) for one in stores]
     with Store(into) as target:
-        audits, results = put_together(target, others)
+        merged = put_together(target, others)
         found = entries(target)
     for other in others:
         other.close()
-    console().print(f"Merged: {audits} new audits, {results} new results of units.")
+    console().print(f"Merged: {merged.audits} new audits, {merged.results} new results of units.")
+    for some in merged.others:
+        said = (
+            f"{one_line(some.audit)}: {some.store} decided {some.count} things otherwise than "
+            f"{into}, such as layouts and what a second gives. Those of {into} stand, and what was "
+            "drawn under others is not used: let every share begin with a copy of share 0's store."
+        )
+        console().print(said, soft_wrap=True, markup=False)
     for one in found:
         if one.ended is None:
             said = f"{one_line(one.name)}: {one.units} of {one.planned} units so far. Go on with"

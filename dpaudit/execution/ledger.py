@@ -53,10 +53,13 @@ class Ledger:
     seconds: float = 0.0
     elsewhere: tuple[str, ...] = ()
 
-    def fact(self, name: str, compute: Callable[[], FactT], about: Any = None) -> FactT:
+    def fact(
+        self, name: str, compute: Callable[[], FactT], about: Any = None, *, measures: bool = False
+    ) -> FactT:
         """Return what was decided under a name about something; decide it, if it is the first time.
 
-        It is made of numbers, arrays of them, text, lists, tuples and dictionaries.
+        It is made of numbers, arrays of them, text, lists, tuples and dictionaries. What it
+        ``measures`` of the machine, as its pace, differs from run to run.
         """
         return compute()
 

@@ -227,12 +227,47 @@ class _Parquet:
             self.file.close()
 
 
-def merge(into: Store, others: Sequence[Store]) -> tuple[int, int]:
-    """Add what other stores hold; return how many audits and results that were new.
+@dataclass(frozen=True)
+class OtherDecisions:
+    """Decisions of one audit that a store made otherwise than the store it was merged into.
+
+    Parameters
+    ----------
+    store, audit
+        The store whose decisions were not taken, and the name of the audit.
+    count
+        How many.
+    """
+
+    store: Path
+    audit: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a store got by `merge`.
+
+    Parameters
+    ----------
+    audits, results
+        How many were new to it.
+    others
+        Decisions that stores made otherwise; those of the store that was written stand.
+    """
+
+    audits: int
+    results: int
+    others: tuple[OtherDecisions, ...] = ()
+
+
+def merge(into: Store, others: Sequence[Store]) -> Merged:
+    """Add what other stores hold; return how much was new, and which decisions were others.
 
     Audits are the same if their identity is, and what two stores have of one is the same: where it
     is not, as where a store was changed or a generator was not the seed's alone, nothing tells
-    which of the two is right.
+    which of the two is right. A decision, such as a layout or how many outputs a second gives, may
+    differ between machines: the first that was made stands, and is counted among ``others``.
 
     Raises
     ------
@@ -240,7 +275,7 @@ def merge(into: Store, others: Sequence[Store]) -> tuple[int, int]:
         Two stores have other outputs at one place; both are named. Nothing is added of the store
         that has them; what stands before it among ``others`` is.
     """
-    before = _counts(into)
+    before, differing = _counts(into), list[OtherDecisions]()
     for other in others:
         if other.path.resolve() == into.path.resolve():
             raise InvalidArgument("merge", str(other.path), "other files than the one written")
@@ -248,8 +283,22 @@ def merge(into: Store, others: Sequence[Store]) -> tuple[int, int]:
             for row in other.rows("SELECT * FROM audits ORDER BY id"):
                 _require_the_same(into, other, row)
                 _merge_audit(into, other, row)
+                if count := _decisions_made_otherwise(into, other, row[1]):
+                    differing.append(OtherDecisions(other.path, row[2], count))
     after = _counts(into)
-    return after[0] - before[0], after[1] - before[1]
+    return Merged(after[0] - before[0], after[1] - before[1], tuple(differing))
+
+
+_FACTS = (
+    "SELECT f.name, f.data FROM facts f JOIN audits a ON a.id = f.audit WHERE a.identity = ? "
+    f"AND f.name NOT LIKE '{MEASURED}%' ORDER BY f.name"
+)
+
+
+def _decisions_made_otherwise(into: Store, other: Store, identity: str) -> int:
+    """Return how many decisions of an audit two stores made otherwise."""
+    here = dict(into.run(_FACTS, (identity,)))
+    return sum(here.get(name) != data for name, data in other.run(_FACTS, (identity,)))
 
 
 # Of one audit by its identity: the stage, the place and a block, but for seconds of a machine; what

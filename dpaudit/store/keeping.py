@@ -259,9 +259,12 @@ class KeptAudit(Ledger):
             self._failed = True
             warnings.warn(f"{error}; the audit goes on and is not kept", NotKept, stacklevel=3)
 
-    def fact(self, name: str, compute: Callable[[], FactT], about: Any = None) -> FactT:
+    def fact(
+        self, name: str, compute: Callable[[], FactT], about: Any = None, *, measures: bool = False
+    ) -> FactT:
         """Return what was decided under a name about something, or decide and keep it."""
         try:
+            name = f"{MEASURED}{name}" if measures else name
             name = f"{name}: {self._about(about)}" if about is not None else name
         except Unidentified:
             return compute()
@@ -301,7 +304,7 @@ class KeptAudit(Ledger):
         except Unidentified:
             return None
         if measures:
-            self.fact(f"{MEASURED}{identity}", lambda: True)
+            self.fact(identity, lambda: True, measures=True)
         return None if self._failed else Stage(self, identity, name, units)
 
     def _arguments(self, task: Any) -> Any:

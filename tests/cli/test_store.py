@@ -79,3 +79,15 @@ def test_stores_are_merged(ran, folder, tmp_path):
     code, out, _ = ran("merge", folder, "--into", tmp_path / "both.sqlite")
     assert code == 0, out
     assert "huang2020-theorem6" in ran("store", "ls", tmp_path / "both.sqlite")[1]
+
+
+def test_decisions_that_a_merged_store_made_otherwise_are_told(ran, folder, tmp_path):
+    into = tmp_path / "both.sqlite"
+    ran("merge", folder, "--into", into)
+    for path, layout in ((folder / "store.sqlite", "X'01'"), (into, "X'02'")):
+        with closing(sqlite3.connect(path)) as store, store:
+            store.execute(f"INSERT INTO facts SELECT id, 'layout', {layout} FROM audits")
+    code, out, _ = ran("merge", folder, "--into", into)
+    assert code == 0, out
+    assert f"decided 1 things otherwise than {into}" in out
+    assert "copy of share 0's store" in out

@@ -1,14 +1,16 @@
 """What a store holds, what is left out of it, and what it is merged of."""
 
 import csv
+from functools import partial
 
 import numpy as np
 import pytest
 
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.store import catalogue
-from dpaudit.store.catalogue import entries, export, merge, prune
+from dpaudit.store.catalogue import Merged, OtherDecisions, entries, export, merge, prune
 from dpaudit.store.file import Store, StoreError, encoded
+from dpaudit.store.keeping import Storing, kept, storing
 
 
 def filled(path, places, *, identity="one", ended=None, units=4, value=1.0):
@@ -50,8 +52,8 @@ def test_shares_in_any_order_are_the_whole(tmp_path):
         shares = [filled(tmp_path / f"{order}{i}", range(i, 4, 3)) for i in order]
         with Store(tmp_path / f"{order}") as into:
             others = [Store(one) for one in shares]
-            assert merge(into, others) == (1, 4)
-            assert merge(into, others) == (0, 0)
+            assert merge(into, others) == Merged(1, 4)
+            assert merge(into, others) == Merged(0, 0)
             for one in others:
                 one.close()
         assert content(tmp_path / f"{order}") == content(whole)
@@ -69,7 +71,7 @@ def test_shares_took_as_long_as_all_of_them_together(tmp_path):
 def test_different_audits_stay_apart(tmp_path):
     one, two = filled(tmp_path / "one", [0, 1]), filled(tmp_path / "two", [0], identity="two")
     with Store(one) as into, Store(two) as other:
-        assert merge(into, [other]) == (1, 1)
+        assert merge(into, [other]) == Merged(1, 1)
         assert [(entry.units, entry.planned) for entry in entries(into)] == [(2, 4), (1, 4)]
 
 
@@ -191,6 +193,20 @@ def test_what_was_decided_is_merged_and_the_first_decision_stands(tmp_path):
         store.write("INSERT INTO facts VALUES (1, 'another fact', ?)", [(encoded(5),)])
         store.run("UPDATE facts SET data = ? WHERE name = 'a fact'", (encoded(9),))
     with Store(one) as into, Store(other) as given:
-        merge(into, [given])
+        merged = merge(into, [given])
         facts = dict(into.run("SELECT name, data FROM facts"))
+        again = merge(into, [given])
     assert facts == {"a fact": encoded(1), "another fact": encoded(5)}
+    assert merged.others == again.others == (OtherDecisions(other, "an audit", 1),)
+
+
+def test_what_was_measured_of_two_machines_is_no_other_decision(tmp_path):
+    stores = []
+    for name, seconds in (("a", 0.25), ("b", 0.5)):
+        stores.append(filled(tmp_path / name, [0]))
+        with storing(Storing(stores[-1])), kept("one") as ledger:
+            assert ledger.fact("pace", partial(float, seconds), 7, measures=True) == seconds
+            assert ledger.fact("pace", lambda: 9.0, 7, measures=True) == seconds
+            assert ledger.fact("layout", lambda: 3, 7) == 3
+    with Store(stores[0]) as into, Store(stores[1]) as given:
+        assert merge(into, [given]).others == ()

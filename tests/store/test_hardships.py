@@ -15,7 +15,7 @@ import pytest
 
 from dpaudit.execution import Executor, planned_units
 from dpaudit.execution.units import stream
-from dpaudit.store.catalogue import entries, merge, prune
+from dpaudit.store.catalogue import Merged, entries, merge, prune
 from dpaudit.store.file import Store, StoreError
 from dpaudit.store.keeping import NotKept, Storing, kept, storing
 
@@ -361,9 +361,8 @@ def test_shares_that_overlap_and_are_somebody_elses_make_the_whole(tmp_path, see
     rng.shuffle(shares)
     with contextlib.ExitStack() as stack:
         into, *others = (stack.enter_context(Store(one)) for one in (tmp_path / "all", *shares))
-        audits, results = merge(into, others)
-        assert (audits, results) == (3, len(UNITS) - len(missing) + 4)
-        assert merge(into, others) == (0, 0)
+        assert merge(into, others) == Merged(3, len(UNITS) - len(missing) + 4)
+        assert merge(into, others) == Merged(0, 0)
     again = Drawing()
     assert np.array_equal(run(tmp_path / "all", again), WHOLE)
     assert again.drawn == len(missing)
