@@ -154,12 +154,16 @@ def require_few(value: Any) -> None:
     """
     if isinstance(value, list | tuple):
         require_few_in_lists(value)
-    if isinstance(value, np.ndarray) and value.size > _MOST:
-        raise MechanismError(
-            f"returned an array of {value.size:,} entries, expected at most {_MOST:,} parts: look "
-            f"at some of them (read=), or at what is made of it"
-        )
-    _require_readable(value)
+    if isinstance(value, np.ndarray):
+        if value.size > _MOST:
+            raise MechanismError(
+                f"returned an array of {value.size:,} entries, expected at most {_MOST:,} parts: "
+                f"look at some of them (read=), or at what is made of it"
+            )
+        return
+    for number, _ in enumerate(_parts(value, "", ())):  # in fields and under keys, too
+        if number == _MOST:
+            raise _too_much(value, f"of more than {_MOST:,} parts")
 
 
 def _unit_of(value: str | bytes | bytearray) -> str:

@@ -106,6 +106,14 @@ def test_an_audit_of_many_lists_ends_at_once():
     assert time.process_time() - began < 5
 
 
+def _model(data, rng):
+    return Released(dict.fromkeys(range(MANY), 1.0))
+
+
+def _models(data, rng):
+    return {name: Released(dict.fromkeys(range(10**5), 1.0)) for name in "abc"}
+
+
 def _array(data, rng):
     return rng.laplace(size=10**6)
 
@@ -116,6 +124,8 @@ def _array(data, rng):
     [
         (_lists, "1,000,000 entries in 100,000 others"),
         (_counts, "dict of 1,000,000 entries"),
+        (_model, "dict of 1,000,000 entries"),
+        (_models, "dict of more than 200,000 parts"),
         (_array, "an array of 1,000,000 entries.*at most 200,000 parts"),
     ],
 )
