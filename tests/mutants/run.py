@@ -3,8 +3,9 @@
 For every fault, in a copy of the working tree of its own: the test that killed it last time
 (``killers.json``, whether it is marked slow or not), then the doctests of the changed module and
 the tests that reach it (`reach`), likeliest first, and for survivors alone all that ``make test``
-runs. At the end the killers run on the tree as it is: a test that fails there has killed nothing.
-The rules of the architecture and the packaging are left out: they say nothing about a fault.
+runs, and the slow tests of the likeliest files. At the end the killers run on the tree as it is: a
+test that fails there has killed nothing. The rules of the architecture and the packaging are left
+out: they say nothing about a fault.
 
     make mutants                                   all, on two cores; status 1 if one survives
     make mutants FAULT=my-fault.toml               those of a file of your own
@@ -56,6 +57,7 @@ _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.*?)?)(?: - .*)?$", re.MU
 _PASSED, _STOPPED, _GONE = (0, 5), (1, 2), 4
 # Of a module its doctests: classes such as Tested are none that pytest should collect.
 _MARKED = ("-m", "")  # slow ones too
+_SLOW = ("-m", "slow")
 _DOCTESTS = ("-o", "python_classes=OnlyDoctests", "-o", "python_functions=only_doctests")
 _IMPORTED = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"  # by the nursery
 
@@ -222,6 +224,7 @@ class Runner:
             yield tests[FIRST:], self.near
         if self.near == NEAR:
             yield [], ALL
+            yield [*_SLOW, *tests[:FIRST]], NEAR
 
 
 def main() -> int:

@@ -116,3 +116,12 @@ def test_a_known_killer_is_tried_first_and_then_its_other_cases():
     runner = Runner([], None, reach(), {fault.name: f"{killer}[1.0]"})
     first, second, *_ = runner._stages(fault, fault.place(sources()))
     assert [one[-1] for one, _ in (first, second)] == [f"{killer}[1.0]", killer]
+
+
+def test_a_survivor_of_the_fast_tests_meets_slow_ones_of_the_nearest_files():
+    fault = faults()[0]
+    stages = list(Runner([], None, reach(), {})._stages(fault, fault.place(sources())))
+    *_, (nearest, _), _, (everything, _), (slow, _) = stages
+    assert everything == []
+    assert slow[:2] == ["-m", "slow"]
+    assert set(slow[2:]) == set(nearest)
