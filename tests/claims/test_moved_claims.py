@@ -11,20 +11,19 @@ import itertools
 import json
 from collections import defaultdict
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 from mpmath import mp
 
-import dpaudit.extension.registry as registry
 from dpaudit.errors import DpauditError
 from dpaudit.verification import Reader, judge
 from dpaudit.verification.document import _document
+from dpaudit.verification.schema import COMPUTED
 from tests.claims import oracles_of_claims as oracles
+from tests.claims.made_certificates import MADE, REPAIRS, REPORTS, made, published
 from tests.verification.test_moved import moved, verdict
 
-REPORTS = Path(__file__).parents[2] / "reports"
 LABELS = {"label": [1, 0], "other": [0, 1], "output": [1, 0]}
 ONE_HOT = {"encoding": "one-hot", "coordinates": 2, "epsilon": 1.0, "deviation": 2.8285}
 COMPOSED = {"epsilon": 1.0, "delta": 0.01, "iterations": 3, "slack": 0.2}
@@ -47,20 +46,6 @@ PUBLISHED = {
     "hu2019-convergence": (oracles.growth, 2),
     "hu2019-equation42": (oracles.growth, 2),
 }
-
-
-def published(name, number=0):
-    content = json.loads((REPORTS / name / "certificate.json").read_text())
-    return content[number] if isinstance(content, list) else content
-
-
-def made(claim, kind, parameters, instance, factor):
-    card = registry.CLAIMS.get(claim)
-    return {
-        "format": "dpaudit-certificate", "version": 1, "claim": claim, "kind": kind,
-        "source": card.source, "relation": card.relation, "quantities": {}, "assumptions": [],
-        "parameters": parameters | {"factor": factor}, "instance": instance,
-    }  # fmt: skip
 
 
 # What is true of a file: whether what it assumes holds, and its ratio
@@ -164,14 +149,14 @@ def corollary1(stated, instance):
 FILES = {
     "theorem 4": (lambda: published("huang2020-theorem4"), theorem4),
     "theorem 4, gaussian": (
-        lambda: made("huang2020-theorem4", "approximate-dp", GAUSSIAN, {}, 1.0), theorem4,
+        lambda: made("huang2020-theorem4", "approximate-dp", GAUSSIAN, {}, factor=1.0), theorem4,
     ),
     "definition 3": (lambda: published("huang2020-definition3"), definition3),
     "tables, theorem 1": (
-        lambda: made("tables-theorem1", "pure-dp", ONE_HOT, LABELS, 0.5), tables1,
+        lambda: made("tables-theorem1", "pure-dp", ONE_HOT, LABELS, factor=0.5), tables1,
     ),
     "corollary 1": (
-        lambda: made("hu2020-corollary1", "approximate-dp", COMPOSED, {"epsilon": 1.0}, 0.1),
+        lambda: made("hu2020-corollary1", "approximate-dp", COMPOSED, {"epsilon": 1.0}, factor=0.1),
         corollary1,
     ),
     **{
@@ -179,6 +164,7 @@ FILES = {
         for name, (oracle, count) in PUBLISHED.items()
         for number in range(count)
     },
+    **MADE,
 }  # fmt: skip
 
 
@@ -206,39 +192,86 @@ def quick(monkeypatch):
     monkeypatch.setattr(judge, "SECONDS", 0.5)
 
 
+def is_true(content, found, oracle):
+    """Say that a verified file states what the oracle has of it, number by number."""
+    stated = content["quantities"]
+    with mp.workdps(50):
+        judged = oracle(content["parameters"], content["instance"] | {"quantities": stated})
+        if judged is None:  # more nodes than the oracle follows one by one
+            return False
+        holds, ratio, *others = judged
+        assert holds, content
+        assert ratio > 1, content
+        assert found.ratio == pytest.approx(float(ratio), rel=1e-9), content
+        for name, value in (others[0] if others else {}).items():
+            assert stated[name] == pytest.approx(float(value), rel=1e-9, abs=1e-30), (name, content)
+    return True
+
+
+def nudged(content, rng):
+    """Return a copy of a file one or two of whose numbers are some others, of a size alike."""
+    found = copy.deepcopy(content)
+    for _ in range(int(rng.integers(1, 3))):
+        part = found[("parameters", "instance")[int(rng.integers(2))]]
+        held = [*numbers_in(part)]
+        if held:
+            outer, last = held[int(rng.integers(len(held)))]
+            outer[last] *= (0.5, 0.9, 0.999, 1.001, 1.1, 2.0, -1.0)[int(rng.integers(7))]
+    return found
+
+
+def numbers_in(value):
+    """Yield where numbers stand that are no counts: what holds each, and its name or place."""
+    for name, one in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(one, float):
+            yield value, name
+        elif isinstance(one, dict | list):
+            yield from numbers_in(one)
+
+
+def changed(name, content, rng, n):
+    """Return the n-th moved file, as a forger would hand it in; None where it is refused."""
+    one = nudged(content, rng) if n % 3 else moved(content, rng, 1 + n % 2)
+    return restated(REPAIRS[name](one, rng) if name in REPAIRS else one)
+
+
 def tried(name, number, seed):
     """Return how many moved files were verified, each of them true."""
     make, oracle = FILES[name]
-    content, rng, stood = make(), np.random.default_rng(seed), 0
+    content, rng, stood, left = make(), np.random.default_rng(seed), 0, 0
     assert (first := restated(content)) is not None
     assert verdict(first, Reader()).verified, verdict(first, Reader()).failures
     for n in range(number):
-        one = restated(moved(content, rng, 1 + n % 2))
+        one = changed(name, content, rng, n)
         found = None if one is None else verdict(one, Reader())
         if found is None or not found.verified:
             continue
         stood += 1
-        with mp.workdps(50):
-            holds, ratio = oracle(one["parameters"], one["instance"])
-            assert holds, one
-            assert ratio > 1, one
-            assert found.ratio == pytest.approx(float(ratio), rel=1e-9), one
+        left += not is_true(one, found, oracle)
         if one["parameters"].get("factor", 1) < 1:
             assert not found.refutes_as_published, one
+    assert left <= stood / 20
     return stood
 
 
-@pytest.mark.sampled(10)
-@pytest.mark.parametrize("name", FILES)
-def test_a_moved_file_that_verifies_is_true_of_what_it_says_now(name):
-    assert 0 < tried(name, 40, 0) < 40
+def test_few_moved_files_of_every_claim_are_true_where_they_verify():
+    assert sum(tried(name, 4, 0) for name in FILES) > len(FILES)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_every_moved_file_that_verifies_is_true(name):
     number = 4000 // PUBLISHED.get(name.partition(", file")[0], (None, 1))[1]
+    number = min(number, 1000) if name in MADE else number
     assert 0 < tried(name, number, 1) < number
+
+
+def test_every_claim_with_a_computed_certificate_has_an_oracle():
+    listed = (json.loads(path.read_text()) for path in REPORTS.glob("*/certificate.json"))
+    files = [one for content in listed for one in (content if type(content) is list else [content])]
+    claims = {one["claim"] for one in files if one["kind"] in COMPUTED}
+    assert len(claims) > 25
+    assert claims <= {make()["claim"] for make, _ in FILES.values()}
 
 
 @pytest.mark.sampled(6)
