@@ -284,6 +284,10 @@ _LOADER = (
     "That many steps are the epochs times the records over the batch size, rounded up. A loader "
     "that makes {batches} batches an epoch makes {loader} steps: give --steps {loader}."
 )
+_NOT_EPOCHS = (
+    "Of the {epochs} epochs that were given beside the steps nothing was taken: {steps} steps of "
+    "{batch} records each go {passes} times through {records} records."
+)
 _ONE_RUN = (
     "For one training run. Where it is one of several, tuned or repeated, and the best is kept, "
     "every run counts: --runs, --selection."
@@ -302,10 +306,25 @@ def remarks(training: Training, delta: float) -> tuple[str, ...]:
     loader = training.epochs * training.batches
     if training.sampling in _BY_STEPS and training.stated is None and loader != training.sums:
         said.append(_LOADER.format(batches=training.batches, loader=loader))
+    said += _of_epochs_unused(training)
     one = training.runs == 1 and training.selection == "all"
     if one and training.sampling not in ("poisson", "none") and delta > 0:
         said += _against_poisson(training, delta)
     return (*said, _of_runs(training))
+
+
+def _of_epochs_unused(training: Training) -> list[str]:
+    """Return a sentence where both epochs and steps are given, and no loader makes both."""
+    epochs, steps, batch = training.epochs, training.stated, training.batch_size
+    if steps is None or "epochs" not in training.model_fields_set:
+        return []
+    if epochs * (training.records // batch) <= steps <= epochs * training.batches:
+        return []
+    passes = number(steps * batch / training.records, 4)
+    records = training.records
+    return [
+        _NOT_EPOCHS.format(epochs=epochs, steps=steps, batch=batch, passes=passes, records=records)
+    ]
 
 
 def _of_runs(training: Training) -> str:

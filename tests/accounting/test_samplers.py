@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import binom
 
@@ -37,6 +38,7 @@ from dpaudit.accounting.pairs.mixtures import (
     poisson_replaced,
 )
 from dpaudit.accounting.pairs.ratios import RatioPair, between, mirrored
+from dpaudit.accounting.proved import proved_bracket
 from dpaudit.accounting.series.inversion import inverted_epsilon
 from dpaudit.errors import ConvergenceError, InvalidArgument
 
@@ -314,6 +316,42 @@ def test_whole_batches_are_not_sampled():
     whole = GaussianRelease(sensitivity=2.0, noise_scale=0.8)
     assert inverted_epsilon(event, 1e-5) == inverted_epsilon(whole, 1e-5)
     assert poisson_replaced(1.0, 1.0).q.means == (-1.0,)
+
+
+def normal_epsilon(mu, delta):
+    """Return the epsilon of N(0, 1) against N(mu, 1) at a delta."""
+
+    def lost(epsilon):
+        one, other = (ndtr(end - epsilon / mu) for end in (mu / 2, -mu / 2))
+        return one - math.exp(epsilon) * other - delta
+
+    return brentq(lost, 0, 60, xtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "relation", "records", "batch", "moves"),
+    [
+        ("fixed", "zero-out-record", 100, 100, (1.0, 1.0)),
+        ("fixed", "replace-record", 100, 100, (2.0, 2.0)),
+        ("fixed", "add-remove-record", 100, 100, (1.0, 2.0)),
+        ("fixed-replacement", "add-remove-record", 1, 1, (1.0, 2.0)),
+        ("fixed-replacement", "zero-out-record", 1, 1, (1.0, 2.0)),
+        ("fixed-replacement", "replace-record", 1, 1, (2.0, 2.0)),
+    ],
+)
+def test_where_nobodys_place_is_taken_a_record_moves_a_sum_by_its_own_term(
+    sampling, relation, records, batch, moves
+):
+    event = BatchedGaussian(
+        records=records, batch_size=batch, noise_multiplier=2.5, sampling=sampling,
+        relation=relation,
+    )  # fmt: skip
+    lower, upper = (normal_epsilon(moved / 2.5, 0.01) for moved in moves)
+    found = proved_bracket(event, 0.01)
+    assert found.lower <= lower * (1 + 1e-9)
+    assert upper <= found.upper * (1 + 1e-9)
+    assert (found.lower, found.upper) == pytest.approx((lower, upper), rel=1e-5)
+    assert attained_epsilon(event, 0.01) == pytest.approx(lower, rel=1e-5)
 
 
 @pytest.mark.parametrize(

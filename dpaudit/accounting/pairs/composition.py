@@ -293,8 +293,8 @@ def _batched(part: BatchedGaussian) -> DominatingPair:
             return _sampled(part.ratio, noise)
         case "fixed", _, True:
             return _sampled(part.ratio, noise / 2)
-        case "fixed", _, False if part.ratio == 1:
-            return GaussianPair(twice)  # nobody's place is taken
+        case "fixed", replaced, False if batch == records:  # nobody's place is taken
+            return GaussianPair(twice if replaced else _shift(1.0, noise))
         case "fixed", _, False:
             return RatioPair(fixed_size(records, batch, twice))
         case _, _, True:
@@ -330,6 +330,8 @@ def _attained(part: Release) -> DominatingPair | None:
             | GaussianMixtureRelease()
         ):
             return finite_pair(part, upper=False)
+        case BatchedGaussian() if part.relation == ADD_REMOVE and not _displaces(part):
+            return GaussianPair(_shift(1.0, part.noise_multiplier))
         case BatchedGaussian():
             source = getattr(_batched(part), "source", None)
             match source:
@@ -339,6 +341,20 @@ def _attained(part: Release) -> DominatingPair | None:
                     return RatioPair(replace(source, upper=False))
     ((pair, _),) = Composition.of(part).parts or ((None, 1),)
     return pair
+
+
+def _displaces(part: BatchedGaussian) -> bool:
+    """Return whether a record that is drawn takes the place of another one.
+
+    It does not where the smaller dataset has too few records for a batch: whatever a loader makes
+    of that, the record may add no more than its own term.
+    """
+    match part.sampling:
+        case "fixed":
+            return part.batch_size < part.records
+        case "fixed-replacement":
+            return part.records > 1
+    return True
 
 
 def _objective(part: ObjectivePerturbation) -> DominatingPair | None:
