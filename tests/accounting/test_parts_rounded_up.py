@@ -27,6 +27,7 @@ from dpaudit.accounting.discrete_events import (
 )
 from dpaudit.accounting.events import (
     ADD_REMOVE,
+    REPLACE,
     ZERO_OUT,
     AllocatedGaussian,
     ApproximateRelease,
@@ -203,7 +204,17 @@ NUMBERS = {
         ),
         lambda s, n: quotient(1.0, n),
     ),
-    "shift of a fixed batch of everybody": (
+    "shift of a fixed batch of everybody, one replaced": (
+        lambda s, n: (
+            one_pair(
+                BatchedGaussian(
+                    sampling="fixed", records=9, batch_size=9, noise_multiplier=n, relation=REPLACE
+                )
+            ).mu
+        ),
+        lambda s, n: quotient(2.0, n),
+    ),
+    "shift of a fixed batch of everybody, one zeroed": (
         lambda s, n: (
             one_pair(
                 BatchedGaussian(
@@ -211,7 +222,7 @@ NUMBERS = {
                 )
             ).mu
         ),
-        lambda s, n: quotient(2.0, n),
+        lambda s, n: quotient(1.0, n),
     ),
     "shift of an allocation with little noise": (
         lambda s, n: one_pair(AllocatedGaussian(batches=3, noise_multiplier=0.05 + n / 50)).mu,
